@@ -1,0 +1,108 @@
+// Turns a resource definition into a CustomResourceDefinition with a structural schema. What zod can say and a CRD cannot is refused.
+import { z } from "zod";
+import { type KubeObject } from "./object.ts";
+import { type PrinterColumn, type ResourceDefinition } from "./resource.ts";
+
+/** A structural OpenAPI v3 schema, as a CRD holds it. */
+export type SchemaNode = Record<string, unknown>;
+
+const KEPT = new Set([
+  "type", "description", "format", "default", "enum", "nullable", "properties", "required", "items", "additionalProperties", "minimum", "maximum",
+  "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "minProperties", "pattern",
+]);
+const FORMATS_WITH_PATTERN = new Set(["date-time", "uuid"]);
+
+/** Builds the CRD of a kind. @throws when the schema says something that a structural schema cannot hold, naming the field. */
+export function toCustomResourceDefinition(definition: ResourceDefinition): KubeObject {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${definition.plural}.${definition.group}` },
+    spec: {
+      group: definition.group,
+      scope: definition.namespaced ? "Namespaced" : "Cluster",
+      names: {
+        kind: definition.kind,
+        listKind: `${definition.kind}List`,
+        plural: definition.plural,
+        singular: definition.singular,
+        ...(definition.shortNames.length > 0 && { shortNames: [...definition.shortNames] }),
+        ...(definition.categories.length > 0 && { categories: [...definition.categories] }),
+      },
+      versions: [toVersion(definition)],
+    },
+  };
+}
+
+function toVersion(definition: ResourceDefinition): SchemaNode {
+  return {
+    name: definition.version,
+    served: true,
+    storage: true,
+    subresources: { status: {}, ...(definition.scale && { scale: definition.scale }) },
+    additionalPrinterColumns: definition.columns.map(toColumn),
+    ...(definition.selectableFields.length > 0 && { selectableFields: definition.selectableFields.map((jsonPath) => ({ jsonPath })) }),
+    schema: { openAPIV3Schema: toObjectSchema(definition) },
+  };
+}
+
+function toColumn(column: PrinterColumn): SchemaNode {
+  return {
+    name: column.name,
+    type: column.type ?? "string",
+    jsonPath: column.jsonPath,
+    ...(column.description && { description: column.description }),
+    ...(column.wide && { priority: 1 }),
+  };
+}
+
+function toObjectSchema(definition: ResourceDefinition): SchemaNode {
+  const spec = toStructuralSchema(definition.spec, "spec");
+  return {
+    type: "object",
+    description: definition.description,
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec,
+      status: toStructuralSchema(definition.status, "status"),
+    },
+    ...(definition.rules.length > 0 && { "x-kubernetes-validations": definition.rules }),
+  };
+}
+
+/** The structural schema of a zod schema. `path` names the place in errors. */
+export function toStructuralSchema(schema: z.ZodType, path: string): SchemaNode {
+  return structural(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" }) as SchemaNode, path);
+}
+
+function structural(node: SchemaNode, path: string): SchemaNode {
+  const out: SchemaNode = {};
+  for (const [key, value] of Object.entries(node)) {
+    if (key === "propertyNames" || isRedundant(key, value, node)) continue;
+    if (!KEPT.has(key) && !key.startsWith("x-kubernetes-")) throw new Error(`${path}: a structural schema cannot hold "${key}"`);
+    out[key] = value;
+  }
+  if (out["type"] === undefined && !out["x-kubernetes-preserve-unknown-fields"] && !out["x-kubernetes-int-or-string"]) {
+    throw new Error(`${path}: every field of a structural schema needs a type`);
+  }
+  return { ...out, ...children(node, path) };
+}
+
+function children(node: SchemaNode, path: string): SchemaNode {
+  const out: SchemaNode = {};
+  const properties = node["properties"] as Record<string, SchemaNode> | undefined;
+  if (properties) out["properties"] = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, structural(child, `${path}.${name}`)]));
+  if (node["items"]) out["items"] = structural(node["items"] as SchemaNode, `${path}[]`);
+  if (node["additionalProperties"]) out["additionalProperties"] = structural(node["additionalProperties"] as SchemaNode, `${path}{}`);
+  return out;
+}
+
+/** What zod adds and a CRD must or need not hold. */
+function isRedundant(key: string, value: unknown, node: SchemaNode): boolean {
+  if (key === "additionalProperties") return value === false;
+  if (key === "minimum" || key === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;
+  return key === "pattern" && FORMATS_WITH_PATTERN.has(String(node["format"]));
+}
