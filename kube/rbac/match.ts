@@ -1,0 +1,44 @@
+// Whether one rule answers one question: kube-apiserver's matching, nothing else.
+import type { PolicyRule, Question, ResourceQuestion } from "./types.ts";
+
+const none: readonly string[] = [];
+
+/** Whether `wanted` or the wildcard is in `list`. */
+function includesOrAll(list: readonly string[] | undefined, wanted: string): boolean {
+  return list !== undefined && (list.includes("*") || list.includes(wanted));
+}
+
+function resourceMatches(rule: PolicyRule, combined: string, subresource: string): boolean {
+  for (const resource of rule.resources ?? none) {
+    if (resource === "*" || resource === combined) return true;
+    if (subresource !== "" && resource === `*/${subresource}`) return true;
+  }
+  return false;
+}
+
+/** Whether a rule speaks about this verb and resource, whatever names it is narrowed to. */
+export function ruleCoversResource(rule: PolicyRule, q: ResourceQuestion): boolean {
+  const subresource = q.subresource ?? "";
+  const combined = subresource === "" ? q.resource : `${q.resource}/${subresource}`;
+  return includesOrAll(rule.verbs, q.verb) && includesOrAll(rule.apiGroups, q.group) && resourceMatches(rule, combined, subresource);
+}
+
+function pathMatches(rule: PolicyRule, path: string): boolean {
+  for (const url of rule.nonResourceURLs ?? none) {
+    if (url === "*" || url === path) return true;
+    if (url.endsWith("*") && path.startsWith(url.replace(/\*+$/, ""))) return true;
+  }
+  return false;
+}
+
+/** Whether one rule allows what is asked. */
+export function ruleAllows(rule: PolicyRule, q: Question): boolean {
+  if ("path" in q) return includesOrAll(rule.verbs, q.verb) && pathMatches(rule, q.path);
+  const names = rule.resourceNames ?? none;
+  return ruleCoversResource(rule, q) && (names.length === 0 || names.includes(q.name ?? ""));
+}
+
+/** Whether any of the rules allows what is asked. */
+export function rulesAllow(rules: readonly PolicyRule[], q: Question): boolean {
+  return rules.some((rule) => ruleAllows(rule, q));
+}

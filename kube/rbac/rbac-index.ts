@@ -1,0 +1,266 @@
+// All RBAC objects of a cluster, kept by who they speak of, so that one change touches one entry and a question costs two map look-ups.
+import { LRUCache } from "lru-cache";
+import { ruleAllows, ruleCoversResource } from "./match.ts";
+import type { PolicyRule, Question, RbacKind, RbacObject, RbacUser, ResourceQuestion, RoleRef, Subject } from "./types.ts";
+
+/** Who an answer is for, in the cache: users beyond this number are computed again. */
+const usersRemembered = 2000;
+
+/** The names of one resource in one namespace that a user may use a verb on. */
+export type AllowedNames = "all" | ReadonlySet<string>;
+
+/** A rule that applies to a user, and the sentence that says through which binding. */
+export interface AppliedRule {
+  rule: PolicyRule;
+  source: string;
+}
+
+/** What holds for a user in one namespace ("" = cluster-wide). `unresolved` names the roles that bindings refer to and nobody has. */
+export interface AppliedRules {
+  rules: AppliedRule[];
+  unresolved: string[];
+}
+
+/** An incrementally kept index. Every method is synchronous and answers from memory. */
+export interface RbacIndex {
+  /** Adds or replaces one object; other kinds are an error. */
+  set(kind: RbacKind, object: RbacObject): void;
+  remove(kind: RbacKind, key: { name: string; namespace?: string }): void;
+  /** Whether RBAC allows what is asked. A question with a namespace is answered by cluster-wide and that namespace's bindings. */
+  allows(user: RbacUser, question: Question): boolean;
+  /** As `allows`, with kube-apiserver's reason, for SubjectAccessReview. */
+  explain(user: RbacUser, question: Question): { allowed: boolean; reason: string };
+  /** Which names of a resource the user may use the verb on; the question's `name` is ignored. Cheap: remembered until RBAC changes. */
+  allowedNames(user: RbacUser, question: ResourceQuestion): AllowedNames;
+  /** Rules that hold for the user in the namespace, cluster-wide ones first; "" gives the cluster-wide ones alone. */
+  rulesFor(user: RbacUser, namespace: string): PolicyRule[];
+  /** Namespaces with a RoleBinding that names the user or one of its groups. Elsewhere only cluster-wide rules hold. */
+  namespacesOf(user: RbacUser): string[];
+  /** Rules a binding's roleRef stands for; undefined when the role does not exist. `namespace` is the binding's, "" for cluster-wide. */
+  rulesOf(roleRef: RoleRef, namespace: string): PolicyRule[] | undefined;
+  /** Grows with every change: lets a caller remember what it derived. */
+  version(): number;
+}
+
+interface Binding {
+  namespace: string;
+  name: string;
+  roleRef: RoleRef;
+  subjects: Subject[];
+}
+
+/** What is remembered for one user: per namespace, with the versions it was derived from. */
+interface Remembered {
+  scopes: Map<string, Scope>;
+}
+
+interface Scope {
+  clusterVersion: number;
+  namespaceVersion: number;
+  applied: AppliedRules;
+  names: Map<string, AllowedNames>;
+}
+
+interface State {
+  roles: Map<string, PolicyRule[]>;
+  bindings: Map<string, Binding>;
+  /** Subject key, then namespace ("" = ClusterRoleBinding), then binding keys. */
+  bySubject: Map<string, Map<string, Set<string>>>;
+  clusterVersion: number;
+  namespaceVersions: Map<string, number>;
+  changes: number;
+  users: LRUCache<string, Remembered>;
+}
+
+/** An empty index. */
+export function createRbacIndex(): RbacIndex {
+  const state: State = {
+    roles: new Map(),
+    bindings: new Map(),
+    bySubject: new Map(),
+    clusterVersion: 0,
+    namespaceVersions: new Map(),
+    changes: 0,
+    users: new LRUCache({ max: usersRemembered }),
+  };
+  return {
+    set: (kind, object) => setObject(state, kind, object),
+    remove: (kind, key) => removeObject(state, kind, key),
+    allows: (user, question) => allows(state, user, question),
+    explain: (user, question) => explain(state, user, question),
+    allowedNames: (user, question) => allowedNames(state, user, question),
+    rulesFor: (user, namespace) => scopeOf(state, user, namespace).applied.rules.map((one) => one.rule),
+    namespacesOf: (user) => namespacesOf(state, user),
+    rulesOf: (roleRef, namespace) => state.roles.get(roleKey(roleRef.kind, namespace, roleRef.name)),
+    version: () => state.changes,
+  };
+}
+
+function roleKey(kind: string, namespace: string, name: string): string {
+  return kind === "Role" ? `Role ${namespace}/${name}` : `${kind} ${name}`;
+}
+
+function bindingKey(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** Notes a change. Cluster-scoped objects count everywhere: a RoleBinding may refer to a ClusterRole. */
+function touch(state: State, namespace: string): void {
+  state.changes++;
+  if (namespace === "") state.clusterVersion++;
+  else state.namespaceVersions.set(namespace, (state.namespaceVersions.get(namespace) ?? 0) + 1);
+}
+
+function setObject(state: State, kind: RbacKind, object: RbacObject): void {
+  const { name, namespace = "" } = object.metadata;
+  if (kind === "Role" || kind === "ClusterRole") state.roles.set(roleKey(kind, namespace, name), object.rules ?? []);
+  else setBinding(state, { namespace, name, roleRef: object.roleRef ?? { kind: "", name: "" }, subjects: object.subjects ?? [] });
+  touch(state, namespace);
+}
+
+function removeObject(state: State, kind: RbacKind, { name, namespace = "" }: { name: string; namespace?: string }): void {
+  if (kind === "Role" || kind === "ClusterRole") state.roles.delete(roleKey(kind, namespace, name));
+  else dropBinding(state, bindingKey(namespace, name));
+  touch(state, namespace);
+}
+
+function setBinding(state: State, binding: Binding): void {
+  const key = bindingKey(binding.namespace, binding.name);
+  dropBinding(state, key);
+  state.bindings.set(key, binding);
+  for (const subject of binding.subjects) {
+    const who = subjectKey(subject, binding.namespace);
+    if (who === undefined) continue;
+    const byNamespace = state.bySubject.get(who) ?? new Map<string, Set<string>>();
+    state.bySubject.set(who, byNamespace);
+    const keys = byNamespace.get(binding.namespace) ?? new Set();
+    byNamespace.set(binding.namespace, keys.add(key));
+  }
+}
+
+function dropBinding(state: State, key: string): void {
+  const binding = state.bindings.get(key);
+  if (!binding) return;
+  state.bindings.delete(key);
+  for (const subject of binding.subjects) forget(state, subjectKey(subject, binding.namespace) ?? "", binding.namespace, key);
+}
+
+function forget(state: State, who: string, namespace: string, key: string): void {
+  const byNamespace = state.bySubject.get(who);
+  const keys = byNamespace?.get(namespace);
+  if (!byNamespace || !keys) return;
+  keys.delete(key);
+  if (keys.size === 0) byNamespace.delete(namespace);
+  if (byNamespace.size === 0) state.bySubject.delete(who);
+}
+
+/** Under which key a subject is found; undefined when nobody can be it. A service account is the user it logs in as. */
+function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
+  if (subject.kind === "User") return `u:${subject.name}`;
+  if (subject.kind === "Group") return `g:${subject.name}`;
+  if (subject.kind !== "ServiceAccount") return undefined;
+  const namespace = subject.namespace || bindingNamespace;
+  return namespace === "" ? undefined : `u:system:serviceaccount:${namespace}:${subject.name}`;
+}
+
+/** Subject keys of a user object and their joined form; a user object is not changed once it has asked. */
+const identities = new WeakMap<RbacUser, { keys: string[]; joined: string }>();
+
+function identityOf(user: RbacUser): { keys: string[]; joined: string } {
+  const known = identities.get(user);
+  if (known) return known;
+  const keys = [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
+  const identity = { keys, joined: keys.join("\n") };
+  identities.set(user, identity);
+  return identity;
+}
+
+function keysOf(user: RbacUser): string[] {
+  return identityOf(user).keys;
+}
+
+function namespacesOf(state: State, user: RbacUser): string[] {
+  const namespaces = new Set<string>();
+  for (const who of keysOf(user)) {
+    for (const namespace of state.bySubject.get(who)?.keys() ?? []) if (namespace !== "") namespaces.add(namespace);
+  }
+  return [...namespaces].sort();
+}
+
+/** The remembered answers for a user in a namespace, computed again when RBAC changed in between. */
+function scopeOf(state: State, user: RbacUser, namespace: string): Scope {
+  const who = identityOf(user).joined;
+  let remembered = state.users.get(who);
+  if (!remembered) state.users.set(who, (remembered = { scopes: new Map() }));
+  const namespaceVersion = state.namespaceVersions.get(namespace) ?? 0;
+  const known = remembered.scopes.get(namespace);
+  if (known?.clusterVersion === state.clusterVersion && known.namespaceVersion === namespaceVersion) return known;
+  const scope: Scope = { clusterVersion: state.clusterVersion, namespaceVersion, applied: apply(state, user, namespace), names: new Map() };
+  remembered.scopes.set(namespace, scope);
+  return scope;
+}
+
+function apply(state: State, user: RbacUser, namespace: string): AppliedRules {
+  const applied: AppliedRules = { rules: [], unresolved: [] };
+  for (const scope of namespace === "" ? [""] : ["", namespace]) {
+    const keys = new Set(keysOf(user).flatMap((who) => [...(state.bySubject.get(who)?.get(scope) ?? [])]));
+    for (const key of [...keys].sort()) addBinding(state, applied, state.bindings.get(key), user);
+  }
+  return applied;
+}
+
+function addBinding(state: State, applied: AppliedRules, binding: Binding | undefined, user: RbacUser): void {
+  if (!binding) return;
+  const { kind, name } = binding.roleRef;
+  const rules = state.roles.get(roleKey(kind, binding.namespace, name));
+  if (!rules) {
+    applied.unresolved.push(`${kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(name)} not found`);
+    return;
+  }
+  const source = describe(binding, user);
+  for (const rule of rules) applied.rules.push({ rule, source });
+}
+
+/** `RoleBinding "x/ns" of Role "y" to User "z"`, as kube-apiserver prints it. */
+function describe(binding: Binding, user: RbacUser): string {
+  const own = new Set(keysOf(user));
+  const subject = binding.subjects.find((one) => own.has(subjectKey(one, binding.namespace) ?? ""));
+  const named = binding.namespace === "" ? `ClusterRoleBinding "${binding.name}"` : `RoleBinding "${binding.name}/${binding.namespace}"`;
+  const who = subject?.kind === "ServiceAccount" ? `${subject.name}/${subject.namespace || binding.namespace}` : subject?.name;
+  return `${named} of ${binding.roleRef.kind} "${binding.roleRef.name}" to ${subject?.kind} "${who}"`;
+}
+
+function allows(state: State, user: RbacUser, question: Question): boolean {
+  if ("path" in question) return scopeOf(state, user, "").applied.rules.some((one) => ruleAllows(one.rule, question));
+  const names = allowedNames(state, user, question);
+  return names === "all" || names.has(question.name ?? "");
+}
+
+function explain(state: State, user: RbacUser, question: Question): { allowed: boolean; reason: string } {
+  const { applied } = scopeOf(state, user, "path" in question ? "" : (question.namespace ?? ""));
+  const hit = applied.rules.find((one) => ruleAllows(one.rule, question));
+  if (hit) return { allowed: true, reason: `RBAC: allowed by ${hit.source}` };
+  const missing = [...new Set(applied.unresolved)];
+  if (missing.length === 0) return { allowed: false, reason: "" };
+  return { allowed: false, reason: `RBAC: ${missing.length === 1 ? missing[0] : `[${missing.join(", ")}]`}` };
+}
+
+function allowedNames(state: State, user: RbacUser, question: ResourceQuestion): AllowedNames {
+  const scope = scopeOf(state, user, question.namespace ?? "");
+  const key = `${question.verb} ${question.group} ${question.resource} ${question.subresource ?? ""}`;
+  const known = scope.names.get(key);
+  if (known !== undefined) return known;
+  const names = collectNames(scope.applied.rules, question);
+  scope.names.set(key, names);
+  return names;
+}
+
+function collectNames(rules: AppliedRule[], question: ResourceQuestion): AllowedNames {
+  const names = new Set<string>();
+  for (const { rule } of rules) {
+    if (!ruleCoversResource(rule, question)) continue;
+    if (!rule.resourceNames?.length) return "all";
+    for (const name of rule.resourceNames) names.add(name);
+  }
+  return names;
+}
