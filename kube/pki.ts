@@ -1,0 +1,127 @@
+// Certificates for servers and clients of a Kubernetes API: an authority, and what it signs. Nothing here touches a disk or a socket.
+import "reflect-metadata"; // must come before the x509 library, which needs it to load
+import { generateKeyPairSync, randomBytes, webcrypto } from "node:crypto";
+import * as x509 from "@peculiar/x509";
+
+/** A certificate and its private key, both PEM; the key is PKCS#8, which Go and Node read alike. */
+export interface KeyPair {
+  cert: string;
+  key: string;
+}
+
+/** Who a certificate speaks for. For a client, Kubernetes reads the user name from `commonName` and the groups from `organizations`. */
+export interface Subject {
+  commonName: string;
+  organizations?: string[];
+  /** Names and addresses a server answers under. */
+  dnsNames?: string[];
+  ipAddresses?: string[];
+}
+
+/** When a certificate counts: from `from` (minus five minutes, for clocks that disagree) for `days`. */
+export interface Validity {
+  from?: Date;
+  days?: number;
+}
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const dayMs = 86_400_000;
+const clockSkewMs = 300_000;
+
+/** Makes a self-signed authority (EC P-256), good for ten years unless told otherwise. */
+export async function makeAuthority(commonName: string, validity: Validity = {}): Promise<KeyPair> {
+  const keys = await makeKeys();
+  const cert = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial(),
+    name: nameOf({ commonName }),
+    ...period({ days: 3650, ...validity }),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: cert.toString("pem") + "\n", key: await privatePem(keys.privateKey) };
+}
+
+/** Issues a certificate that `authority` signs, for use as server and as client, good for a year unless told otherwise. */
+export async function issueCertificate(authority: KeyPair, subject: Subject, validity: Validity = {}): Promise<KeyPair> {
+  const issuer = new x509.X509Certificate(authority.cert);
+  const signingKey = await importPrivate(authority.key);
+  const keys = await makeKeys();
+  const cert = await x509.X509CertificateGenerator.create({
+    serialNumber: serial(),
+    issuer: issuer.subjectName,
+    subject: nameOf(subject),
+    ...period({ days: 365, ...validity }),
+    signingAlgorithm: algorithm,
+    signingKey,
+    publicKey: keys.publicKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+      ...alternativeNames(subject),
+    ],
+  });
+  return { cert: cert.toString("pem") + "\n", key: await privatePem(keys.privateKey) };
+}
+
+/** What a client certificate says about its holder. Throws on text that is no certificate. */
+export function subjectOf(certPem: string): { commonName: string; organizations: string[]; notAfter: Date } {
+  const cert = new x509.X509Certificate(certPem);
+  return {
+    commonName: cert.subjectName.getField("CN")[0] ?? "",
+    organizations: cert.subjectName.getField("O"),
+    notAfter: cert.notAfter,
+  };
+}
+
+/** Makes a P-256 key pair for signing tokens (ES256), both halves PEM. */
+export function makeSigningKeys(): { privateKey: string; publicKey: string } {
+  return generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  });
+}
+
+async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+}
+
+async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY") + "\n";
+}
+
+async function importPrivate(pem: string): Promise<webcrypto.CryptoKey> {
+  return await webcrypto.subtle.importKey("pkcs8", x509.PemConverter.decodeFirst(pem), algorithm, false, ["sign"]);
+}
+
+function serial(): string {
+  // Positive, as RFC 5280 asks: the first bit stays clear. Never all zero in its first byte, so that the encoding keeps its length.
+  const bytes = randomBytes(16);
+  bytes[0] = (bytes[0]! & 0x7f) | 0x40;
+  return bytes.toString("hex");
+}
+
+function nameOf(subject: Subject): x509.JsonName {
+  // One relative name per organization: Go reads each as a group of its own.
+  return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), { CN: [subject.commonName] }];
+}
+
+function period(validity: Validity): { notBefore: Date; notAfter: Date } {
+  const from = (validity.from ?? new Date()).getTime();
+  return { notBefore: new Date(from - clockSkewMs), notAfter: new Date(from + (validity.days ?? 365) * dayMs) };
+}
+
+function alternativeNames(subject: Subject): x509.Extension[] {
+  const names: x509.JsonGeneralNames = [
+    ...(subject.dnsNames ?? []).map((value) => ({ type: "dns" as const, value })),
+    ...(subject.ipAddresses ?? []).map((value) => ({ type: "ip" as const, value })),
+  ];
+  return names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : [];
+}
