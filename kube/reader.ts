@@ -1,0 +1,118 @@
+// Cached reads: the interfaces of stores and readers, and the errors that stand between "not there" and "cannot see".
+import { type KubeObject, type ObjectKey } from "./object.ts";
+import { type ResourceRef } from "./resource-ref.ts";
+
+/** Why a watch is parked. It resumes by itself when the reason goes away. */
+export type ParkReason = "Forbidden" | "Unauthorized" | "NoKind";
+export type WatchState = "listing" | "watching" | "backoff" | "parked" | "stopped";
+
+/** The cache has not been filled yet (or lost its server before it ever was). Try again; never read as "empty". */
+export class NotSynced extends Error {
+  readonly resource: string;
+  constructor(resource: string) {
+    super(`${resource} is not synced yet`);
+    this.name = "NotSynced";
+    this.resource = resource;
+  }
+}
+
+/** The watch is parked: we may not (or cannot) look. Never read as "empty". */
+export class NotPermitted extends Error {
+  readonly resource: string;
+  readonly reason: ParkReason;
+  constructor(resource: string, reason: ParkReason) {
+    super(`${resource} cannot be watched: ${reason}`);
+    this.name = "NotPermitted";
+    this.resource = resource;
+    this.reason = reason;
+  }
+}
+
+/** Nobody watches this kind: a mistake in the program that reads it. */
+export class NotWatched extends Error {
+  readonly resource: string;
+  constructor(resource: string, hint = "nobody ensured a watch on it") {
+    super(`${resource} is not watched: ${hint}`);
+    this.name = "NotWatched";
+    this.resource = resource;
+  }
+}
+
+/** `get` of something that the cache, being synced, does not hold. */
+export class NotInCache extends Error {
+  readonly resource: string;
+  readonly key: ObjectKey;
+  constructor(resource: string, key: ObjectKey) {
+    super(`${resource} ${key.namespace ? `${key.namespace}/` : ""}${key.name} does not exist`);
+    this.name = "NotInCache";
+    this.resource = resource;
+    this.key = key;
+  }
+}
+
+export interface ListFilter {
+  namespace?: string;
+  /** Equality only; served from the label index. */
+  labels?: Readonly<Record<string, string>>;
+}
+
+/** Values under which an object is found; called once per change. Must be pure. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+/** A string that sorts as the objects should (plain code unit order). Must be pure; ties are broken by key. */
+export type OrderFunction<T> = (object: T) => string;
+
+/**
+ * Synchronous reads over all kinds that somebody ensured. Objects are shared and must not be changed.
+ * Every method throws NotWatched, NotSynced or NotPermitted rather than answer "empty" without having seen.
+ */
+export interface Reader {
+  find<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey): T | undefined;
+  /** @throws NotInCache */
+  get<T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey): T;
+  /** Those of the keys that exist, in the order of the keys. */
+  getMany<T extends KubeObject>(ref: ResourceRef<T>, keys: readonly ObjectKey[]): T[];
+  list<T extends KubeObject>(ref: ResourceRef<T>, filter?: ListFilter): T[];
+  /** @throws Error when no such index was ensured. */
+  byIndex<T extends KubeObject>(ref: ResourceRef<T>, index: string, value: string): T[];
+  byUid<T extends KubeObject>(ref: ResourceRef<T>, uid: string): T | undefined;
+}
+
+/** `initial` marks what the first listing (or a relist) found, so that it can wait behind live changes. */
+export type Change<T> =
+  | { type: "added"; object: T; initial: boolean }
+  | { type: "modified"; object: T; old: T; initial: boolean }
+  | { type: "deleted"; object: T; initial: boolean };
+
+/** The cache of one watch. Reads as in Reader. */
+export interface Store<T extends KubeObject = KubeObject> {
+  readonly ref: ResourceRef<T>;
+  find(key: ObjectKey): T | undefined;
+  get(key: ObjectKey): T;
+  getMany(keys: readonly ObjectKey[]): T[];
+  list(filter?: ListFilter): T[];
+  byIndex(index: string, value: string): T[];
+  byUid(uid: string): T | undefined;
+  /** All objects in the order of that name, from a kept sorted array: a page costs the page. */
+  ordered(order: string, options?: { reverse?: boolean }): Iterable<T>;
+  /** Number of objects. */
+  readonly size: number;
+  /** True once the first list is in and while the watch is not parked. */
+  readonly synced: boolean;
+  readonly state: WatchState;
+  readonly parkReason: ParkReason | undefined;
+  /** Newest resourceVersion seen, bookmarks included; "" before the first list. */
+  readonly resourceVersion: string;
+  /** Adds an index or order to a running store; the same name twice is the same index, and the first function stays. */
+  addIndex(name: string, of: IndexFunction<T>): void;
+  addOrder(name: string, of: OrderFunction<T>): void;
+  /** True as soon as the cache has reached that version, false when deadlineMs passed first (or the watch is parked then). */
+  waitFor(resourceVersion: string, deadlineMs: number): Promise<boolean>;
+  /** True as soon as that uid is gone from the cache or terminating in it. */
+  waitGone(uid: string, deadlineMs: number): Promise<boolean>;
+  /** True as soon as the store is synced. */
+  waitSynced(deadlineMs: number): Promise<boolean>;
+  /** Called synchronously, in order, after the cache has changed; must not throw. A late listener is not replayed: list first. Returns how to stop. */
+  onChange(listener: (change: Change<T>) => void): () => void;
+  /** Called when the state changes (parking, resuming, first sync). */
+  onState(listener: (state: WatchState) => void): () => void;
+}

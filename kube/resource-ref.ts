@@ -1,0 +1,39 @@
+// What the machinery must know about a kind to speak about it: where it is served, and which type it carries.
+import { type KubeObject } from "./object.ts";
+
+/**
+ * A kind, as the client, watches and controllers take it. A definition made from a schema is one too (it has more fields).
+ * `T` is carried by the phantom field `objectType`, which is never set.
+ */
+export interface ResourceRef<T extends KubeObject = KubeObject> {
+  /** API group; "" is the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  readonly objectType?: T;
+}
+
+/** The object type of a kind: `ObjectOf<typeof Secret>`. */
+export type ObjectOf<R> = R extends ResourceRef<infer T> ? T : never;
+
+/** `group/version`, or `version` for the core group. */
+export function apiVersionOf(ref: ResourceRef): string {
+  return ref.group ? `${ref.group}/${ref.version}` : ref.version;
+}
+
+/** A name that tells kinds apart, whatever their version: `plural.group`, or `plural` for the core group. */
+export function resourceId(ref: ResourceRef): string {
+  return ref.group ? `${ref.plural}.${ref.group}` : ref.plural;
+}
+
+/** The path of a collection (no name) or of one object, below the server's address. Names are escaped. */
+export function resourcePath(ref: ResourceRef, at: { namespace?: string; name?: string; subresource?: string } = {}): string {
+  const parts = ref.group ? ["apis", ref.group, ref.version] : ["api", ref.version];
+  if (at.namespace && ref.namespaced) parts.push("namespaces", at.namespace);
+  parts.push(ref.plural);
+  if (at.name !== undefined) parts.push(at.name);
+  if (at.subresource) parts.push(...at.subresource.split("/"));
+  return `/${parts.map(encodeURIComponent).join("/")}`;
+}
