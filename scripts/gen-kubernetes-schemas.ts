@@ -1,0 +1,107 @@
+// Writes local/apiserver/builtin/{schemas,kinds}.json: what the embedded API server knows of Kubernetes' own kinds.
+// Source: the published Go module k8s.io/kubernetes (Apache-2.0), its api/ folder, at the version below. Run by hand: needs Go.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const VERSION = "v1.34.4";
+const OUT = join(import.meta.dirname, "../local/apiserver/builtin");
+
+/** Group/version to plural names. Kinds outside this list are not served. */
+const SERVED: Record<string, string[]> = {
+  "/v1": ["namespaces", "configmaps", "secrets", "services", "serviceaccounts", "events", "endpoints", "pods", "nodes", "persistentvolumeclaims", "limitranges", "resourcequotas"],
+  "apps/v1": ["deployments", "replicasets", "statefulsets", "daemonsets"],
+  "batch/v1": ["jobs"],
+  "networking.k8s.io/v1": ["ingresses", "ingressclasses", "networkpolicies"],
+  "policy/v1": ["poddisruptionbudgets"],
+  "discovery.k8s.io/v1": ["endpointslices"],
+  "events.k8s.io/v1": ["events"],
+  "coordination.k8s.io/v1": ["leases"],
+  "rbac.authorization.k8s.io/v1": ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
+  "apiextensions.k8s.io/v1": ["customresourcedefinitions"],
+  "admissionregistration.k8s.io/v1": ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+  "authentication.k8s.io/v1": ["tokenreviews", "selfsubjectreviews"],
+  "authorization.k8s.io/v1": ["subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "localsubjectaccessreviews"],
+};
+const SUBRESOURCES = new Set(["status", "scale", "token", "finalize"]);
+/** Schemas that no served kind refers to, but clients look up. */
+const EXTRA = ["io.k8s.api.autoscaling.v1.Scale", "io.k8s.api.authentication.v1.TokenRequest", "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", "io.k8s.apimachinery.pkg.apis.meta.v1.Status"];
+
+type Schema = Record<string, unknown>;
+interface Discovered {
+  resource: string;
+  responseKind: { group?: string; version?: string; kind: string };
+  scope: string;
+  singularResource?: string;
+  verbs: string[];
+  shortNames?: string[];
+  categories?: string[];
+  subresources?: { subresource: string; responseKind: { group?: string; version?: string; kind: string }; verbs: string[] }[];
+}
+
+function moduleDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), "gen-"));
+  writeFileSync(join(dir, "go.mod"), "module gen\n");
+  const out = execFileSync("go", ["mod", "download", "-json", `k8s.io/kubernetes@${VERSION}`], { cwd: dir, encoding: "utf8" });
+  return (JSON.parse(out) as { Dir: string }).Dir;
+}
+
+function refsOf(value: unknown, found: Set<string>): Set<string> {
+  if (Array.isArray(value)) for (const item of value) refsOf(item, found);
+  else if (typeof value === "object" && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      if (key === "$ref" && typeof item === "string") found.add(item.slice("#/components/schemas/".length));
+      else refsOf(item, found);
+    }
+  }
+  return found;
+}
+
+function isOf(schema: Schema, group: string, version: string, kind: string): boolean {
+  const gvks = (schema["x-kubernetes-group-version-kind"] ?? []) as { group: string; version: string; kind: string }[];
+  return gvks.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind);
+}
+
+const dir = moduleDir();
+const all: Record<string, Schema> = {};
+for (const groupVersion of [...Object.keys(SERVED), "autoscaling/v1"]) {
+  const name = groupVersion === "/v1" ? "api__v1" : `apis__${groupVersion.replace("/", "__")}`;
+  const document = JSON.parse(readFileSync(join(dir, "api/openapi-spec/v3", `${name}_openapi.json`), "utf8")) as { components: { schemas: Record<string, Schema> } };
+  Object.assign(all, document.components.schemas);
+}
+const discovery = [
+  JSON.parse(readFileSync(join(dir, "api/discovery/aggregated_v2.json"), "utf8")) as { items: { metadata: { name?: string }; versions: { version: string; resources: Discovered[] }[] }[] },
+].flatMap((list) => list.items);
+// The core group has no aggregated document of its own in that folder.
+const core = JSON.parse(readFileSync(join(dir, "api/discovery/api__v1.json"), "utf8")) as { resources: { name: string; kind: string; group?: string; version?: string; namespaced: boolean; singularName: string; verbs: string[]; shortNames?: string[]; categories?: string[] }[] };
+const coreResources: Discovered[] = core.resources.filter((r) => !r.name.includes("/")).map((r) => ({
+  resource: r.name, responseKind: { group: "", version: "v1", kind: r.kind }, scope: r.namespaced ? "Namespaced" : "Cluster", singularResource: r.singularName, verbs: r.verbs, shortNames: r.shortNames, categories: r.categories,
+  subresources: core.resources.filter((s) => s.name.startsWith(`${r.name}/`)).map((s) => ({ subresource: s.name.split("/")[1] ?? "", responseKind: { group: s.group ?? "", version: s.version ?? "v1", kind: s.kind }, verbs: s.verbs })),
+}));
+
+const kinds: unknown[] = [];
+const wanted = new Set(EXTRA);
+for (const [groupVersion, resources] of Object.entries(SERVED)) {
+  const [group = "", version = ""] = groupVersion.split("/");
+  const found = group === "" ? coreResources : discovery.find((item) => item.metadata.name === group)?.versions.find((v) => v.version === version)?.resources ?? [];
+  for (const resource of resources) {
+    const entry = found.find((candidate) => candidate.resource === resource);
+    if (!entry) throw new Error(`${groupVersion} ${resource} is not in the module's discovery documents`);
+    const kind = entry.responseKind.kind;
+    const schema = Object.entries(all).find(([, candidate]) => isOf(candidate, group, version, kind))?.[0];
+    if (!schema) throw new Error(`no schema of ${groupVersion} ${kind}`);
+    wanted.add(schema);
+    kinds.push({
+      group, version, resource, kind, schema, namespaced: entry.scope === "Namespaced", singular: entry.singularResource, verbs: entry.verbs,
+      shortNames: entry.shortNames, categories: entry.categories,
+      subresources: (entry.subresources ?? []).filter((s) => SUBRESOURCES.has(s.subresource))
+        .map((s) => ({ name: s.subresource, group: s.responseKind.group || group, version: s.responseKind.version || version, kind: s.responseKind.kind, verbs: s.verbs })),
+    });
+  }
+}
+for (const name of wanted) for (const ref of refsOf(all[name], new Set())) wanted.add(ref);
+const lines = [...wanted].sort().map((name) => `${JSON.stringify(name)}: ${JSON.stringify(all[name])}`);
+writeFileSync(join(OUT, "schemas.json"), `{\n${lines.join(",\n")}\n}\n`);
+writeFileSync(join(OUT, "kinds.json"), `[\n${kinds.map((kind) => JSON.stringify(kind)).join(",\n")}\n]\n`);
+process.stdout.write(`${wanted.size} schemas, ${kinds.length} kinds\n`);
