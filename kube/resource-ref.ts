@@ -19,7 +19,7 @@ export interface ResourceRef<T extends KubeObject = KubeObject> {
 export type ObjectOf<R> = R extends ResourceRef<infer T> ? T : never;
 
 /** `group/version`, or `version` for the core group. */
-export function apiVersionOf(ref: ResourceRef): string {
+export function apiVersionOf(ref: Pick<ResourceRef, "group" | "version">): string {
   return ref.group ? `${ref.group}/${ref.version}` : ref.version;
 }
 

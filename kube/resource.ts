@@ -1,15 +1,9 @@
 // One definition of a resource kind: its zod schema gives the TypeScript type, the CRD (crd.ts) and the validation.
 import { z } from "zod";
 import { type Condition, type KubeObject } from "./object.ts";
+import { type ResourceRef } from "./resource-ref.ts";
 
-/** What a client needs to address a kind. */
-export interface ResourceRef {
-  group: string;
-  version: string;
-  kind: string;
-  plural: string;
-  namespaced: boolean;
-}
+export { apiVersionOf, type ResourceRef } from "./resource-ref.ts";
 
 /** A CEL rule of the schema (`x-kubernetes-validations`). */
 export interface CelRule {
@@ -30,6 +24,8 @@ export interface PrinterColumn {
 }
 
 export interface ResourceDefinition<Spec extends z.ZodObject = z.ZodObject, Status extends z.ZodObject = z.ZodObject> extends ResourceRef {
+  /** Carries the object's type to client, reader and controller; never set. */
+  readonly objectType?: KubeObject & { spec: z.output<Spec>; status?: z.output<Status> & ReadyStatus };
   singular: string;
   shortNames: readonly string[];
   categories: readonly string[];
@@ -83,11 +79,6 @@ export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObj
       { name: "Age", jsonPath: ".metadata.creationTimestamp", type: "date" },
     ],
   };
-}
-
-/** `group/version`, or `version` for the core group. */
-export function apiVersionOf(ref: Pick<ResourceRef, "group" | "version">): string {
-  return ref.group ? `${ref.group}/${ref.version}` : ref.version;
 }
 
 const condition = z.object({
