@@ -1,0 +1,141 @@
+// Reads logs and stats from every endpoint that a backend class publishes, and merges them. What an API replica uses.
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Envelope, type InstanceStats, type LogQuery, type SourceMeta, type StatsQuery } from "./envelope.ts";
+
+/** Where a class serves its telemetry (`BackendClass.status.endpoint`) and the token it wants. */
+export interface TelemetryEndpoint {
+  url: string;
+  token: string;
+}
+
+/** Options of `telemetryClient`. `endpoints` is asked at each call, so that classes may come and go; equal URLs count once. */
+export interface TelemetryClientOptions {
+  endpoints: () => readonly TelemetryEndpoint[];
+  /** Deadline of one read; default 5 s. */
+  timeoutMs?: number;
+  /** Gets the fault of an endpoint that did not answer while others did. */
+  onError?: (error: Error) => void;
+}
+
+/** Reads from all endpoints. With every endpoint out of reach, reads throw; with some, the answer is what the others have. */
+export interface TelemetryClient {
+  /** Envelopes of a source, ordered by time as the query asks. */
+  readLogs(source: string, query?: LogQuery): Promise<Envelope[]>;
+  /** New envelopes of a source from `start` (default: now) until the signal aborts; reconnects by itself. */
+  followLogs(source: string, options: { start?: bigint; signal: AbortSignal }): AsyncGenerator<Envelope>;
+  stats(query: StatsQuery): Promise<InstanceStats[]>;
+  meta(): Promise<Record<string, SourceMeta>>;
+}
+
+/** Makes a client over the published endpoints. */
+export function telemetryClient(options: TelemetryClientOptions): TelemetryClient {
+  const ask = async (path: string): Promise<unknown[]> => {
+    const endpoints = distinct(options.endpoints());
+    const answers = await Promise.allSettled(endpoints.map((endpoint) => getJson(endpoint, path, options.timeoutMs ?? 5000)));
+    const faults = answers.filter((answer) => answer.status === "rejected").map((answer) => toError(answer.reason));
+    if (faults.length > 0 && faults.length === endpoints.length) throw new Error("no telemetry endpoint answers", { cause: faults[0] });
+    for (const fault of faults) options.onError?.(fault);
+    return answers.filter((answer) => answer.status === "fulfilled").map((answer) => answer.value);
+  };
+  return {
+    async readLogs(source, query = {}) {
+      const answers = (await ask(`/logs/${encodeURIComponent(source)}?${toParams(query)}`)) as { envelopes: { batch: Envelope[] } }[];
+      return mergeEnvelopes(answers.map((answer) => answer.envelopes.batch), query);
+    },
+    followLogs: (source, follow) => followAll(options, source, follow),
+    async stats(query) {
+      const params = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined));
+      return ((await ask(`/stats?${params}`)) as { instances: InstanceStats[] }[]).flatMap((answer) => answer.instances);
+    },
+    async meta() {
+      const answers = (await ask("/meta")) as { meta: Record<string, SourceMeta> }[];
+      return Object.assign({}, ...answers.map((answer) => answer.meta)) as Record<string, SourceMeta>;
+    },
+  };
+}
+
+/** Merges batches that are each in the query's order, and cuts the result to its limit. */
+export function mergeEnvelopes(batches: readonly Envelope[][], query: LogQuery): Envelope[] {
+  const sign = query.descending ? -1 : 1;
+  const merged = batches.length === 1 ? (batches[0] ?? []) : batches.flat().sort((a, b) => sign * compareTimes(a.timestamp, b.timestamp));
+  return merged.slice(0, query.limit ?? 100);
+}
+
+function compareTimes(a: string, b: string): number {
+  const difference = BigInt(a) - BigInt(b);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+async function* followAll(options: TelemetryClientOptions, source: string, { start, signal }: { start?: bigint; signal: AbortSignal }): AsyncGenerator<Envelope> {
+  const queue: Envelope[] = [];
+  let wake = (): void => undefined;
+  const push = (envelope: Envelope): void => {
+    // A consumer that stands still keeps the newest lines.
+    if (queue.length >= 10_000) queue.shift();
+    queue.push(envelope);
+    wake();
+  };
+  signal.addEventListener("abort", () => wake(), { once: true });
+  const from = start ?? BigInt(Date.now()) * 1_000_000n;
+  for (const endpoint of distinct(options.endpoints())) void followOne({ endpoint, source, from, signal, push });
+  while (!signal.aborted) {
+    const next = queue.shift();
+    if (next) yield next;
+    else await new Promise<void>((resolve) => (wake = resolve));
+  }
+}
+
+interface FollowTask {
+  endpoint: TelemetryEndpoint;
+  source: string;
+  from: bigint;
+  signal: AbortSignal;
+  push: (envelope: Envelope) => void;
+}
+
+async function followOne(task: FollowTask): Promise<void> {
+  let from = task.from;
+  while (!task.signal.aborted) {
+    try {
+      const response = await fetch(`${task.endpoint.url}/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`, {
+        headers: { authorization: `Bearer ${task.endpoint.token}` },
+        signal: task.signal,
+      });
+      if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
+      for await (const line of createInterface({ input: Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]) })) {
+        const envelope = JSON.parse(line) as Envelope;
+        from = BigInt(envelope.timestamp) + 1n;
+        task.push(envelope);
+      }
+    } catch (_error) {
+      // The endpoint went away or the consumer left; the loop's condition tells which, and a restarted platform is back soon.
+    }
+    await delay(500, undefined, { signal: task.signal }).catch(() => undefined);
+  }
+}
+
+function toParams(query: LogQuery): URLSearchParams {
+  const params = new URLSearchParams();
+  if (query.start !== undefined) params.set("start_time", String(query.start));
+  if (query.end !== undefined) params.set("end_time", String(query.end));
+  if (query.limit !== undefined) params.set("limit", String(query.limit));
+  if (query.descending) params.set("descending", "true");
+  for (const type of query.types ?? []) params.append("envelope_types", type);
+  return params;
+}
+
+async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: number): Promise<unknown> {
+  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs) });
+  if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
+  return response.json();
+}
+
+function distinct(endpoints: readonly TelemetryEndpoint[]): TelemetryEndpoint[] {
+  return [...new Map(endpoints.map((endpoint) => [endpoint.url, endpoint])).values()];
+}
+
+function toError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
+}

@@ -1,0 +1,152 @@
+// Logs and stats of the backends in this process, and the HTTP endpoint that serves them to every replica of the API.
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { type AddressInfo } from "node:net";
+import { type Envelope, type EnvelopeType, type InstanceStats, type LogEntry, type LogQuery, maxReadLimit, type StatsProvider, type StatsQuery } from "./envelope.ts";
+import { createLogRing, type LogRing } from "./ring.ts";
+
+/** What builders, runners and routers of one process share. */
+export interface Telemetry {
+  /** Keeps one line; never blocks, never throws on a full ring. */
+  log(entry: LogEntry): void;
+  /** Adds a source of instance stats; the returned function removes it. */
+  registerStats(provider: StatsProvider): () => void;
+  /** Current stats of all providers. A provider that fails counts as empty and is reported to `onError`. */
+  stats(query: StatsQuery): Promise<InstanceStats[]>;
+  ring: LogRing;
+}
+
+/** Options of `createTelemetry`. `onError` gets what a stats provider threw. */
+export interface TelemetryOptions {
+  ring?: LogRing;
+  onError?: (error: unknown) => void;
+}
+
+/** Makes the log rings and the registry of stats providers of this process. */
+export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  const ring = options.ring ?? createLogRing();
+  const providers = new Set<StatsProvider>();
+  const ask = async (provider: StatsProvider, query: StatsQuery): Promise<InstanceStats[]> => {
+    try {
+      return await provider(query);
+    } catch (error) {
+      options.onError?.(error);
+      return [];
+    }
+  };
+  return {
+    ring,
+    log: (entry) => ring.log(entry),
+    registerStats(provider) {
+      providers.add(provider);
+      return () => void providers.delete(provider);
+    },
+    stats: async (query) => (await Promise.all([...providers].map((provider) => ask(provider, query)))).flat(),
+  };
+}
+
+/** A follower that does not read is cut off when this much waits for it. */
+const maxFollowerBacklog = 4 << 20;
+
+/**
+ * The request handler of the endpoint. Every path needs `Authorization: Bearer <token>`.
+ * `GET /logs/{source}` (start_time, end_time, limit, descending, envelope_types) → `{ envelopes: { batch } }`;
+ * `GET /logs/{source}/follow` (start_time) → one envelope a line, until the client leaves;
+ * `GET /meta` → `{ meta }`; `GET /stats` (app, process, lrp) → `{ instances }`.
+ */
+export function telemetryHandler(telemetry: Telemetry, token: string): RequestListener {
+  return (request, response) => {
+    if (!isAuthorized(request, token)) return sendJson(response, 401, { error: "a bearer token is needed" });
+    if (request.method !== "GET") return sendJson(response, 405, { error: "only GET is served here" });
+    const url = new URL(request.url ?? "/", "http://telemetry");
+    const [, first, source, last] = url.pathname.split("/").map(decodeURIComponent);
+    if (first === "stats") return void sendStats(telemetry, url, response);
+    if (first === "meta") return sendJson(response, 200, { meta: telemetry.ring.meta() });
+    if (first !== "logs" || !source) return sendJson(response, 404, { error: `no such path: ${url.pathname}` });
+    const query = toLogQuery(url.searchParams);
+    if (last === "follow") return followSource(telemetry.ring, source, query, response);
+    sendJson(response, 200, { envelopes: { batch: telemetry.ring.read(source, query) } });
+  };
+}
+
+/** A started endpoint. */
+export interface TelemetryServer {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Serves `telemetryHandler` on loopback; `port` 0 picks a free one. */
+export async function startTelemetryServer(options: { telemetry: Telemetry; token: string; port?: number }): Promise<TelemetryServer> {
+  const server = createServer(telemetryHandler(options.telemetry, options.token));
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Reads the query parameters of Log Cache; a number that is none is ignored. */
+export function toLogQuery(params: URLSearchParams): LogQuery {
+  const start = toBigInt(params.get("start_time"));
+  const end = toBigInt(params.get("end_time"));
+  const limit = toBigInt(params.get("limit"));
+  return {
+    // Log Cache takes negative start times (Go's zero time) for "from the beginning".
+    ...(start !== undefined && { start }),
+    ...(end !== undefined && end > 0n && { end }),
+    ...(limit !== undefined && limit > 0n && { limit: Number(limit) }),
+    descending: params.get("descending") === "true",
+    types: params.getAll("envelope_types").map((type) => type.toUpperCase() as EnvelopeType),
+  };
+}
+
+function toBigInt(text: string | null): bigint | undefined {
+  return text !== null && /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+}
+
+function followSource(ring: LogRing, source: string, query: LogQuery, response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/x-ndjson", "cache-control": "no-store" });
+  response.flushHeaders();
+  const send = (envelope: Envelope): void => {
+    response.write(`${JSON.stringify(envelope)}\n`);
+    // Its client goes on from the last line it got, so nothing that the ring still has is lost.
+    if (response.writableLength > maxFollowerBacklog) response.destroy();
+  };
+  if (query.start !== undefined) for (const envelope of backlog(ring, source, query.start)) send(envelope);
+  const stop = ring.follow(source, send);
+  response.on("close", stop);
+}
+
+/** Every kept line from `start` on. */
+function* backlog(ring: LogRing, source: string, start: bigint): Generator<Envelope> {
+  let from = start;
+  for (let page = ring.read(source, { start: from, limit: maxReadLimit }); page.length > 0; page = ring.read(source, { start: from, limit: maxReadLimit })) {
+    yield* page;
+    from = BigInt(page.at(-1)?.timestamp ?? 0) + 1n;
+  }
+}
+
+async function sendStats(telemetry: Telemetry, url: URL, response: ServerResponse): Promise<void> {
+  const query: StatsQuery = {};
+  for (const key of ["app", "process", "lrp"] as const) {
+    const value = url.searchParams.get(key);
+    if (value) query[key] = value;
+  }
+  sendJson(response, 200, { instances: await telemetry.stats(query) });
+}
+
+function isAuthorized(request: IncomingMessage, token: string): boolean {
+  const given = Buffer.from(request.headers.authorization ?? "");
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
