@@ -1,0 +1,31 @@
+// What a Buildpack is: a name and order for something that builders know how to use.
+import { z } from "zod";
+import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { CATEGORY, GROUP } from "../groups.ts";
+
+export const Buildpack = defineResource({
+  group: GROUP,
+  kind: "Buildpack",
+  plural: "buildpacks",
+  namespaced: true,
+  shortNames: ["cfbuildpack"],
+  categories: [CATEGORY],
+  description: "A buildpack that apps may be built with. Detection tries the enabled ones by position.",
+  columns: [
+    { name: "CF-Name", jsonPath: ".spec.name" },
+    { name: "Position", jsonPath: ".spec.position", type: "integer" },
+    { name: "Enabled", jsonPath: ".spec.enabled", type: "boolean" },
+    { name: "Version", jsonPath: ".status.version" },
+  ],
+  spec: z.object({
+    name: z.string().min(1).max(255),
+    position: z.int().min(1).max(10000).default(1).describe("Order of detection, first to last."),
+    enabled: z.boolean().default(true),
+    locked: z.boolean().default(false),
+    stack: z.string().max(255).optional(),
+    lifecycle: z.enum(["buildpack", "cnb"]).default("buildpack"),
+    path: z.string().max(1024).optional().describe("For the host builder: the absolute path of a Cloud Native Buildpack's folder, or one of its own by name (nodejs, staticfile, procfile)."),
+  }),
+  status: readyStatus({ version: z.string().max(255).optional(), id: z.string().max(255).optional() }),
+});
+export type Buildpack = Resource<typeof Buildpack>;

@@ -1,0 +1,25 @@
+// Every kind of ours, in the order in which they are created and listed.
+import { type ResourceDefinition } from "../kube/resource.ts";
+import { App } from "./app/app.ts";
+import { BackendClass } from "./backend-class/backend-class.ts";
+import { Build } from "./build/build.ts";
+import { Buildpack } from "./buildpack/buildpack.ts";
+import { Claim } from "./claim/claim.ts";
+import { Domain } from "./domain/domain.ts";
+import { Droplet } from "./droplet/droplet.ts";
+import { LRP } from "./lrp/lrp.ts";
+import { Org } from "./org/org.ts";
+import { OrgQuota } from "./org-quota/org-quota.ts";
+import { Package } from "./package/package.ts";
+import { Process } from "./process/process.ts";
+import { Revision } from "./revision/revision.ts";
+import { Route } from "./route/route.ts";
+import { RouteBinding } from "./route-binding/route-binding.ts";
+import { Space } from "./space/space.ts";
+import { Stack } from "./stack/stack.ts";
+import { Staging } from "./staging/staging.ts";
+
+export const DEFINITIONS: readonly ResourceDefinition[] = [
+  Org, Space, App, Process, Package, Build, Droplet, Revision, Domain, Route, Buildpack, Stack, OrgQuota, Claim,
+  LRP, Staging, RouteBinding, BackendClass,
+];

@@ -1,0 +1,47 @@
+// Label and annotation keys, in three tiers of promise (docs/kinds/labels.md). GUIDs go in labels, names in annotations: a CF name
+// may hold spaces or exceed 63 characters.
+
+/** Tier stable: an update of Cupola never drops or renames these. */
+export const STABLE_LABELS = {
+  guid: "cupola.dev/guid",
+  app: "cupola.dev/app-guid",
+  process: "cupola.dev/process-guid",
+  processType: "cupola.dev/process-type",
+  space: "cupola.dev/space-guid",
+  org: "cupola.dev/org-guid",
+  instanceIndex: "cupola.dev/instance-index",
+  revision: "cupola.dev/revision",
+  sourceType: "cupola.dev/source-type",
+} as const;
+
+/** Tier observe: readable, may change between releases. */
+export const OBSERVE_LABELS = {
+  ownerUid: "cupola.dev/owner-uid",
+  managedBy: "cupola.dev/managed-by",
+  lrp: "cupola.dev/lrp",
+  route: "cupola.dev/route-guid",
+} as const;
+
+/** Tier internal: no promise. */
+export const INTERNAL_LABELS = {
+  role: "cupola.dev/role",
+  adoptableBy: "cupola.dev/adoptable-by",
+  suspended: "cupola.dev/suspended",
+  namespaceKind: "cupola.dev/namespace",
+  claims: "cupola.dev/claims",
+  envAllowed: "cupola.dev/env",
+} as const;
+
+export const LABELS = { ...STABLE_LABELS, ...OBSERVE_LABELS, ...INTERNAL_LABELS } as const;
+
+export const ANNOTATIONS = {
+  appName: "cupola.dev/app-name",
+  spaceName: "cupola.dev/space-name",
+  orgName: "cupola.dev/org-name",
+} as const;
+
+/** Is this label or annotation key the platform's or Kubernetes' own, and so no CF metadata? */
+export function isReservedKey(key: string): boolean {
+  const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
+  return prefix === "cupola.dev" || prefix.endsWith(".cupola.dev") || prefix === "kubernetes.io" || prefix.endsWith(".kubernetes.io") || prefix === "k8s.io" || prefix.endsWith(".k8s.io");
+}

@@ -1,0 +1,72 @@
+// What an LRP is: a long-running process, whole and self-contained, for one runner class. The contract between platform and runners.
+import { z } from "zod";
+import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/resource.ts";
+import { dropletArtifact } from "../droplet/droplet.ts";
+import { className, cpuQuantity, envVars, healthCheck, identity, memoryMB, ports, readinessCheck } from "../fields.ts";
+import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+
+const instance = z.object({
+  index: z.int().min(0).max(10000),
+  state: z.enum(["Starting", "Running", "Crashed", "Down"]).describe("As cf shows it."),
+  ready: z.boolean().describe("May routes reach it?"),
+  since: z.string().max(64).optional().describe("When it entered this state, RFC 3339."),
+  host: z.string().max(253).optional().describe("Address at which the router reaches it."),
+  ports: listMap(z.array(z.object({ port: z.int(), hostPort: z.int() })).max(10), ["port"]).optional().describe("Port of the process and where it is reached on host."),
+  guid: z.string().max(63).optional().describe("Tells one start of the instance from the next."),
+  crashCount: z.int().min(0).optional(),
+  details: z.string().max(1024).optional().describe("Why it crashed or cannot start."),
+  restart: z.string().max(63).optional().describe("The value of spec.restartInstances that this instance answers."),
+});
+export type LrpInstance = z.output<typeof instance>;
+
+export const LRP = defineResource({
+  group: WORKLOADS_GROUP,
+  kind: "LRP",
+  plural: "lrps",
+  namespaced: true,
+  shortNames: ["cflrp"],
+  categories: [CATEGORY],
+  description: "A long-running process for one runner class: instances of one version of an app's process. Immutable but for instances and restartInstances.",
+  columns: [
+    { name: "App", jsonPath: ".spec.app.name" },
+    { name: "Process", jsonPath: ".spec.processType" },
+    { name: "Revision", jsonPath: ".spec.revision" },
+    { name: "Class", jsonPath: ".spec.class" },
+    { name: "Instances", jsonPath: ".spec.instances", type: "integer" },
+    { name: "Running", jsonPath: ".status.runningInstances", type: "integer" },
+  ],
+  scale: { specReplicasPath: ".spec.instances", statusReplicasPath: ".status.runningInstances" },
+  spec: immutable(
+    z.object({
+      class: className.describe("The BackendClass that runs it."),
+      rendering: z.string().max(32).describe("Version of the runner's renderer; kept until the app's next restart."),
+      app: identity,
+      space: identity,
+      org: identity,
+      processGUID: z.string().max(63),
+      processType: z.string().min(1).max(255),
+      revision: z.string().max(32).describe("Version of the app's revision."),
+      version: z.string().max(63).describe("Changes with every version of the process; VCAP_APPLICATION names it."),
+      droplet: z.object({ guid: z.string().max(63), ...dropletArtifact }),
+      command: z.string().max(65536).optional().describe("The start command; the droplet's own when left out."),
+      env: envVars.default([]),
+      ports,
+      instances: z.int().min(0).max(10000),
+      memoryMB,
+      diskMB: memoryMB,
+      cpu: cpuQuantity.optional(),
+      logRateLimitBytesPerSecond: z.int().min(-1).default(-1),
+      healthCheck,
+      readinessHealthCheck: readinessCheck,
+      user: z.string().max(255).optional(),
+      restartInstances: z.record(z.string().max(5), z.string().max(63)).meta({ maxProperties: 1000 }).optional(),
+    }),
+    "class", "rendering", "app", "space", "org", "processGUID", "processType", "revision", "version", "droplet", "command", "env", "ports", "memoryMB", "diskMB", "cpu",
+    "healthCheck", "readinessHealthCheck", "user",
+  ),
+  status: readyStatus({
+    runningInstances: z.int().min(0).optional().describe("How many instances are Running and ready."),
+    instances: listMap(z.array(instance).max(10000), ["index"]).optional(),
+  }),
+});
+export type LRP = Resource<typeof LRP>;

@@ -1,0 +1,56 @@
+// Names of objects from names of people: slugs, digests, and the CF rules of uniqueness. Pure.
+import { createHash } from "node:crypto";
+
+const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+
+/** Longest `metadata.name` of a noun; generated names add a hash and fit 52. */
+export const MAX_SLUG = 40;
+
+/** Five characters that tell texts apart where a slug cannot. Letters without vowels, so that no word appears. */
+export function digest5(text: string): string {
+  const bytes = createHash("sha256").update(text).digest();
+  return Array.from(bytes.subarray(0, 5), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+}
+
+/** The DNS-label form of a text: lower case, runs of anything else as one dash. May be empty. */
+export function slug(text: string): string {
+  return text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+}
+
+/** Names are one for CF when this is one: NFC, case-folded. */
+export function foldName(name: string): string {
+  return name.normalize("NFC").toLowerCase().normalize("NFC");
+}
+
+/**
+ * The object name for a CF name: its slug, with five digest characters when the slug loses something, is too long or `isTaken`.
+ * `fallback` names the kind, for names without a single letter or digit of ASCII.
+ */
+export function objectNameFor(name: string, fallback: string, isTaken: (candidate: string) => boolean = () => false): string {
+  const plain = slug(name);
+  const lossless = plain === name && plain.length <= MAX_SLUG;
+  if (lossless && !isTaken(plain)) return plain;
+  const base = (plain || fallback).slice(0, MAX_SLUG - 6).replace(/-+$/, "");
+  for (let attempt = 0; ; attempt++) {
+    const candidate = `${base}-${digest5(attempt === 0 ? name : `${name}/${attempt}`)}`;
+    if (!isTaken(candidate)) return candidate;
+  }
+}
+
+/** The name that cf shows. */
+export function displayNameOf(object: { metadata: { name: string }; spec: { name?: string } }): string {
+  return object.spec.name ?? object.metadata.name;
+}
+
+/** A generated object's name: readable parts, then a short hash of what makes it unique; at most 52 characters. */
+export function generatedName(readable: string, unique: string): string {
+  return `${slug(readable).slice(0, 40).replace(/-+$/, "") || "x"}-${hash10(unique)}`;
+}
+
+function hash10(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 10);
+}

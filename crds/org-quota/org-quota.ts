@@ -1,0 +1,38 @@
+// What an OrgQuota is: limits that an admin gives to orgs. A limit left out is none.
+import { z } from "zod";
+import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { CATEGORY, GROUP } from "../groups.ts";
+
+const limit = z.int().min(0).max(2_147_483_647).optional();
+
+export const OrgQuota = defineResource({
+  group: GROUP,
+  kind: "OrgQuota",
+  plural: "orgquotas",
+  namespaced: true,
+  shortNames: ["cforgquota"],
+  categories: [CATEGORY],
+  description: "Limits for orgs. A limit left out means: no limit.",
+  columns: [
+    { name: "CF-Name", jsonPath: ".spec.name" },
+    { name: "Memory", jsonPath: ".spec.totalMemoryMB", type: "integer", description: "MB in total" },
+    { name: "Routes", jsonPath: ".spec.totalRoutes", type: "integer" },
+  ],
+  spec: z.object({
+    name: z.string().min(1).max(255),
+    default: z.boolean().default(false).describe("In force for orgs that name none."),
+    totalMemoryMB: limit,
+    instanceMemoryMB: limit,
+    totalInstances: limit,
+    totalAppTasks: limit,
+    logRateLimitBytesPerSecond: limit,
+    paidServices: z.boolean().default(true),
+    totalServiceInstances: limit,
+    totalServiceKeys: limit,
+    totalRoutes: limit,
+    totalReservedPorts: limit,
+    totalDomains: limit,
+  }),
+  status: readyStatus({}),
+});
+export type OrgQuota = Resource<typeof OrgQuota>;

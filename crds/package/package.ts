@@ -1,0 +1,37 @@
+// What a Package is: source bits, or the name of an image, that a Build turns into a Droplet.
+import { z } from "zod";
+import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
+import { content, refTo } from "../fields.ts";
+import { CATEGORY, GROUP } from "../groups.ts";
+
+export const Package = defineResource({
+  group: GROUP,
+  kind: "Package",
+  plural: "packages",
+  namespaced: true,
+  shortNames: ["cfpackage"],
+  categories: [CATEGORY],
+  description: "Source bits of an app, or an image's name. A Build turns it into a Droplet.",
+  columns: [
+    { name: "App", jsonPath: ".spec.appRef.name" },
+    { name: "Type", jsonPath: ".spec.type" },
+    { name: "State", jsonPath: ".status.state" },
+  ],
+  spec: immutable(
+    z.object({
+      appRef: refTo("App"),
+      type: z.enum(["bits", "docker"]),
+      image: z.string().min(1).max(1024).optional().describe("The image, for type docker."),
+      imagePullSecretRef: refTo("Secret").optional().describe("Credentials for the image's registry: a Secret of type kubernetes.io/dockerconfigjson."),
+      content: content.optional().describe("The uploaded bits. Set once, by the upload."),
+    }),
+    "appRef",
+    "type",
+    "image",
+  ),
+  status: readyStatus({
+    state: z.enum(["AwaitingUpload", "ProcessingUpload", "Ready", "Failed", "Expired"]).optional(),
+    error: z.string().max(4096).optional().describe("Why the upload failed."),
+  }),
+});
+export type Package = Resource<typeof Package>;

@@ -1,0 +1,52 @@
+// What a Revision is: all that an app's instances are made from, at the moment of a start. Only controllers write it.
+import { z } from "zod";
+import { defineResource, listMap, readyStatus, withRules, type Resource } from "../../kube/resource.ts";
+import { className, cpuQuantity, envVars, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../fields.ts";
+import { CATEGORY, GROUP } from "../groups.ts";
+
+export const revisionProcess = z.object({
+  type: z.string().min(1).max(255),
+  command: z.string().max(65536).optional().describe("The command given by a person; the droplet's when left out."),
+  memoryMB,
+  diskMB: memoryMB,
+  cpu: cpuQuantity.optional(),
+  logRateLimitBytesPerSecond: z.int().min(-1),
+  healthCheck,
+  readinessHealthCheck: readinessCheck,
+  ports,
+  user: z.string().max(255).optional(),
+  runner: className,
+});
+export type RevisionProcess = z.output<typeof revisionProcess>;
+
+const spec = withRules(
+  z.object({
+    appRef: refTo("App"),
+    version: z.int().min(1).max(2_147_483_647).describe("Counts up per app."),
+    description: z.string().max(1024).describe("What made this revision."),
+    restart: z.string().max(63).optional().describe("The value of the app's spec.restart that this revision answers."),
+    dropletRef: refTo("Droplet"),
+    env: envVars.default([]).describe("The user's environment. Values lie in an immutable Secret named by a keyed digest."),
+    processes: listMap(z.array(revisionProcess).max(100), ["type"]),
+  }),
+  [{ rule: "self == oldSelf", message: "a Revision never changes" }],
+);
+
+export const Revision = defineResource({
+  group: GROUP,
+  kind: "Revision",
+  plural: "revisions",
+  namespaced: true,
+  shortNames: ["cfrevision"],
+  categories: [CATEGORY],
+  description: "A snapshot of what an app runs: droplet, environment, commands, sizes and checks. Written by the platform at each start, restart and deployment.",
+  columns: [
+    { name: "App", jsonPath: ".spec.appRef.name" },
+    { name: "Version", jsonPath: ".spec.version", type: "integer" },
+    { name: "Droplet", jsonPath: ".spec.dropletRef.name" },
+    { name: "Description", jsonPath: ".spec.description" },
+  ],
+  spec,
+  status: readyStatus({}),
+});
+export type Revision = Resource<typeof Revision>;

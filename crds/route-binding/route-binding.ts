@@ -1,0 +1,48 @@
+// What a RouteBinding is: one route, whole and self-contained, for one router class. The contract between platform and routers.
+import { z } from "zod";
+import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/resource.ts";
+import { className, identity, objectName, port } from "../fields.ts";
+import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+
+const destination = z.object({
+  appGUID: z.string().max(63),
+  app: objectName.describe("Object name of the App."),
+  processType: z.string().min(1).max(255),
+  port: port.describe("Port of the process."),
+  protocol: z.enum(["http1", "http2", "tcp"]).default("http1"),
+  weight: z.int().min(1).max(100).optional(),
+});
+
+export const RouteBinding = defineResource({
+  group: WORKLOADS_GROUP,
+  kind: "RouteBinding",
+  plural: "routebindings",
+  namespaced: true,
+  shortNames: ["cfroutebinding"],
+  categories: [CATEGORY],
+  description: "A route for one router class: the address and the processes behind it. Routers find instances by labels app-guid and process-type.",
+  columns: [
+    { name: "Host", jsonPath: ".spec.hostname" },
+    { name: "Path", jsonPath: ".spec.path" },
+    { name: "Class", jsonPath: ".spec.class" },
+  ],
+  spec: immutable(
+    z.object({
+      class: className.describe("The BackendClass that serves it."),
+      routeGUID: z.string().max(63),
+      space: identity,
+      org: identity,
+      hostname: z.string().min(1).max(253).describe("host.domain; *.domain for a wildcard; the domain alone where the host is empty."),
+      path: z.string().max(128).default(""),
+      port: z.int().min(0).max(65535).default(0).describe("TCP port; 0 for HTTP."),
+      internal: z.boolean().default(false),
+      destinations: listMap(z.array(destination).max(100), ["appGUID", "processType", "port"]).default([]),
+    }),
+    "routeGUID",
+    "hostname",
+    "path",
+    "port",
+  ),
+  status: readyStatus({}),
+});
+export type RouteBinding = Resource<typeof RouteBinding>;

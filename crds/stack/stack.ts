@@ -1,0 +1,27 @@
+// What a Stack is: the base that apps are built and run on.
+import { z } from "zod";
+import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { CATEGORY, GROUP } from "../groups.ts";
+
+export const Stack = defineResource({
+  group: GROUP,
+  kind: "Stack",
+  plural: "stacks",
+  namespaced: true,
+  shortNames: ["cfstack"],
+  categories: [CATEGORY],
+  description: "The operating system base that apps are built and run on.",
+  columns: [
+    { name: "CF-Name", jsonPath: ".spec.name" },
+    { name: "Default", jsonPath: ".spec.default", type: "boolean" },
+  ],
+  spec: z.object({
+    name: z.string().min(1).max(255),
+    description: z.string().max(1024).default(""),
+    default: z.boolean().default(false).describe("Used by apps that name none."),
+    buildImage: z.string().max(1024).optional(),
+    runImage: z.string().max(1024).optional(),
+  }),
+  status: readyStatus({}),
+});
+export type Stack = Resource<typeof Stack>;

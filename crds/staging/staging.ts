@@ -1,0 +1,62 @@
+// What a Staging is: one build, whole and self-contained, for one builder class. The contract between platform and builders.
+import { z } from "zod";
+import { defineResource, listAtomic, readyStatus, withRules, type Resource } from "../../kube/resource.ts";
+import { dropletArtifact } from "../droplet/droplet.ts";
+import { className, content, envVars, identity, lifecycleType, memoryMB, refTo } from "../fields.ts";
+import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
+
+const usedBuildpack = z.object({
+  name: z.string().max(255),
+  version: z.string().max(255).optional(),
+  detectOutput: z.string().max(1024).optional(),
+});
+
+export const Staging = defineResource({
+  group: WORKLOADS_GROUP,
+  kind: "Staging",
+  plural: "stagings",
+  namespaced: true,
+  shortNames: ["cfstaging"],
+  categories: [CATEGORY],
+  description: "One build for one builder class: from a package to a droplet. Immutable.",
+  columns: [
+    { name: "App", jsonPath: ".spec.app.name" },
+    { name: "Class", jsonPath: ".spec.class" },
+    { name: "State", jsonPath: ".status.state" },
+  ],
+  spec: withRules(
+    z.object({
+      class: className.describe("The BackendClass that builds it."),
+      app: identity,
+      space: identity,
+      org: identity,
+      buildGUID: z.string().max(63).describe("Names the place where a host droplet is built and unpacked."),
+      lifecycleType,
+      package: z.object({
+        type: z.enum(["bits", "docker"]),
+        content: content.optional(),
+        image: z.string().max(1024).optional(),
+        imagePullSecretRef: refTo("Secret").optional(),
+      }),
+      buildpacks: listAtomic(
+        z.array(z.object({ name: z.string().min(1).max(1024), path: z.string().max(1024).optional() })).max(100),
+      ).describe("In order. With detect they are tried; without, all of them build."),
+      detect: z.boolean().describe("Detect which buildpacks fit."),
+      stack: z.string().max(255).optional(),
+      env: envVars.default([]),
+      memoryMB,
+      diskMB: memoryMB,
+      timeoutSeconds: z.int().min(1).max(86400).default(900),
+    }),
+    [{ rule: "self == oldSelf", message: "a Staging never changes" }],
+  ),
+  status: readyStatus({
+    state: z.enum(["Pending", "Running", "Succeeded", "Failed"]).optional(),
+    startedAt: z.string().max(64).optional(),
+    droplet: z
+      .object({ ...dropletArtifact, stack: z.string().max(255).optional(), buildpacks: listAtomic(z.array(usedBuildpack).max(100)).default([]) })
+      .optional(),
+    error: z.object({ code: z.string().max(128).describe("As CF names it, for example NoAppDetectedError."), message: z.string().max(4096) }).optional(),
+  }),
+});
+export type Staging = Resource<typeof Staging>;
