@@ -1,0 +1,83 @@
+// Which names are claimed, and who holds a claim. Pure: time is an argument.
+import { createHash } from "node:crypto";
+import { type KubeObject } from "../../kube/object.ts";
+import { type App } from "../app/app.ts";
+import { type Domain } from "../domain/domain.ts";
+import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
+import { displayNameOf, foldName } from "../names.ts";
+import { type Org } from "../org/org.ts";
+import { type Route } from "../route/route.ts";
+import { type Space } from "../space/space.ts";
+import { type Claim } from "./claim.ts";
+
+/** A claim holds this long from its making, whether or not its object is there yet. Milliseconds. */
+export const CLAIM_GRACE_MS = 30_000;
+
+/** A name and what it must be unique in. */
+export interface ClaimedName {
+  scope: string;
+  claimed: string;
+}
+
+export interface Claimant {
+  kind: string;
+  namespace?: string;
+  name: string;
+}
+
+/** Org names are unique on the platform. */
+export function orgName(org: Pick<Org, "metadata" | "spec">): ClaimedName {
+  return { scope: "org", claimed: foldName(displayNameOf(org)) };
+}
+
+/** Space names are unique in their org, whose namespace the Space is in. */
+export function spaceName(space: Pick<Space, "metadata" | "spec">): ClaimedName {
+  return { scope: `space/${space.metadata.namespace ?? ""}`, claimed: foldName(displayNameOf(space)) };
+}
+
+/** App names are unique in their space's namespace. */
+export function appName(app: Pick<App, "metadata" | "spec">): ClaimedName {
+  return { scope: `app/${app.metadata.namespace ?? ""}`, claimed: foldName(displayNameOf(app)) };
+}
+
+/** Domain names are unique on the platform, shared and private ones together. */
+export function domainName(domain: Pick<Domain, "spec">): ClaimedName {
+  return { scope: "domain", claimed: foldName(domain.spec.name) };
+}
+
+/** Routes are unique on the platform by domain, host, port and path. `domain` is the domain's own name: its object name differs between orgs. */
+export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedName {
+  const { host, path, port } = route.spec;
+  return { scope: `route/${foldName(domain)}`, claimed: `${foldName(host)}:${port}${path.toLowerCase()}` };
+}
+
+/** The object name of a claim: a digest of what is claimed. */
+export function claimObjectName(name: ClaimedName): string {
+  const kind = name.scope.split("/")[0] ?? "";
+  return `${kind}-${createHash("sha256").update(`${name.scope}\u0000${name.claimed}`).digest("hex").slice(0, 40)}`;
+}
+
+/** The claim to create. */
+export function newClaim(name: ClaimedName, claimant: Claimant, now: Date): Claim {
+  return {
+    apiVersion: `${GROUP}/v1alpha1`,
+    kind: "Claim",
+    metadata: { name: claimObjectName(name), namespace: SYSTEM_NAMESPACE },
+    spec: { scope: name.scope, claimed: name.claimed, claimant, since: now.toISOString() },
+  };
+}
+
+/** Does the claim name this object? */
+export function isClaimant(claim: Pick<Claim, "spec">, kind: string, object: Pick<KubeObject, "metadata">): boolean {
+  const { claimant } = claim.spec;
+  return claimant.kind === kind && claimant.name === object.metadata.name && (claimant.namespace ?? "") === (object.metadata.namespace ?? "");
+}
+
+/**
+ * May the claim be taken over? Only past its grace, and when its claimant is gone or bears another name now.
+ * `borne` is the name that the claimant bears at a live read; undefined when it does not exist.
+ */
+export function isStale(claim: Pick<Claim, "spec">, borne: ClaimedName | undefined, now: Date): boolean {
+  if (now.getTime() - Date.parse(claim.spec.since) < CLAIM_GRACE_MS) return false;
+  return borne === undefined || borne.scope !== claim.spec.scope || borne.claimed !== claim.spec.claimed;
+}

@@ -1,0 +1,50 @@
+// GUIDs: how an object gets one, and how it is presented. Pure but for the two makers, which take their randomness from node:crypto.
+import { createHash, randomBytes } from "node:crypto";
+import { type KubeObject } from "../kube/object.ts";
+import { STABLE_LABELS } from "./labels.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A GUID that sorts by the time it was made, so that order within a second is known (UUIDv7). */
+export function newGUID(now: number = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(now, 0, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return format(bytes);
+}
+
+/** The same GUID for the same parts, ever. For things that are no objects: roles, destinations, users. */
+export function derivedGUID(...parts: readonly string[]): string {
+  const bytes = createHash("sha256").update(parts.join("\u0000")).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return format(bytes);
+}
+
+function format(bytes: Buffer): string {
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** Is this text a GUID in canonical form? */
+export function isGUID(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** The GUID of an object: its label, or its uid until the first reconcile writes the label. */
+export function guidOf(object: KubeObject): string {
+  const label = object.metadata.labels?.[STABLE_LABELS.guid];
+  return label && isGUID(label) ? label : (object.metadata.uid ?? "");
+}
+
+/** Which of two objects with one GUID keeps it: the older one; of two made in the same second the one with the smaller uid. */
+export function keepsGUID(one: KubeObject, other: KubeObject): KubeObject {
+  const age = (object: KubeObject): string => `${object.metadata.creationTimestamp ?? ""} ${object.metadata.uid ?? ""}`;
+  return age(one) <= age(other) ? one : other;
+}
+
+/** Sorts objects as CF lists them: by creation, then GUID. */
+export function creationOrder(object: KubeObject): string {
+  return `${object.metadata.creationTimestamp ?? ""} ${guidOf(object)}`;
+}
