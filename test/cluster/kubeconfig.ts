@@ -1,0 +1,25 @@
+// The text of a kubeconfig for a cluster that a test started.
+import { stringify } from "yaml";
+
+/** Users by token or by client certificate (PEM); the first is the current one. */
+export interface KubeconfigInput {
+  server: string;
+  ca: string;
+  users: ({ name: string } & ({ token: string } | { cert: string; key: string }))[];
+}
+
+/** A kubeconfig with everything inside it, so that it can be copied anywhere. One context per user, of the user's name. */
+export function kubeconfigText({ server, ca, users }: KubeconfigInput): string {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  return stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "cupola", cluster: { server, "certificate-authority-data": base64(ca) } }],
+    users: users.map((u) => ({
+      name: u.name,
+      user: "token" in u ? { token: u.token } : { "client-certificate-data": base64(u.cert), "client-key-data": base64(u.key) },
+    })),
+    contexts: users.map((u) => ({ name: u.name, context: { cluster: "cupola", user: u.name } })),
+    "current-context": users[0]?.name ?? "",
+  });
+}
