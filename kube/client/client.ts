@@ -68,6 +68,8 @@ export interface WatchOptions {
   resourceVersion?: string;
   allowWatchBookmarks?: boolean;
   timeoutSeconds?: number;
+  /** Without a byte for so long the peer counts as dead (KubeError, code 0). timeoutSeconds and 30 s more unless said. */
+  stallMs?: number;
   signal?: AbortSignal;
 }
 

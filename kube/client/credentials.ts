@@ -1,0 +1,41 @@
+// What an identity puts on a request: which certificate the connection shows, and which headers are sent.
+import { type ClientCertificate } from "./agents.ts";
+import { type Identity } from "./client.ts";
+
+export interface Credentials {
+  certificate?: ClientCertificate;
+  headers: Record<string, string | string[]>;
+}
+
+/** Asked before every request; whoever gives it caches what is costly. */
+export type CredentialSource = () => Credentials | Promise<Credentials>;
+
+/** @throws TypeError when a value could not travel in a header. */
+export function toCredentials(identity: Identity, base: Credentials = { headers: {} }): Credentials {
+  switch (identity.kind) {
+    case "token":
+      return { headers: { authorization: `Bearer ${headerSafe(identity.token, "token")}` } };
+    case "certificate":
+      return { certificate: { cert: identity.cert, key: identity.key }, headers: {} };
+    case "anonymous":
+      return { headers: {} };
+    case "impersonate":
+      return { ...base, headers: { ...base.headers, ...impersonation(identity) } };
+  }
+}
+
+function impersonation(identity: Extract<Identity, { kind: "impersonate" }>): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = { "impersonate-user": headerSafe(identity.user, "user") };
+  if (identity.uid) headers["impersonate-uid"] = headerSafe(identity.uid, "uid");
+  if (identity.groups?.length) headers["impersonate-group"] = identity.groups.map((group) => headerSafe(group, "group"));
+  for (const [key, values] of Object.entries(identity.extra ?? {})) {
+    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = values.map((value) => headerSafe(value, "extra"));
+  }
+  return headers;
+}
+
+// Says which part is wrong but never shows it: it may be a credential.
+function headerSafe(value: string, what: string): string {
+  if (!/^[\x20-\x7e]*$/.test(value)) throw new TypeError(`the ${what} of an identity holds characters that cannot travel in a header`);
+  return value;
+}

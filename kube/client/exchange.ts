@@ -1,0 +1,115 @@
+// One HTTP exchange with the API server: deadline, bounded retries, and every failure as a KubeError.
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Agent, type Dispatcher } from "undici";
+import { type CallOptions, type RequestRecord } from "./client.ts";
+import { KubeError, type Status } from "./errors.ts";
+
+export const DEFAULT_DEADLINE_MS = 30_000;
+const MAX_ATTEMPTS = 5;
+
+export interface Exchange {
+  agent: Agent;
+  origin: string;
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: Record<string, string | string[]>;
+  body?: string | Buffer;
+  /** Milliseconds without a byte of the body after which the peer counts as dead. No limit unless said. */
+  stallMs?: number;
+  onRequest?: (record: RequestRecord) => void;
+}
+
+/**
+ * Sends until there is an answer below 400. 429 and 503 wait as the server says (1 s otherwise); a broken connection is tried again
+ * once, and only for GET, since a write may have happened. Everything else throws KubeError.
+ */
+export async function exchange(request: Exchange, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await attemptOnce(request, signal, attempt);
+    if (!(outcome instanceof KubeError)) return outcome;
+    const waitMs = retryDelay(outcome, request.method, attempt);
+    if (waitMs === undefined) throw outcome;
+    await sleep(waitMs, undefined, { signal }).catch(() => {
+      throw outcome;
+    });
+  }
+}
+
+/** Joins the caller's signal with the call's deadline. */
+export function callSignal(options: CallOptions | undefined): AbortSignal {
+  const deadline = AbortSignal.timeout(options?.deadlineMs ?? DEFAULT_DEADLINE_MS);
+  return options?.signal ? AbortSignal.any([options.signal, deadline]) : deadline;
+}
+
+/** Reads a JSON body. An empty one is undefined. */
+export async function readJson(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
+  try {
+    const text = await answer.body.text();
+    return text === "" ? undefined : (JSON.parse(text) as unknown);
+  } catch (cause) {
+    throw toKubeError(cause, signal);
+  }
+}
+
+/** Any failure without an answer, as the one error of the client. */
+export function toKubeError(cause: unknown, signal?: AbortSignal): KubeError {
+  if (cause instanceof KubeError) return cause;
+  if (signal?.aborted) {
+    const timedOut = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
+    return new KubeError({ code: 0, reason: timedOut ? "Deadline" : "Aborted", message: timedOut ? "the API server did not answer within the deadline" : "the request was given up" }, { cause });
+  }
+  const code = codeOf(cause);
+  return new KubeError({ code: 0, reason: "Unreachable", message: `the API server cannot be reached${code ? ` (${code})` : ""}` }, { cause });
+}
+
+async function attemptOnce(request: Exchange, signal: AbortSignal, attempt: number): Promise<Dispatcher.ResponseData | KubeError> {
+  const started = performance.now();
+  const record = (code: number) =>
+    request.onRequest?.({ method: request.method, path: request.path, code, attempt, milliseconds: performance.now() - started });
+  try {
+    const answer = await request.agent.request({
+      origin: request.origin,
+      path: request.path,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: request.headers,
+      body: request.body ?? null,
+      signal,
+      ...(request.stallMs !== undefined && { bodyTimeout: request.stallMs }),
+    });
+    record(answer.statusCode);
+    return answer.statusCode < 400 ? answer : await toRefusal(answer);
+  } catch (cause) {
+    record(0);
+    return toKubeError(cause, signal);
+  }
+}
+
+async function toRefusal(answer: Dispatcher.ResponseData): Promise<KubeError> {
+  const text = await answer.body.text();
+  const header = Number(answer.headers["retry-after"]);
+  const retryAfterSeconds = Number.isFinite(header) && header >= 0 && answer.headers["retry-after"] !== undefined ? header : undefined;
+  return new KubeError({ ...parseStatus(text, answer.statusCode), code: answer.statusCode }, { ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
+}
+
+// Proxies and some server paths answer plain text or HTML: keep a little of it, so that the reader knows who spoke.
+function parseStatus(text: string, code: number): Partial<Status> {
+  try {
+    const body = JSON.parse(text) as Partial<Status>;
+    if (body?.kind === "Status") return body;
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+  }
+  return { reason: "", message: `the API server answered ${code}: ${text.slice(0, 200).trim()}` };
+}
+
+function retryDelay(error: KubeError, method: string, attempt: number): number | undefined {
+  if (attempt >= MAX_ATTEMPTS) return undefined;
+  if (error.code === 429 || error.code === 503) return Math.min((error.retryAfterSeconds ?? 1) * 1000, 30_000);
+  const stale = error.reason === "Unreachable" && ["UND_ERR_SOCKET", "ECONNRESET"].includes(codeOf(error.cause) ?? "");
+  return stale && method === "GET" && attempt === 1 ? 0 : undefined;
+}
+
+function codeOf(cause: unknown): string | undefined {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : undefined;
+}

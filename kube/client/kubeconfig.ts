@@ -1,0 +1,156 @@
+// Where a cluster is and who we are, from a kubeconfig or from inside a pod. Plain token and certificate users are read here; exec plugins,
+// OIDC and the rest go through @kubernetes/client-node, which is imported only then, because it is slow to load.
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import { type Identity } from "./client.ts";
+import { type ClusterAccess } from "./create-client.ts";
+import { type CredentialSource } from "./credentials.ts";
+
+const named = <T extends z.ZodType>(key: string, schema: T) => z.array(z.looseObject({ name: z.string(), [key]: schema })).nullish().transform((list) => list ?? []);
+const Cluster = z.looseObject({
+  server: z.url(),
+  "certificate-authority": z.string().optional(),
+  "certificate-authority-data": z.string().optional(),
+  "insecure-skip-tls-verify": z.boolean().optional(),
+  "tls-server-name": z.string().optional(),
+});
+const User = z.looseObject({
+  token: z.string().optional(),
+  tokenFile: z.string().optional(),
+  "client-certificate": z.string().optional(),
+  "client-certificate-data": z.string().optional(),
+  "client-key": z.string().optional(),
+  "client-key-data": z.string().optional(),
+  as: z.string().optional(),
+});
+const Context = z.looseObject({ cluster: z.string(), user: z.string().optional(), namespace: z.string().optional() });
+const Kubeconfig = z.looseObject({
+  "current-context": z.string().nullish(),
+  clusters: named("cluster", Cluster),
+  contexts: named("context", Context),
+  users: named("user", User.nullish().transform((user) => user ?? {})),
+});
+type UserEntry = z.output<typeof User>;
+
+/** What a kubeconfig says about one context. */
+export interface KubeconfigAccess extends ClusterAccess {
+  auth: Identity | CredentialSource;
+  /** Of the context; "default" when it names none. */
+  namespace: string;
+  context: string;
+}
+
+export interface KubeconfigOptions {
+  /** A file; else $KUBECONFIG (its first entry), else ~/.kube/config. */
+  path?: string;
+  /** Another context than the current one. */
+  context?: string;
+}
+
+/** @throws Error that says which file and which part of it is wrong; never quotes a credential. */
+export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
+  const path = options.path ?? defaultPath();
+  try {
+    const text = await readFile(path, "utf8");
+    return await toAccess(text, { base: dirname(resolve(path)), ...(options.context && { context: options.context }) });
+  } catch (cause) {
+    throw new Error(`kubeconfig ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}`, { cause });
+  }
+}
+
+/** In a pod its service account, else the kubeconfig. */
+export async function loadDefaultAccess(options: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
+  const inCluster = !options.path && !process.env["KUBECONFIG"] && process.env["KUBERNETES_SERVICE_HOST"];
+  return inCluster ? loadInCluster() : loadKubeconfig(options);
+}
+
+const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** The service account of this pod. The token is read again each minute, since it is rotated. @throws Error outside a pod. */
+export async function loadInCluster(mount = ACCOUNT): Promise<KubeconfigAccess> {
+  const host = process.env["KUBERNETES_SERVICE_HOST"];
+  const port = process.env["KUBERNETES_SERVICE_PORT"] ?? "443";
+  if (!host) throw new Error("not in a pod: KUBERNETES_SERVICE_HOST is not set");
+  const [ca, namespace] = await Promise.all([readFile(join(mount, "ca.crt"), "utf8"), readFile(join(mount, "namespace"), "utf8")]);
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    ca,
+    auth: tokenFile(join(mount, "token")),
+    namespace: namespace.trim(),
+    context: "in-cluster",
+  };
+}
+
+/** Parses the text of a kubeconfig. Relative file names are relative to `base`. */
+export async function toAccess(text: string, options: { base: string; context?: string }): Promise<KubeconfigAccess> {
+  const parsed = Kubeconfig.safeParse(parse(text, { maxAliasCount: 50 }));
+  if (!parsed.success) throw new Error(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
+  const name = options.context ?? parsed.data["current-context"];
+  if (!name) throw new Error("it has no current-context; name one");
+  const context = pick(parsed.data.contexts, "context", name) as z.output<typeof Context>;
+  const cluster = pick(parsed.data.clusters, "cluster", context.cluster) as z.output<typeof Cluster>;
+  const user = context.user ? (pick(parsed.data.users, "user", context.user) as UserEntry) : {};
+  const ca = await content(options.base, cluster["certificate-authority"], cluster["certificate-authority-data"]);
+  return {
+    server: cluster.server,
+    ...(ca !== undefined && { ca }),
+    ...(cluster["insecure-skip-tls-verify"] && { insecure: true }),
+    ...(cluster["tls-server-name"] && { serverName: cluster["tls-server-name"] }),
+    auth: await toAuth(user, { text, base: options.base, context: name }),
+    namespace: context.namespace ?? "default",
+    context: name,
+  };
+}
+
+function pick(list: readonly { name: string; [key: string]: unknown }[], key: string, name: string): unknown {
+  const found = list.find((entry) => entry.name === name);
+  if (!found) throw new Error(`it has no ${key} named ${name}`);
+  return found[key];
+}
+
+async function toAuth(user: UserEntry, from: { text: string; base: string; context: string }): Promise<Identity | CredentialSource> {
+  const plain = Object.keys(user).every((key) => key in User.shape) && !user.as;
+  if (!plain) return libraryAuth(from);
+  if (user.tokenFile) return tokenFile(resolve(from.base, user.tokenFile));
+  if (user.token) return { kind: "token", token: user.token };
+  const cert = await content(from.base, user["client-certificate"], user["client-certificate-data"]);
+  const key = await content(from.base, user["client-key"], user["client-key-data"]);
+  return cert && key ? { kind: "certificate", cert, key } : { kind: "anonymous" };
+}
+
+async function content(base: string, file: string | undefined, data: string | undefined): Promise<string | undefined> {
+  if (data) return Buffer.from(data, "base64").toString("utf8");
+  return file ? readFile(resolve(base, file), "utf8") : undefined;
+}
+
+function defaultPath(): string {
+  return process.env["KUBECONFIG"]?.split(delimiter).find((entry) => entry !== "") ?? join(homedir(), ".kube", "config");
+}
+
+/** Reads a token file at most once a minute. */
+function tokenFile(path: string): CredentialSource {
+  let known: { token: string; readAt: number } | undefined;
+  return async () => {
+    if (!known || performance.now() - known.readAt > 60_000) known = { token: (await readFile(path, "utf8")).trim(), readAt: performance.now() };
+    return { headers: { authorization: `Bearer ${known.token}` } };
+  };
+}
+
+/** Everything else that kubectl understands. The library caches exec credentials until they expire. */
+async function libraryAuth(from: { text: string; context: string }): Promise<CredentialSource> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  config.loadFromString(from.text);
+  config.setCurrentContext(from.context);
+  return async () => {
+    const options: { headers?: Record<string, string>; cert?: string | Buffer; key?: string | Buffer; auth?: string } = {};
+    await config.applyToHTTPSOptions(options as Parameters<typeof config.applyToHTTPSOptions>[0]);
+    const { cert, key } = options;
+    const basic = options.auth ? { authorization: `Basic ${Buffer.from(options.auth).toString("base64")}` } : {};
+    const headers = Object.fromEntries(Object.entries({ ...options.headers, ...basic }).map(([name, value]) => [name.toLowerCase(), value]));
+    return { headers, ...(cert && key && { certificate: { cert: cert.toString(), key: key.toString() } }) };
+  };
+}
