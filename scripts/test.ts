@@ -1,0 +1,86 @@
+// `npm test`: every check of the project, one stage after another, and one closing line with the sum of their tests.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { provideBinaries, whyNoControlPlane } from "../test/cluster/binaries.ts";
+import { runCommand } from "./run-command.ts";
+import { closingLine, parseClosingLine, readVitestReport, sum, type Count } from "./test-counts.ts";
+
+/** A stage runs to its end whatever the earlier ones said, so that one run shows every fault. */
+interface Stage {
+  name: string;
+  /** The file it runs, where that may not be there yet. */
+  needs?: string;
+  run(): Promise<Count>;
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const bin = (name: string) => join(root, "node_modules", ".bin", name);
+const minute = 60_000;
+
+/** A command that is one test: it passes when it exits with 0. Its output is shown only when it fails. */
+async function asOneTest(command: [string, ...string[]], deadlineMs = 10 * minute): Promise<Count> {
+  const { code, output } = await runCommand(command, { cwd: root, deadlineMs });
+  if (code !== 0) console.log(output);
+  return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
+}
+
+/** Has the binaries ready before any test waits for them: the first build takes minutes. */
+async function provideControlPlane(): Promise<Count> {
+  const reason = whyNoControlPlane();
+  if (!reason) {
+    await provideBinaries();
+    return { passed: 1, failed: 0, skipped: 0 };
+  }
+  console.log(`no real control plane: ${reason}. What needs one is skipped.`);
+  return process.env.CI ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 };
+}
+
+async function vitest(...selection: string[]): Promise<Count> {
+  const dir = mkdtempSync(join(tmpdir(), "cupola-report-"));
+  try {
+    const report = join(dir, "vitest.json");
+    const command: [string, ...string[]] = [bin("vitest"), "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...selection];
+    const { code, output } = await runCommand(command, { cwd: root, deadlineMs: 40 * minute, env: { NO_COLOR: "1" } });
+    const count = readVitestReport(report);
+    // Vitest also fails for what is no test: an unhandled rejection, a file that does not load.
+    const broken = code !== 0 && count.failed === 0 ? 1 : 0;
+    if (code !== 0) console.log(output);
+    return { ...count, failed: count.failed + broken };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function journeys(): Promise<Count> {
+  const { code, output } = await runCommand([process.execPath, "test/e2e/main.ts"], { cwd: root, deadlineMs: 40 * minute, echo: true });
+  const count = parseClosingLine(output);
+  if (!count) return { passed: 0, failed: 1, skipped: 0 };
+  return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };
+}
+
+const stages: Stage[] = [
+  { name: "type check", run: () => asOneTest([bin("tsc"), "--noEmit"]) },
+  { name: "lint", run: () => asOneTest([bin("eslint"), "--max-warnings=0", "."]) },
+  { name: "layout", run: () => vitest("test/layout") },
+  { name: "generated files up to date", needs: "scripts/gen.ts", run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]) },
+  { name: "control plane binaries", run: provideControlPlane },
+  { name: "unit and contract tests", run: () => vitest("--exclude=test/layout/**") },
+  { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: journeys },
+];
+
+const counts: Count[] = [];
+for (const stage of stages.filter(({ needs }) => !needs || existsSync(join(root, needs)))) {
+  console.log(`\n== ${stage.name}`);
+  const started = Date.now();
+  const count = await stage.run().catch((error: unknown): Count => {
+    console.log(error);
+    return { passed: 0, failed: 1, skipped: 0 };
+  });
+  counts.push(count);
+  console.log(`== ${stage.name}: ${closingLine(count)} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+}
+const total = sum(counts);
+console.log(`\n${closingLine(total)}`);
+process.exitCode = total.failed > 0 ? 1 : 0;
