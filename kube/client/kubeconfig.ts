@@ -9,7 +9,7 @@ import { type Identity } from "./client.ts";
 import { type ClusterAccess } from "./create-client.ts";
 import { type CredentialSource } from "./credentials.ts";
 
-const named = <T extends z.ZodType>(key: string, schema: T) => z.array(z.looseObject({ name: z.string(), [key]: schema })).nullish().transform((list) => list ?? []);
+const list = <T extends z.ZodType>(entry: T) => z.array(entry).nullish().transform((entries) => entries ?? []);
 const Cluster = z.looseObject({
   server: z.url(),
   "certificate-authority": z.string().optional(),
@@ -29,9 +29,9 @@ const User = z.looseObject({
 const Context = z.looseObject({ cluster: z.string(), user: z.string().optional(), namespace: z.string().optional() });
 const Kubeconfig = z.looseObject({
   "current-context": z.string().nullish(),
-  clusters: named("cluster", Cluster),
-  contexts: named("context", Context),
-  users: named("user", User.nullish().transform((user) => user ?? {})),
+  clusters: list(z.object({ name: z.string(), cluster: Cluster })),
+  contexts: list(z.object({ name: z.string(), context: Context })),
+  users: list(z.object({ name: z.string(), user: User.nullish().transform((user) => user ?? {}) })),
 });
 type UserEntry = z.output<typeof User>;
 
@@ -90,9 +90,9 @@ export async function toAccess(text: string, options: { base: string; context?: 
   if (!parsed.success) throw new Error(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
   const name = options.context ?? parsed.data["current-context"];
   if (!name) throw new Error("it has no current-context; name one");
-  const context = pick(parsed.data.contexts, "context", name) as z.output<typeof Context>;
-  const cluster = pick(parsed.data.clusters, "cluster", context.cluster) as z.output<typeof Cluster>;
-  const user = context.user ? (pick(parsed.data.users, "user", context.user) as UserEntry) : {};
+  const context = pick(parsed.data.contexts, "context", name).context;
+  const cluster = pick(parsed.data.clusters, "cluster", context.cluster).cluster;
+  const user = context.user ? pick(parsed.data.users, "user", context.user).user : {};
   const ca = await content(options.base, cluster["certificate-authority"], cluster["certificate-authority-data"]);
   return {
     server: cluster.server,
@@ -105,10 +105,10 @@ export async function toAccess(text: string, options: { base: string; context?: 
   };
 }
 
-function pick(list: readonly { name: string; [key: string]: unknown }[], key: string, name: string): unknown {
-  const found = list.find((entry) => entry.name === name);
-  if (!found) throw new Error(`it has no ${key} named ${name}`);
-  return found[key];
+function pick<T extends { name: string }>(entries: readonly T[], what: string, name: string): T {
+  const found = entries.find((entry) => entry.name === name);
+  if (!found) throw new Error(`it has no ${what} named ${name}`);
+  return found;
 }
 
 async function toAuth(user: UserEntry, from: { text: string; base: string; context: string }): Promise<Identity | CredentialSource> {
