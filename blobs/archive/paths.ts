@@ -1,0 +1,83 @@
+// Rules for the paths inside an archive, as pure checks over all of its entries. Nothing here reads or writes.
+
+/** Why an archive is refused. The message is for the person who sent it and says what to change. */
+export class ArchiveRejected extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "ArchiveRejected";
+  }
+}
+
+/** One entry as far as these rules look at it. `path` is relative, with `/`, without a trailing one. */
+export interface ArchivePath {
+  path: string;
+  type: "file" | "directory" | "symlink";
+  /** Where a symlink points. */
+  target?: string;
+}
+
+const maxPathLength = 1024;
+const maxLinkDepth = 40;
+
+/** Turns `./a//b/` into `a/b`. @throws ArchiveRejected on an absolute path, `..`, NUL, or one that is too long. The root itself is "". */
+export function cleanPath(path: string): string {
+  if (path.length > maxPathLength) throw new ArchiveRejected(`the path ${show(path)}… is longer than ${maxPathLength} characters`);
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) throw new ArchiveRejected(`the path ${show(path)} is absolute; paths must be relative to the app's directory`);
+  if (path.includes("\0")) throw new ArchiveRejected(`the path ${show(path)} has a NUL character`);
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  if (parts.includes("..")) throw new ArchiveRejected(`the path ${show(path)} leads out of the app's directory ("..")`);
+  return parts.join("/");
+}
+
+/**
+ * Judges all entries together: twice the same path, a file where another entry needs a directory, an entry below a symlink, a symlink
+ * that leads out of the root (also by way of other symlinks). @throws ArchiveRejected
+ */
+export function checkTree(entries: readonly ArchivePath[]): void {
+  const byPath = new Map<string, ArchivePath>();
+  const links = new Map<string, string>();
+  for (const entry of entries) {
+    const other = byPath.get(entry.path);
+    if (other && !(other.type === "directory" && entry.type === "directory")) throw new ArchiveRejected(`the path ${show(entry.path)} is there twice`);
+    byPath.set(entry.path, entry);
+    if (entry.type === "symlink") links.set(entry.path, entry.target ?? "");
+  }
+  for (const entry of entries) checkParents(entry.path, byPath);
+  for (const [path, target] of links) {
+    if (escapes(path, links)) throw new ArchiveRejected(`the symlink ${show(path)} -> ${show(target)} leads out of the app's directory`);
+  }
+}
+
+function checkParents(path: string, byPath: ReadonlyMap<string, ArchivePath>): void {
+  for (let cut = path.lastIndexOf("/"); cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
+    const parent = byPath.get(path.slice(0, cut));
+    if (parent && parent.type !== "directory") throw new ArchiveRejected(`the path ${show(path)} is below ${show(parent.path)}, which is a ${parent.type}`);
+  }
+}
+
+/** True when following the symlink at `path` leaves the root or never ends. Links to nothing inside the root are allowed. */
+export function escapes(path: string, links: ReadonlyMap<string, string>): boolean {
+  let budget = maxLinkDepth;
+  const walk = (from: readonly string[], target: string): string[] | undefined => {
+    if (target === "" || target.startsWith("/") || (budget -= 1) < 0) return undefined;
+    let at = [...from];
+    for (const part of target.split("/")) {
+      const next = step(at, part);
+      if (!next) return undefined;
+      at = next;
+    }
+    return at;
+  };
+  const step = (at: string[], part: string): string[] | undefined => {
+    if (part === "" || part === ".") return at;
+    if (part === "..") return at.length === 0 ? undefined : at.slice(0, -1);
+    const next = [...at, part];
+    const link = links.get(next.join("/"));
+    return link === undefined ? next : walk(at, link);
+  };
+  return walk(path.split("/").slice(0, -1), links.get(path) ?? ".") === undefined;
+}
+
+function show(path: string): string {
+  return JSON.stringify(path.length > 120 ? `${path.slice(0, 120)}…` : path);
+}

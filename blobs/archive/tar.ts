@@ -1,0 +1,126 @@
+// Directories to tar.gz and back, streamed. Packing is deterministic; unpacking trusts nothing in the archive.
+import { createReadStream, createWriteStream } from "node:fs";
+import { chmod, lstat, mkdir, readdir, readlink, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { PassThrough, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { extract, type Header, pack, type Pack } from "tar-stream";
+import { limitBytes } from "../store.ts";
+import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./paths.ts";
+
+/** One entry to pack. `content` is opened when its turn comes; `size` must be exact. */
+export interface TarMember extends ArchivePath {
+  mode: number;
+  size: number;
+  content?: () => Promise<Readable> | Readable;
+}
+
+/** All archives carry this time, so that the same files give the same digest. */
+const fixedTime = new Date("1980-01-01T00:00:01Z");
+
+/** Writes the members, in the order of their paths whatever order they come in, as tar.gz. Errors destroy the stream. */
+export function packMembers(members: readonly TarMember[]): Readable {
+  const sorted = [...members].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  return packed(async function* () {
+    yield* sorted;
+  });
+}
+
+/** Packs what is at `paths` below `root` (each a file or a whole directory) as tar.gz. Sockets and devices are left out. */
+export function packDirectory(root: string, paths: readonly string[]): Readable {
+  return packed(async function* () {
+    for (const path of [...paths].sort()) yield* walk(root, path);
+  });
+}
+
+function packed(members: () => AsyncIterable<TarMember>): Readable {
+  const tar = pack();
+  // Level 1: blobs are stored near the one who waits for them, and it is several times as quick as the default.
+  const out = createGzip({ level: 1 });
+  const fill = async (): Promise<void> => {
+    for await (const member of members()) await addMember(tar, member);
+    tar.finalize();
+  };
+  fill().catch((error: unknown) => tar.destroy(error instanceof Error ? error : new Error(String(error))));
+  return tar.on("error", (error: Error) => out.destroy(error)).pipe(out);
+}
+
+async function addMember(tar: Pack, member: TarMember): Promise<void> {
+  const header = { name: member.path, mode: member.mode, type: member.type, size: member.size, mtime: fixedTime, uid: 0, gid: 0, linkname: member.target ?? "" };
+  if (member.type !== "file" || member.size === 0) {
+    // An empty file is opened nowhere: its size says it all.
+    await new Promise<void>((resolve, reject) => tar.entry({ ...header, size: 0 }, "", (error) => (error ? reject(error) : resolve())));
+    return;
+  }
+  if (!member.content) throw new Error(`no content given for ${member.path}`);
+  await pipeline(await member.content(), tar.entry(header));
+}
+
+async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
+  const absolute = join(root, path);
+  const stats = await lstat(absolute);
+  const mode = stats.mode & 0o777;
+  if (stats.isSymbolicLink()) yield { path, type: "symlink", mode: 0o777, size: 0, target: await readlink(absolute) };
+  else if (stats.isFile()) yield { path, type: "file", mode, size: stats.size, content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0) }) };
+  else if (stats.isDirectory()) {
+    yield { path, type: "directory", mode, size: 0 };
+    for (const name of (await readdir(absolute)).sort()) yield* walk(root, `${path}/${name}`);
+  }
+}
+
+/** Bounds and rules of `unpackTar`. */
+export interface UnpackOptions {
+  maxBytes: number;
+  maxEntries?: number;
+  /** `inside`: refuse symlinks that lead out of the target (packages). `any`: make them as they are (droplets, whose layers may point to the system). */
+  symlinks: "inside" | "any";
+}
+
+/**
+ * Unpacks a tar.gz into the existing, empty directory `target`, with modes. Symlinks are made last, so that no entry is ever written through one.
+ * @throws ArchiveRejected on paths or types that are not allowed, BlobTooLarge after `maxBytes` unpacked
+ */
+export async function unpackTar(content: Readable, target: string, options: UnpackOptions): Promise<void> {
+  const seen: ArchivePath[] = [];
+  const directories = new Map<string, number>();
+  await readTar(content, options.maxBytes, async (header, body) => {
+    const entry = toEntry(header);
+    if (entry.path !== "") seen.push(entry);
+    if (seen.length > (options.maxEntries ?? 500_000)) throw new ArchiveRejected("it has too many entries");
+    const path = join(target, entry.path);
+    const mode = header.mode & 0o777;
+    if (entry.type === "directory") directories.set(path, mode | 0o700);
+    await mkdir(entry.type === "directory" ? path : dirname(path), { recursive: true });
+    // `wx`: a path that is there twice is refused here, and checkTree says so for links.
+    if (entry.type === "file") await pipeline(body, createWriteStream(path, { flags: "wx", mode: mode | 0o600 }));
+    else body.resume();
+  });
+  const links = seen.filter((entry) => entry.type === "symlink");
+  checkTree(options.symlinks === "inside" ? seen : seen.filter((entry) => entry.type !== "symlink"));
+  for (const link of links) await symlink(link.target ?? "", join(target, link.path));
+  for (const [path, mode] of directories) await chmod(path, mode);
+}
+
+/** Calls `visit` for each entry, one after the other. It must consume or `resume()` the body. */
+export async function readTar(content: Readable, maxBytes: number, visit: (header: Header, body: Readable) => Promise<void>): Promise<void> {
+  const tar = extract();
+  tar.on("entry", (header, stream, next) => {
+    // tar-stream's own streams are not node's, and pipeline wants node's.
+    const body = new PassThrough();
+    const ended = pipeline(stream, body);
+    Promise.all([ended, visit(header, body)]).then(() => next(), (error: unknown) => {
+      body.destroy();
+      next(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+  await pipeline(content, createGunzip(), limitBytes(maxBytes), tar);
+}
+
+function toEntry(header: Header): ArchivePath {
+  const path = cleanPath(header.name);
+  if (header.type === "directory") return { path, type: "directory" };
+  if (header.type === "symlink") return { path, type: "symlink", target: header.linkname ?? "" };
+  if (header.type === "file" || header.type === "contiguous-file") return { path, type: "file" };
+  throw new ArchiveRejected(`the entry ${JSON.stringify(header.name)} is a ${header.type}; only files, directories and symlinks are allowed`);
+}

@@ -1,0 +1,90 @@
+// What a content store promises. directory/ keeps it on a disk; nothing here does I/O.
+import { Transform, type Readable } from "node:stream";
+
+/** What a blob is for. It decides the path it is kept under and what may be cleaned up, never who may read it. */
+export type BlobKind = "package" | "droplet" | "cache";
+
+export const blobKinds: readonly BlobKind[] = ["package", "droplet", "cache"];
+
+/** The name of a content: `sha256:` and 64 hex digits. It is a key only together with its space. */
+export type Digest = string;
+
+/** What `put` returns, and what `Package.spec.content` holds. `size` is in bytes, as stored. */
+export interface Blob {
+  digest: Digest;
+  size: number;
+}
+
+/** One row of `list`. `modified` is when the content was last put, in ms since the epoch. */
+export interface StoredBlob extends Blob {
+  space: string;
+  kind: BlobKind;
+  modified: number;
+}
+
+/** Content by (space GUID, digest). Every method throws `InvalidBlobName` on a malformed space or digest. */
+export interface BlobStore {
+  /**
+   * Streams the content in; it is durable and complete, or absent. The same content twice is kept once and counts as new again.
+   * @throws BlobTooLarge after `maxBytes`
+   */
+  put(space: string, kind: BlobKind, content: Readable, options: { maxBytes: number }): Promise<Blob>;
+  /** @throws BlobNotFound */
+  open(space: string, digest: Digest): Promise<Readable>;
+  /** Size in bytes, or undefined when the space has no such content. */
+  find(space: string, digest: Digest): Promise<Blob | undefined>;
+  has(space: string, digest: Digest): Promise<boolean>;
+  /** Removes content and note; removing what is absent is no error. */
+  remove(space: string, digest: Digest): Promise<void>;
+  /** Everything, or what one space has. */
+  list(filter?: { space?: string; kind?: BlobKind }): Promise<StoredBlob[]>;
+  /** A small document kept beside a content and removed with it (the resource index of a package). */
+  writeNote(space: string, digest: Digest, note: string): Promise<void>;
+  findNote(space: string, digest: Digest): Promise<string | undefined>;
+}
+
+/** `open` of a content that this space does not have. */
+export class BlobNotFound extends Error {
+  readonly digest: Digest;
+  constructor(space: string, digest: Digest, options: { cause?: unknown } = {}) {
+    super(`space ${space} has no content ${digest}`, options);
+    this.name = "BlobNotFound";
+    this.digest = digest;
+  }
+}
+
+/** More bytes than the caller allowed. */
+export class BlobTooLarge extends Error {
+  readonly maxBytes: number;
+  constructor(maxBytes: number) {
+    super(`the content is larger than ${maxBytes} bytes`);
+    this.name = "BlobTooLarge";
+    this.maxBytes = maxBytes;
+  }
+}
+
+/** A space or digest that can be no key. */
+export class InvalidBlobName extends Error {
+  constructor(what: string) {
+    super(what);
+    this.name = "InvalidBlobName";
+  }
+}
+
+/** Throws unless both are of the form a key has: they become parts of paths. */
+export function checkBlobName(space: string, digest?: Digest): void {
+  if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(space)) throw new InvalidBlobName("a space GUID has only letters, digits and dashes");
+  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest)) throw new InvalidBlobName("a digest is sha256: and 64 hex digits");
+}
+
+/** Passes bytes through and fails with `BlobTooLarge` after `maxBytes`. */
+export function limitBytes(maxBytes: number): Transform {
+  let seen = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      seen += chunk.length;
+      if (seen > maxBytes) done(new BlobTooLarge(maxBytes));
+      else done(null, chunk);
+    },
+  });
+}
