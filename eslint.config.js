@@ -27,6 +27,8 @@ export default tseslint.config(
       "@typescript-eslint/only-throw-error": "error",
       "@typescript-eslint/use-unknown-in-catch-callback-variable": "error",
       "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+      // Type stripping keeps `import { type X } from "y"` as a real import of y.
+      "@typescript-eslint/no-import-type-side-effects": "error",
     },
   },
   { files: ["cli/**/*.ts", "scripts/**/*.ts", "test/**/*.ts"], rules: { "no-console": "off" } },

@@ -1,17 +1,17 @@
 // The built-in kinds that platforms commonly use, typed from the published schemas. Types only at run time: six plain strings each.
-import { type MutatingWebhookConfiguration as MutatingWebhookConfigurationType, type ValidatingAdmissionPolicy as PolicyType, type ValidatingAdmissionPolicyBinding as PolicyBindingType, type ValidatingWebhookConfiguration as ValidatingWebhookConfigurationType } from "kubernetes-types/admissionregistration/v1.js";
-import { type CustomResourceDefinition as CrdType } from "kubernetes-types/apiextensions/v1.js";
-import { type Deployment as DeploymentType, type ReplicaSet as ReplicaSetType, type StatefulSet as StatefulSetType } from "kubernetes-types/apps/v1.js";
-import { type TokenReview as TokenReviewType, type SelfSubjectReview as SelfSubjectReviewType } from "kubernetes-types/authentication/v1.js";
-import { type SelfSubjectAccessReview as SelfSubjectAccessReviewType, type SubjectAccessReview as SubjectAccessReviewType } from "kubernetes-types/authorization/v1.js";
-import { type Lease as LeaseType } from "kubernetes-types/coordination/v1.js";
-import { type ConfigMap as ConfigMapType, type Event as EventType, type Namespace as NamespaceType, type Pod as PodType, type Secret as SecretType, type Service as ServiceType, type ServiceAccount as ServiceAccountType } from "kubernetes-types/core/v1.js";
-import { type EndpointSlice as EndpointSliceType } from "kubernetes-types/discovery/v1.js";
-import { type Ingress as IngressType } from "kubernetes-types/networking/v1.js";
-import { type PodDisruptionBudget as PdbType } from "kubernetes-types/policy/v1.js";
-import { type ClusterRole as ClusterRoleType, type ClusterRoleBinding as ClusterRoleBindingType, type Role as RoleType, type RoleBinding as RoleBindingType } from "kubernetes-types/rbac/v1.js";
-import { type KubeObject } from "./object.ts";
-import { type ResourceRef } from "./resource-ref.ts";
+import type { MutatingWebhookConfiguration as MutatingWebhookConfigurationType, ValidatingAdmissionPolicy as PolicyType, ValidatingAdmissionPolicyBinding as PolicyBindingType, ValidatingWebhookConfiguration as ValidatingWebhookConfigurationType } from "kubernetes-types/admissionregistration/v1.js";
+import type { CustomResourceDefinition as CrdType } from "kubernetes-types/apiextensions/v1.js";
+import type { Deployment as DeploymentType, ReplicaSet as ReplicaSetType, StatefulSet as StatefulSetType } from "kubernetes-types/apps/v1.js";
+import type { TokenReview as TokenReviewType, SelfSubjectReview as SelfSubjectReviewType } from "kubernetes-types/authentication/v1.js";
+import type { SelfSubjectAccessReview as SelfSubjectAccessReviewType, SubjectAccessReview as SubjectAccessReviewType } from "kubernetes-types/authorization/v1.js";
+import type { Lease as LeaseType } from "kubernetes-types/coordination/v1.js";
+import type { ConfigMap as ConfigMapType, Event as EventType, Namespace as NamespaceType, Pod as PodType, Secret as SecretType, Service as ServiceType, ServiceAccount as ServiceAccountType } from "kubernetes-types/core/v1.js";
+import type { EndpointSlice as EndpointSliceType } from "kubernetes-types/discovery/v1.js";
+import type { Ingress as IngressType } from "kubernetes-types/networking/v1.js";
+import type { PodDisruptionBudget as PdbType } from "kubernetes-types/policy/v1.js";
+import type { ClusterRole as ClusterRoleType, ClusterRoleBinding as ClusterRoleBindingType, Role as RoleType, RoleBinding as RoleBindingType } from "kubernetes-types/rbac/v1.js";
+import type { KubeObject } from "./object.ts";
+import type { ResourceRef } from "./resource-ref.ts";
 
 /** A published type with our metadata (name required), usable wherever any object is. */
 export type Builtin<T> = KubeObject & Omit<T, "apiVersion" | "kind" | "metadata">;

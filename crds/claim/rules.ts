@@ -1,14 +1,14 @@
 // Which names are claimed, and who holds a claim. Pure: time is an argument.
 import { createHash } from "node:crypto";
-import { type KubeObject } from "../../kube/object.ts";
-import { type App } from "../app/app.ts";
-import { type Domain } from "../domain/domain.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import type { App } from "../app/app.ts";
+import type { Domain } from "../domain/domain.ts";
 import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
 import { displayNameOf, foldName } from "../names.ts";
-import { type Org } from "../org/org.ts";
-import { type Route } from "../route/route.ts";
-import { type Space } from "../space/space.ts";
-import { type Claim } from "./claim.ts";
+import type { Org } from "../org/org.ts";
+import type { Route } from "../route/route.ts";
+import type { Space } from "../space/space.ts";
+import type { Claim } from "./claim.ts";
 
 /** A claim holds this long from its making, whether or not its object is there yet. Milliseconds. */
 export const CLAIM_GRACE_MS = 30_000;

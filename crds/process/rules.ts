@@ -1,6 +1,6 @@
 // Names, defaults and sizes of processes. Pure.
-import { type CelRule } from "../../kube/resource.ts";
-import { type HealthCheck, type ReadinessCheck } from "../fields.ts";
+import type { CelRule } from "../../kube/resource.ts";
+import type { HealthCheck, ReadinessCheck } from "../fields.ts";
 import { digest5, slug } from "../names.ts";
 
 const SHORT_TYPE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

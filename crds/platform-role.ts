@@ -1,0 +1,49 @@
+// What the platform's own identities may do in a cluster. (Per operation, minimal, generated from what the code declares: the next issue.)
+import type { KubeObject } from "../kube/object.ts";
+import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
+import { CLUSTER_READER, SYSTEM_READER } from "./roles.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+export const PLATFORM_CLUSTER_ROLE = "cupola-platform";
+/** Group of the platform's identities on a laptop; a ServiceAccount in a cluster. */
+export const PLATFORM_GROUP = "cupola:platform";
+
+/** The platform's ClusterRole. No right on a Secret outside what namespaces of ours hold is used, though RBAC cannot say so here. */
+export function platformRole(): KubeObject {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRole",
+    metadata: { name: PLATFORM_CLUSTER_ROLE },
+    rules: [
+      { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
+      { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "patch"] },
+      { apiGroups: ["apps"], resources: ["deployments", "statefulsets"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
+      { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
+      { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
+      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
+      { apiGroups: [RBAC], resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"] },
+      { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "list", "watch"] },
+      { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+    ],
+  };
+}
+
+/** What every authenticated user may read, and the system namespace where most of it is. */
+export function commonBindings(): KubeObject[] {
+  const everyone = [{ kind: "Group", apiGroup: RBAC, name: "system:authenticated" }];
+  const ref = (name: string): object => ({ apiGroup: RBAC, kind: "ClusterRole", name });
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } },
+    { apiVersion: `${RBAC}/v1`, kind: "RoleBinding", metadata: { name: SYSTEM_READER, namespace: SYSTEM_NAMESPACE }, roleRef: ref(SYSTEM_READER), subjects: everyone },
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name: CLUSTER_READER }, roleRef: ref(CLUSTER_READER), subjects: everyone },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: PLATFORM_CLUSTER_ROLE },
+      roleRef: ref(PLATFORM_CLUSTER_ROLE),
+      subjects: [{ kind: "Group", apiGroup: RBAC, name: PLATFORM_GROUP }],
+    },
+  ];
+}

@@ -1,0 +1,49 @@
+// The CF roles and the ClusterRoles that mean them. A CF role is one (RoleBinding, subject) pair whose roleRef is one of these.
+import { derivedGUID } from "./guid.ts";
+
+/** Where a role is given: on the platform (ClusterRoleBinding), in an org's or a space's namespace (RoleBinding). */
+export type RoleScope = "platform" | "org" | "space";
+
+export interface RoleInfo {
+  clusterRole: string;
+  scope: RoleScope;
+  /** As errors and `cf org-users` print it. */
+  title: string;
+}
+
+/** CF role type, as `/v3/roles` says it, to what it means here. */
+export const CF_ROLES = {
+  organization_manager: { clusterRole: "cupola-org-manager", scope: "org", title: "organization_manager" },
+  organization_user: { clusterRole: "cupola-org-user", scope: "org", title: "organization_user" },
+  space_developer: { clusterRole: "cupola-space-developer", scope: "space", title: "space_developer" },
+  space_manager: { clusterRole: "cupola-space-manager", scope: "space", title: "space_manager" },
+  space_auditor: { clusterRole: "cupola-space-auditor", scope: "space", title: "space_auditor" },
+} as const satisfies Record<string, RoleInfo>;
+export type CFRole = keyof typeof CF_ROLES;
+
+/** Full power over our kinds. Given by a ClusterRoleBinding, so it is no entry of `/v3/roles`. */
+export const ADMIN_CLUSTER_ROLE = "cupola-admin";
+/** What an org's managers hold in each of its spaces. Bound by controllers, never by a person. */
+export const ORG_MANAGER_IN_SPACE = "cupola-space-org-manager";
+/** What every authenticated user may read: stacks, buildpacks, quotas, shared domains. Bound in the system namespace. */
+export const SYSTEM_READER = "cupola-system-reader";
+/** What every authenticated user may read cluster-wide: backend classes. */
+export const CLUSTER_READER = "cupola-cluster-reader";
+
+const BY_CLUSTER_ROLE = new Map<string, CFRole>((Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]));
+
+/** The CF role that a ClusterRole means; undefined for any other ClusterRole. */
+export function roleOfClusterRole(clusterRole: string): CFRole | undefined {
+  return BY_CLUSTER_ROLE.get(clusterRole);
+}
+
+/** The GUID of a role: one per binding and subject. */
+export function roleGUID(bindingUid: string, subject: { kind: string; namespace?: string; name: string }): string {
+  return derivedGUID("role", bindingUid, subject.kind, subject.namespace ?? "", subject.name);
+}
+
+/** The Kubernetes user name of a RoleBinding's subject; undefined for groups. */
+export function userOfSubject(subject: { kind: string; namespace?: string; name: string }): string | undefined {
+  if (subject.kind === "User") return subject.name;
+  return subject.kind === "ServiceAccount" ? `system:serviceaccount:${subject.namespace ?? ""}:${subject.name}` : undefined;
+}
