@@ -1,0 +1,161 @@
+// The tested list: what expressions may use, and what it gives. Values are written as their JSON-like text.
+import { describe, expect, it } from "vitest";
+import { CelSyntaxError, compileExpression, evaluate } from "./program.ts";
+import { BudgetError, CelError, fromJson, isList, isMap, typeName, type CelValue } from "./values.ts";
+
+const object = {
+  metadata: { name: "web", namespace: "ns", labels: { "a/b": "c" } },
+  spec: { n: 3, ratio: 1.5, on: true, none: null, list: [1, 2, 3], items: [{ k: "a", v: 1 }, { k: "b", v: 2 }], mixed: { a: 1, b: "x" } },
+};
+const same = { spec: { mixed: { b: "x", a: 1 } } };
+
+function run(text: string): CelValue {
+  return evaluate(compileExpression(text), { object: fromJson(object), same: fromJson(same), x: "x" });
+}
+
+function show(value: CelValue): unknown {
+  if (isList(value)) return value.map(show);
+  if (isMap(value)) return Object.fromEntries(value.keys().map((key) => [String(key), show(value.get(key) ?? null)]));
+  if (typeof value === "bigint") return Number(value);
+  return typeof value === "object" && value !== null ? typeName(value) : value;
+}
+
+describe("values", () => {
+  it.each<[string, unknown]>([
+    ["object.spec.n + 1 == 4", true],
+    ["object.spec.n == 3.0", true],
+    ["object.spec.n < 3.5", true],
+    ["object.spec.ratio * 2.0", 3],
+    ["7 / 2", 3],
+    ["-7 % 3", -1],
+    ["1u + 2u == 3u", true],
+    ['"a" + "b"', "ab"],
+    ["[1] + [2, 3]", [1, 2, 3]],
+    ["object.metadata.labels['a/b']", "c"],
+    ["object.spec.mixed == same.spec.mixed", true],
+    ["object.spec.mixed == {'a': 1, 'b': 'y'}", false],
+    ["[{'a': 1}] == [{'a': 1.0}]", true],
+    ["object.spec.none == null", true],
+    ["'x' == 1", false],
+    ["'a' in object.spec.mixed", true],
+    ["2 in object.spec.list", true],
+    ["has(object.spec.n)", true],
+    ["has(object.spec.items[0].k) && !has(object.spec.items[0].z)", true],
+    ["has(object.spec.none)", true],
+    ["object.?spec.?zzz.orValue(5)", 5],
+    ["object.?spec.?n.orValue(5)", 3],
+    ["object[?'spec'].?n.hasValue()", true],
+    ["object.?zzz.optMap(z, z.a).orValue('d')", "d"],
+    ["optional.of(1).or(optional.none()).value()", 1],
+    ["optional.none() == optional.none()", true],
+    ["object.spec.on ? 'y' : 'n'", "y"],
+    ["object.zzz || true", true],
+    ["true || object.zzz", true],
+    ["object.zzz && false", false],
+    ["type(1) == int && type('') == string && type([]) == list && type({}) == map && type(null) == null_type", true],
+    ["type(timestamp('2024-01-01T00:00:00Z')) == google.protobuf.Timestamp", true],
+    ["cel.bind(n, object.spec.n, n * n)", 9],
+    ["int('5') + int(2.9) + int(1u)", 8],
+    ["string(1) + string(1.5) + string(true)", "11.5true"],
+    ["double('1e2')", 100],
+    ["bool('true')", true],
+    ["b'abc' == bytes('abc')", true],
+    ["size('äö') + size([1]) + size({'a': 1})", 4],
+    ["dyn('x') == x", true],
+  ])("%s", (text, expected) => {
+    expect(show(run(text))).toEqual(expected);
+  });
+});
+
+describe("macros", () => {
+  it.each<[string, unknown]>([
+    ["object.spec.list.all(i, i > 0)", true],
+    ["object.spec.list.exists(i, i > 2)", true],
+    ["object.spec.list.exists_one(i, i > 2)", true],
+    ["object.spec.list.map(i, i * 2)", [2, 4, 6]],
+    ["object.spec.list.map(i, i > 1, i * 2)", [4, 6]],
+    ["object.spec.list.filter(i, i > 1)", [2, 3]],
+    ["object.spec.mixed.all(k, k in ['a', 'b'])", true],
+    ["object.spec.mixed.exists(k, v, k == 'b' && v == 'x')", true],
+    ["object.spec.list.all(i, v, v == i + 1)", true],
+    ["object.spec.items.all(a, object.spec.items.exists(b, b.k == a.k))", true],
+    ["[0, 1].exists(i, 1 / i == 1)", true],
+    ["[1, 0].all(i, 1 / i == 2)", false],
+  ])("%s", (text, expected) => {
+    expect(show(run(text))).toEqual(expected);
+  });
+});
+
+describe("functions", () => {
+  it.each<[string, unknown]>([
+    ["'abc'.startsWith('a') && 'abc'.endsWith('c') && 'abc'.contains('b')", true],
+    ["'foo-1'.matches('^[a-z]+-[0-9]$') && !matches('x', '^y')", true],
+    ["'a,b,c'.split(',')", ["a", "b", "c"]],
+    ["'a,b,c'.split(',', 2)", ["a", "b,c"]],
+    ["['a', 'b'].join('-') + ['c'].join()", "a-bc"],
+    ["'AbÄ'.lowerAscii() + 'abä'.upperAscii()", "abÄABä"],
+    ["'aXbX'.replace('X', '-')", "a-b-"],
+    ["'aXbX'.replace('X', '-', 1)", "a-bX"],
+    ["'hello'.substring(1, 3) + 'hello'.substring(3)", "ello"],
+    ["'  x '.trim() + 'abc'.charAt(1) + 'abc'.reverse()", "xbcba"],
+    ["'hello'.indexOf('l') * 10 + 'hello'.lastIndexOf('l')", 23],
+    ["'hello'.indexOf('z')", -1],
+    ["'a1b2'.find('[0-9]')", "1"],
+    ["'a1b2'.findAll('[0-9]')", ["1", "2"]],
+    ["'%s has %d (%.1f) %s'.format(['x', 2, 1.25, [1, 'a']])", "x has 2 (1.3) [1, a]"],
+    ["strings.quote('a\"b')", '"a\\"b"'],
+    ["[1, 2, 2].isSorted() && ![2, 1].isSorted()", true],
+    ["[1, 2].sum() + [5, 3].min() + [5, 3].max()", 11],
+    ["[1, 2, 1].indexOf(1) * 10 + [1, 2, 1].lastIndexOf(1)", 2],
+    ["[[1], [2, [3]]].flatten()", [1, 2, [3]]],
+    ["[1, 1, 2].distinct()", [1, 2]],
+    ["sets.contains([1, 2], [2]) && sets.intersects([1], [1, 2]) && sets.equivalent([1, 2], [2, 1, 1])", true],
+    ["quantity('1Gi').isGreaterThan(quantity('1000M')) && isQuantity('250m') && !isQuantity('1 GB')", true],
+    ["quantity('1.5Gi').asInteger()", 1610612736],
+    ["quantity('500m').add(quantity('1.5')) == quantity('2')", true],
+    ["quantity('1k').compareTo(quantity('1000'))", 0],
+    ["isURL('https://a.b:80/c?d=e') && !isURL('a b')", true],
+    ["url('https://a.b:80/c?d=e').getHost() + url('https://a.b:80/c').getHostname() + url('https://a.b:80/c').getPort()", "a.b:80a.b80"],
+    ["url('https://a.b/c?d=e&d=f').getQuery()['d']", ["e", "f"]],
+    ["duration('1h30m').getMinutes()", 90],
+    ["string(duration('90m'))", "5400s"],
+    ["duration('1h') > duration('59m')", true],
+    ["timestamp('2024-02-29T12:30:00Z').getFullYear()", 2024],
+    ["timestamp('2024-02-29T23:30:00Z').getHours('Europe/Berlin')", 0],
+    ["timestamp('2024-01-02T00:00:00Z') - timestamp('2024-01-01T00:00:00Z') == duration('24h')", true],
+    ["string(timestamp('2024-01-01T00:00:00.5+01:00'))", "2023-12-31T23:00:00.5Z"],
+    ["format.dns1123Label().validate('a-b').hasValue()", false],
+    ["format.named('dns1123Label').value().validate('A_B').hasValue()", true],
+    ["isIP('10.0.0.1') && ip('::1').isLoopback() && cidr('10.0.0.0/8').containsIP('10.1.2.3')", true],
+  ])("%s", (text, expected) => {
+    expect(show(run(text))).toEqual(expected);
+  });
+});
+
+describe("faults", () => {
+  it.each([
+    ["object.zzz", "no such key: zzz"],
+    ["object.spec.list[9]", "index out of bounds: 9"],
+    ["1 / 0", "division by zero"],
+    ["9223372036854775807 + 1", "integer overflow"],
+    ["1 + 1.0", "no such overload"],
+    ["'a' < 1", "no such overload"],
+    ["zzz", "no such attribute(s): zzz"],
+    ["nope(1)", "undeclared reference to 'nope'"],
+    ["'x'.nope()", "no such overload"],
+    ["'x'.matches('(')", "error parsing regexp"],
+    ["optional.none().value()", "optional.none() dereference"],
+    ["[1].all(i, object.zzz == i)", "no such key: zzz"],
+  ])("%s", (text, message) => {
+    expect(() => run(text)).toThrow(CelError);
+    expect(() => run(text)).toThrow(message);
+  });
+  it.each(["1 +", "has(x)", "[1].map(1, 2)", "a b"])("does not compile: %s", (text) => {
+    expect(() => compileExpression(text)).toThrow(CelSyntaxError);
+  });
+  it("ends a loop that costs too much, whatever it is wrapped in", () => {
+    const list = `[${Array.from({ length: 100 }, (_, i) => i).join(",")}]`;
+    const text = `${list}.all(a, ${list}.all(b, ${list}.all(c, ${list}.all(d, false || a >= 0)))) || true`;
+    expect(() => run(text)).toThrow(BudgetError);
+  });
+});

@@ -1,0 +1,99 @@
+// Type conversions and `size`, `type`, `dyn`.
+import { formatDuration, formatTimestamp, nanosPerSecond, requireDuration, requireTimestamp } from "../time.ts";
+import { CelError, UnsignedInt, isList, isMap, kindOf, typeName, type CelOpaque, type CelTime, type CelValue } from "../values.ts";
+import { int64 } from "../operators.ts";
+import { mismatch, type Library } from "./library.ts";
+
+type Convert = (value: CelValue) => CelValue;
+
+/** A conversion by the type it starts from. */
+function by(table: Record<string, Convert>): (value: CelValue | undefined) => CelValue {
+  return (value) => {
+    if (value === undefined) return mismatch(value);
+    const convert = table[typeName(value)];
+    return convert ? convert(value) : mismatch(value);
+  };
+}
+
+const same: Convert = (value) => value;
+
+function whole(value: CelValue): bigint {
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new CelError("integer overflow");
+  return BigInt(Math.trunc(value));
+}
+
+function readInt(value: CelValue): bigint {
+  if (!/^[+-]?\d+$/.test(String(value))) throw new CelError(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return int64(BigInt(String(value).replace(/^\+/, "")));
+}
+
+function readDouble(value: CelValue): number {
+  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value)) ? Number(value) : { NaN: NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
+  if (parsed === undefined) throw new CelError(`strconv.ParseFloat: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return parsed;
+}
+
+function readBool(value: CelValue): boolean {
+  if (["1", "t", "T", "TRUE", "true", "True"].includes(String(value))) return true;
+  if (["0", "f", "F", "FALSE", "false", "False"].includes(String(value))) return false;
+  throw new CelError(`strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`);
+}
+
+function doubleText(value: CelValue): string {
+  if (value === Infinity) return "+Inf";
+  return value === -Infinity ? "-Inf" : String(value);
+}
+
+const int = by({
+  int: same,
+  uint: (v) => int64((v as UnsignedInt).valueOf()),
+  double: (v) => int64(whole(v)),
+  string: readInt,
+  "google.protobuf.Timestamp": (v) => (v as CelTime).nanos / nanosPerSecond,
+});
+
+const string = by({
+  string: same,
+  int: String,
+  uint: (v) => String((v as UnsignedInt).valueOf()),
+  double: doubleText,
+  bool: String,
+  bytes: (v) => new TextDecoder("utf-8", { fatal: true }).decode(v as Uint8Array),
+  "google.protobuf.Timestamp": (v) => formatTimestamp(v as CelTime),
+  "google.protobuf.Duration": (v) => formatDuration(v as CelTime),
+  "net.IP": opaqueText,
+  "net.CIDR": opaqueText,
+});
+
+function opaqueText(value: CelValue): CelValue {
+  return kindOf(value) === "opaque" ? ((value as CelOpaque).toText?.() ?? mismatch(value)) : mismatch(value);
+}
+
+/** Length: code points of a string, items of a list, keys of a map, bytes. */
+function size(value: CelValue | undefined): CelValue {
+  if (typeof value === "string") return BigInt([...value].length);
+  if (value instanceof Uint8Array || (value !== undefined && isList(value))) return BigInt(value.length);
+  if (value !== undefined && isMap(value)) return BigInt(value.keys().length);
+  return mismatch(value);
+}
+
+export const conversions: Library = {
+  functions: {
+    dyn: (value) => value ?? null,
+    type: (value) => ({ celKind: "type", type: typeName(value ?? null) }),
+    size,
+    int,
+    string,
+    uint: by({ uint: same, int: (v) => new UnsignedInt(v as bigint), double: (v) => new UnsignedInt(whole(v)), string: (v) => new UnsignedInt(readInt(v)) }),
+    double: by({ double: same, int: Number, uint: (v) => Number((v as UnsignedInt).valueOf()), string: readDouble }),
+    bool: by({ bool: same, string: readBool }),
+    bytes: by({ bytes: same, string: (v) => new TextEncoder().encode(String(v)) }),
+    timestamp: by({
+      "google.protobuf.Timestamp": same,
+      string: (v) => requireTimestamp(String(v)),
+      int: (v) => ({ celKind: "timestamp", nanos: (v as bigint) * nanosPerSecond }),
+    }),
+    duration: by({ "google.protobuf.Duration": same, string: (v) => requireDuration(String(v)) }),
+  },
+  methods: { string: { size }, list: { size }, map: { size }, bytes: { size } },
+};

@@ -1,0 +1,85 @@
+// Which functions an expression may call. Names are looked up at run time by the receiver's type, as CEL's overloads are.
+import { cidrs } from "./net.ts";
+import { conversions } from "./conversions.ts";
+import { formats } from "./formats.ts";
+import { lists } from "./lists.ts";
+import { quantities } from "./quantities.ts";
+import { sets } from "./sets.ts";
+import { strings } from "./strings.ts";
+import { times } from "./times.ts";
+import { urls } from "./urls.ts";
+import type { Library } from "./library.ts";
+import { CelError, none, some, kindOf, typeName, type CelOpaque, type CelOptional, type CelValue } from "../values.ts";
+
+const optionals: Library = {
+  functions: {
+    "optional.of": (value) => some(value),
+    "optional.none": () => none,
+    "optional.ofNonZeroValue": (value) => (isZero(value ?? null) ? none : some(value)),
+  },
+  methods: {
+    optional_type: {
+      hasValue: (self) => (self as CelOptional).value !== undefined,
+      value: (self) => (self as CelOptional).value ?? missing(),
+      orValue: (self, other) => (self as CelOptional).value ?? other ?? null,
+      or: (self, other) => ((self as CelOptional).value === undefined ? (other ?? none) : self),
+    },
+  },
+};
+
+function missing(): never {
+  throw new CelError("optional.none() dereference");
+}
+
+function isZero(value: CelValue): boolean {
+  return value === null || value === "" || value === false || value === 0n || value === 0 || (Array.isArray(value) && value.length === 0);
+}
+
+const libraries: Library[] = [conversions, strings, lists, times, quantities, urls, formats, sets, cidrs, optionals];
+
+const functions = new Map(libraries.flatMap((library) => Object.entries(library.functions)));
+const methods = new Map<string, Map<string, NonNullable<Library["methods"][string]>[string]>>();
+for (const library of libraries) {
+  for (const [type, named] of Object.entries(library.methods)) {
+    const known = methods.get(type) ?? new Map();
+    for (const [name, method] of Object.entries(named)) known.set(name, method);
+    methods.set(type, known);
+  }
+}
+
+const namespaces = new Set([...functions.keys()].filter((name) => name.includes(".")).map((name) => name.slice(0, name.indexOf("."))));
+const opaqueMethods = new Set<string>();
+
+/** Whether a name before a dot belongs to function names, as `sets` in `sets.contains`. */
+export function isNamespace(name: string): boolean {
+  return namespaces.has(name);
+}
+
+/** Makes known that values of another part have these methods, so that a static check accepts them. */
+export function declareMethods(names: string[]): void {
+  for (const name of names) opaqueMethods.add(name);
+}
+
+/** Whether anything answers to the name, as function (`dotted` included) or as method. */
+export function isFunction(name: string): boolean {
+  return functions.has(name);
+}
+
+export function isMethod(name: string): boolean {
+  return opaqueMethods.has(name) || [...methods.values()].some((named) => named.has(name));
+}
+
+/** Calls `name(args)`. */
+export function callFunction(name: string, args: CelValue[]): CelValue {
+  const called = functions.get(name);
+  if (!called) throw new CelError(`undeclared reference to '${name}' (in container '')`);
+  return called(...args);
+}
+
+/** Calls `self.name(args)`. */
+export function callMethod(name: string, self: CelValue, args: CelValue[]): CelValue {
+  const method = methods.get(typeName(self))?.get(name);
+  if (method) return method(self, ...args);
+  if (kindOf(self) === "opaque") return (self as CelOpaque).call(name, args);
+  throw new CelError(`no such overload: ${typeName(self)}.${name}(${args.map(typeName).join(", ")})`);
+}
