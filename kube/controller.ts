@@ -1,9 +1,9 @@
 // How a controller is written: definition, result, context, and the two ways to say "not now". run-controllers.ts runs them.
-import { type Logger } from "pino";
-import { type KubeClient, type Draft } from "./client/client.ts";
-import { type Condition, type KubeObject, type ObjectKey } from "./object.ts";
-import { type IndexFunction, type Reader } from "./reader.ts";
-import { type ResourceRef } from "./resource-ref.ts";
+import type { Logger } from "pino";
+import type { KubeClient, Draft } from "./client/client.ts";
+import type { Condition, KubeObject, ObjectKey } from "./object.ts";
+import type { IndexFunction, Reader } from "./reader.ts";
+import type { ResourceRef } from "./resource-ref.ts";
 
 /**
  * Waiting for something that a watch will tell us about: Ready=False with this reason, no retry, no error logged.

@@ -1,6 +1,6 @@
 // Cached reads: the interfaces of stores and readers, and the errors that stand between "not there" and "cannot see".
-import { type KubeObject, type ObjectKey } from "./object.ts";
-import { type ResourceRef } from "./resource-ref.ts";
+import type { KubeObject, ObjectKey } from "./object.ts";
+import type { ResourceRef } from "./resource-ref.ts";
 
 /** Why a watch is parked. It resumes by itself when the reason goes away. */
 export type ParkReason = "Forbidden" | "Unauthorized" | "NoKind";

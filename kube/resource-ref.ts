@@ -1,5 +1,5 @@
 // What the machinery must know about a kind to speak about it: where it is served, and which type it carries.
-import { type KubeObject } from "./object.ts";
+import type { KubeObject } from "./object.ts";
 
 /**
  * A kind, as the client, watches and controllers take it. A definition made from a schema is one too (it has more fields).

@@ -1,8 +1,8 @@
 // What a client of one cluster can do. Interface only; create-client.ts makes one.
-import { type Dispatcher } from "undici";
-import { type KubeList, type KubeObject, type ObjectKey, type ObjectMeta } from "../object.ts";
-import { type ResourceRef } from "../resource-ref.ts";
-import { type Status } from "./errors.ts";
+import type { Dispatcher } from "undici";
+import type { KubeList, KubeObject, ObjectKey, ObjectMeta } from "../object.ts";
+import type { ResourceRef } from "../resource-ref.ts";
+import type { Status } from "./errors.ts";
 
 /**
  * Whom a client speaks as. `cert` and `key` are PEM.

@@ -1,8 +1,8 @@
 // Makes a client of one cluster on pooled connections.
-import { type KubeList, type KubeObject, type ObjectKey } from "../object.ts";
+import type { KubeList, KubeObject, ObjectKey } from "../object.ts";
 import { apiVersionOf, resourcePath, type ResourceRef } from "../resource-ref.ts";
 import { createAgents, type Agents } from "./agents.ts";
-import { type CallOptions, type Draft, type Identity, type KubeClient, type ListOptions, type RequestRecord, type WatchEvent, type WatchOptions, type WriteOptions } from "./client.ts";
+import type { CallOptions, Draft, Identity, KubeClient, ListOptions, RequestRecord, WatchEvent, WatchOptions, WriteOptions } from "./client.ts";
 import { type CredentialSource, toCredentials } from "./credentials.ts";
 import { isNotFound, KubeError, type Status } from "./errors.ts";
 import { callSignal, DEFAULT_DEADLINE_MS, exchange, type Exchange, readJson, toKubeError } from "./exchange.ts";

@@ -1,6 +1,6 @@
 // What an identity puts on a request: which certificate the connection shows, and which headers are sent.
-import { type ClientCertificate } from "./agents.ts";
-import { type Identity } from "./client.ts";
+import type { ClientCertificate } from "./agents.ts";
+import type { Identity } from "./client.ts";
 
 export interface Credentials {
   certificate?: ClientCertificate;

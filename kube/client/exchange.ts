@@ -1,7 +1,7 @@
 // One HTTP exchange with the API server: deadline, bounded retries, and every failure as a KubeError.
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, type Dispatcher } from "undici";
-import { type CallOptions, type RequestRecord } from "./client.ts";
+import type { Agent, Dispatcher } from "undici";
+import type { CallOptions, RequestRecord } from "./client.ts";
 import { KubeError, type Status } from "./errors.ts";
 
 export const DEFAULT_DEADLINE_MS = 30_000;

@@ -5,9 +5,9 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { type Identity } from "./client.ts";
-import { type ClusterAccess } from "./create-client.ts";
-import { type CredentialSource } from "./credentials.ts";
+import type { Identity } from "./client.ts";
+import type { ClusterAccess } from "./create-client.ts";
+import type { CredentialSource } from "./credentials.ts";
 
 const list = <T extends z.ZodType>(entry: T) => z.array(entry).nullish().transform((entries) => entries ?? []);
 const Cluster = z.looseObject({
