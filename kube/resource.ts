@@ -1,7 +1,7 @@
 // One definition of a resource kind: its zod schema gives the TypeScript type, the CRD (crd.ts) and the validation.
 import { z } from "zod";
-import { type Condition, type KubeObject } from "./object.ts";
-import { type ResourceRef } from "./resource-ref.ts";
+import type { Condition, KubeObject } from "./object.ts";
+import type { ResourceRef } from "./resource-ref.ts";
 
 export { apiVersionOf, type ResourceRef } from "./resource-ref.ts";
 
@@ -129,10 +129,20 @@ export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRul
 export function immutable<T extends z.ZodObject>(schema: T, ...fields: readonly (keyof z.output<T> & string)[]): T {
   return withRules(
     schema,
-    fields.map((field) => ({
-      rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
-      message: `${field} is immutable`,
-      fieldPath: `.${field}`,
-    })),
+    fields.map((field) => {
+      const name = celName(field);
+      return {
+        rule: `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`,
+        message: `${field} is immutable`,
+        fieldPath: `.${field}`,
+      };
+    }),
   );
+}
+
+const CEL_RESERVED = new Set("true false null in as break const continue else for function if import let loop package namespace return var void while".split(" "));
+
+/** A field's name as CEL rules of Kubernetes write it: reserved words between underscores. */
+function celName(field: string): string {
+  return CEL_RESERVED.has(field) ? `__${field}__` : field;
 }
