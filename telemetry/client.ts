@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Envelope, type InstanceStats, type LogQuery, type SourceMeta, type StatsQuery } from "./envelope.ts";
+import type { Envelope, InstanceStats, LogQuery, SourceMeta, StatsQuery } from "./envelope.ts";
 
 /** Where a class serves its telemetry (`BackendClass.status.endpoint`) and the token it wants. */
 export interface TelemetryEndpoint {

@@ -1,6 +1,6 @@
 // What the rings promise: order, windows, limits, and bounds that hold whatever is written.
 import { describe, expect, it } from "vitest";
-import { type LogQuery } from "./envelope.ts";
+import type { LogQuery } from "./envelope.ts";
 import { lineSplitter } from "./lines.ts";
 import { createLogRing, defaultRingLimits, maxLineLength } from "./ring.ts";
 

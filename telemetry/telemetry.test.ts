@@ -1,7 +1,7 @@
 // The endpoint and its client over real sockets: authorization, reads, merging, following, a class that is down.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { telemetryClient } from "./client.ts";
-import { type InstanceStats } from "./envelope.ts";
+import type { InstanceStats } from "./envelope.ts";
 import { createTelemetry, startTelemetryServer, type Telemetry } from "./telemetry.ts";
 
 const cleanUp: (() => Promise<void>)[] = [];

@@ -1,7 +1,7 @@
 // Logs and stats of the backends in this process, and the HTTP endpoint that serves them to every replica of the API.
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { type Envelope, type EnvelopeType, type InstanceStats, type LogEntry, type LogQuery, maxReadLimit, type StatsProvider, type StatsQuery } from "./envelope.ts";
 import { createLogRing, type LogRing } from "./ring.ts";
 

@@ -1,0 +1,60 @@
+// The environment of one instance as CF promises it (reference: Cloud Foundry's runtime contract). Pure: nothing of the platform's own environment gets in.
+
+/** What the environment is made from. `env` is the LRP's own, with secrets resolved. */
+export interface EnvironmentInput {
+  env: Readonly<Record<string, string>>;
+  index: number;
+  instanceGuid: string;
+  /** Port that the process declares and the port of the host that stands for it, in order; the first is PORT. */
+  ports: readonly { port: number; hostPort: number }[];
+  memoryMB: number;
+  address: string;
+  home: string;
+  tmp: string;
+  appDir: string;
+  /** Search path below that of the droplet's layers. */
+  path: string;
+}
+
+/** The variables for the launcher; later ones win as in Cloud Controller: container, ports, the LRP's own, what only the instance knows. */
+export function instanceEnvironment(input: EnvironmentInput): Record<string, string> {
+  const { index, instanceGuid, ports, address } = input;
+  const first = ports[0]?.hostPort;
+  const own: Record<string, string> = {
+    CF_INSTANCE_INDEX: String(index),
+    INSTANCE_INDEX: String(index),
+    CF_INSTANCE_GUID: instanceGuid,
+    INSTANCE_GUID: instanceGuid,
+    CF_INSTANCE_IP: address,
+    CF_INSTANCE_INTERNAL_IP: address,
+    CF_INSTANCE_PORT: first === undefined ? "" : String(first),
+    CF_INSTANCE_ADDR: first === undefined ? "" : `${address}:${first}`,
+    // Without a network of its own the process listens on the host's port: inside and outside are the same.
+    CF_INSTANCE_PORTS: JSON.stringify(ports.map(({ hostPort }) => ({ external: hostPort, internal: hostPort }))),
+    HOME: input.home,
+    TMPDIR: input.tmp,
+  };
+  if (first !== undefined) Object.assign(own, { PORT: String(first), VCAP_APP_PORT: String(first), VCAP_APP_HOST: "0.0.0.0" });
+  const application = completeVcapApplication(input, first);
+  if (application !== undefined) own.VCAP_APPLICATION = application;
+  return { LANG: "en_US.UTF-8", USER: "vcap", PATH: input.path, PWD: input.appDir, MEMORY_LIMIT: `${input.memoryMB}m`, VCAP_SERVICES: "{}", ...input.env, ...own };
+}
+
+/** Adds to VCAP_APPLICATION what the launcher adds in Cloud Foundry. Left as it is when it is no JSON object. */
+function completeVcapApplication(input: EnvironmentInput, port: number | undefined): string | undefined {
+  const text = input.env.VCAP_APPLICATION;
+  if (text === undefined) return undefined;
+  const parsed = parseObject(text);
+  if (!parsed) return text;
+  const { index, instanceGuid } = input;
+  return JSON.stringify({ ...parsed, host: "0.0.0.0", instance_id: instanceGuid, instance_index: index, ...(port !== undefined && { port }) });
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch (_error) {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+// Free ports of the host for instances, below the range from which systems take ports of outgoing connections.
+import { createServer } from "node:net";
+
+const first = 20_000;
+const count = 12_000;
+
+/** Hands out ports and remembers them until they are given back. */
+export interface PortPool {
+  /** `n` ports that nobody listens on now. @throws Error when none is free. */
+  take(n: number): Promise<number[]>;
+  /** Marks ports as taken that an earlier run handed out. */
+  hold(ports: readonly number[]): void;
+  giveBack(ports: readonly number[]): void;
+}
+
+/** Makes a pool; `start` (0..1) says where in the range it begins, so that two platforms on one machine seldom meet. */
+export function createPortPool(start: number = Math.random()): PortPool {
+  const taken = new Set<number>();
+  let next = Math.floor(start * count);
+  const takeOne = async (): Promise<number> => {
+    for (let tries = 0; tries < count; tries++) {
+      const port = first + (next++ % count);
+      if (taken.has(port)) continue;
+      taken.add(port);
+      if (await isFree(port)) return port;
+      taken.delete(port);
+    }
+    throw new Error(`no free port between ${first} and ${first + count}`);
+  };
+  return {
+    take: (n) => Promise.all(Array.from({ length: n }, takeOne)),
+    hold: (ports) => ports.forEach((port) => taken.add(port)),
+    giveBack: (ports) => ports.forEach((port) => taken.delete(port)),
+  };
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

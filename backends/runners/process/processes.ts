@@ -1,0 +1,146 @@
+// The machine's processes: which belong to an instance, what they use, and how to end them. Linux by /proc, others by ps.
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+
+/** One process. `identity` differs between two processes that had the same pid, reboots included. */
+export interface ProcessRow {
+  pid: number;
+  parent: number;
+  group: number;
+  session: number;
+  identity: string;
+  zombie: boolean;
+  /** User and system time so far, with that of children already waited for. */
+  cpuSeconds: number;
+  residentBytes: number;
+}
+
+/** All processes of the machine that we may see. */
+export function readProcesses(): Promise<ProcessRow[]> {
+  return process.platform === "linux" ? readProc() : readPs();
+}
+
+/** The row of one process, or undefined when it is gone (a zombie is gone: only its parent has not asked yet). */
+export async function findProcess(pid: number): Promise<ProcessRow | undefined> {
+  const row = process.platform === "linux" ? await readProcStat(pid, await bootId()) : (await readPs()).find((each) => each.pid === pid);
+  return row && !row.zombie ? row : undefined;
+}
+
+/** The living processes of the instance led by `leader`: its group, its session, and their descendants. */
+export function membersOf(rows: readonly ProcessRow[], leader: number): ProcessRow[] {
+  const members = new Set(rows.filter((row) => row.group === leader || row.session === leader).map((row) => row.pid));
+  if (members.size === 0) return [];
+  for (let before = 0; before !== members.size; ) {
+    before = members.size;
+    for (const row of rows) if (members.has(row.parent)) members.add(row.pid);
+  }
+  return rows.filter((row) => members.has(row.pid) && !row.zombie);
+}
+
+/** Memory that the processes have for themselves, and once the largest part that they may share (program text, copied-on-write heaps). */
+export async function memoryOf(members: readonly ProcessRow[]): Promise<number> {
+  if (process.platform !== "linux") return members.reduce((sum, row) => sum + row.residentBytes, 0);
+  const parts = await Promise.all(members.map((row) => readStatm(row.pid)));
+  return parts.reduce((sum, part) => sum + part.own, 0) + Math.max(0, ...parts.map((part) => part.shared));
+}
+
+/** Sends a signal to the group and to those that left it. Processes that are gone do not matter. */
+export function signalInstance(leader: number, members: readonly ProcessRow[], signal: NodeJS.Signals): void {
+  trySignal(-leader, signal);
+  for (const row of members) if (row.group !== leader) trySignal(row.pid, signal);
+}
+
+/** Pids whose environment has this entry (`NAME=value`, the value a prefix): finds daemons that left group, session and parent. Linux only; else empty. */
+export async function findByEnvironment(entryPrefix: string): Promise<number[]> {
+  if (process.platform !== "linux") return [];
+  const pids = await listPids();
+  const matches = await Promise.all(
+    pids.map(async (pid) => (await readText(`/proc/${pid}/environ`))?.split("\0").some((entry) => entry.startsWith(entryPrefix)) ?? false),
+  );
+  return pids.filter((pid, i) => matches[i] && pid !== process.pid);
+}
+
+/** Signals one process, or a group by a negative number; one that is gone is no error. */
+export function trySignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH" && (error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+  }
+}
+
+const ticksPerSecond = 100;
+const pageBytes = 4096;
+let knownBootId: string | undefined;
+
+async function bootId(): Promise<string> {
+  knownBootId ??= (await readText("/proc/sys/kernel/random/boot_id"))?.trim() ?? "";
+  return knownBootId;
+}
+
+async function readProc(): Promise<ProcessRow[]> {
+  const boot = await bootId();
+  const rows = await Promise.all((await listPids()).map((pid) => readProcStat(pid, boot)));
+  return rows.filter((row) => row !== undefined);
+}
+
+async function listPids(): Promise<number[]> {
+  return (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+async function readProcStat(pid: number, boot: string): Promise<ProcessRow | undefined> {
+  const text = await readText(`/proc/${pid}/stat`);
+  return text === undefined ? undefined : parseStat(pid, text, boot);
+}
+
+/** Reads a line of /proc/<pid>/stat. The command may hold spaces and parentheses, so fields count from the last one. */
+export function parseStat(pid: number, text: string, boot: string): ProcessRow {
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const number = (at: number): number => Number(fields[at - 3] ?? 0);
+  return {
+    pid,
+    parent: number(4),
+    group: number(5),
+    session: number(6),
+    identity: `${boot}/${fields[22 - 3]}`,
+    zombie: fields[0] === "Z" || fields[0] === "X",
+    cpuSeconds: (number(14) + number(15) + number(16) + number(17)) / ticksPerSecond,
+    residentBytes: number(24) * pageBytes,
+  };
+}
+
+async function readStatm(pid: number): Promise<{ own: number; shared: number }> {
+  const [, resident = 0, shared = 0] = ((await readText(`/proc/${pid}/statm`)) ?? "").split(" ").map(Number);
+  return { own: (resident - shared) * pageBytes, shared: shared * pageBytes };
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (_error) {
+    // Processes end while we look, and some belong to others.
+    return undefined;
+  }
+}
+
+async function readPs(): Promise<ProcessRow[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-axo", "pid=,ppid=,pgid=,stat=,rss=,time=,lstart="], { timeout: 5000, maxBuffer: 16 << 20, env: { PATH: "/bin:/usr/bin", LC_ALL: "C" } });
+  return stdout.split("\n").flatMap((line) => {
+    const [pid, parent, group, state, rss, time, ...started] = line.trim().split(/\s+/);
+    if (!pid || !parent || !group || !time) return [];
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        // ps on macOS does not show sessions; a detached child leads its group and its session alike.
+        session: Number(group),
+        identity: started.join(" "),
+        zombie: state?.startsWith("Z") ?? false,
+        cpuSeconds: time.split(/[-:]/).reduce((sum, part) => sum * 60 + Number(part), 0),
+        residentBytes: Number(rss) * 1024,
+      },
+    ];
+  });
+}

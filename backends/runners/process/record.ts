@@ -1,0 +1,71 @@
+// What the runner remembers on disk of an instance, so that the next run of the platform finds it again. Never any variable's value.
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+const record = z.object({
+  lrp: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
+  index: z.int(),
+  guid: z.string(),
+  /** Absent until the process was started: after a crash of the platform in between it is found by its environment. */
+  process: z.object({ pid: z.int(), identity: z.string() }).optional(),
+  ports: z.array(z.object({ port: z.int(), hostPort: z.int() })),
+  root: z.string(),
+  state: z.enum(["Starting", "Running"]),
+  since: z.string(),
+  startedAt: z.string(),
+  crashCount: z.int(),
+  restart: z.string().optional(),
+});
+export type InstanceRecord = z.output<typeof record>;
+
+/** The directory of one instance: its record, its output files, its TMPDIR. */
+export interface InstanceFiles {
+  dir: string;
+  tmp: string;
+  stdout: string;
+  stderr: string;
+}
+
+export function instanceFiles(instancesDir: string, guid: string): InstanceFiles {
+  const dir = join(instancesDir, guid);
+  return { dir, tmp: join(dir, "tmp"), stdout: join(dir, "stdout.log"), stderr: join(dir, "stderr.log") };
+}
+
+/** Makes the directory with empty output files. */
+export async function createInstanceFiles(files: InstanceFiles): Promise<void> {
+  await mkdir(files.tmp, { recursive: true, mode: 0o700 });
+  await Promise.all([writeFile(files.stdout, "", { mode: 0o600 }), writeFile(files.stderr, "", { mode: 0o600 })]);
+}
+
+/** Writes the record in one step: a reader sees the old or the new one. */
+export async function writeRecord(instancesDir: string, value: InstanceRecord): Promise<void> {
+  const path = join(instancesDir, value.guid, "instance.json");
+  await writeFile(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+/** What an earlier run left: records, and directories without a readable one. */
+export async function readRecords(instancesDir: string): Promise<{ records: InstanceRecord[]; broken: string[] }> {
+  await mkdir(instancesDir, { recursive: true, mode: 0o700 });
+  const found = await Promise.all((await readdir(instancesDir)).map(async (guid) => ({ guid, record: await readRecord(instancesDir, guid) })));
+  return {
+    records: found.flatMap((each) => each.record ?? []),
+    broken: found.filter((each) => !each.record).map((each) => each.guid),
+  };
+}
+
+async function readRecord(instancesDir: string, guid: string): Promise<InstanceRecord | undefined> {
+  try {
+    const parsed = record.safeParse(JSON.parse(await readFile(join(instancesDir, guid, "instance.json"), "utf8")));
+    return parsed.data?.guid === guid ? parsed.data : undefined;
+  } catch (_error) {
+    // No record, or half of one: the platform died before the process was started. The caller cleans up by the directory's name.
+    return undefined;
+  }
+}
+
+/** Removes the directory. A process that still writes into it may make it come back once. */
+export async function removeInstanceFiles(instancesDir: string, guid: string): Promise<void> {
+  await rm(join(instancesDir, guid), { recursive: true, force: true, maxRetries: 3 });
+}
