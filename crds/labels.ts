@@ -38,6 +38,7 @@ export const ANNOTATIONS = {
   appName: "cupola.dev/app-name",
   spaceName: "cupola.dev/space-name",
   orgName: "cupola.dev/org-name",
+  owner: "cupola.dev/owner",
 } as const;
 
 /** Is this label or annotation key the platform's or Kubernetes' own, and so no CF metadata? */

@@ -1,0 +1,56 @@
+// Puts into a cluster what the platform needs before it starts: kinds, roles, policies, and the objects that make it usable.
+import { setTimeout as delay } from "node:timers/promises";
+import { resourcePath } from "../kube/resource-ref.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
+import {
+  ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Namespace, RoleBinding, Secret, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+} from "../kube/builtin.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { KubeObject } from "../kube/object.ts";
+import { DEFINITIONS } from "../crds/definitions.ts";
+import { manifests } from "../crds/manifests.ts";
+
+const INSTALL_MANAGER = "cupola-install";
+const DEADLINE_MS = 30_000;
+
+const REFS = new Map<string, ResourceRef>(
+  [ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Namespace, RoleBinding, Secret, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ...DEFINITIONS].map((ref) => [ref.kind, ref]),
+);
+
+/** Applies the generated manifests and waits until our kinds are served. Idempotent. @throws KubeError, or Error when a kind is not served in 30 s. */
+export async function installManifests(client: KubeClient): Promise<void> {
+  const [crds, rest] = split(manifests().flatMap((manifest) => manifest.objects));
+  await Promise.all(crds.map((object) => applyObject(client, object)));
+  await Promise.all(DEFINITIONS.map((definition) => untilServed(client, definition)));
+  await applyObjects(client, rest);
+}
+
+function split(objects: KubeObject[]): [crds: KubeObject[], rest: KubeObject[]] {
+  const isCrd = (object: KubeObject): boolean => object.kind === CustomResourceDefinition.kind;
+  return [objects.filter(isCrd), objects.filter((object) => !isCrd(object))];
+}
+
+/** Applies objects one after the other, so that a namespace is there before what goes into it. */
+export async function applyObjects(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {
+  for (const object of objects) await applyObject(client, object);
+}
+
+async function applyObject(client: KubeClient, object: KubeObject): Promise<void> {
+  const ref = REFS.get(object.kind);
+  if (!ref) throw new Error(`install does not know the kind ${object.kind}`);
+  await client.apply(ref, object, { fieldManager: INSTALL_MANAGER, force: true });
+}
+
+/** A kind is served a moment after its CRD is accepted. */
+async function untilServed(client: KubeClient, ref: ResourceRef): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    try {
+      await client.raw("GET", `${resourcePath(ref)}?limit=1`);
+      return;
+    } catch (cause) {
+      if (Date.now() > deadline) throw new Error(`the API server does not serve ${ref.plural}.${ref.group}`, { cause });
+      await delay(25);
+    }
+  }
+}

@@ -1,0 +1,27 @@
+// The roles that one process can play, by the names that --operation takes.
+
+export const OPERATIONS = {
+  api: "the CF API",
+  controllers: "CF kinds to workload kinds",
+  "host-builder": "builds on this machine (class host)",
+  "process-runner": "runs instances as processes of this machine (class process)",
+  "local-router": "serves routes on the API's own port (class local)",
+  "deployment-runner": "runs instances as Deployments (class deployment)",
+  "ingress-router": "serves routes by Ingress (class ingress)",
+} as const;
+export type Operation = keyof typeof OPERATIONS;
+
+/** What a laptop runs. */
+export const LOCAL_OPERATIONS: readonly Operation[] = ["api", "controllers", "host-builder", "process-runner", "local-router"];
+/** What a cluster runs unless told otherwise. */
+export const CLUSTER_OPERATIONS: readonly Operation[] = ["api", "controllers", "deployment-runner", "ingress-router"];
+
+/** Parses `api,controllers,…`. @throws Error that lists the names there are. */
+export function parseOperations(text: string): Operation[] {
+  const names = text.split(",").map((name) => name.trim()).filter(Boolean);
+  const unknown = names.filter((name) => !(name in OPERATIONS));
+  if (unknown.length > 0 || names.length === 0) {
+    throw new Error(`--operation: ${unknown.length > 0 ? `unknown: ${unknown.join(", ")}` : "none given"}. There are: ${Object.keys(OPERATIONS).join(", ")}`);
+  }
+  return [...new Set(names)] as Operation[];
+}
