@@ -1,5 +1,5 @@
 // Which contents may be removed. Pure: the caller lists blobs and references, and removes what comes out.
-import { type Digest, type StoredBlob } from "./store.ts";
+import type { Digest, StoredBlob } from "./store.ts";
 
 /** A content stays this long after it was last put, referenced or not: an upload comes before the object that names it. */
 export const removalGraceMs = 24 * 60 * 60 * 1000;

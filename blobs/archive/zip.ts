@@ -1,5 +1,5 @@
 // Reads an uploaded zip with suspicion: everything about it is judged from its directory before a byte of content is unpacked.
-import { type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./paths.ts";

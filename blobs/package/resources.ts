@@ -1,5 +1,5 @@
 // Resource matching: which files a space has sent before. The index of a package is kept as a note beside it.
-import { type BlobStore, type Digest } from "../store.ts";
+import type { BlobStore, Digest } from "../store.ts";
 import { ArchiveRejected, cleanPath } from "../archive/paths.ts";
 
 /** One file of a client's list, as `POST /v3/resource_matches` and the `resources` part of an upload have it. */

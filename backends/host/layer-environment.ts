@@ -1,0 +1,93 @@
+// What buildpack layers do to the environment, as the CNB specification says: layer paths, and files of env, env.build, env.launch.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Environment } from "./environment.ts";
+
+/** One environment file: its name up to the first dot, what follows, its content as it is. */
+export interface EnvironmentFile {
+  name: string;
+  action: "override" | "default" | "append" | "prepend" | "delim";
+  content: string;
+}
+
+/** Which subdirectory of a layer goes in front of which variable. */
+const layerPaths: Record<"build" | "launch", readonly (readonly [directory: string, variable: string])[]> = {
+  build: [["bin", "PATH"], ["lib", "LD_LIBRARY_PATH"], ["lib", "LIBRARY_PATH"], ["include", "CPATH"], ["pkgconfig", "PKG_CONFIG_PATH"]],
+  launch: [["bin", "PATH"], ["lib", "LD_LIBRARY_PATH"]],
+};
+
+/** Variables that hold lists of directories: a user's value is put in front of them rather than in their place. */
+export const pathVariables: ReadonlySet<string> = new Set(["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "PKG_CONFIG_PATH"]);
+
+/** `A.append` → variable A, action append. A suffix that means nothing gives undefined. */
+export function parseFileName(fileName: string): Pick<EnvironmentFile, "name" | "action"> | undefined {
+  const dot = fileName.indexOf(".");
+  if (dot < 0) return { name: fileName, action: "override" };
+  const action = fileName.slice(dot + 1);
+  const known = (["override", "default", "append", "prepend", "delim"] as const).find((one) => one === action);
+  return known && dot > 0 ? { name: fileName.slice(0, dot), action: known } : undefined;
+}
+
+/** Applies one layer's files: directories in the order env, env.build or env.launch, env.launch/<process>. Returns a new environment. */
+export function applyFiles(environment: Environment, directories: readonly (readonly EnvironmentFile[])[]): Environment {
+  const result = { ...environment };
+  const delimiters = new Map(directories.flat().filter((file) => file.action === "delim").map((file) => [file.name, file.content]));
+  // Of defaults in one layer, env/ wins: it comes first, and a later one finds the variable set.
+  for (const file of directories.flat()) {
+    const before = result[file.name] ?? "";
+    const delimiter = before === "" ? "" : (delimiters.get(file.name) ?? "");
+    if (file.action === "override") result[file.name] = file.content;
+    if (file.action === "default" && before === "") result[file.name] = file.content;
+    if (file.action === "append") result[file.name] = before + delimiter + file.content;
+    if (file.action === "prepend") result[file.name] = file.content + delimiter + before;
+  }
+  return result;
+}
+
+/** The layers of one buildpack (absolute directories), and when they count. `process` adds env.launch/<process>. */
+export interface LayerSet {
+  layers: readonly string[];
+  phase: "build" | "launch";
+  process?: string;
+}
+
+/** The environment after one buildpack's layers. Call it for each buildpack, in the order of the group. */
+export async function addLayers(environment: Environment, set: LayerSet): Promise<Environment> {
+  const layers = [...set.layers].sort();
+  let result = { ...environment };
+  for (const [directory, variable] of layerPaths[set.phase]) {
+    const paths = [];
+    for (const layer of layers) if (await isDirectory(join(layer, directory))) paths.push(join(layer, directory));
+    if (paths.length > 0) result[variable] = [...paths, ...(result[variable] ? [result[variable]] : [])].join(":");
+  }
+  for (const layer of layers) result = applyFiles(result, await readLayerFiles(layer, set));
+  return result;
+}
+
+async function readLayerFiles(layer: string, set: LayerSet): Promise<EnvironmentFile[][]> {
+  const directories = ["env", `env.${set.phase}`];
+  if (set.phase === "launch" && set.process) directories.push(join("env.launch", set.process));
+  return Promise.all(directories.map((directory) => readFiles(join(layer, directory))));
+}
+
+async function readFiles(directory: string): Promise<EnvironmentFile[]> {
+  const files: EnvironmentFile[] = [];
+  for (const entry of await listDirectory(directory)) {
+    const parsed = entry.isDirectory() ? undefined : parseFileName(entry.name);
+    if (parsed) files.push({ ...parsed, content: await readFile(join(directory, entry.name), "utf8") });
+  }
+  return files;
+}
+
+/** Entries sorted by name; none when there is no such directory. */
+export async function listDirectory(directory: string) {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
+    throw error;
+  });
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
