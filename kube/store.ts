@@ -140,10 +140,12 @@ export class FedStore<T extends KubeObject> implements Store<T> {
     const keys = new Set(objects.map(tableKey));
     for (const [key, object] of [...this.#table.objects]) if (!keys.has(key)) this.#drop(key, object, true);
     for (const object of objects) this.#put(object, true);
+    const first = !this.#filled;
     this.#filled = true;
     // A list is the truth as of its version, even one that is behind: a restored server counts anew.
     this.#resourceVersion = resourceVersion;
     this.#waiters.check();
+    if (first) this.#tellState();
   }
 
   upsert(object: T): void {
@@ -166,12 +168,13 @@ export class FedStore<T extends KubeObject> implements Store<T> {
     if (this.#state === state && this.#parkReason === parkReason) return;
     this.#state = state;
     this.#parkReason = parkReason;
+    // Until a resumed watch has listed, what was there before the parking stays unreadable.
+    if (state === "parked") this.#filled = false;
     if (state === "stopped") this.#waiters.close();
     else this.#waiters.check();
-    for (const listener of this.#stateListeners) this.#guard(() => listener(state));
+    this.#tellState();
   }
 
-  // Until a resumed watch has listed, what was there before the parking stays unreadable.
   #seen(): ObjectTable<T> {
     if (this.#state === "parked") throw new NotPermitted(this.#resource, this.#parkReason ?? "Forbidden");
     if (!this.#filled) throw new NotSynced(this.#resource);
@@ -180,13 +183,16 @@ export class FedStore<T extends KubeObject> implements Store<T> {
 
   #put(object: T, initial: boolean): void {
     const key = tableKey(object);
-    const old = this.#table.objects.get(key);
-    if (old?.metadata.uid === object.metadata.uid && old?.metadata.resourceVersion === object.metadata.resourceVersion && old) return;
-    if (old && old.metadata.uid !== object.metadata.uid) this.#drop(key, old, initial);
+    const before = this.#table.objects.get(key);
+    const same = before !== undefined && before.metadata.uid === object.metadata.uid;
+    const unchanged = same && before.metadata.resourceVersion === object.metadata.resourceVersion;
+    if (unchanged && !initial) return;
+    if (before && !same) this.#drop(key, before, initial);
     const kept = this.#options.freeze ? deepFreeze(object) : object;
-    const replaced = this.#table.objects.get(key);
+    // A relist may have prepared the same version in another way, so it is taken, silently.
     this.#table.place(key, kept);
-    this.#tell(replaced ? { type: "modified", object: kept, old: replaced, initial } : { type: "added", object: kept, initial });
+    if (unchanged) return;
+    this.#tell(same ? { type: "modified", object: kept, old: before, initial } : { type: "added", object: kept, initial });
   }
 
   #drop(key: string, last: T, initial: boolean): void {
@@ -197,6 +203,10 @@ export class FedStore<T extends KubeObject> implements Store<T> {
 
   #tell(change: Change<T>): void {
     for (const listener of this.#listeners) this.#guard(() => listener(change));
+  }
+
+  #tellState(): void {
+    for (const listener of this.#stateListeners) this.#guard(() => listener(this.#state));
   }
 
   #guard(call: () => void): void {

@@ -70,6 +70,8 @@ export interface WatchOptions {
   timeoutSeconds?: number;
   /** Without a byte for so long the peer counts as dead (KubeError, code 0). timeoutSeconds and 30 s more unless said. */
   stallMs?: number;
+  /** The server has accepted the watch. */
+  onOpen?: () => void;
   signal?: AbortSignal;
 }
 

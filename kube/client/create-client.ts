@@ -208,11 +208,12 @@ function complete(ref: ResourceRef, object: Draft): Draft {
 }
 
 async function* openWatch<T extends KubeObject>(ref: ResourceRef<T>, options: WatchOptions, prepare: (out: Outgoing) => Promise<Exchange>): AsyncGenerator<WatchEvent<T>, void, undefined> {
-  const { namespace, signal, stallMs, ...query } = options;
+  const { namespace, signal, stallMs, onOpen, ...query } = options;
   const request = await prepare({ method: "GET", path: resourcePath(ref, namespace ? { namespace } : {}), query: { watch: true, allowWatchBookmarks: true, ...query } });
   request.stallMs = stallMs ?? ((options.timeoutSeconds ?? 600) + 30) * 1000;
   try {
     const answer = await headWithin({ ...(signal && { signal }) }, (head) => exchange(request, head));
+    onOpen?.();
     for await (const line of watchLines(answer.body)) yield line as WatchEvent<T>;
   } catch (cause) {
     throw toKubeError(cause, signal);

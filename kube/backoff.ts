@@ -1,0 +1,42 @@
+// Delays that grow: how long to wait after the n-th failure in a row. Pure but for the given randomness.
+
+export interface Backoff {
+  minMs: number;
+  maxMs: number;
+  /** Share of the delay added at random: 1 spreads a delay of d over d to 2d. */
+  jitter: number;
+}
+
+/** The delay after `failures` failures in a row (1 or more). `random` is in [0, 1). */
+export function backoffDelay(backoff: Backoff, failures: number, random: number): number {
+  // 2^30 is beyond any cap; larger exponents would overflow to Infinity for nothing.
+  const grown = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(Math.max(failures, 1) - 1, 30));
+  return grown * (1 + backoff.jitter * random);
+}
+
+/** A sleep that a signal or `wake` ends early. Never rejects. */
+export interface Nap {
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+  wake(): void;
+}
+
+export function createNap(): Nap {
+  let end: (() => void) | undefined;
+  return {
+    sleep(milliseconds, signal) {
+      if (signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const finish = () => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", finish);
+          end = undefined;
+          resolve();
+        };
+        const timer = setTimeout(finish, milliseconds);
+        signal.addEventListener("abort", finish);
+        end = finish;
+      });
+    },
+    wake: () => end?.(),
+  };
+}

@@ -1,0 +1,200 @@
+// Keeps one store equal to what the API server has: list, then watch, for ever. Every failure is survived; losing sight is never deletion.
+import type { Logger } from "pino";
+import { type Backoff, backoffDelay, createNap } from "./backoff.ts";
+import type { KubeClient, WatchEvent } from "./client/client.ts";
+import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeError } from "./client/errors.ts";
+import type { KubeObject } from "./object.ts";
+import type { ParkReason } from "./reader.ts";
+import { resourceId } from "./resource-ref.ts";
+import type { FedStore } from "./store.ts";
+
+export interface ReflectorTiming {
+  /** After failures in a row. */
+  backoff: Backoff;
+  /** So long without a failure forgets the failures before. */
+  healthyMs: number;
+  /** Between looks at a parked watch. */
+  parked: Backoff;
+  /** Bounds of a watch's lifetime, chosen at random inside. RBAC is checked again at each opening, so this bounds revocation. */
+  watchSeconds: readonly [number, number];
+  /** A watch that ended sooner counts as a failure. */
+  shortWatchMs: number;
+  /** Silence beyond the watch's lifetime after which the peer counts as dead. */
+  graceMs: number;
+}
+
+export const REFLECTOR_TIMING: ReflectorTiming = {
+  backoff: { minMs: 800, maxMs: 30_000, jitter: 1 },
+  healthyMs: 120_000,
+  parked: { minMs: 2_000, maxMs: 60_000, jitter: 1 },
+  watchSeconds: [300, 600],
+  shortWatchMs: 1_000,
+  graceMs: 30_000,
+};
+
+export interface ReflectorOptions<T extends KubeObject> {
+  client: KubeClient;
+  store: FedStore<T>;
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Called on every object before it is stored; may change and return the same one. */
+  prepare: (object: T) => T;
+  log: Logger;
+  timing?: Partial<ReflectorTiming>;
+  random?: () => number;
+}
+
+export interface Reflector {
+  /** Ends when the signal given to `startReflector` is aborted; never rejects. */
+  readonly stopped: Promise<void>;
+  /** Look at once instead of waiting out a delay (a binding or a kind has appeared). */
+  wake(): void;
+  /** List again: what `prepare` does has changed. */
+  relist(): void;
+}
+
+/**
+ * Guarantees: the store gets a whole list first, then every change in order; after any break it is brought level again, with deletions
+ * that were missed. 403, 401 and an unknown kind park the store (readers throw) and are tried again by themselves.
+ */
+export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
+  const run = new ReflectorRun(options, signal);
+  const stopped = run.loop().finally(() => options.store.setState("stopped"));
+  return { stopped, wake: () => run.nap.wake(), relist: () => run.relist() };
+}
+
+class ReflectorRun<T extends KubeObject> {
+  readonly nap = createNap();
+  readonly #options: ReflectorOptions<T>;
+  readonly #signal: AbortSignal;
+  readonly #timing: ReflectorTiming;
+  readonly #random: () => number;
+  #version: string | undefined;
+  /** A list that waits for the watch to open, so that a watch still forbidden does not make a parked store flicker. */
+  #held: { objects: T[]; version: string } | undefined;
+  #failures = 0;
+  #lastFailure = -Infinity;
+  #parkings = 0;
+  #expired = 0;
+  #cut = new AbortController();
+
+  constructor(options: ReflectorOptions<T>, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    this.#timing = { ...REFLECTOR_TIMING, ...options.timing };
+    this.#random = options.random ?? Math.random;
+  }
+
+  relist(): void {
+    this.#version = undefined;
+    this.#cut.abort();
+    this.nap.wake();
+  }
+
+  async loop(): Promise<void> {
+    while (!this.#signal.aborted) {
+      this.#cut = new AbortController();
+      try {
+        if (this.#version === undefined) await this.#list();
+        await this.#watch();
+      } catch (error) {
+        if (!this.#signal.aborted && !this.#cut.signal.aborted) await this.#recover(error);
+      }
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { client, store, namespace, labelSelector, fieldSelector, prepare } = this.#options;
+    if (!store.synced && store.state !== "parked") store.setState("listing");
+    const objects: T[] = [];
+    let version = "";
+    // A list that outlives its continue token is read in one go the next time.
+    const query = { namespace, labelSelector, fieldSelector, limit: this.#expired > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
+    for await (const page of client.pages(store.ref, query)) {
+      for (const item of page.items) objects.push(prepare(item));
+      version = page.metadata.resourceVersion;
+    }
+    this.#version = version;
+    if (store.state === "parked") this.#held = { objects, version };
+    else store.replace(objects, version);
+  }
+
+  async #watch(): Promise<void> {
+    const { client, store, namespace, labelSelector, fieldSelector } = this.#options;
+    const [least, most] = this.#timing.watchSeconds;
+    const timeoutSeconds = Math.round(least + (most - least) * this.#random());
+    const started = performance.now();
+    const events = client.watch(store.ref, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      resourceVersion: this.#version,
+      timeoutSeconds,
+      stallMs: timeoutSeconds * 1000 + this.#timing.graceMs,
+      onOpen: () => this.#opened(),
+      signal: AbortSignal.any([this.#signal, this.#cut.signal]),
+    });
+    for await (const event of events) this.#take(event);
+    this.#expired = 0;
+    if (performance.now() - started < this.#timing.shortWatchMs) throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch at once" });
+  }
+
+  #opened(): void {
+    const { store, log } = this.#options;
+    if (this.#parkings > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
+    this.#parkings = 0;
+    store.setState("watching");
+    if (this.#held) store.replace(this.#held.objects, this.#held.version);
+    this.#held = undefined;
+  }
+
+  #take(event: WatchEvent<T>): void {
+    const { store, prepare } = this.#options;
+    if (event.type === "ERROR") throw new KubeError(event.object);
+    if (event.type === "BOOKMARK") store.reached(event.object.metadata.resourceVersion);
+    else if (event.type === "DELETED") store.remove(prepare(event.object));
+    else store.upsert(prepare(event.object));
+    this.#version = event.object.metadata.resourceVersion ?? this.#version;
+    this.#expired = 0;
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    const reason = parkReasonOf(error);
+    if (reason) return this.#park(reason);
+    // A broken connection goes on where it was; whatever else the server said, its answer is doubted and everything is listed.
+    if (!isUnreachable(error) && !isBusy(error)) this.#version = undefined;
+    if (isGone(error) && ++this.#expired === 1) return;
+    const now = performance.now();
+    if (now - this.#lastFailure > this.#timing.healthyMs) this.#failures = 0;
+    this.#lastFailure = now;
+    this.#failures++;
+    const delayMs = backoffDelay(this.#timing.backoff, this.#failures, this.#random());
+    const { store, log } = this.#options;
+    const fields = { resource: resourceId(store.ref), err: error, failures: this.#failures, delayMs: Math.round(delayMs) };
+    if (this.#failures === 3) log.warn(fields, "watch keeps failing");
+    else log.debug(fields, "watch failed");
+    if (store.state !== "parked") store.setState("backoff");
+    await this.nap.sleep(delayMs, this.#signal);
+  }
+
+  async #park(reason: ParkReason): Promise<void> {
+    const { store, log } = this.#options;
+    this.#version = undefined;
+    this.#held = undefined;
+    if (this.#parkings === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
+    this.#parkings++;
+    store.setState("parked", reason);
+    await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
+  }
+}
+
+function parkReasonOf(error: unknown): ParkReason | undefined {
+  if (isForbidden(error)) return "Forbidden";
+  if (isUnauthorized(error)) return "Unauthorized";
+  return isNotFound(error) ? "NoKind" : undefined;
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof KubeError && (error.code === 429 || error.code === 503);
+}
