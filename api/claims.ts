@@ -1,0 +1,123 @@
+// Claims: taken by the platform before a named object is created or renamed, given back when that fails. Rules: crds/claim/rules.ts.
+import { App } from "../crds/app/app.ts";
+import { Claim } from "../crds/claim/claim.ts";
+import { appName, type ClaimedName, domainName, isClaimant, isStale, newClaim, orgName, routeName, spaceName } from "../crds/claim/rules.ts";
+import { Domain } from "../crds/domain/domain.ts";
+import { Org } from "../crds/org/org.ts";
+import { Route } from "../crds/route/route.ts";
+import { Space } from "../crds/space/space.ts";
+import type { Draft, KubeClient } from "../kube/client/client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../kube/client/errors.ts";
+import type { KubeObject } from "../kube/object.ts";
+import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
+import { domainOf } from "./lib/domains.ts";
+import type { View } from "./view.ts";
+
+type NameOf = (object: KubeObject, view: View) => ClaimedName | undefined;
+/** An object or what will become one; only metadata and spec are read. */
+type Named = KubeObject | Draft;
+
+const names = new Map<string, NameOf>([
+  [resourceId(Org), (org) => orgName(org as Org)],
+  [resourceId(Space), (space) => spaceName(space as Space)],
+  [resourceId(App), (app) => appName(app as App)],
+  [resourceId(Domain), (domain) => domainName(domain as Domain)],
+  [
+    resourceId(Route),
+    (object, view) => {
+      const domain = domainOf(view, object as Route);
+      return domain && routeName(withRouteDefaults(object as Route), domain.spec.name);
+    },
+  ],
+]);
+const claimedRefs = new Map<string, ResourceRef>([Org, Space, App, Domain, Route].map((ref) => [ref.kind, ref]));
+
+/** A route that is still to be created may leave defaulted fields out. */
+function withRouteDefaults(route: Route): Route {
+  return { ...route, spec: { ...route.spec, host: route.spec.host ?? "", path: route.spec.path ?? "", port: route.spec.port ?? 0 } };
+}
+
+/** The name an object bears or would bear; undefined for kinds whose names are free, and for a route whose domain is unknown. */
+export function claimedName(view: View, ref: ResourceRef, object: Named): ClaimedName | undefined {
+  return names.get(resourceId(ref))?.(object as KubeObject, view);
+}
+
+/** Whether an object holds its name: always for kinds without claims. Only then CF shows it. */
+export function holdsName(view: View, ref: ResourceRef, object: KubeObject): boolean {
+  if (!names.has(resourceId(ref))) return true;
+  const name = claimedName(view, ref, object);
+  const claim = name && view.store(Claim).find({ ...claimKey(name) });
+  return claim !== undefined && isClaimant(claim, ref.kind, object);
+}
+
+function claimKey(name: ClaimedName): { namespace: string; name: string } {
+  const { namespace = "", name: object } = newClaim(name, { kind: "", name: "" }, new Date(0)).metadata;
+  return { namespace, name: object };
+}
+
+/** A claim held for a write that is under way. */
+export interface HeldClaim {
+  /** Version to wait for before the object shows; undefined when it was there already. */
+  resourceVersion: string | undefined;
+  /** Gives it back, if it was taken for this write. Never throws: a claim left behind grows stale by itself. */
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the claim on the name that `object` would bear. `taken` makes the error for the loser.
+ * @throws what `taken` makes, KubeError
+ */
+export async function takeClaim(at: { client: KubeClient; view: View; signal: AbortSignal; now: () => Date }, ref: ResourceRef, object: Named, taken: (cause?: unknown) => Error): Promise<HeldClaim | undefined> {
+  const name = claimedName(at.view, ref, object);
+  if (!name) return undefined;
+  const { namespace, name: objectName = "" } = object.metadata;
+  const wanted = newClaim(name, { kind: ref.kind, name: objectName, ...(namespace && { namespace }) }, at.now());
+  const options = { signal: at.signal };
+  try {
+    return held(at.client, await at.client.create(Claim, wanted, options));
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  const current = await at.client.find(Claim, claimKey(name), options);
+  if (current && isClaimant(current, ref.kind, object as KubeObject)) return { resourceVersion: undefined, release: async () => {} };
+  if (current && !isStale(current, await borneBy(at, current), at.now())) throw taken();
+  return retake(at.client, wanted, current, taken);
+}
+
+/** What the claimant bears now, by a live read. */
+async function borneBy(at: { client: KubeClient; view: View; signal: AbortSignal }, claim: Claim): Promise<ClaimedName | undefined> {
+  const { kind, ...key } = claim.spec.claimant;
+  const ref = claimedRefs.get(kind);
+  const object = ref && (await at.client.find(ref, key, { signal: at.signal }));
+  return object && ref && claimedName(at.view, ref, object);
+}
+
+/** Takes over a stale claim, or takes one that has just vanished; whoever was quicker wins. */
+async function retake(client: KubeClient, wanted: Claim, current: Claim | undefined, taken: (cause?: unknown) => Error): Promise<HeldClaim> {
+  try {
+    const claim = current
+      ? await client.update<Claim>(Claim, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: current.metadata.resourceVersion, uid: current.metadata.uid } })
+      : await client.create<Claim>(Claim, wanted);
+    return held(client, claim);
+  } catch (error) {
+    if (isAlreadyExists(error) || isConflict(error) || isNotFound(error)) throw taken(error);
+    throw error;
+  }
+}
+
+function held(client: KubeClient, claim: Claim): HeldClaim {
+  return { resourceVersion: claim.metadata.resourceVersion, release: () => dropClaim(client, claim) };
+}
+
+async function dropClaim(client: KubeClient, claim: Claim): Promise<void> {
+  const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
+  // Exactly this version: somebody who has taken it over since keeps it. Failing is harmless, a claim without an object grows stale.
+  await client.delete(Claim, { name, namespace }, { preconditions: { uid, ...(resourceVersion && { resourceVersion }) } }).catch(() => undefined);
+}
+
+/** Gives up the claim on the name that an object bore, after it is deleted or renamed. Never throws. */
+export async function releaseName(at: { client: KubeClient; view: View }, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Promise<void> {
+  const claim = name && at.view.store(Claim).find(claimKey(name));
+  if (claim && isClaimant(claim, ref.kind, object)) await dropClaim(at.client, claim);
+}
+

@@ -1,0 +1,119 @@
+// Who calls: the credential is reviewed by Kubernetes, and the answer remembered by its hash for a minute at most. No credential is kept or logged.
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { SelfSubjectReview, TokenReview } from "../../kube/builtin.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { KubeError } from "../../kube/client/errors.ts";
+import type { Authorization } from "../authorization.ts";
+import { CFError, unavailable } from "../errors.ts";
+import type { Caller } from "./caller.ts";
+import { type Credential, parseAuthorization } from "./credential.ts";
+import { impersonated } from "./impersonation.ts";
+
+/** Longest that a review is believed: the published bound of revocation. Milliseconds. */
+const reviewMs = 60_000;
+/** How long a refusal is remembered, so that a client with a bad token costs little. Milliseconds. */
+const refusalMs = 5_000;
+const maxRemembered = 10_000;
+const reviewDeadlineMs = 10_000;
+
+interface Reviewed {
+  name: string;
+  groups: string[];
+}
+
+type Headers = NodeJS.Dict<string | string[]>;
+
+export interface AuthenticatorDeps {
+  /** The platform's own client; posts TokenReviews. */
+  client: KubeClient;
+  authorization: Authorization;
+  now: () => Date;
+}
+
+/** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
+export function createAuthenticator({ client, authorization, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
+  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined> }>({ max: maxRemembered, perf: { now: () => now().getTime() } });
+
+  const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
+    const key = hashOf(credential);
+    const hit = reviews.get(key);
+    if (hit) return hit.reviewed;
+    const ttl = lifetime(credential, now());
+    if (ttl <= 0) return Promise.resolve(undefined);
+    const entry = { reviewed: review(client, credential) };
+    reviews.set(key, entry, { ttl });
+    entry.reviewed.then(
+      (reviewed) => {
+        if (!reviewed) reviews.set(key, entry, { ttl: Math.min(ttl, refusalMs) });
+      },
+      () => reviews.delete(key),
+    );
+    return entry.reviewed;
+  };
+
+  return async (headers) => {
+    const credential = parseAuthorization(headers["authorization"] as string | undefined);
+    const reviewed = await reviewOnce(credential);
+    if (!reviewed) throw new CFError("InvalidAuthToken");
+    const caller = toCaller(reviewed, (platform) => platform.as(credential));
+    return impersonated(caller, headers, authorization) ?? caller;
+  };
+}
+
+function toCaller({ name, groups }: Reviewed, connect: Caller["connect"]): Caller {
+  return { name, groups, kind: name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User", connect };
+}
+
+/** Kept instead of the credential. */
+function hashOf(credential: Credential): string {
+  const hash = createHash("sha256");
+  if (credential.kind === "token") return hash.update(credential.token).digest("hex");
+  return hash.update(credential.cert).update("\0").update(credential.key).digest("hex");
+}
+
+/** How long a review may be believed: a minute, and never past the token's own expiry. Signatures are the API server's to check. */
+function lifetime(credential: Credential, now: Date): number {
+  const expiry = credential.kind === "token" ? expiryOf(credential.token) : undefined;
+  return expiry === undefined ? reviewMs : Math.min(reviewMs, expiry * 1000 - now.getTime());
+}
+
+function expiryOf(token: string): number | undefined {
+  const payload = token.split(".");
+  if (payload.length !== 3) return undefined;
+  try {
+    const claims = JSON.parse(Buffer.from(payload[1] ?? "", "base64url").toString()) as { exp?: unknown } | null;
+    return typeof claims?.exp === "number" ? claims.exp : undefined;
+  } catch {
+    return undefined; // an opaque token that happens to have two dots
+  }
+}
+
+async function review(client: KubeClient, credential: Credential): Promise<Reviewed | undefined> {
+  try {
+    return credential.kind === "token" ? await reviewToken(client, credential.token) : await reviewSelf(client.as(credential));
+  } catch (cause) {
+    if (credential.kind === "certificate" && isRefusedCertificate(cause)) return undefined;
+    throw unavailable("The identity cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
+  }
+}
+
+async function reviewToken(client: KubeClient, token: string): Promise<Reviewed | undefined> {
+  const { status } = await client.review(TokenReview, { spec: { token } }, { deadlineMs: reviewDeadlineMs });
+  const { authenticated, user } = status ?? {};
+  return authenticated && user?.username ? { name: user.username, groups: user.groups ?? [] } : undefined;
+}
+
+/** With a certificate, who we are is what the API server sees over that very connection. */
+async function reviewSelf(client: KubeClient): Promise<Reviewed | undefined> {
+  const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: reviewDeadlineMs });
+  const user = status?.userInfo;
+  return user?.username && user.username !== "system:anonymous" ? { name: user.username, groups: user.groups ?? [] } : undefined;
+}
+
+/** An untrusted or unusable certificate is answered with 401 or by ending the handshake; anything else is no answer about the certificate. */
+function isRefusedCertificate(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return true;
+  if (error.code === 401 || error.code === 403) return true;
+  return error.code === 0 && /certificate|alert|ssl|pem|key/i.test(`${error.message} ${String(error.cause)}`);
+}

@@ -1,0 +1,50 @@
+// CF's label selector: parsed once, then a test on a map of labels. Grammar: reference/capi/semantics.md section 3.
+import { isLabelKey, isLabelValue } from "./metadata.ts";
+
+/** Whether labels meet a selector. */
+export type LabelTest = (labels: Readonly<Record<string, string>>) => boolean;
+
+const maxRequirements = 50;
+const key = "[A-Za-z0-9_.\\-/]+";
+const forms = {
+  set: new RegExp(`^(${key}) (in|notin) \\(([^()]*)\\)$`),
+  equality: new RegExp(`^(${key})(!=|==|=)([^=!]*)$`),
+  existence: new RegExp(`^(!?)(${key})$`),
+};
+
+/** Parses a selector, or says what is wrong with it. */
+export function parseLabelSelector(text: string): LabelTest | { problem: string } {
+  if (text.trim() === "") return { problem: "Missing label_selector value" };
+  const parts = splitRequirements(text);
+  if (parts.length > maxRequirements) return { problem: `Too many label_selector requirements (maximum is ${maxRequirements})` };
+  const tests: LabelTest[] = [];
+  for (const part of parts) {
+    const test = parseRequirement(part.trim());
+    if (!test) return { problem: "Invalid label_selector value" };
+    tests.push(test);
+  }
+  return (labels) => tests.every((test) => test(labels));
+}
+
+/** Splits at commas that are not inside parentheses. */
+function splitRequirements(text: string): string[] {
+  return text.match(/(?:[^,(]|\([^)]*\)?)+/g) ?? [text];
+}
+
+function parseRequirement(text: string): LabelTest | undefined {
+  const [, setKey, operator, list] = forms.set.exec(text) ?? [];
+  if (setKey && list !== undefined) return setTest(setKey, operator === "in", list.split(",").map((value) => value.trim()));
+  const [, equalKey, sign, value] = forms.equality.exec(text) ?? [];
+  if (equalKey && value !== undefined) return setTest(equalKey, sign !== "!=", [value]);
+  const [, bang, name] = forms.existence.exec(text) ?? [];
+  return name && isLabelKey(name) ? (labels) => name in labels === (bang === "") : undefined;
+}
+
+/** `in` needs the key and one of the values; `notin` is also met without the key. */
+function setTest(name: string, wanted: boolean, values: readonly string[]): LabelTest | undefined {
+  if (!isLabelKey(name) || !values.every(isLabelValue)) return undefined;
+  return (labels) => {
+    const value = labels[name];
+    return (value !== undefined && values.includes(value)) === wanted;
+  };
+}

@@ -1,0 +1,40 @@
+// Times as CF writes them, and the created_ats / updated_ats filters.
+import { z } from "zod";
+
+const format = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+
+/** `2026-01-31T12:00:00Z`; whole seconds, UTC. */
+export function timestamp(time: Date | string | number): string {
+  return `${new Date(time).toISOString().slice(0, 19)}Z`;
+}
+
+/** What one timestamp filter asks; seconds since the epoch. */
+export interface TimeFilter {
+  /** Any of these whole seconds. */
+  in?: readonly number[];
+  lt?: number;
+  lte?: number;
+  gt?: number;
+  gte?: number;
+}
+
+function seconds(text: string): number | undefined {
+  const time = format.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(time) ? undefined : time / 1000;
+}
+
+/** A query value of exactly one timestamp, as seconds. */
+export const oneTimestamp = z.string().transform((text, context) => {
+  const second = seconds(text);
+  if (second === undefined) context.addIssue({ code: "custom", message: "has an invalid timestamp format. Timestamps should be formatted as 'YYYY-MM-DDThh:mm:ssZ'" });
+  return second ?? 0;
+});
+
+/** Whether a time, in seconds, passes. Times are whole seconds, so `gt` means a later second and `lte` this one or earlier. */
+export function passes(filter: TimeFilter, second: number): boolean {
+  if (filter.in && !filter.in.includes(second)) return false;
+  if (filter.lt !== undefined && !(second < filter.lt)) return false;
+  if (filter.lte !== undefined && !(second <= filter.lte)) return false;
+  if (filter.gt !== undefined && !(second > filter.gt)) return false;
+  return filter.gte === undefined || second >= filter.gte;
+}

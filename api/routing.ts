@@ -1,0 +1,169 @@
+// Serves the rows of the endpoint table over Express: finds the row, authenticates, validates, runs it under a deadline, presents the answer or the error.
+import { randomUUID } from "node:crypto";
+import { pipeline } from "node:stream/promises";
+import express, { type Express, type Request, type Response, Router } from "express";
+import type { Logger } from "pino";
+import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
+import { CFError, unavailable } from "./errors.ts";
+import { logFault, toCFError } from "./fault.ts";
+import type { Caller } from "./identity/caller.ts";
+import { parseJson, parseYaml, readBody } from "./lib/body.ts";
+import { rawQuery } from "./lib/query.ts";
+import { parseBody, parseQuery } from "./lib/validation.ts";
+import type { Session } from "./session.ts";
+
+const defaultDeadlineMs = 30_000;
+
+export interface RoutingDeps {
+  endpoints: readonly Endpoint[];
+  log: Logger;
+  /** Address in links; without it the request's Host is used. */
+  url?: string;
+  /** @throws CFError 401 */
+  authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
+  session: (caller: Caller, signal: AbortSignal) => Session;
+}
+
+/** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
+export function normalisedUrl(url: string): string {
+  const end = url.indexOf("?");
+  const path = (end < 0 ? url : url.slice(0, end)).replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+  return (path.startsWith("/") ? path : `/${path}`) + (end < 0 ? "" : url.slice(end));
+}
+
+/** Express's method names. */
+const verbs = { GET: "get", POST: "post", PATCH: "patch", PUT: "put", DELETE: "delete" } as const satisfies Record<Method, string>;
+
+/** An application that serves the table and nothing else; everything unknown is CF's 404. It does not listen. */
+export function createRouting(deps: RoutingDeps): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+  app.set("query parser", false);
+  app.use((request, response, next) => {
+    request.url = normalisedUrl(request.url);
+    const given = request.headers["x-vcap-request-id"];
+    response.setHeader("X-VCAP-Request-ID", typeof given === "string" && /^[\w:.-]{1,255}$/.test(given) ? given : randomUUID());
+    next();
+  });
+  for (const [prefix, rows] of grouped(deps.endpoints)) {
+    const router = Router({ caseSensitive: true });
+    for (const row of rows) router[verbs[row.method]](row.path.slice(prefix.length) || "/", (request: Request, response: Response) => serve(deps, row, request, response));
+    app.use(prefix || "/", router);
+  }
+  app.use((_request, response) => sendError(response, new CFError("NotFound")));
+  app.use((thrown: unknown, _request: Request, response: Response, _next: () => void) => fail(deps, response, thrown));
+  return app;
+}
+
+/** Rows by the first two parts of their path, so that a request is matched against few. */
+function grouped(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
+  const groups = new Map<string, Endpoint[]>();
+  for (const row of rows) {
+    const prefix = /^\/v3\/[^/:]+/.exec(row.path)?.[0] ?? "";
+    groups.set(prefix, [...(groups.get(prefix) ?? []), row]);
+  }
+  // The group without a prefix sees every request, so it comes last.
+  return new Map([...groups].sort(([a], [b]) => b.length - a.length));
+}
+
+async function serve(deps: RoutingDeps, row: Endpoint, request: Request, response: Response): Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timer = setTimeout(() => controller.abort(unavailable("The request took too long.")), row.options.deadlineMs ?? defaultDeadlineMs);
+  response.once("close", () => controller.abort(new Error("the client went away")));
+  try {
+    const warnings: string[] = [];
+    const context = await contextOf(deps, row, { request, warnings, signal });
+    const reply = await Promise.race([row.handler(context), aborted(signal)]);
+    clearTimeout(timer);
+    if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
+    await send(response, reply, context.base);
+  } catch (thrown) {
+    if (!response.closed) fail(deps, response, signal.aborted && signal.reason instanceof CFError ? signal.reason : thrown);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+}
+
+interface Incoming {
+  request: Request;
+  warnings: string[];
+  signal: AbortSignal;
+}
+
+async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, signal }: Incoming): Promise<RequestContext> {
+  const { options } = row;
+  const anonymous = options.permission === "anonymous";
+  const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
+  const session = caller && deps.session(caller, signal);
+  const raw = rawQuery(request.originalUrl);
+  return {
+    params: { ...(request.params as Record<string, string>) },
+    query: options.query && !options.looseQuery ? parseQuery(options.query, raw, options.badQuery ?? "BadQueryParameter") : raw,
+    body: await bodyOf(row, request, signal),
+    base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
+    url: normalisedUrl(request.originalUrl),
+    caller,
+    get as(): Session {
+      if (!session) throw new CFError("NotAuthenticated");
+      return session;
+    },
+    warn: (text) => void warnings.push(text),
+    signal,
+    request,
+    log: deps.log,
+  };
+}
+
+/** A Host header that is one, so that links cannot carry anything else. */
+function safeHost(host: string | undefined): string {
+  return host && /^[\w.-]+(?::\d{1,5})?$|^\[[\da-fA-F:]+\](?::\d{1,5})?$/.test(host) ? host : "localhost";
+}
+
+async function bodyOf(row: Endpoint, request: Request, signal: AbortSignal): Promise<unknown> {
+  const { body: schema, format = "json" } = row.options;
+  if (format === "multipart" || format === "stream" || row.method === "GET") return undefined;
+  const bytes = await readBody(request, signal);
+  if (format === "yaml") {
+    if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(request.headers["content-type"] ?? "")) throw new CFError("BadRequest", "Content-Type must be yaml");
+    return schema ? parseBody(schema, parseYaml(bytes)) : parseYaml(bytes);
+  }
+  if (!schema) return undefined;
+  return parseBody(schema, parseJson(bytes));
+}
+
+async function send(response: Response, reply: Reply, base: string): Promise<void> {
+  response.status(reply.status);
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
+  if (reply.job) response.setHeader("Location", `${base}/v3/jobs/${encodeURIComponent(reply.job)}`);
+  const { body } = reply;
+  if (body === undefined) return void response.end();
+  response.setHeader("Content-Type", reply.contentType ?? "application/json; charset=utf-8");
+  if (isStream(body)) return pipeline(body, response);
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  response.end(text);
+}
+
+function isStream(body: object | string): body is NodeJS.ReadableStream {
+  return typeof body === "object" && "pipe" in body && typeof body.pipe === "function";
+}
+
+function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
+  const error = toCFError(thrown);
+  logFault(deps.log, error);
+  sendError(response, error);
+}
+
+function sendError(response: Response, error: CFError): void {
+  if (response.headersSent) return void response.destroy();
+  // What is left of a body that was refused is not worth reading.
+  if (!response.req.complete) response.setHeader("Connection", "close");
+  response.status(error.status).setHeader("Content-Type", "application/json; charset=utf-8");
+  response.end(JSON.stringify({ errors: error.errors }));
+}

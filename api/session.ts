@@ -1,0 +1,231 @@
+// Reads and writes with the caller's rights. Reads are answered from memory; writes go to Kubernetes as the caller, and are seen here before they are answered.
+import { setTimeout as sleep } from "node:timers/promises";
+import { Claim } from "../crds/claim/claim.ts";
+import { API_MANAGER } from "../crds/groups.ts";
+import type { Draft, KubeClient, Patch } from "../kube/client/client.ts";
+import { isAlreadyExists, isConflict, isForbidden, isNotFound, type Status } from "../kube/client/errors.ts";
+import type { KubeObject, ObjectKey } from "../kube/object.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
+import type { Asked } from "./authorization.ts";
+import { claimedName, type HeldClaim, holdsName, releaseName, takeClaim } from "./claims.ts";
+import { CFError, notAuthorized, notFound } from "./errors.ts";
+import { isPolicyRefusal } from "./fault.ts";
+import type { Caller } from "./identity/caller.ts";
+import { wordFor } from "./lib/words.ts";
+import type { View } from "./view.ts";
+
+/** Longest wait for a write to show in the index, milliseconds. */
+const seenWithinMs = 500;
+/** How long a refusal that RBAC does not explain is tried again: the API server's own RBAC cache lags. Milliseconds. */
+const lagMs = 2000;
+
+export interface SessionDeps {
+  view: View;
+  /** The platform's own identity: reads for nobody, writes claims and what a caller may not touch directly. */
+  platform: KubeClient;
+  now: () => Date;
+}
+
+/** Narrows a list to a few namespaces, or to what an index files under a value. */
+export type Within = { namespaces?: readonly string[]; index?: readonly [name: string, value: string] };
+
+export interface Session {
+  readonly caller: Caller;
+  readonly view: View;
+  /** The platform's own client. Only for claims, and for Secrets after `allows` said yes. */
+  readonly platform: KubeClient;
+  readonly signal: AbortSignal;
+  /** Whether RBAC allows the caller this. */
+  allows(asked: Asked): boolean;
+  /** Throws 403 unless `allows`. */
+  require(asked: Asked): void;
+  /** Whether the caller may get this object, and it is in force. */
+  sees(ref: ResourceRef, object: KubeObject): boolean;
+  /** The object with that GUID if the caller sees it. */
+  find<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
+  /** @throws CFError `<Kind> not found` */
+  get<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T;
+  /** All the caller sees, in no order. */
+  list<T extends KubeObject>(ref: ResourceRef<T>, within?: Within): T[];
+  /** Creates as the caller. Kinds with unique names are claimed first; `taken` makes the loser's error. */
+  create<T extends KubeObject>(ref: ResourceRef<T>, draft: Draft, taken?: () => CFError): Promise<T>;
+  /** Patches as the caller. Give `renamed` (the object as it will be) when that changes the CF name. */
+  patch<T extends KubeObject>(ref: ResourceRef<T>, object: T, patch: Patch, renamed?: { to: T; taken: () => CFError }): Promise<T>;
+  /** Deletes as the caller; returns once the object is gone or terminating here, or after half a second. */
+  remove(ref: ResourceRef, object: KubeObject): Promise<void>;
+}
+
+/** A session of one request. */
+export function createSession(deps: SessionDeps, caller: Caller, signal: AbortSignal): Session {
+  const reads = sessionReads(deps, caller, signal);
+  return { ...reads, ...sessionWrites({ ...deps, ...reads, own: caller.connect(deps.platform) }) };
+}
+
+type Writes = Pick<Session, "create" | "patch" | "remove">;
+type Reads = Omit<Session, keyof Writes>;
+
+function sessionReads({ view, platform }: SessionDeps, caller: Caller, signal: AbortSignal): Reads {
+  const reads: Reads = {
+    caller,
+    view,
+    platform,
+    signal,
+    allows: (asked) => view.authorization.allows(caller, asked),
+    require(asked) {
+      if (!reads.allows(asked)) throw notAuthorized();
+    },
+    sees: (ref, object) => holdsName(view, ref, object) && reads.allows({ verb: "get", on: ref, ...keyOf(object) }),
+    find(ref, guid) {
+      const object = view.byGUID(ref, guid);
+      return object && reads.sees(ref, object) ? object : undefined;
+    },
+    get(ref, guid) {
+      const object = reads.find(ref, guid);
+      if (!object) throw notFound(wordFor(ref));
+      return object;
+    },
+    list: (ref, within = {}) => listVisible(view, caller, ref, within),
+  };
+  return reads;
+}
+
+/** What writes need: `own` speaks as the caller. */
+type WriteContext = Reads & { own: KubeClient; now: () => Date };
+
+function sessionWrites(context: WriteContext): Writes {
+  return {
+    create: (ref, draft, taken = nameTaken) => create(context, ref, draft, taken),
+    patch: (ref, object, patch, renamed) => (renamed ? rename(context, ref, object, { patch, ...renamed }) : patchOnly(context, ref, object, patch)),
+    remove: (ref, object) => remove(context, ref, object),
+  };
+}
+
+async function create<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, draft: Draft, taken: () => CFError): Promise<T> {
+  const { view, signal, own, now, platform } = context;
+  const { namespace } = draft.metadata;
+  const asked: Asked = { verb: "create", on: ref, ...(namespace && { namespace }) };
+  context.require(asked);
+  const claim = await takeClaim({ client: platform, view, signal, now }, ref, draft, taken);
+  try {
+    const lags = (error: unknown): boolean => (isRefused(error) || isNotFound(error)) && context.allows(asked);
+    const made = await patiently(() => own.create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal);
+    await Promise.all([seen(view, ref, made), seenClaim(view, claim)]);
+    return made;
+  } catch (error) {
+    await claim?.release();
+    if (isAlreadyExists(error)) throw taken();
+    throw error;
+  }
+}
+
+async function patchOnly<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, patch: Patch): Promise<T> {
+  const { view, signal, own } = context;
+  const asked: Asked = { verb: "patch", on: ref, ...keyOf(object) };
+  const retry = (error: unknown): boolean => (isRefused(error) && context.allows(asked)) || (isConflict(error) && !carriesVersion(patch));
+  try {
+    const made = await patiently(() => own.patch<T>(ref, keyOf(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal);
+    await seen(view, ref, made);
+    return made;
+  } catch (error) {
+    throw isNotFound(error) ? notFound(wordFor(ref)) : error;
+  }
+}
+
+async function rename<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, how: { patch: Patch; to: T; taken: () => CFError }): Promise<T> {
+  const { view, signal, now, platform } = context;
+  context.require({ verb: "patch", on: ref, ...keyOf(object) });
+  const before = claimedName(view, ref, object);
+  const claim = await takeClaim({ client: platform, view, signal, now }, ref, how.to, how.taken);
+  try {
+    const made = await patchOnly(context, ref, object, how.patch);
+    if (claim?.resourceVersion) await releaseName({ client: platform, view }, before, ref, object);
+    await seenClaim(view, claim);
+    return made;
+  } catch (error) {
+    await claim?.release();
+    throw error;
+  }
+}
+
+async function remove(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
+  const { view, signal, own, platform } = context;
+  const asked: Asked = { verb: "delete", on: ref, ...keyOf(object) };
+  const name = claimedName(view, ref, object);
+  const { uid = "" } = object.metadata;
+  try {
+    await patiently(() => own.delete(ref, keyOf(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  await view.store(ref).waitGone(uid, seenWithinMs);
+  // Terminating objects keep their name; the controller that finishes them gives it back.
+  if (!view.store(ref).byUid(uid)) await releaseName({ client: platform, view }, name, ref, object);
+}
+
+function nameTaken(): CFError {
+  return new CFError("UnprocessableEntity", "The name is taken.");
+}
+
+/** Refused by RBAC, which may lag; an admission policy means what it says. */
+function isRefused(error: unknown): boolean {
+  return isForbidden(error) && !isPolicyRefusal(error);
+}
+
+function keyOf(object: KubeObject): ObjectKey {
+  const { name, namespace } = object.metadata;
+  return namespace ? { name, namespace } : { name };
+}
+
+function carriesVersion(patch: Patch): boolean {
+  return patch.type !== "json" && (patch.body["metadata"] as { resourceVersion?: string } | undefined)?.resourceVersion !== undefined;
+}
+
+/** Tries again, with growing pauses and for two seconds, what fails for a reason that should pass by itself. */
+async function patiently<T>(attempt: () => Promise<T | Status>, shouldRetry: (error: unknown) => boolean, signal: AbortSignal): Promise<T> {
+  const end = Date.now() + lagMs;
+  for (let pause = 20; ; pause *= 2) {
+    try {
+      return (await attempt()) as T;
+    } catch (error) {
+      if (!shouldRetry(error) || Date.now() + pause > end) throw error;
+    }
+    await sleep(pause, undefined, { signal });
+  }
+}
+
+/** Waits until this replica's index has the write. The other replicas' turn comes here too, once they know each other. */
+async function seen(view: View, ref: ResourceRef, object: KubeObject): Promise<void> {
+  const { resourceVersion } = object.metadata;
+  if (resourceVersion) await view.store(ref).waitFor(resourceVersion, seenWithinMs);
+}
+
+async function seenClaim(view: View, claim: HeldClaim | undefined): Promise<void> {
+  if (claim?.resourceVersion) await view.store(Claim).waitFor(claim.resourceVersion, seenWithinMs);
+}
+
+/** The visible objects of a kind. Walks only namespaces where the caller has a role, unless a cluster-wide rule opens all. */
+function listVisible<T extends KubeObject>(view: View, caller: Caller, ref: ResourceRef<T>, within: Within): T[] {
+  const store = view.store(ref);
+  const names = new Map<string, ReturnType<View["authorization"]["allowedNames"]>>();
+  const visible: T[] = [];
+  for (const object of candidates(view, caller, ref, within)) {
+    const namespace = object.metadata.namespace ?? "";
+    let allowed = names.get(namespace);
+    if (allowed === undefined) names.set(namespace, (allowed = view.authorization.allowedNames(caller, { verb: "get", on: ref, namespace })));
+    if ((allowed === "all" || allowed.has(object.metadata.name)) && holdsName(view, ref, object)) visible.push(object);
+  }
+  return store.synced ? visible : store.list();
+}
+
+function candidates<T extends KubeObject>(view: View, caller: Caller, ref: ResourceRef<T>, within: Within): Iterable<T> {
+  const store = view.store(ref);
+  if (within.index) return store.byIndex(within.index[0], within.index[1]);
+  const namespaces = within.namespaces ?? (ref.namespaced ? ownNamespaces(view, caller, ref) : undefined);
+  return namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
+}
+
+/** Namespaces that can hold something for the caller; undefined when a cluster-wide rule opens all. */
+function ownNamespaces(view: View, caller: Caller, ref: ResourceRef): readonly string[] | undefined {
+  const clusterWide = view.authorization.allowedNames(caller, { verb: "get", on: ref, namespace: "" });
+  return clusterWide === "all" || clusterWide.size > 0 ? undefined : view.authorization.namespacesOf(caller);
+}

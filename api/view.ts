@@ -1,0 +1,135 @@
+// What this API sees of the cluster: one watched store per kind with its indexes, GUIDs, and which space and org an object is in.
+import type { Logger } from "pino";
+import { App } from "../crds/app/app.ts";
+import { BackendClass } from "../crds/backend-class/backend-class.ts";
+import { Build } from "../crds/build/build.ts";
+import { Buildpack } from "../crds/buildpack/buildpack.ts";
+import { Claim } from "../crds/claim/claim.ts";
+import { Domain } from "../crds/domain/domain.ts";
+import { Droplet } from "../crds/droplet/droplet.ts";
+import { creationOrder, guidOf, keepsGUID } from "../crds/guid.ts";
+import { LRP } from "../crds/lrp/lrp.ts";
+import { Org } from "../crds/org/org.ts";
+import { OrgQuota } from "../crds/org-quota/org-quota.ts";
+import { Package } from "../crds/package/package.ts";
+import { Process } from "../crds/process/process.ts";
+import { Revision } from "../crds/revision/revision.ts";
+import { Route } from "../crds/route/route.ts";
+import { Space } from "../crds/space/space.ts";
+import { Stack } from "../crds/stack/stack.ts";
+import { Namespace } from "../kube/builtin.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { IndexFunction, Store } from "../kube/reader.ts";
+import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
+import { createWatches } from "../kube/watches.ts";
+import { type Authorization, createAuthorization, rbacKinds } from "./authorization.ts";
+import { keepUpdatedAt } from "./lib/times.ts";
+
+type Indexes<T> = Record<string, IndexFunction<T>>;
+interface Watched<T extends KubeObject = KubeObject> {
+  ref: ResourceRef<T>;
+  indexes: Indexes<T>;
+}
+
+function watched<T extends KubeObject>(ref: ResourceRef<T>, indexes: Indexes<T> = {}): Watched {
+  return { ref, indexes } as unknown as Watched;
+}
+
+const inApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: { name: string } } }): string[] => [`${object.metadata.namespace}/${object.spec.appRef.name}`];
+const inNamespace = (object: { status?: { namespace?: string } }): string[] => (object.status?.namespace ? [object.status.namespace] : []);
+
+/** Every kind this API reads, with the ways it is looked up beyond name, namespace, label, uid and GUID. */
+const kinds: readonly Watched[] = [
+  watched(Org, { namespace: inNamespace }),
+  watched(Space, { namespace: inNamespace }),
+  watched(App),
+  watched(Process, { app: inApp }),
+  watched(Package, { app: inApp }),
+  watched(Build, { app: inApp }),
+  watched(Droplet, { app: inApp }),
+  watched(Revision, { app: inApp }),
+  watched(Domain, { name: (domain) => [domain.spec.name], sharedOrg: (domain) => domain.spec.sharedOrgs }),
+  watched(Route, {
+    app: (route) => [...new Set(route.spec.destinations.map((one) => `${route.metadata.namespace}/${one.app}`))],
+    domain: (route) => [route.spec.domainRef.name],
+  }),
+  watched(Buildpack),
+  watched(Stack),
+  watched(OrgQuota),
+  watched(Claim),
+  watched(LRP),
+  watched(BackendClass),
+  watched(Namespace),
+];
+
+/** The cluster as seen. Reads are synchronous and throw NotSynced or NotPermitted rather than answer "empty" unseen. */
+export interface View {
+  store<T extends KubeObject>(ref: ResourceRef<T>): Store<T>;
+  readonly authorization: Authorization;
+  /** GUID of an object that is in the cache: its own, or its uid when an older object has the same. */
+  guid(ref: ResourceRef, object: KubeObject): string;
+  /** The object with that GUID, whoever may see it. */
+  byGUID<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
+  /** The space a namespace belongs to. */
+  spaceOf(namespace: string | undefined): Space | undefined;
+  /** The org a namespace belongs to (an org's own namespace, not a space's). */
+  orgOf(namespace: string | undefined): Org | undefined;
+  /** Grows with every change of any of these kinds. */
+  version(refs: readonly ResourceRef[]): number;
+  /** True once all is synced; false at the deadline. */
+  waitSynced(deadlineMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Starts the watches. `client` is the platform's own identity, which may read every kind here. */
+export function createView(client: KubeClient, log: Logger): View {
+  const watches = createWatches({ client, log });
+  const stores = new Map<string, Store>();
+  const changes = new Map<string, number>();
+  for (const { ref, indexes } of kinds) {
+    const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
+    keep(ref, store);
+  }
+  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""] } }).store]));
+  for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, rbac[ref.kind] as Store);
+  return {
+    store,
+    authorization: createAuthorization(rbac as Parameters<typeof createAuthorization>[0]),
+    guid: (ref, object) => resolvedGUID(store(ref), object),
+    byGUID: (ref, guid) => {
+      const held = store(ref);
+      return held.byIndex("guid", guid).find((object) => resolvedGUID(held, object) === guid);
+    },
+    spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
+    orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
+    version: (refs) => refs.reduce((sum, ref) => sum + (changes.get(resourceId(ref)) ?? 0), 0),
+    waitSynced: (deadlineMs) => watches.waitSynced(deadlineMs),
+    close: async () => watches.close(),
+  };
+
+  function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {
+    const found = stores.get(resourceId(ref));
+    if (!found) throw new Error(`the API does not watch ${resourceId(ref)}`);
+    return found as unknown as Store<T>;
+  }
+  function keep(ref: ResourceRef, held: Store): void {
+    const id = resourceId(ref);
+    stores.set(id, held);
+    const count = (): void => void changes.set(id, (changes.get(id) ?? 0) + 1);
+    held.onChange(count);
+    held.onState(count);
+  }
+}
+
+function resolvedGUID(store: Store, object: KubeObject): string {
+  const own = guidOf(object);
+  if (own === object.metadata.uid) return own;
+  const others = store.byIndex("guid", own);
+  const keeper = others.length < 2 ? object : others.filter((one) => guidOf(one) === own).reduce(keepsGUID, object);
+  return keeper.metadata.uid === object.metadata.uid ? own : (object.metadata.uid ?? own);
+}
+
+function oldest<T extends KubeObject>(objects: readonly T[]): T | undefined {
+  return objects.length < 2 ? objects[0] : objects.reduce((one, other) => keepsGUID(one, other) as T);
+}
