@@ -1,0 +1,56 @@
+// Does a value have the shape its type says? What server-side apply checks before it merges.
+import { partOf, type TypeView } from "./type-view.ts";
+import { elementOf, isMap } from "./values.ts";
+import { printElement } from "./field-set.ts";
+
+/** Faults as structured merge words them, each with its path in front; empty = fits. */
+export function shapeFaults(view: TypeView, value: unknown, path = ""): string[] {
+  if (value === null || value === undefined) return [];
+  switch (partOf(view, value)) {
+    case "map": return mapFaults(view, value, path);
+    case "list": return listFaults(view, value, path);
+    case "scalar": return scalarFault(view, value, path);
+    case undefined: return [`${path}: expected ${expected(view)}, got ${got(value)}`];
+  }
+}
+
+const got = (value: unknown) => (typeof value === "object" ? `&{${JSON.stringify(value)}}` : `&value.valueUnstructured{Value:${JSON.stringify(value)}}`);
+const expected = (view: TypeView) => (view.map ? "map" : view.list ? "list" : scalarName(view));
+
+function scalarName(view: TypeView): string {
+  if (view.scalar === "integer" || view.scalar === "number") return "numeric (int or float)";
+  return view.scalar ?? "scalar";
+}
+
+function scalarFault(view: TypeView, value: unknown, path: string): string[] {
+  const type = view.scalar;
+  const fits = type === "any" || (type === "integer" || type === "number" ? typeof value === "number" : typeof value === type);
+  return fits ? [] : [`${path}: expected ${scalarName(view)}, got ${got(value)}`];
+}
+
+function mapFaults(view: TypeView, value: unknown, path: string): string[] {
+  const map = view.map;
+  if (!map || !isMap(value)) return [];
+  return Object.entries(value).flatMap(([key, entry]) => {
+    const type = map.field(key) ?? map.element?.();
+    return type ? shapeFaults(type, entry, `${path}.${key}`) : [`${path}.${key}: field not declared in schema`];
+  });
+}
+
+function listFaults(view: TypeView, value: unknown, path: string): string[] {
+  const list = view.list;
+  if (!list || !Array.isArray(value)) return [];
+  const seen = new Set<string>();
+  return (value as unknown[]).flatMap((item, index) => {
+    if (list.relation === "atomic") return shapeFaults(list.element(), item, `${path}[${index}]`);
+    let element: string;
+    try {
+      element = elementOf(list, item);
+    } catch (error) {
+      return [`${path}: element ${index}: ${error instanceof Error ? error.message : String(error)}`];
+    }
+    if (seen.has(element)) return [`${path}: duplicate entries for key ${printElement(element)}`];
+    seen.add(element);
+    return shapeFaults(list.element(), item, path + printElement(element));
+  });
+}

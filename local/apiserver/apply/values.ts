@@ -1,0 +1,40 @@
+// Small steps that walking a typed value needs: path elements of list items, fields of maps, equality.
+import { isDeepStrictEqual } from "node:util";
+import { type ListView, type MapView, type TypeView, untyped } from "./type-view.ts";
+
+export type Json = unknown;
+export type JsonMap = Record<string, unknown>;
+
+export const isMap = (value: unknown): value is JsonMap => typeof value === "object" && value !== null && !Array.isArray(value);
+export const sameValue = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
+
+/** The path element of an item of a set or list-map. Throws when a key is missing. */
+export function elementOf(list: ListView, item: unknown): string {
+  if (list.relation === "set") return `v:${JSON.stringify(item)}`;
+  if (!isMap(item)) throw new Error("associative list may not have non-map elements");
+  const keys: JsonMap = {};
+  const view = list.element();
+  for (const key of list.keys) {
+    const value = item[key] ?? view.map?.field(key)?.default;
+    if (value !== undefined) keys[key] = value;
+  }
+  if (Object.keys(keys).length === 0) throw new Error(`associative list with keys has an element that omits key field ${list.keys.map((key) => JSON.stringify(key)).join(", ")} (and doesn't have default value)`);
+  return `k:${JSON.stringify(keys)}`;
+}
+
+/** The type of a map's entry, declared or not. */
+export function entryView(map: MapView, key: string): TypeView {
+  return map.field(key) ?? map.element?.() ?? untyped;
+}
+
+/** Items of a list by path element; several when the list has duplicates. */
+export function itemsByElement(list: ListView, items: unknown[] | undefined): Map<string, unknown[]> {
+  const found = new Map<string, unknown[]>();
+  for (const item of items ?? []) {
+    const element = elementOf(list, item);
+    const same = found.get(element);
+    if (same) same.push(item);
+    else found.set(element, [item]);
+  }
+  return found;
+}

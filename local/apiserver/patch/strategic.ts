@@ -1,0 +1,94 @@
+// Strategic merge patch: a merge patch whose lists merge by the keys that the schema of a built-in kind names.
+import { type TypeView, untyped } from "../apply/type-view.ts";
+import { entryView, isMap, type JsonMap, sameValue } from "../apply/values.ts";
+import { badRequest } from "../status.ts";
+
+const DELETE_FROM = "$deleteFromPrimitiveList/";
+const ORDER = "$setElementOrder/";
+const RETAIN = "$retainKeys";
+const DIRECTIVE = "$patch";
+
+/** The patched map. Neither argument is changed. Throws 400 on a broken directive. */
+export function strategicMerge(view: TypeView, target: JsonMap, patch: JsonMap): JsonMap {
+  if (patch[DIRECTIVE] === "replace") return withoutDirectives(patch);
+  if (patch[DIRECTIVE] === "delete") return {};
+  const out: JsonMap = retained({ ...target }, patch);
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith("$")) continue;
+    const type = view.map ? entryView(view.map, key) : untyped;
+    if (value === null) delete out[key];
+    else if (isMap(value)) out[key] = strategicMerge(type, isMap(out[key]) ? out[key] : {}, value);
+    else if (Array.isArray(value)) out[key] = mergeList(type, Array.isArray(out[key]) ? out[key] : [], value);
+    else out[key] = value;
+  }
+  applyListDirectives(view, out, patch);
+  return out;
+}
+
+function withoutDirectives(patch: JsonMap): JsonMap {
+  return Object.fromEntries(Object.entries(patch).filter(([key]) => !key.startsWith("$")));
+}
+
+function retained(target: JsonMap, patch: JsonMap): JsonMap {
+  const keys = patch[RETAIN];
+  if (!Array.isArray(keys)) return target;
+  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
+}
+
+function strategyOf(type: TypeView): { merges: boolean; key?: string } {
+  const merges = String(type.schema["x-kubernetes-patch-strategy"] ?? "").split(",").includes("merge");
+  return { merges, key: type.schema["x-kubernetes-patch-merge-key"] as string | undefined };
+}
+
+function mergeList(type: TypeView, target: unknown[], patch: unknown[]): unknown[] {
+  const { merges, key } = strategyOf(type);
+  if (!merges) return patch.map((item) => (isMap(item) ? withoutDirectives(item) : item));
+  if (!key) return [...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))];
+  if (patch.some((item) => isMap(item) && item[DIRECTIVE] === "replace")) {
+    return patch.filter((item) => !(isMap(item) && item[DIRECTIVE] === "replace" && Object.keys(item).length === 1));
+  }
+  return mergeKeyed(type, key, target, patch);
+}
+
+function mergeKeyed(type: TypeView, key: string, target: unknown[], patch: unknown[]): unknown[] {
+  const element = type.list?.element() ?? untyped;
+  let out = [...target];
+  for (const item of patch) {
+    if (!isMap(item)) throw badRequest(`expected a map in a list merged by ${key}`);
+    if (item[key] === undefined) throw badRequest(`map: map[] does not contain declared merge key: ${key}`);
+    const same = (present: unknown) => isMap(present) && sameValue(present[key], item[key]);
+    if (item[DIRECTIVE] === "delete") {
+      out = out.filter((present) => !same(present));
+      continue;
+    }
+    const at = out.findIndex(same);
+    const present = at === -1 ? {} : out[at];
+    const merged = strategicMerge(element, isMap(present) ? present : {}, item);
+    if (at === -1) out.push(merged);
+    else out[at] = merged;
+  }
+  return out;
+}
+
+function applyListDirectives(view: TypeView, out: JsonMap, patch: JsonMap): void {
+  for (const [directive, value] of Object.entries(patch)) {
+    if (!Array.isArray(value)) continue;
+    if (directive.startsWith(DELETE_FROM)) {
+      const key = directive.slice(DELETE_FROM.length);
+      const list = out[key];
+      if (Array.isArray(list)) out[key] = list.filter((item) => !value.some((gone) => sameValue(gone, item)));
+    } else if (directive.startsWith(ORDER)) {
+      const key = directive.slice(ORDER.length);
+      const list = out[key];
+      const type = view.map ? entryView(view.map, key) : untyped;
+      if (Array.isArray(list)) out[key] = inOrder(list, value, strategyOf(type).key);
+    }
+  }
+}
+
+/** Named items in the order asked for; the others keep their places around them. */
+function inOrder(list: unknown[], order: unknown[], key: string | undefined): unknown[] {
+  const rank = (item: unknown) => order.findIndex((wanted) => (key ? isMap(wanted) && isMap(item) && sameValue(wanted[key], item[key]) : sameValue(wanted, item)));
+  const named = list.filter((item) => rank(item) !== -1).sort((a, b) => rank(a) - rank(b));
+  return list.map((item) => (rank(item) === -1 ? item : named.shift()));
+}

@@ -1,0 +1,140 @@
+// What every verb of the registry works with, and the options that writes share.
+import { type KubeObject } from "../../../kube/object.ts";
+import { type AdmissionRequest } from "../contract.ts";
+import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
+import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
+import { type Store } from "../storage/store.ts";
+import { type Catalogue } from "./catalogue.ts";
+import { fromStored } from "./convert.ts";
+import { type Call, type ResourceType, type Target } from "./types.ts";
+
+export interface Core {
+  store: Store;
+  catalogue: Catalogue;
+  /** Throws StatusError when a write is refused; returns warnings. Not called for the server's own writes. */
+  admit: (request: AdmissionRequest) => Promise<string[]>;
+  /** Milliseconds. */
+  now: () => number;
+  newUid: () => string;
+  random: () => number;
+}
+
+/** A call made by the server itself: no admission. */
+export interface InternalCall extends Call {
+  internal?: boolean;
+}
+
+export interface WriteOptions {
+  dryRun: boolean;
+  fieldManager: string;
+  fieldValidation: "Ignore" | "Warn" | "Strict";
+  force: boolean | undefined;
+}
+
+const MANAGER_LIMIT = 128;
+
+/** Reads the options of a write from its query; throws 422 as kube-apiserver does. */
+export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions"): WriteOptions {
+  const { query } = call;
+  const dryRuns = query.getAll("dryRun").filter((value) => value !== "");
+  const validation = query.get("fieldValidation") || "Warn";
+  const errors = [];
+  if (dryRuns.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRuns[0], ["All"]));
+  if (!["Ignore", "Warn", "Strict"].includes(validation)) errors.push(notSupported("fieldValidation", validation, ["Ignore", "Strict", "Warn"]));
+  const named = query.get("fieldManager") ?? "";
+  if (named.length > MANAGER_LIMIT) errors.push(invalidValue("fieldManager", named, `may not be more than ${MANAGER_LIMIT} bytes`));
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind }, "", errors);
+  const force = query.get("force");
+  return {
+    dryRun: dryRuns.length > 0,
+    fieldManager: named || managerOf(call.userAgent),
+    fieldValidation: validation as WriteOptions["fieldValidation"],
+    force: force === null ? undefined : force !== "false",
+  };
+}
+
+/** Apply needs a manager by name; `force` is for apply alone. */
+export function checkPatchOptions(call: Call, isApply: boolean): void {
+  const errors = [];
+  if (isApply && !call.query.get("fieldManager")) errors.push(required("fieldManager", "is required for apply patch"));
+  if (!isApply && call.query.get("force") !== null) errors.push(forbiddenField("force", "may not be specified for non-apply patch"));
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", errors);
+}
+
+function managerOf(userAgent: string): string {
+  return (userAgent.split("/")[0] ?? "").replace(/[^\x20-\x7e]/g, "").slice(0, MANAGER_LIMIT) || "unknown";
+}
+
+/** Whole seconds, as `metadata` keeps times. */
+export function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+export function namedOf(type: ResourceType): Named {
+  return { group: type.group, resource: type.resource };
+}
+
+/** The stored object that a call names; throws 404. */
+export function currentOf(core: Core, target: Target): KubeObject {
+  const found = core.store.table(target.type.storageKey).find(target.namespace, target.name);
+  if (!found) throw notFound(namedOf(target.type), target.name);
+  return found;
+}
+
+/** As the version of the call shows it. */
+export function shown(call: Call, object: KubeObject): KubeObject {
+  return fromStored(call.target.type, object, call.target.version.version);
+}
+
+export interface AdmissionParts {
+  operation: AdmissionRequest["operation"];
+  object?: KubeObject;
+  oldObject?: KubeObject;
+  dryRun: boolean;
+  options?: Record<string, unknown>;
+}
+
+/** Asks admission about a write of this call; warnings go to the call. */
+export async function admit(core: Core, call: InternalCall, name: string, parts: AdmissionParts): Promise<void> {
+  if (call.internal) return;
+  const { type, version, namespace, subresource } = call.target;
+  const namespaceObject = namespace ? core.store.table("/namespaces").find("", namespace) : undefined;
+  const warnings = await core.admit({
+    user: call.user,
+    gvr: { group: type.group, version: version.version, resource: type.resource },
+    gvk: { group: type.group, version: version.version, kind: type.kind },
+    subresource, namespace, name, namespaceObject, ...parts,
+  });
+  call.warnings.push(...warnings);
+}
+
+/** A namespace must exist and not be going away before anything is created in it. */
+export function checkNamespace(core: Core, target: Target, name: string): void {
+  if (!target.type.namespaced) return;
+  const namespace = core.store.table("/namespaces").find("", target.namespace);
+  if (!namespace) throw notFound({ group: "", resource: "namespaces" }, target.namespace);
+  if (!namespace.metadata.deletionTimestamp) return;
+  const refusal = forbidden(namedOf(target.type), name, `unable to create new content in namespace ${target.namespace} because it is being terminated`);
+  refusal.body.details = { ...refusal.body.details, causes: [{ reason: "NamespaceTerminating", message: `namespace ${target.namespace} is being terminated`, field: "metadata.namespace" }] };
+  throw refusal;
+}
+
+/** Faults found while decoding: refused, warned of, or passed over. */
+export function reportFaults(call: Call, options: WriteOptions, faults: string[], refuse: (message: string) => Error): void {
+  if (faults.length === 0 || options.fieldValidation === "Ignore") return;
+  if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${faults.join(", ")}`);
+  call.warnings.push(...faults);
+}
+
+export const plainError = (code: number, message: string) => failure(code, "", message);
+
+/** A body must be an object of the kind that the path serves. */
+export function checkBodyKind(target: { group: string; version: string; kind: string }, body: KubeObject, typed: boolean): void {
+  const expected = target.group ? `${target.group}/${target.version}` : target.version;
+  if (!typed && !body.kind) throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(body).slice(0, 1_000)}'`);
+  if (!typed && !body.apiVersion) throw badRequest(`Object 'apiVersion' is missing in '${JSON.stringify(body).slice(0, 1_000)}'`);
+  body.kind ||= target.kind;
+  body.apiVersion ||= expected;
+  if (body.apiVersion !== expected) throw badRequest(`the API version in the data (${body.apiVersion}) does not match the expected API version (${expected})`);
+  if (body.kind !== target.kind) throw badRequest(`${body.kind} in version ${JSON.stringify(target.version)} cannot be handled as a ${target.kind}: no kind ${JSON.stringify(body.kind)} is registered for the internal version of group`);
+}

@@ -1,0 +1,90 @@
+// The verbs get and list, from memory.
+import { type KubeObject } from "../../../kube/object.ts";
+import { badRequest, expired, failure } from "../status.ts";
+import { type Core, currentOf, shown } from "./core.ts";
+import { parseSelectors } from "./selectors.ts";
+import { type Call } from "./types.ts";
+
+export function get(core: Core, call: Call): KubeObject {
+  checkVersion(core, call.query.get("resourceVersion") ?? "");
+  return shown(call, currentOf(core, call.target));
+}
+
+export interface Listed {
+  items: KubeObject[];
+  resourceVersion: string;
+  continue?: string;
+  remainingItemCount?: number;
+}
+
+interface Continue {
+  v: "meta.k8s.io/v1";
+  rv: number;
+  /** `namespace/name` of the last object shown. */
+  start: string;
+}
+
+const keyOf = (object: KubeObject) => `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
+
+/** One page of a list. Pages are read from the present state, under the version of the first one. */
+export function list(core: Core, call: Call): Listed {
+  const { type, namespace } = call.target;
+  const { query } = call;
+  checkVersion(core, query.get("resourceVersion") ?? "");
+  const { selects, name } = parseSelectors(query, type);
+  const table = core.store.table(type.storageKey);
+  const token = readToken(query.get("continue"));
+  if (token && query.get("resourceVersion") && query.get("resourceVersion") !== "0") throw badRequest("specifying resource version is not allowed when using continue");
+  const limit = Number(query.get("limit") ?? 0) || 0;
+
+  let objects = name !== undefined && namespace ? present(table.find(namespace, name)) : table.list(namespace || undefined);
+  if (type.fromStored) objects = objects.map((object) => shown(call, object));
+  if (selects) objects = objects.filter(selects);
+  const start = token ? objects.findIndex((object) => isAfter(object, token.start)) : 0;
+  const rest = start === -1 ? [] : start === 0 ? objects : objects.slice(start);
+  const page = limit > 0 ? rest.slice(0, limit) : rest;
+  const version = token?.rv ?? core.store.version();
+  const last = page.at(-1);
+  return {
+    items: page.map((object) => shown(call, object)),
+    resourceVersion: String(version),
+    ...(last && page.length < rest.length && { continue: writeToken({ v: "meta.k8s.io/v1", rv: version, start: keyOf(last) }), ...(!selects && { remainingItemCount: rest.length - page.length }) }),
+  };
+}
+
+const present = (object: KubeObject | undefined) => (object ? [object] : []);
+
+function isAfter(object: KubeObject, key: string): boolean {
+  const slash = key.indexOf("/");
+  const namespace = object.metadata.namespace ?? "";
+  const other = key.slice(0, slash);
+  return namespace === other ? object.metadata.name > key.slice(slash + 1) : namespace > other;
+}
+
+function writeToken(token: Continue): string {
+  return Buffer.from(JSON.stringify(token)).toString("base64url");
+}
+
+function readToken(text: string | null): Continue | undefined {
+  if (!text) return undefined;
+  try {
+    const token = JSON.parse(Buffer.from(text, "base64url").toString()) as Continue;
+    if (typeof token.start === "string" && typeof token.rv === "number") return token;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw badRequest("continue key is not valid: invalid character in token");
+}
+
+/** A version from the future is answered as kube-apiserver does after its wait; one that is no number is refused. */
+export function checkVersion(core: Core, version: string): void {
+  if (version === "" || version === "0") return;
+  if (!/^\d+$/.test(version)) throw badRequest(`Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  if (Number(version) > core.store.version()) {
+    throw failure(504, "Timeout", `Too large resource version: ${version}, current: ${core.store.version()}`, {
+      details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
+    });
+  }
+}
+
+export const tooOld = (version: number, oldest: number) => expired(`too old resource version: ${version} (${oldest})`);

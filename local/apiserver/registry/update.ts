@@ -1,0 +1,133 @@
+// The verb update, and the common end of everything that changes an existing object.
+import { isDeepStrictEqual } from "node:util";
+import { type KubeObject } from "../../../kube/object.ts";
+import { trackUpdate } from "../apply/managed.ts";
+import { badRequest, conflict, invalid, modified } from "../status.ts";
+import { copyOf } from "../storage/store.ts";
+import { invalidValue } from "../field-errors.ts";
+import { fromStored, toStored } from "./convert.ts";
+import { fieldsRequest, placeInNamespace } from "./create.ts";
+import { admit, checkBodyKind, type Core, currentOf, type InternalCall, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
+import { keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
+
+const ATTEMPTS = 5;
+
+/** Replaces an object, or its status. */
+export async function update(core: Core, call: InternalCall, body: KubeObject): Promise<KubeObject> {
+  const options = writeOptions(call, "UpdateOptions");
+  const { type, version, name } = call.target;
+  checkBodyKind({ group: type.group, version: version.version, kind: type.kind }, body, type.builtin);
+  const { object, faults } = type.strategy.decode(body, version);
+  reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
+  placeInNamespace(call, object);
+  if (!object.metadata.name) throw badRequest("name must be provided");
+  if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+  const isPinned = Boolean(object.metadata.resourceVersion);
+  if (!isPinned && !type.strategy.unconditionalUpdate) {
+    currentOf(core, call.target);
+    throw invalid(type, name, [{ ...invalidValue("metadata.resourceVersion", 0, "must be specified for an update"), message: "Invalid value: 0x0: must be specified for an update" }]);
+  }
+  return change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) });
+}
+
+export interface Change {
+  /** Try again when somebody else wrote in between. */
+  retry: boolean;
+  /** The new object from the current one (in the version of the call; not to be changed). `managed`: its managedFields are right. */
+  make: (current: KubeObject) => { object: KubeObject; managed?: boolean };
+}
+
+/** Carries out a change of an existing object: conflict checks, ownership, rules, admission, commit. */
+export async function change(core: Core, call: InternalCall, options: WriteOptions, { retry, make }: Change): Promise<KubeObject> {
+  const { target } = call;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const stored = currentOf(core, target);
+    const current = shown(call, stored);
+    const { object, managed } = make(current);
+    checkPreconditions(call, object, current);
+    const next = await prepare(core, call, options, { object, current, managed: managed === true });
+    const done = commit(core, call, { next, stored, dryRun: options.dryRun });
+    if (done) return done;
+    if (!retry) break;
+  }
+  throw modified(namedOf(target.type), target.name);
+}
+
+function checkPreconditions(call: InternalCall, object: KubeObject, current: KubeObject): void {
+  const { type, name } = call.target;
+  const { uid, resourceVersion } = object.metadata;
+  if (uid && uid !== current.metadata.uid) {
+    throw conflict(namedOf(type), name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`);
+  }
+  if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw modified(namedOf(type), name);
+}
+
+interface Prepared {
+  object: KubeObject;
+  current: KubeObject;
+  managed: boolean;
+}
+
+async function prepare(core: Core, call: InternalCall, options: WriteOptions, { object, current, managed }: Prepared): Promise<KubeObject> {
+  const { type, subresource, name } = call.target;
+  const { strategy } = type;
+  keepSystemFields(object, current);
+  object.metadata.resourceVersion = current.metadata.resourceVersion;
+  if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, object);
+  if (subresource === "status") object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };
+  if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
+  strategy.prepareUpdate(object, current, subresource);
+  const grows = strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
+  if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
+  const errors = [...validateMetadataUpdate(object, current), ...strategy.validate(object, current, subresource)];
+  if (errors.length > 0) throw invalid(type, name, errors);
+  await admit(core, call, name, { operation: "UPDATE", object, oldObject: current, dryRun: options.dryRun, options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
+  return object;
+}
+
+interface Commit {
+  next: KubeObject;
+  stored: KubeObject;
+  dryRun: boolean;
+}
+
+/** Undefined when the object changed meanwhile. */
+function commit(core: Core, call: InternalCall, { next, stored, dryRun }: Commit): KubeObject | undefined {
+  const { type, version } = call.target;
+  const table = core.store.table(type.storageKey);
+  if (table.find(stored.metadata.namespace ?? "", stored.metadata.name) !== stored) return undefined;
+  const toStore = toStored(type, next);
+  if (dryRun) return next;
+  if (isGone(toStore)) {
+    const removed = core.store.remove(type.storageKey, stored);
+    return removed && fromStored(type, { ...toStore, metadata: { ...toStore.metadata, resourceVersion: removed.metadata.resourceVersion } }, version.version);
+  }
+  if (isSame(toStore, stored)) return fromStored(type, stored, version.version);
+  const done = core.store.put(type.storageKey, toStore, stored);
+  return done && fromStored(type, done, version.version);
+}
+
+/** Deleted, and nothing holds it any more. */
+export function isGone(object: KubeObject): boolean {
+  if (!object.metadata.deletionTimestamp || (object.metadata.finalizers ?? []).length > 0) return false;
+  const spec = object.spec as { finalizers?: string[] } | undefined;
+  return object.kind !== "Namespace" || object.apiVersion !== "v1" || (spec?.finalizers ?? []).length === 0;
+}
+
+/** A write that changes nothing but the times in managedFields is no write. */
+function isSame(next: KubeObject, stored: KubeObject): boolean {
+  return isDeepStrictEqual(withoutTimes(next), withoutTimes(stored));
+}
+
+function withoutTimes(object: KubeObject): unknown {
+  const { managedFields, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry) } };
+}
+
+/** Top-level fields that a door may not write, so that nobody owns them through it. */
+export function resetFields(call: InternalCall): string[] {
+  const { type, version, subresource } = call.target;
+  if (!version.subresources.some((sub) => sub.name === "status")) return [];
+  if (subresource === "status") return type.builtin ? ["spec", "metadata"] : ["spec"];
+  return ["status"];
+}

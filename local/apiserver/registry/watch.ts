@@ -1,0 +1,85 @@
+// The verb watch: from a version (or from now, with what exists), through selectors, with bookmarks.
+import { type KubeObject } from "../../../kube/object.ts";
+import { invalidValue, forbiddenField } from "../field-errors.ts";
+import { invalid } from "../status.ts";
+import { type HistoryEntry } from "../storage/table.ts";
+import { type Core, shown } from "./core.ts";
+import { checkVersion, tooOld } from "./read.ts";
+import { parseSelectors, type Selects } from "./selectors.ts";
+import { type Call } from "./types.ts";
+
+export type WatchType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+
+export interface Watch {
+  /** Sends what is due from before, then every change, until the returned function is called. */
+  start(send: (type: WatchType, object: KubeObject) => void): () => void;
+  /** An object to send as bookmark: everything up to its version was sent. */
+  bookmark(): KubeObject;
+  bookmarks: boolean;
+}
+
+/** Prepares a watch; throws before anything is sent: 410 when the version is too old, 422 on contradicting options. */
+export function watch(core: Core, call: Call): Watch {
+  const { type, version, namespace } = call.target;
+  const { query } = call;
+  const { selects } = parseSelectors(query, type);
+  const from = query.get("resourceVersion") ?? "";
+  checkVersion(core, from);
+  const initial = query.get("sendInitialEvents") === "true";
+  checkWatchOptions(query);
+  const table = core.store.table(type.storageKey);
+  const all = from === "" || from === "0" || initial;
+  const due = all ? [] : table.since(Number(from));
+  if (!due) throw tooOld(Number(from), core.store.version());
+
+  const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
+  const bookmark = (annotations?: Record<string, string>) =>
+    ({ kind: type.kind, apiVersion, metadata: { resourceVersion: String(core.store.version()), creationTimestamp: null, ...(annotations && { annotations }) } }) as unknown as KubeObject;
+  const inScope = (object: KubeObject) => !namespace || object.metadata.namespace === namespace;
+
+  return {
+    bookmarks: query.get("allowWatchBookmarks") === "true",
+    bookmark: () => bookmark(),
+    start(send) {
+      const pass = (entry: HistoryEntry) => {
+        if (!inScope(entry.object)) return;
+        const object = shown(call, entry.object);
+        const kind = selects ? transition(entry, selects, (each) => shown(call, each)) : entry.type;
+        // An object that left the selection is shown as it last was inside, under the new version.
+        if (kind === "DELETED" && entry.type === "MODIFIED" && entry.oldObject) {
+          const old = shown(call, entry.oldObject);
+          send(kind, { ...old, metadata: { ...old.metadata, resourceVersion: object.metadata.resourceVersion } });
+        } else if (kind) send(kind, object);
+      };
+      if (all) {
+        for (const object of table.list(namespace || undefined)) {
+          const converted = shown(call, object);
+          if (!selects || selects(converted)) send("ADDED", converted);
+        }
+      }
+      if (initial) send("BOOKMARK", bookmark({ "k8s.io/initial-events-end": "true" }));
+      for (const entry of due) pass(entry);
+      return table.subscribe(pass);
+    },
+  };
+}
+
+/** What a change means to somebody who sees only what is selected. */
+function transition(entry: HistoryEntry, selects: Selects, convert: (object: KubeObject) => KubeObject): WatchType | undefined {
+  const isIn = selects(convert(entry.object));
+  if (entry.type === "ADDED") return isIn ? "ADDED" : undefined;
+  const wasIn = entry.oldObject !== undefined && selects(convert(entry.oldObject));
+  if (entry.type === "DELETED") return wasIn ? "DELETED" : undefined;
+  if (isIn) return wasIn ? "MODIFIED" : "ADDED";
+  return wasIn ? "DELETED" : undefined;
+}
+
+function checkWatchOptions(query: URLSearchParams): void {
+  const initial = query.get("sendInitialEvents");
+  const match = query.get("resourceVersionMatch");
+  const errors = [];
+  if (initial !== null && match !== "NotOlderThan") errors.push(forbiddenField("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  if (initial === null && match) errors.push(forbiddenField("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+  if (initial !== null && initial !== "true" && initial !== "false") errors.push(invalidValue("sendInitialEvents", initial, "must be true or false"));
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
+}

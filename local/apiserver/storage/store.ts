@@ -1,0 +1,84 @@
+// The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
+import { type KubeObject } from "../../../kube/object.ts";
+import { openDatabase } from "./database.ts";
+import { createTable, type Table, type WritableTable } from "./table.ts";
+
+export interface Store {
+  /** The version of the last change. */
+  version(): number;
+  /** @param resource `<group>/<plural>`. Made on first use. */
+  table(resource: string): Table;
+  /** Names of the resources that have or had objects. */
+  resources(): string[];
+  /**
+   * Stores `object` in place of `current` and gives it its version; undefined when somebody else was quicker
+   * (`current` is no longer the stored one). The object belongs to the store from then on.
+   */
+  put(resource: string, object: KubeObject, current: KubeObject | undefined): KubeObject | undefined;
+  /** As put, for a deletion. Returns the last state, with the deletion's version. */
+  remove(resource: string, current: KubeObject): KubeObject | undefined;
+  close(): void;
+}
+
+const texts = new WeakMap<object, string>();
+
+/** The JSON of a stored object, made once per object. */
+export function jsonOf(object: object): string {
+  let text = texts.get(object);
+  if (text === undefined) texts.set(object, (text = JSON.stringify(object)));
+  return text;
+}
+
+/** A copy that may be changed. */
+export function copyOf<T extends object>(object: T): T {
+  return JSON.parse(jsonOf(object)) as T;
+}
+
+/** Opens the store in a SQLite file. */
+export function openStore(path: string): Store {
+  const database = openDatabase(path);
+  const { version: last, rows } = database.load();
+  const tables = new Map<string, WritableTable>();
+  let version = Math.max(last, 1);
+
+  function table(resource: string): WritableTable {
+    let found = tables.get(resource);
+    if (!found) tables.set(resource, (found = createTable(opened)));
+    return found;
+  }
+  const opened = version;
+  for (const row of rows) {
+    const object = JSON.parse(row.json) as KubeObject;
+    texts.set(object, row.json);
+    table(row.resource).load(object);
+  }
+
+  return {
+    version: () => version,
+    table,
+    resources: () => [...tables.keys()],
+    put(resource, object, current) {
+      const { namespace = "", name } = object.metadata;
+      const into = table(resource);
+      if (into.find(namespace, name) !== current) return undefined;
+      const next = version + 1;
+      object.metadata.resourceVersion = String(next);
+      database.put({ resource, namespace, name, version: next, json: jsonOf(object) });
+      version = next;
+      into.record(current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version });
+      return object;
+    },
+    remove(resource, current) {
+      const { namespace = "", name } = current.metadata;
+      const from = table(resource);
+      if (from.find(namespace, name) !== current) return undefined;
+      const next = version + 1;
+      const object = { ...current, metadata: { ...current.metadata, resourceVersion: String(next) } };
+      database.remove({ resource, namespace, name }, next);
+      version = next;
+      from.record({ type: "DELETED", object, oldObject: current, version });
+      return object;
+    },
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,122 @@
+// All objects of one resource in memory, in the order lists show them, and the recent changes a watch may resume from.
+import { type KubeObject } from "../../../kube/object.ts";
+import { type ChangeEvent } from "../contract.ts";
+
+/** One committed change with the version it was given. */
+export interface HistoryEntry extends ChangeEvent {
+  version: number;
+}
+
+export interface Table {
+  find(namespace: string, name: string): KubeObject | undefined;
+  /** Sorted by namespace, then name. The array is shared: do not change it. */
+  list(namespace?: string): KubeObject[];
+  count(namespace?: string): number;
+  /** Changes after a version; undefined when the history does not reach back that far. */
+  since(version: number): HistoryEntry[] | undefined;
+  subscribe(onChange: (entry: HistoryEntry) => void): () => void;
+}
+
+export interface WritableTable extends Table {
+  load(object: KubeObject): void;
+  record(entry: HistoryEntry): void;
+}
+
+const HISTORY = 1_000;
+
+interface Shelf {
+  objects: Map<string, KubeObject>;
+  sorted?: KubeObject[];
+}
+
+const byName = (a: KubeObject, b: KubeObject) => (a.metadata.name < b.metadata.name ? -1 : 1);
+
+/** @param floor the version before which nothing is known (the store's version when it was opened). */
+export function createTable(floor: number): WritableTable {
+  const shelves = new Map<string, Shelf>();
+  const subscribers = new Set<(entry: HistoryEntry) => void>();
+  let all: KubeObject[] | undefined;
+  let history: HistoryEntry[] = [];
+  let trimmedTo = floor;
+
+  function put(object: KubeObject, isNew: boolean): void {
+    const namespace = object.metadata.namespace ?? "";
+    let shelf = shelves.get(namespace);
+    if (!shelf) shelves.set(namespace, (shelf = { objects: new Map() }));
+    shelf.objects.set(object.metadata.name, object);
+    all = undefined;
+    if (isNew || !shelf.sorted) shelf.sorted = undefined;
+    else replaceIn(shelf.sorted, object);
+  }
+
+  function drop(object: KubeObject): void {
+    const namespace = object.metadata.namespace ?? "";
+    const shelf = shelves.get(namespace);
+    if (!shelf) return;
+    shelf.objects.delete(object.metadata.name);
+    shelf.sorted = undefined;
+    all = undefined;
+    if (shelf.objects.size === 0) shelves.delete(namespace);
+  }
+
+  function sortedShelf(namespace: string): KubeObject[] {
+    const shelf = shelves.get(namespace);
+    if (!shelf) return [];
+    return (shelf.sorted ??= [...shelf.objects.values()].sort(byName));
+  }
+
+  return {
+    find: (namespace, name) => shelves.get(namespace)?.objects.get(name),
+    list(namespace) {
+      if (namespace !== undefined && namespace !== "") return sortedShelf(namespace);
+      return (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
+    },
+    count(namespace) {
+      if (namespace !== undefined && namespace !== "") return shelves.get(namespace)?.objects.size ?? 0;
+      let total = 0;
+      for (const shelf of shelves.values()) total += shelf.objects.size;
+      return total;
+    },
+    since(version) {
+      if (version < trimmedTo) return undefined;
+      return history.slice(firstAfter(history, version));
+    },
+    subscribe(onChange) {
+      subscribers.add(onChange);
+      return () => subscribers.delete(onChange);
+    },
+    load: (object) => put(object, true),
+    record(entry) {
+      if (entry.type === "DELETED") drop(entry.object);
+      else put(entry.object, entry.type === "ADDED");
+      history.push(entry);
+      if (history.length > 2 * HISTORY) {
+        history = history.slice(HISTORY);
+        trimmedTo = (history[0]?.version ?? trimmedTo + 1) - 1;
+      }
+      for (const subscriber of [...subscribers]) subscriber(entry);
+    },
+  };
+}
+
+function replaceIn(sorted: KubeObject[], object: KubeObject): void {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.metadata.name ?? "") < object.metadata.name) low = middle + 1;
+    else high = middle;
+  }
+  sorted[low] = object;
+}
+
+function firstAfter(history: HistoryEntry[], version: number): number {
+  let low = 0;
+  let high = history.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((history[middle]?.version ?? 0) <= version) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
