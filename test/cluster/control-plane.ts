@@ -8,7 +8,7 @@ import { issueCertificate, makeAuthority, makeSigningKeys, type KeyPair, type Su
 import { provideBinaries, type Binaries } from "./binaries.ts";
 import { freePort } from "./free-port.ts";
 import { startGuarded, type GuardedProcess } from "./guarded-process.ts";
-import { kubeconfigText } from "./kubeconfig.ts";
+import { kubeconfigText } from "../../kube/client/kubeconfig-text.ts";
 
 /** A user that kube-apiserver knows by a static bearer token. */
 export interface TokenUser {

@@ -1,4 +1,4 @@
-// The text of a kubeconfig for a cluster that a test started.
+// The text of a kubeconfig for a cluster that we started ourselves.
 import { stringify } from "yaml";
 
 /** Users by token or by client certificate (PEM); the first is the current one. */
@@ -14,12 +14,12 @@ export function kubeconfigText({ server, ca, users }: KubeconfigInput): string {
   return stringify({
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "cupola", cluster: { server, "certificate-authority-data": base64(ca) } }],
+    clusters: [{ name: "cluster", cluster: { server, "certificate-authority-data": base64(ca) } }],
     users: users.map((u) => ({
       name: u.name,
       user: "token" in u ? { token: u.token } : { "client-certificate-data": base64(u.cert), "client-key-data": base64(u.key) },
     })),
-    contexts: users.map((u) => ({ name: u.name, context: { cluster: "cupola", user: u.name } })),
+    contexts: users.map((u) => ({ name: u.name, context: { cluster: "cluster", user: u.name } })),
     "current-context": users[0]?.name ?? "",
   });
 }
