@@ -31,3 +31,17 @@ export function effectiveHealthCheck(type: string, given: HealthCheck | undefine
 export function effectiveReadinessCheck(given: ReadinessCheck | undefined): ReadinessCheck {
   return given ?? { type: "process" };
 }
+
+/** A process type as a label value: itself where it fits, else the end of its object name. Routers and log readers select by it. */
+export function processTypeLabel(type: string): string {
+  return type.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(type) ? type : `${slug(type).slice(0, 14)}-${digest5(type)}`;
+}
+
+/** Where an instance listens when neither process nor droplet says. */
+export const DEFAULT_PORT = 8080;
+
+/** The ports in force. */
+export function effectivePorts(given: readonly number[] | undefined, droplet: readonly number[] | undefined): number[] {
+  if (given?.length) return [...given];
+  return droplet?.length ? [...droplet] : [DEFAULT_PORT];
+}

@@ -1,0 +1,14 @@
+// How the address of a route is written. Pure.
+import { type Route } from "./route.ts";
+
+type Address = Pick<Route["spec"], "host" | "path" | "port">;
+
+/** `host.domain`, `*.domain`, or the domain alone where the host is empty. */
+export function routeHostname(route: Pick<Address, "host">, domain: string): string {
+  return route.host ? `${route.host}.${domain}` : domain;
+}
+
+/** As `cf routes` shows it: `host.domain/path`, or `domain:port` for TCP. No scheme. */
+export function routeURL(route: Address, domain: string): string {
+  return route.port ? `${domain}:${route.port}` : `${routeHostname(route, domain)}${route.path}`;
+}
