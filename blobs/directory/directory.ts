@@ -7,11 +7,17 @@ import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Blob, blobKinds, type BlobKind, BlobNotFound, type BlobStore, checkBlobName, type Digest, limitBytes, type StoredBlob } from "../store.ts";
 
-/** Opens the store under `root`, which is made when absent. Temporary files of an earlier, killed process are removed. */
+/** Files that a killed process left half written are removed after this time; several processes may share one store. */
+const abandonedMs = 24 * 60 * 60 * 1000;
+
+/** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
   const incoming = join(root, ".incoming");
-  await rm(incoming, { recursive: true, force: true });
   await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const { name } of await entriesOf(incoming)) {
+    const modified = await stat(join(incoming, name)).then(({ mtimeMs }) => mtimeMs, (error: unknown) => absent(error, Date.now()));
+    if (modified < Date.now() - abandonedMs) await rm(join(incoming, name), { force: true });
+  }
   const findPath = async (space: string, digest: Digest): Promise<string | undefined> => {
     checkBlobName(space, digest);
     for (const kind of blobKinds) {

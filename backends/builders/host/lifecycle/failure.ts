@@ -1,0 +1,30 @@
+// Why a staging failed, in CF's own codes, with a message for the person who pushed.
+
+/** CF's error codes of staging, with CF's own sentence for each. */
+export const stagingCodes = {
+  NoAppDetectedError: "An app was not successfully detected by any available buildpack",
+  NoBuildpacksFound: "There are no buildpacks available",
+  BuildpackCompileFailed: "App staging failed in the buildpack compile phase",
+  BuildpackReleaseFailed: "App staging failed in the buildpack release phase",
+  StagingTimeExpired: "Staging time expired",
+  InsufficientResources: "Insufficient resources",
+  StagingError: "Staging error",
+} as const;
+
+export type StagingCode = keyof typeof stagingCodes;
+
+/** A staging that ended without a droplet for a reason of the app, its buildpacks or its limits. */
+export class StagingFailure extends Error {
+  readonly code: StagingCode;
+  constructor(code: StagingCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "StagingFailure";
+    this.code = code;
+  }
+}
+
+/** What goes in a status: CF's sentence, then what really happened. At most 4096 characters. */
+export function presentFailure(failure: { code: StagingCode; message: string }): { code: StagingCode; message: string } {
+  const message = `${stagingCodes[failure.code]}: ${failure.message}`;
+  return { code: failure.code, message: message.length > 4096 ? `${message.slice(0, 4093)}...` : message };
+}

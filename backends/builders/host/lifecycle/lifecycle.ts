@@ -1,0 +1,57 @@
+// The Cloud Native Buildpacks lifecycle without containers: from an app directory and buildpack folders to a droplet's directory.
+import { writeMetadata, type DropletMetadata } from "../../../host/metadata.ts";
+import { build } from "./build.ts";
+import { type Buildpack, loadBuildpack } from "./buildpack.ts";
+import { saveLayers } from "./cache.ts";
+import { detect } from "./detect.ts";
+import { makeWorkspace, type Workspace } from "./environment.ts";
+import { StagingFailure } from "./failure.ts";
+import { keepLaunchLayers } from "./layers.ts";
+import { expandOrder } from "./order.ts";
+import type { LineSink } from "./run.ts";
+
+/** What to build with. Directories are absolute. */
+export interface LifecycleOptions {
+  workspace: Workspace;
+  /** Folders of buildpacks, in order. */
+  buildpacks: readonly string[];
+  /** Try them one after the other; otherwise all of them build, in order. */
+  detect: boolean;
+  /** Further folders: what composites may name. `companion` ends every group, if it detects anything. */
+  available: readonly string[];
+  companion?: string;
+  /** The cache of this app. */
+  cache: string;
+  log: LineSink;
+}
+
+/** Builds in place: afterwards `<root>/app` and `<root>/layers` are the droplet. @throws StagingFailure */
+export async function runLifecycle(options: LifecycleOptions): Promise<DropletMetadata> {
+  const { workspace, log } = options;
+  const chosen = await loadAll(options.buildpacks);
+  if (chosen.length === 0) throw new StagingFailure("NoBuildpacksFound", "no buildpack is enabled; see cf buildpacks");
+  const others = await loadAll([...options.available, ...(options.companion ? [options.companion] : [])]);
+  await makeWorkspace(workspace);
+  const groups = expandOrder(toOrder(chosen, others.find((one) => one.directory === options.companion), options.detect), [...chosen, ...others]);
+  const detected = await detect({ workspace, groups, forced: !options.detect, log });
+  log("OUT", `Building with ${detected.buildpacks.map(({ name, version }) => `${name} ${version}`).join(", ")}`);
+  const built = await build({ workspace, detected, cache: options.cache, log });
+  await saveLayers(options.cache, built.layers);
+  for (const { directory, layers } of built.layers) await keepLaunchLayers(directory, layers);
+  await writeMetadata(workspace.root, built.metadata);
+  return built.metadata;
+}
+
+async function loadAll(directories: readonly string[]): Promise<Buildpack[]> {
+  return Promise.all([...new Set(directories)].map(loadBuildpack));
+}
+
+/** The order of an auto-detecting build: each buildpack a group of its own. Of a named one: all of them together. */
+function toOrder(chosen: readonly Buildpack[], companion: Buildpack | undefined, detecting: boolean) {
+  const entry = ({ id, version }: Buildpack) => ({ id, version, optional: false });
+  const groups = detecting ? chosen.map((one) => [one]) : [chosen];
+  return groups.map((group) => {
+    const alone = !companion || group.some((one) => one.id === companion.id);
+    return [...group.map(entry), ...(alone ? [] : [{ ...entry(companion), optional: true }])];
+  });
+}
