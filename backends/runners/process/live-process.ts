@@ -1,0 +1,57 @@
+// The process behind an instance: started now, or found again after a restart of the platform.
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { waitGone } from "./meter.ts";
+import { findProcess } from "./processes.ts";
+import type { InstanceFiles } from "./record.ts";
+
+/** How it ended. Both are undefined when it ended while the platform was away, or is not our child. */
+export interface Exit {
+  code?: number;
+  signal?: string;
+}
+
+/** A running process that leads a group and session of its own. */
+export interface LiveProcess {
+  pid: number;
+  identity: string;
+  /** Resolves when the leader is gone; never rejects. */
+  exited: Promise<Exit>;
+}
+
+/** Spawns without a shell, output into the instance's files, in a new session. @throws Error when it cannot be started */
+export async function startProcess(launch: { command: string[]; env: Record<string, string>; cwd: string }, files: InstanceFiles): Promise<LiveProcess> {
+  const [file = "", ...args] = launch.command;
+  const out = openSync(files.stdout, "a");
+  const err = openSync(files.stderr, "a");
+  try {
+    const child = spawn(file, args, { cwd: launch.cwd, env: launch.env, stdio: ["ignore", out, err], detached: true });
+    const exited = new Promise<Exit>((resolve) => child.once("exit", (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined })));
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (cause) => reject(new Error(`${file} cannot be started in ${launch.cwd}: ${cause.message}`, { cause })));
+    });
+    child.unref();
+    const pid = child.pid ?? 0;
+    const row = await findProcess(pid);
+    return { pid, identity: row?.identity ?? "gone", exited };
+  } finally {
+    closeSync(out);
+    closeSync(err);
+  }
+}
+
+/** The process of an earlier run, if it is still that one. Watched until `signal` aborts. */
+export async function adoptProcess(known: { pid: number; identity: string }, signal: AbortSignal): Promise<LiveProcess | undefined> {
+  const row = await findProcess(known.pid);
+  if (row?.identity !== known.identity) return undefined;
+  return { ...known, exited: waitGone(known.pid, known.identity, signal).then(() => ({})) };
+}
+
+/** `Exited with status 1`, as Diego says it; a signal counts 128 and its number, as in a shell. */
+export function describeExit(exit: Exit): string {
+  if (exit.signal) return `Exited with status ${128 + (signalNumbers[exit.signal] ?? 0)} (${exit.signal})`;
+  return exit.code === undefined ? "Exited with unknown status" : `Exited with status ${exit.code}`;
+}
+
+const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9, SIGSEGV: 11, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15 };

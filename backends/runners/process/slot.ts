@@ -1,0 +1,158 @@
+// One index of an LRP: starts its instance, starts it again after crashes, until it is told to stop. Holds what the status says of it.
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+import { planCrash } from "./backoff.ts";
+import { instanceLog, type RunnerContext } from "./context.ts";
+import type { Usage } from "./meter.ts";
+import type { InstanceRecord } from "./record.ts";
+import { runInstance, type RunEnd, type RunSignal } from "./run.ts";
+
+/** A place for one instance. */
+export interface Slot {
+  readonly index: number;
+  /** As the LRP's status shows it. */
+  status(): LrpInstance;
+  usage(): Usage | undefined;
+  /** When the current process was started; undefined when there is none. */
+  startedAt(): Date | undefined;
+  /** Stops the instance and starts a fresh one, with a clean crash count. */
+  restart(value: string): void;
+  /** Resolves when nothing of it runs. */
+  stop(): Promise<void>;
+  /** Lets go of the instance: it runs on, and its record stays. */
+  leave(): Promise<void>;
+}
+
+/** What a slot is made from. `adopt` is an instance of an earlier run of the platform. */
+export interface SlotOptions {
+  context: RunnerContext;
+  lrp: LRP;
+  index: number;
+  restart: string | undefined;
+  adopt?: InstanceRecord;
+  onChange: () => void;
+}
+
+interface State {
+  instance: LrpInstance;
+  crashCount: number;
+  record?: InstanceRecord;
+  usage?: Usage;
+  /** Ends the current run or pause. */
+  current: AbortController;
+  ending?: RunSignal;
+}
+
+/** Starts at once. */
+export function openSlot(options: SlotOptions): Slot {
+  const { index, context } = options;
+  const state: State = { instance: firstStatus(options), crashCount: options.adopt?.crashCount ?? 0, current: new AbortController() };
+  const done = loop(options, state).catch((error: unknown) => context.onError(error, `instance ${index} of ${options.lrp.metadata.name}`));
+  const end = (how: RunSignal): Promise<void> => {
+    state.ending ??= how;
+    state.current.abort(how);
+    return done;
+  };
+  return {
+    index,
+    status: () => state.instance,
+    usage: () => state.usage,
+    startedAt: () => (state.record?.process ? new Date(state.record.startedAt) : undefined),
+    restart(value) {
+      state.crashCount = 0;
+      set(options, state, { restart: value, ready: false });
+      state.current.abort("stop" satisfies RunSignal);
+    },
+    stop: () => end("stop"),
+    leave: () => end("leave"),
+  };
+}
+
+function firstStatus({ index, restart, adopt, context }: SlotOptions): LrpInstance {
+  const since = adopt?.since ?? context.now().toISOString();
+  return { index, state: adopt?.state ?? "Starting", ready: false, since, ...(restart !== undefined && { restart }), ...(adopt && { guid: adopt.guid, ...address(context, adopt) }) };
+}
+
+function set({ onChange }: Pick<SlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
+  const next = { ...state.instance, ...change };
+  if (JSON.stringify(next) === JSON.stringify(state.instance)) return;
+  state.instance = next;
+  onChange();
+}
+
+async function loop(options: SlotOptions, state: State): Promise<void> {
+  let adopt = options.adopt;
+  while (!state.ending) {
+    state.current = new AbortController();
+    state.record = adopt ?? (await newRecord(options, state));
+    adopt = undefined;
+    if (state.ending) state.current.abort(state.ending);
+    const started = state.record.restart;
+    const end = await runOnce(options, state, state.record);
+    state.record = undefined;
+    state.usage = undefined;
+    if (end.kind === "left") return;
+    // Told to stop, but the slot goes on: a restart of this instance, asked for before or while it ended.
+    if (end.kind !== "stopped" && !state.ending && started === state.instance.restart) await afterCrash(options, state, end);
+  }
+}
+
+function runOnce(options: SlotOptions, state: State, record: InstanceRecord): Promise<RunEnd> {
+  const { context, lrp } = options;
+  const show = (now: InstanceRecord): void => set(options, state, { state: now.state, since: now.since, guid: now.guid, ...(now.state === "Running" && { details: undefined }), ...address(context, now) });
+  show(record);
+  return runInstance({
+    context,
+    lrp,
+    record,
+    signal: state.current.signal,
+    events: {
+      onRecord: show,
+      onReady: (ready) => set(options, state, { ready }),
+      onUsage: (usage) => (state.usage = usage),
+    },
+  });
+}
+
+async function newRecord({ context, lrp, index }: SlotOptions, state: State): Promise<InstanceRecord> {
+  const now = context.now().toISOString();
+  const hostPorts = await context.ports.take(lrp.spec.ports.length);
+  return {
+    lrp: { namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name, uid: lrp.metadata.uid ?? "" },
+    index,
+    guid: randomUUID(),
+    ports: lrp.spec.ports.map((port, i) => ({ port, hostPort: hostPorts[i] ?? 0 })),
+    root: lrp.spec.droplet.root ?? "",
+    state: "Starting",
+    since: now,
+    startedAt: now,
+    crashCount: state.crashCount,
+    ...(state.instance.restart !== undefined && { restart: state.instance.restart }),
+  };
+}
+
+async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEnd, { details: string }>): Promise<void> {
+  const { context, lrp, index } = options;
+  const plan = planCrash(state.crashCount, end.ranMs);
+  state.crashCount = plan.crashCount;
+  const crashed = end.kind === "crashed";
+  if (crashed) instanceLog(context.telemetry, lrp, index, state.instance.guid ?? "")("API", `Process has crashed with type: "${lrp.spec.processType}"`, { stream: "OUT" });
+  set(options, state, {
+    state: crashed ? "Crashed" : "Down",
+    ready: false,
+    since: context.now().toISOString(),
+    crashCount: plan.crashCount,
+    details: end.details,
+    host: undefined,
+    ports: undefined,
+  });
+  state.current = new AbortController();
+  const pauseMs = plan.delayMs === undefined ? 2 ** 31 - 1 : context.periods.backoff(plan.delayMs);
+  // A restart or a stop ends the pause.
+  await delay(pauseMs, undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
+}
+
+function address(context: RunnerContext, record: InstanceRecord): Pick<LrpInstance, "host" | "ports"> {
+  return { host: context.address, ports: record.ports.length > 0 ? record.ports : undefined };
+}
