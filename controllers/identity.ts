@@ -1,0 +1,82 @@
+// Who an object is: its GUID, and the claim on its name. Every kind's controller begins here.
+import { Claim } from "../crds/claim/claim.ts";
+import { CLAIM_GRACE_MS, claimObjectName, isClaimant, isStale, newClaim, type ClaimedName, type Claimant } from "../crds/claim/rules.ts";
+import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
+import { guidOf, keepsGUID } from "../crds/guid.ts";
+import { LABELS } from "../crds/labels.ts";
+import { isAlreadyExists, isConflict } from "../kube/client/errors.ts";
+import { NotReady, type ReconcileContext } from "../kube/controller.ts";
+import { keyOf, type KubeObject } from "../kube/object.ts";
+import { type ResourceRef } from "../kube/resource-ref.ts";
+import { borneName } from "./borne-name.ts";
+
+/** Name of the index that every kind here keeps: objects by the GUID they present. */
+export const GUID_INDEX = "identity/guid";
+/** Name of the index by what is claimed, so that a released claim wakes those who wait for it. */
+export const CLAIM_INDEX = "identity/claim";
+
+/** The index function behind `GUID_INDEX`. */
+export function byGUID(object: KubeObject): readonly string[] {
+  return [guidOf(object)];
+}
+
+/** The GUID an object keeps: its own, unless an older one has it too; then its uid. */
+export function planGUID(object: KubeObject, sameGUID: readonly KubeObject[]): string {
+  const older = sameGUID.some((peer) => peer.metadata.uid !== object.metadata.uid && keepsGUID(object, peer) === peer);
+  return older ? (object.metadata.uid ?? "") : guidOf(object);
+}
+
+/** The GUID of an object, settled among its kind, and the label that says so. The kind needs `GUID_INDEX`. */
+export function settleGUID<T extends KubeObject>(ref: ResourceRef<T>, object: T, { read }: Pick<ReconcileContext, "read">): { guid: string; labels: Record<string, string> } {
+  const guid = planGUID(object, read.byIndex(ref, GUID_INDEX, guidOf(object)));
+  return { guid, labels: { [LABELS.guid]: guid } };
+}
+
+/**
+ * Holds the claim on a name for an object, or throws NotReady("NameTaken"). A claim that the API made for the object is taken
+ * as it is; one of a claimant that is gone or renamed is taken over after a live read, by resourceVersion.
+ */
+export async function holdClaim(kind: string, object: KubeObject, name: ClaimedName, context: ReconcileContext): Promise<void> {
+  const key = { namespace: SYSTEM_NAMESPACE, name: claimObjectName(name) };
+  const cached = context.read.find(Claim, key);
+  if (cached && isClaimant(cached, kind, object)) return;
+  const { name: own, namespace } = object.metadata;
+  const mine = newClaim(name, { kind, ...(namespace && { namespace }), name: own }, context.now());
+  if (!cached && (await create(mine, context))) return;
+  const live = await context.client.find(Claim, key);
+  if (live && isClaimant(live, kind, object)) return;
+  if (live) await takeOver(live, mine, context);
+  else throw new NotReady("NameTaken", `the claim on ${name.claimed} is just being released`, { requeueAfterMs: 1000 });
+}
+
+async function create(claim: Claim, { client }: ReconcileContext): Promise<boolean> {
+  try {
+    await client.create(Claim, claim);
+    return true;
+  } catch (error) {
+    if (isAlreadyExists(error)) return false;
+    throw error;
+  }
+}
+
+async function takeOver(live: Claim, mine: Claim, context: ReconcileContext): Promise<void> {
+  const borne = await borneName(live.spec.claimant, { find: (ref, key) => context.client.find(ref, key), read: context.read });
+  if (!isStale(live, borne, context.now())) throw taken(live, context.now());
+  try {
+    await context.client.update(Claim, { ...mine, metadata: { ...mine.metadata, resourceVersion: live.metadata.resourceVersion } });
+  } catch (error) {
+    if (isConflict(error)) throw new NotReady("NameTaken", `another object takes ${live.spec.claimed} over`, { requeueAfterMs: 1000, cause: error });
+    throw error;
+  }
+}
+
+function taken(claim: Claim, now: Date): NotReady {
+  const left = Date.parse(claim.spec.since) + CLAIM_GRACE_MS - now.getTime();
+  const message = `the name ${claim.spec.claimed} is taken by ${describe(claim.spec.claimant)}; choose another spec.name, or delete that one`;
+  // Within its grace the claim may still lapse without any event; after it, a change of claim or claimant wakes us.
+  return new NotReady("NameTaken", message, left > 0 ? { requeueAfterMs: left + 100 } : {});
+}
+
+function describe(claimant: Claimant): string {
+  return `${claimant.kind} ${keyOf(claimant)}`;
+}

@@ -1,0 +1,77 @@
+// Keeps an Org's namespace and the rights of those inside it; at its end, its spaces go first.
+import { Claim } from "../../crds/claim/claim.ts";
+import { claimObjectName, orgName } from "../../crds/claim/rules.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
+import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
+import { type Reader } from "../../kube/reader.ts";
+import { removeAll } from "../history.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { endNamespace, keepNamespace } from "../namespaces.ts";
+import { planOrgNamespace, planOrgRights } from "./plan.ts";
+
+const NAMESPACE_INDEX = "org/namespace";
+
+export const orgController = defineController({
+  name: "org",
+  for: Org,
+  owns: [ClusterRole, ClusterRoleBinding, Role, RoleBinding],
+  reads: [Space],
+  indexes: {
+    [GUID_INDEX]: byGUID,
+    [CLAIM_INDEX]: (org: Org) => [claimObjectName(orgName(org))],
+    [NAMESPACE_INDEX]: (org: Org) => (org.status?.namespace ? [org.status.namespace] : []),
+  },
+  watches: [
+    watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name })),
+    watch(Namespace, (namespace) => orgOfNamespace(namespace.metadata.labels)),
+    watch(RoleBinding, (binding, read) => (binding.metadata.labels?.[LABELS.managedBy] === undefined ? orgOfNamespace(read.find(Namespace, { name: binding.metadata.namespace ?? "" })?.metadata.labels) : [])),
+    // A space that goes lets its org, when that is going too, proceed.
+    watch(Space, (space) => (space.metadata.deletionTimestamp ? { [NAMESPACE_INDEX]: space.metadata.namespace ?? "" } : [])),
+  ],
+
+  async reconcile(org, context) {
+    const { guid, labels } = settleGUID(Org, org, context);
+    await holdClaim(Org.kind, org, orgName(org), context);
+    const namespace = await keepNamespace(org, [org.metadata.name], planOrgNamespace(org, guid), context);
+    const bindings = { org: context.read.list(RoleBinding, { namespace }), spaces: bindingsOfSpaces(guid, context.read) };
+    return { children: planOrgRights(org, namespace, bindings), labels, status: { name: displayNameOf(org), namespace } };
+  },
+
+  finalizer: "cupola.dev/org",
+  async finalize(org, context) {
+    for (const namespace of ownNamespaces(org, context)) {
+      await endSpaces(namespace, context);
+      await endNamespace(namespace, org, context);
+    }
+  },
+});
+
+function orgOfNamespace(labels: Readonly<Record<string, string>> | undefined): Record<string, string> | [] {
+  const guid = labels?.[LABELS.org];
+  return guid ? { [GUID_INDEX]: guid } : [];
+}
+
+function bindingsOfSpaces(guid: string, read: Reader): ReturnType<typeof listBindings> {
+  return read
+    .list(Namespace, { labels: { [LABELS.org]: guid } })
+    .filter((namespace) => namespace.metadata.labels?.[LABELS.namespaceKind] === "space")
+    .flatMap((namespace) => listBindings(namespace.metadata.name, read));
+}
+
+function listBindings(namespace: string, read: Reader) {
+  return read.list(RoleBinding, { namespace });
+}
+
+function ownNamespaces(org: Org, { read }: ReconcileContext): string[] {
+  return read.list(Namespace, { labels: { [LABELS.ownerUid]: org.metadata.uid ?? "" } }).map((namespace) => namespace.metadata.name);
+}
+
+async function endSpaces(namespace: string, { read, client }: ReconcileContext): Promise<void> {
+  const spaces = read.list(Space, { namespace });
+  await removeAll(client, Space, spaces.filter((space) => !space.metadata.deletionTimestamp));
+  if (spaces.length > 0) throw new NotReady("SpacesRemain", `waiting until ${spaces.length} space(s) are gone: ${spaces.slice(0, 5).map((space) => space.metadata.name).join(", ")}`);
+}

@@ -1,0 +1,52 @@
+// What an Org leads to: labels of its namespace, and the rights by name of those inside. Pure.
+import { GROUP } from "../../crds/groups.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import { type Org } from "../../crds/org/org.ts";
+import { type RoleBinding } from "../../kube/builtin.ts";
+import { type Draft } from "../../kube/client/client.ts";
+import { type ObjectOf } from "../../kube/resource-ref.ts";
+import { membersOf, planGrant } from "../members.ts";
+import { type NamespaceMeta } from "../namespaces.ts";
+
+type Binding = ObjectOf<typeof RoleBinding>;
+
+export interface OrgBindings {
+  /** RoleBindings in the org's namespace. */
+  org: readonly Binding[];
+  /** RoleBindings in the namespaces of its spaces. */
+  spaces: readonly Binding[];
+}
+
+export function planOrgNamespace(org: Org, guid: string): NamespaceMeta {
+  return {
+    labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: guid, [LABELS.suspended]: org.spec.suspended ? "true" : undefined },
+    annotations: { [ANNOTATIONS.orgName]: displayNameOf(org) },
+  };
+}
+
+/**
+ * RBAC cannot grant one cluster-scoped object by RoleBinding, so everyone inside reads this Org by its name, and its managers
+ * change it so. Everyone inside reads the org's private domains.
+ */
+export function planOrgRights(org: Org, namespace: string, bindings: OrgBindings): Draft[] {
+  const { name, uid = "" } = org.metadata;
+  const everyone = membersOf([...bindings.org, ...bindings.spaces]);
+  const orgs = { apiGroups: [GROUP], resources: ["orgs"], resourceNames: [name] };
+  return [
+    ...planGrant({ name: `cupola-org-${name}-read`, unique: `read/${uid}`, rules: [{ ...orgs, verbs: ["get", "list", "watch"] }], subjects: everyone }),
+    ...planGrant({
+      name: `cupola-org-${name}-manage`,
+      unique: `manage/${uid}`,
+      rules: [{ ...orgs, verbs: ["update", "patch"] }],
+      subjects: membersOf(bindings.org, ["organization_manager"]),
+    }),
+    ...planGrant({
+      name: "cupola-org-domains",
+      unique: `domains/${uid}`,
+      namespace,
+      rules: [{ apiGroups: [GROUP], resources: ["domains"], verbs: ["get", "list", "watch"] }],
+      subjects: everyone,
+    }),
+  ];
+}

@@ -1,0 +1,70 @@
+// Where a namespace stands: which space and org it belongs to, as its labels say. Kept by the space controller.
+import { Domain } from "../crds/domain/domain.ts";
+import { resolveDomain } from "../crds/domain/resolve.ts";
+import { ANNOTATIONS, LABELS } from "../crds/labels.ts";
+import { Org } from "../crds/org/org.ts";
+import { Space } from "../crds/space/space.ts";
+import { Namespace } from "../kube/builtin.ts";
+import { NotReady } from "../kube/controller.ts";
+import { type Reader } from "../kube/reader.ts";
+
+interface Named {
+  guid: string;
+  name: string;
+}
+
+export interface Place {
+  space: Named;
+  org: Named;
+  /** The namespace of the org, where its spaces and private domains are. */
+  orgNamespace: string;
+  /** Object name of the org. */
+  orgObject: string;
+}
+
+/** Kinds that findPlace and findDomain read. */
+export const PLACE_READS = [Namespace, Org, Space, Domain];
+
+/** The place of a space's namespace; undefined for any other namespace. */
+export function findPlace(read: Reader, namespace: string): Place | undefined {
+  const { labels = {}, annotations = {} } = read.find(Namespace, { name: namespace })?.metadata ?? {};
+  const spaceGUID = labels[LABELS.space];
+  const orgGUID = labels[LABELS.org];
+  const space = labels[LABELS.ownerUid] === undefined ? undefined : read.byUid(Space, labels[LABELS.ownerUid]);
+  if (!spaceGUID || !orgGUID || !space) return undefined;
+  const org = findOrg(read, space.metadata.namespace ?? "");
+  if (!org) return undefined;
+  return {
+    space: { guid: spaceGUID, name: annotations[ANNOTATIONS.spaceName] ?? space.metadata.name },
+    org: { guid: orgGUID, name: annotations[ANNOTATIONS.orgName] ?? org.metadata.name },
+    orgNamespace: space.metadata.namespace ?? "",
+    orgObject: org.metadata.name,
+  };
+}
+
+/** @throws NotReady("NoSpace") in a namespace that no Space owns */
+export function getPlace(read: Reader, namespace: string): Place {
+  const place = findPlace(read, namespace);
+  if (!place) throw new NotReady("NoSpace", `namespace ${namespace} belongs to no Space`);
+  return place;
+}
+
+/** The Org whose namespace this is. */
+export function findOrg(read: Reader, namespace: string): Org | undefined {
+  const uid = read.find(Namespace, { name: namespace })?.metadata.labels?.[LABELS.ownerUid];
+  return uid === undefined ? undefined : read.byUid(Org, uid);
+}
+
+/** The Domain that a name means in a place. */
+export function findDomain(read: Reader, name: string, place: Place): Domain | undefined {
+  return resolveDomain(name, { org: place.orgObject, orgNamespace: place.orgNamespace }, read.list(Domain));
+}
+
+/** The labels of everything generated for an app, and the names as annotations. */
+export function placeLabels(place: Place): { labels: Record<string, string>; annotations: Record<string, string> } {
+  return {
+    labels: { [LABELS.space]: place.space.guid, [LABELS.org]: place.org.guid },
+    annotations: { [ANNOTATIONS.spaceName]: place.space.name, [ANNOTATIONS.orgName]: place.org.name },
+  };
+}
+

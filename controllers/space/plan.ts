@@ -1,0 +1,63 @@
+// What a Space leads to: labels of its namespace, consent to adopt one, and the rights of those inside. Pure.
+import { GROUP } from "../../crds/groups.ts";
+import { guidOf } from "../../crds/guid.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import { type Org } from "../../crds/org/org.ts";
+import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
+import { type Space } from "../../crds/space/space.ts";
+import { type RoleBinding } from "../../kube/builtin.ts";
+import { type Draft } from "../../kube/client/client.ts";
+import { Stalled } from "../../kube/controller.ts";
+import { type ObjectOf } from "../../kube/resource-ref.ts";
+import { membersOf, planBinding, planGrant } from "../members.ts";
+import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from "../namespaces.ts";
+
+type Binding = ObjectOf<typeof RoleBinding>;
+
+export function planSpaceNamespace(space: Space, org: Org, guid: string): NamespaceMeta {
+  return {
+    labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? "true" : undefined },
+    annotations: { [ANNOTATIONS.spaceName]: displayNameOf(space), [ANNOTATIONS.orgName]: displayNameOf(org) },
+  };
+}
+
+/**
+ * May this Space adopt the namespace that it names? Whoever may update the namespace consents by the label adoptable-by, whose
+ * value is the org's object name, `<org>.<space>`, or `any`. What is ours already stays ours.
+ * @throws Stalled when not
+ */
+export function checkConsent(space: Space, org: Org, namespace: NamespaceObject): void {
+  const { name, labels = {} } = namespace.metadata;
+  if (isReservedNamespace(name)) throw new Stalled("NamespaceReserved", `namespace ${name} cannot be a space's`);
+  const owner = labels[LABELS.ownerUid];
+  if (owner === space.metadata.uid) return;
+  if (owner !== undefined) throw new Stalled("NamespaceTaken", `namespace ${name} belongs to another org or space`);
+  const consent = labels[LABELS.adoptableBy];
+  const accepted = ["any", org.metadata.name, `${org.metadata.name}.${space.metadata.name}`];
+  if (consent === undefined || !accepted.includes(consent)) {
+    throw new Stalled("NotConsented", `namespace ${name} does not consent: label it ${LABELS.adoptableBy}=${org.metadata.name}`);
+  }
+}
+
+export interface SpaceBindings {
+  org: readonly Binding[];
+  space: readonly Binding[];
+}
+
+/** Everyone inside reads the Space by its name, its managers change it so; the org's managers see into the space. */
+export function planSpaceRights(space: Space, namespace: string, bindings: SpaceBindings): Draft[] {
+  const { name, uid = "", namespace: home } = space.metadata;
+  const spaces = { apiGroups: [GROUP], resources: ["spaces"], resourceNames: [name] };
+  return [
+    ...planGrant({ name: `cupola-space-${name}-read`, unique: `read/${uid}`, namespace: home, rules: [{ ...spaces, verbs: ["get", "list", "watch"] }], subjects: membersOf(bindings.space) }),
+    ...planGrant({
+      name: `cupola-space-${name}-manage`,
+      unique: `manage/${uid}`,
+      namespace: home,
+      rules: [{ ...spaces, verbs: ["update", "patch"] }],
+      subjects: membersOf(bindings.space, ["space_manager"]),
+    }),
+    ...planBinding(ORG_MANAGER_IN_SPACE, namespace, membersOf(bindings.org, ["organization_manager"])),
+  ];
+}

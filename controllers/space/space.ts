@@ -1,0 +1,93 @@
+// Keeps a Space's namespace, made or adopted, and the rights of those inside; at its end, its objects go first.
+import { Claim } from "../../crds/claim/claim.ts";
+import { claimObjectName, spaceName } from "../../crds/claim/rules.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
+import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { endNamespace, keepNamespace, labelNamespace, type NamespaceMeta } from "../namespaces.ts";
+import { findOrg } from "../place.ts";
+import { endContents, SPACE_CONTENTS } from "./contents.ts";
+import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
+
+const HOME_INDEX = "space/home";
+
+export const spaceController = defineController({
+  name: "space",
+  for: Space,
+  owns: [Role, RoleBinding],
+  reads: SPACE_CONTENTS,
+  indexes: {
+    [GUID_INDEX]: byGUID,
+    [CLAIM_INDEX]: (space: Space) => [claimObjectName(spaceName(space))],
+    [HOME_INDEX]: (space: Space) => [space.metadata.namespace ?? ""],
+  },
+  watches: [
+    watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name })),
+    watch(Org, (org) => (org.status?.namespace ? { [HOME_INDEX]: org.status.namespace } : [])),
+    watch(Namespace, (namespace, read) => spacesOfNamespace(namespace, read)),
+    watch(RoleBinding, (binding, read) => {
+      const namespace = read.find(Namespace, { name: binding.metadata.namespace ?? "" });
+      return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined ? spacesOfNamespace(namespace, read) : [];
+    }),
+    ...SPACE_CONTENTS.map((ref) => watch(ref, (object, read) => (object.metadata.deletionTimestamp ? going(object.metadata.namespace ?? "", read) : []))),
+  ],
+
+  async reconcile(space, context) {
+    const { read } = context;
+    const org = findOrg(read, space.metadata.namespace ?? "");
+    if (!org) throw new NotReady("OrgMissing", `namespace ${space.metadata.namespace} is no org's; make the Space in its Org's status.namespace`);
+    const { guid, labels } = settleGUID(Space, space, context);
+    await holdClaim(Space.kind, space, spaceName(space), context);
+    const meta = planSpaceNamespace(space, org, guid);
+    const namespace = await (space.spec.namespace ? adoptNamespace(space, org, meta, context) : keepNamespace(space, [org.metadata.name, space.metadata.name], meta, context));
+    const bindings = { org: read.list(RoleBinding, { namespace: space.metadata.namespace }), space: read.list(RoleBinding, { namespace }) };
+    return { children: planSpaceRights(space, namespace, bindings), labels, status: { name: displayNameOf(space), namespace } };
+  },
+
+  finalizer: "cupola.dev/space",
+  async finalize(space, context) {
+    const uid = space.metadata.uid ?? "";
+    for (const { metadata } of context.read.list(Namespace, { labels: { [LABELS.ownerUid]: uid } })) {
+      await endContents(metadata.name, context);
+      await (space.spec.namespace === metadata.name ? release(metadata.name, context) : endNamespace(metadata.name, space, context));
+    }
+  },
+});
+
+interface Read {
+  read: ReconcileContext["read"];
+}
+
+/** Both the Space that owns a namespace, or wants to, and all Spaces whose Org owns it. */
+function spacesOfNamespace(namespace: { metadata: { name: string; labels?: Record<string, string> } }, read: Read["read"]): { namespace?: string; name: string }[] {
+  const owner = namespace.metadata.labels?.[LABELS.ownerUid];
+  const own = owner === undefined ? undefined : read.byUid(Space, owner);
+  const wanting = own ? [] : read.list(Space).filter((space) => space.spec.namespace === namespace.metadata.name);
+  const inOrg = namespace.metadata.labels?.[LABELS.namespaceKind] === "space" ? [] : read.byIndex(Space, HOME_INDEX, namespace.metadata.name);
+  return [...(own ? [own] : []), ...wanting, ...inOrg].map((space) => ({ namespace: space.metadata.namespace, name: space.metadata.name }));
+}
+
+/** The Space of a namespace, when it is being deleted and waits for its contents. */
+function going(namespace: string, read: Read["read"]): { namespace?: string; name: string }[] {
+  const uid = read.find(Namespace, { name: namespace })?.metadata.labels?.[LABELS.ownerUid];
+  const space = uid === undefined ? undefined : read.byUid(Space, uid);
+  return space?.metadata.deletionTimestamp ? [{ namespace: space.metadata.namespace, name: space.metadata.name }] : [];
+}
+
+async function adoptNamespace(space: Space, org: Org, meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
+  const name = space.spec.namespace ?? "";
+  const namespace = context.read.find(Namespace, { name });
+  if (!namespace) throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
+  checkConsent(space, org, namespace);
+  return await labelNamespace(namespace, { ...meta, labels: { ...meta.labels, [LABELS.ownerUid]: space.metadata.uid } }, context);
+}
+
+/** Gives an adopted namespace back: it loses what made it ours. */
+async function release(name: string, { client }: ReconcileContext): Promise<void> {
+  const gone = Object.fromEntries([LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]));
+  await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: gone } } });
+}

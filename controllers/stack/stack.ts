@@ -1,0 +1,5 @@
+// Settles the GUID of a Stack; builders and the API read the rest from its spec.
+import { Stack } from "../../crds/stack/stack.ts";
+import { plainController } from "../plain.ts";
+
+export const stackController = plainController("stack", Stack);
