@@ -1,0 +1,124 @@
+// Speaks the CF v3 API for `cup`: one request, a whole list, a job until it ends.
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { Failure } from "../failure.ts";
+
+/** A resource as the API answers it; commands read what they name. */
+export type Json = Record<string, unknown>;
+
+export interface Resource extends Json {
+  guid: string;
+  name: string;
+}
+
+export interface RequestOptions {
+  /** An object is sent as JSON. */
+  body?: Json | FormData | { yaml: string };
+  query?: Readonly<Record<string, string>>;
+  /** 30 s unless said. */
+  deadlineMs?: number;
+}
+
+export interface ApiClient {
+  readonly base: string;
+  request<T = Json>(method: string, path: string, options?: RequestOptions): Promise<T>;
+  /** As request; also the job's URL, when the answer names one. */
+  start(method: string, path: string, options?: RequestOptions): Promise<{ body: Json; job: string | undefined }>;
+  /** All pages. */
+  list<T extends Json = Resource>(path: string, query?: Readonly<Record<string, string>>): Promise<T[]>;
+  /** Waits until a job ends. @throws Failure with the job's errors. */
+  finish(job: string | undefined, deadlineMs?: number): Promise<void>;
+}
+
+const errorBody = z.object({ errors: z.array(z.object({ code: z.number(), title: z.string(), detail: z.string() })).min(1) });
+
+export function apiClient(base: string, authorization: string): ApiClient {
+  const start: ApiClient["start"] = async (method, path, options = {}) => {
+    const response = await send(base, authorization, { method, path, options });
+    const text = await response.text();
+    if (!response.ok) throw refusal(response.status, text);
+    return { body: text === "" ? {} : parseBody(text, path), job: response.headers.get("location") ?? undefined };
+  };
+  const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> => (await start(method, path, options)).body as T;
+  return {
+    base,
+    start,
+    request,
+    list: async <T extends Json>(path: string, query: Readonly<Record<string, string>> = {}) => {
+      const found: T[] = [];
+      let next: string | undefined = withQuery(`${base}${path}`, { per_page: "200", ...query });
+      while (next) {
+        const page: { resources: T[]; pagination: { next: { href: string } | null } } = await request("GET", next);
+        found.push(...page.resources);
+        next = page.pagination.next?.href;
+      }
+      return found;
+    },
+    finish: (job, deadlineMs = 120_000) => (job ? untilEnded(request, job, deadlineMs) : Promise.resolve()),
+  };
+}
+
+async function untilEnded(request: ApiClient["request"], job: string, deadlineMs: number): Promise<void> {
+  const deadline = Date.now() + deadlineMs;
+  for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
+    const { state, errors } = await request<{ state: string; errors?: { detail: string }[] }>("GET", job);
+    if (state === "COMPLETE") return;
+    if (state === "FAILED") throw new Failure((errors ?? []).map((error) => error.detail).join("; ") || "the job failed");
+    if (Date.now() > deadline) throw new Failure(`the job has not ended in ${deadlineMs / 1000} s`, { next: `cup curl ${new URL(job).pathname}` });
+    await delay(pause);
+  }
+}
+
+interface Sent {
+  method: string;
+  path: string;
+  options: RequestOptions;
+}
+
+async function send(base: string, authorization: string, { method, path, options }: Sent): Promise<Response> {
+  const url = withQuery(path.startsWith("http") ? path : `${base}${path}`, options.query ?? {});
+  const { body, contentType } = encode(options.body);
+  try {
+    return await fetch(url, {
+      method,
+      headers: { authorization, accept: "application/json", "user-agent": "cup", ...(contentType && { "content-type": contentType }) },
+      signal: AbortSignal.timeout(options.deadlineMs ?? 30_000),
+      ...(body !== undefined && { body }),
+    });
+  } catch (cause) {
+    throw new Failure(`${base} does not answer`, { kind: "unreachable", next: "is it running? cup local status", cause });
+  }
+}
+
+function encode(body: RequestOptions["body"]): { body?: string | FormData; contentType?: string } {
+  if (body === undefined) return {};
+  if (body instanceof FormData) return { body };
+  if ("yaml" in body) return { body: String(body["yaml"]), contentType: "application/x-yaml" };
+  return { body: JSON.stringify(body), contentType: "application/json" };
+}
+
+function withQuery(url: string, query: Readonly<Record<string, string>>): string {
+  const params = new URLSearchParams(query).toString();
+  return params === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${params}`;
+}
+
+function parseBody(text: string, path: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new Failure(`${path} answered something that is not JSON`, { next: "is this the address of a CF API? cup login --api URL", cause });
+  }
+}
+
+function refusal(status: number, text: string): Failure {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    parsed = undefined; // a proxy's page, for example: the status must do
+  }
+  const known = errorBody.safeParse(parsed);
+  const detail = known.success ? known.data.errors.map((error) => error.detail).join("; ") : `the API answered ${status}`;
+  if (status === 401) return new Failure(detail, { kind: "target", next: "cup login" });
+  return new Failure(detail);
+}

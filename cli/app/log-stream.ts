@@ -1,0 +1,53 @@
+// Reads an app's log from the Log Cache API, newest part or as it grows.
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import type { ApiClient } from "../api/client.ts";
+
+const envelope = z.object({
+  timestamp: z.string(),
+  instance_id: z.string().optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+  log: z.object({ payload: z.string(), type: z.enum(["OUT", "ERR"]).default("OUT") }),
+});
+export type LogLine = { timestamp: bigint; source: string; type: "OUT" | "ERR"; message: string };
+
+const batch = z.object({ envelopes: z.object({ batch: z.array(z.unknown()).default([]) }).default({ batch: [] }) });
+const POLL_MS = 250;
+const PAGE = "1000";
+
+async function read(api: ApiClient, guid: string, query: Record<string, string>): Promise<LogLine[]> {
+  const body = batch.parse(await api.request("GET", `/api/v1/read/${guid}`, { query: { envelope_types: "LOG", limit: PAGE, ...query } }));
+  return body.envelopes.batch.flatMap((entry) => {
+    const parsed = envelope.safeParse(entry);
+    return parsed.success ? [toLine(parsed.data)] : [];
+  });
+}
+
+function toLine({ timestamp, instance_id, tags, log }: z.output<typeof envelope>): LogLine {
+  const source = `${tags?.["source_type"] ?? "APP"}/${instance_id ?? "0"}`;
+  return { timestamp: BigInt(timestamp), source, type: log.type, message: Buffer.from(log.payload, "base64").toString("utf8").replace(/\n$/, "") };
+}
+
+/** The newest lines, oldest first. */
+export async function recentLog(api: ApiClient, guid: string): Promise<LogLine[]> {
+  return (await read(api, guid, { descending: "true" })).reverse();
+}
+
+/** Lines from `since` (nanoseconds) on, as they come, until the signal. */
+export async function* followLog(api: ApiClient, guid: string, options: { since: bigint; signal: AbortSignal }): AsyncGenerator<LogLine> {
+  let next = options.since;
+  while (!options.signal.aborted) {
+    const lines = await read(api, guid, { start_time: String(next) });
+    for (const line of lines) {
+      next = line.timestamp + 1n;
+      yield line;
+    }
+    if (lines.length === 0) await delay(POLL_MS, undefined, { signal: options.signal }).catch(() => undefined); // aborted: the loop ends
+  }
+}
+
+/** `2026-11-21T10:00:00.00 [APP/PROC/WEB/0] OUT message`, as `cf logs` prints it. */
+export function formatLine(line: LogLine): string {
+  const time = new Date(Number(line.timestamp / 1_000_000n)).toISOString().replace("Z", "");
+  return `${time} [${line.source}] ${line.type} ${line.message}`;
+}

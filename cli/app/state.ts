@@ -1,0 +1,58 @@
+// What the API says of an app's instances, and how people read it.
+import type { Json, Resource } from "../api/client.ts";
+import type { Context } from "../context.ts";
+
+export interface Instance {
+  index: number;
+  state: string;
+  routable?: boolean;
+  uptime?: number;
+  details?: string | null;
+  usage?: { cpu?: number; mem?: number; disk?: number };
+  mem_quota?: number | null;
+  disk_quota?: number | null;
+}
+
+export interface Process extends Resource {
+  type: string;
+  instances: number;
+  memory_in_mb: number;
+  disk_in_mb: number;
+}
+
+export interface ProcessState {
+  process: Process;
+  instances: Instance[];
+}
+
+/** Processes of an app with their instances; those with no instances wanted too. */
+export async function readProcesses({ api }: Context, app: Resource): Promise<ProcessState[]> {
+  const processes = await api.list<Process>(`/v3/apps/${app.guid}/processes`);
+  return Promise.all(
+    processes.map(async (process) => ({ process, instances: (await api.request<{ resources: Instance[] }>("GET", `/v3/processes/${process.guid}/stats`)).resources })),
+  );
+}
+
+/** Addresses of an app, with the port where the platform's own router listens. */
+export async function readUrls({ api }: Context, app: Resource): Promise<string[]> {
+  const routes = await api.list(`/v3/apps/${app.guid}/routes`);
+  return routes.map((route) => browsable(api.base, String(route["url"])));
+}
+
+/** A route as a browser takes it: the local router shares scheme and port with the API. */
+export function browsable(api: string, route: string): string {
+  const { protocol, port } = new URL(api);
+  const [host = "", ...path] = route.split("/");
+  const local = host.endsWith(".localhost") && port !== "";
+  return `${local ? protocol : "https:"}//${host}${local ? `:${port}` : ""}${path.length > 0 ? `/${path.join("/")}` : ""}`;
+}
+
+/** `running/wanted` of one process. */
+export function ratio({ process, instances }: ProcessState): string {
+  return `${instances.filter((instance) => instance.state === "RUNNING").length}/${process.instances}`;
+}
+
+/** The most telling state first: why it is not up, else how it is. */
+export function summarise(app: Json, processes: readonly ProcessState[]): string {
+  return app["state"] === "STOPPED" ? "stopped" : processes.map((state) => `${state.process.type}:${ratio(state)}`).join(", ");
+}

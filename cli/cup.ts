@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+// The entry of `cup`.
+import { buildProgram } from "./program.ts";
+
+await buildProgram().parseAsync(process.argv);

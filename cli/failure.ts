@@ -1,0 +1,26 @@
+// What a command throws when it cannot do what it was asked: what happened, and the next step. Exit codes are part of the contract of `cup`.
+
+export const EXIT_CODES = {
+  /** The platform refused, or what was asked for did not come about. */
+  failed: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** No API, user, org or space is targeted. */
+  target: 3,
+  /** The API cannot be reached. */
+  unreachable: 4,
+} as const;
+export type FailureKind = keyof typeof EXIT_CODES;
+
+export class Failure extends Error {
+  readonly kind: FailureKind;
+  /** What to type or look at next. */
+  readonly next: string | undefined;
+
+  constructor(message: string, options: { kind?: FailureKind; next?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = "Failure";
+    this.kind = options.kind ?? "failed";
+    this.next = options.next;
+  }
+}

@@ -1,0 +1,47 @@
+// How `cup` prints: results on stdout, progress on stderr, tables as borderless columns.
+import pc from "picocolors";
+
+/** What a command answers: `json` for --json, `text` for people. */
+export interface Result {
+  json: unknown;
+  text: readonly string[];
+}
+
+/** Where a command tells what it is doing. */
+export interface Progress {
+  /** A step that has begun. */
+  step(text: string): void;
+  /** A line of a log that is passed through. */
+  line(text: string): void;
+}
+
+/** Steps and lines go to stderr, so that stdout holds the result alone. */
+export function stderrProgress(quiet: boolean): Progress {
+  if (quiet) return { step: () => undefined, line: () => undefined };
+  return {
+    step: (text) => process.stderr.write(`${pc.dim("→")} ${text}\n`),
+    line: (text) => process.stderr.write(`   ${text}\n`),
+  };
+}
+
+/** Columns padded to their widest cell; the first row is the header. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));
+  const toLine = (row: readonly string[]): string => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   ").trimEnd();
+  return [pc.bold(toLine(header)), ...rows.map(toLine)];
+}
+
+/** `name:   value` lines, values aligned. */
+export function fields(entries: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...entries.map(([name]) => name.length)) + 1;
+  return entries.map(([name, value]) => `${`${name}:`.padEnd(width)}   ${value}`);
+}
+
+/** Bytes as people read them: 64M, 1.5G. */
+export function bytes(count: number): string {
+  const units = ["B", "K", "M", "G", "T"];
+  let value = count;
+  let unit = 0;
+  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
+  return `${value >= 10 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)}${units[unit] ?? ""}`;
+}

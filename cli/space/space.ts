@@ -1,0 +1,37 @@
+// The space commands.
+import type { Resource } from "../api/client.ts";
+import { named, type Context } from "../context.ts";
+import { table, type Result } from "../output.ts";
+
+export async function listSpaces(context: Context): Promise<Result> {
+  const org = await context.org();
+  const spaces = await context.api.list("/v3/spaces", { organization_guids: org.guid, order_by: "name" });
+  return { json: spaces, text: spaces.length === 0 ? [`Org ${org.name} has no spaces. Make one: cup create-space NAME`] : table(["name", "guid"], spaces.map((space) => [space.name, space.guid])) };
+}
+
+/** Makes a space in the targeted org, with the caller as manager and developer, as `cf` does. */
+export async function createSpace(context: Context, name: string): Promise<Result> {
+  const { api } = context;
+  const org = await context.org();
+  const space = await api.request<Resource>("POST", "/v3/spaces", { body: { name, relationships: { organization: { data: { guid: org.guid } } } } });
+  const me = await api.request<{ name: string }>("GET", "/whoami");
+  await giveRole(api, "organization_user", me.name, { organization: { data: { guid: org.guid } } });
+  for (const role of ["space_manager", "space_developer"]) await giveRole(api, role, me.name, { space: { data: { guid: space.guid } } });
+  return { json: space, text: [`Space ${name} is there. Next: cup target --space ${name}`] };
+}
+
+async function giveRole(api: Context["api"], type: string, username: string, place: object): Promise<void> {
+  try {
+    await api.request("POST", "/v3/roles", { body: { type, relationships: { user: { data: { username } }, ...place } } });
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes("already has"))) throw error;
+  }
+}
+
+export async function deleteSpace(context: Context, name: string): Promise<Result> {
+  const org = await context.org();
+  const space = await named(context.api, "/v3/spaces", name, { organization_guids: org.guid });
+  context.progress.step(`Deleting space ${name} and all in it`);
+  await context.api.finish((await context.api.start("DELETE", `/v3/spaces/${space.guid}`)).job);
+  return { json: { deleted: space.guid }, text: [`Space ${name} is gone.`] };
+}

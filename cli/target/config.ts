@@ -1,0 +1,45 @@
+// What `cup` remembers between two calls: the API, the kubeconfig user, the org and the space. No credential is kept.
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { Failure } from "../failure.ts";
+
+const place = z.object({ guid: z.string(), name: z.string() });
+const config = z.object({
+  api: z.string().optional(),
+  /** Path of the kubeconfig; KUBECONFIG or ~/.kube/config when unset. */
+  kubeconfig: z.string().optional(),
+  /** Context of the kubeconfig that names the user. */
+  user: z.string().optional(),
+  org: place.optional(),
+  space: place.optional(),
+});
+export type Config = z.output<typeof config>;
+
+function path(): string {
+  return join(process.env["CUP_HOME"] ?? join(homedir(), ".cup"), "config.json");
+}
+
+/** An absent file is an empty target. @throws Failure when it is damaged. */
+export function readConfig(): Config {
+  let text: string;
+  try {
+    text = readFileSync(path(), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
+  try {
+    return config.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Failure(`${path()} is damaged`, { next: "remove it, then: cup login", cause });
+  }
+}
+
+export function writeConfig(value: Config): void {
+  const file = path();
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.${process.pid}`, file);
+}

@@ -1,0 +1,44 @@
+// Which API and user a command speaks to: what was targeted, else the Cupola that runs on this laptop.
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { toCredentials } from "../../kube/client/credentials.ts";
+import { loadKubeconfig } from "../../kube/client/kubeconfig.ts";
+import { Failure } from "../failure.ts";
+import { readConfig, type Config } from "./config.ts";
+
+/** A target whose API and user are known. */
+export interface Target extends Config {
+  api: string;
+}
+
+/** @throws Failure (target) when nothing is targeted and nothing runs here. */
+export function resolveTarget(): Target {
+  const config = readConfig();
+  if (config.api) return { ...config, api: config.api };
+  const local = findLocal();
+  if (local) return { user: "admin", ...config, api: local.url, kubeconfig: local.kubeconfig };
+  throw new Failure("no API is targeted, and no Cupola runs on this machine", { kind: "target", next: "npm start, or: cup login --api URL" });
+}
+
+/** The laptop's own, as its home directory says. The directory's layout is local/home.ts's; only two public facts of it are used here, so that `cup` stays quick to start. */
+export function findLocal(): { url: string; kubeconfig: string } | undefined {
+  const home = process.env["CUPOLA_HOME"] ?? join(homedir(), ".cupola");
+  try {
+    const { url } = JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as { url?: unknown };
+    return typeof url === "string" ? { url, kubeconfig: join(home, "kubeconfig") } : undefined;
+  } catch {
+    return undefined; // nothing runs here
+  }
+}
+
+/** The Authorization header of a kubeconfig's user, as `cf` sends it. @throws Failure when the kubeconfig has no credential we can send. */
+export async function authorizationOf(target: Pick<Target, "kubeconfig" | "user">): Promise<string> {
+  const access = await loadKubeconfig({ ...(target.kubeconfig && { path: target.kubeconfig }), ...(target.user && { context: target.user }) }).catch((cause: unknown) => {
+    throw new Failure(cause instanceof Error ? cause.message : "the kubeconfig cannot be used", { kind: "target", next: "cup login", cause });
+  });
+  const { headers, certificate } = typeof access.auth === "function" ? await access.auth() : toCredentials(access.auth);
+  if (certificate) return `ClientCert ${Buffer.from(`${certificate.cert}\n${certificate.key}`).toString("base64")}`;
+  if (typeof headers["authorization"] === "string") return headers["authorization"];
+  throw new Failure("this kubeconfig user has neither a token nor a client certificate", { kind: "target", next: "cup login --user NAME" });
+}
