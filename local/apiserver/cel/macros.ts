@@ -23,6 +23,9 @@ const loops: Record<string, Loop> = {
   map: mapLoop,
 };
 
+/** Names of the macros that bind their first argument as a variable. */
+export const loopMacros: ReadonlySet<string> = new Set([...Object.keys(loops), "optMap", "optFlatMap"]);
+
 function variableName(node: ASTNode | undefined): string {
   if (node?.op === "id") return node.args;
   throw new CelSyntaxError("argument must be a simple name");

@@ -1,13 +1,13 @@
 // Which functions an expression may call. Names are looked up at run time by the receiver's type, as CEL's overloads are.
-import { cidrs } from "./net.ts";
+import { cidrs, netMethodNames } from "./net.ts";
 import { conversions } from "./conversions.ts";
 import { formats } from "./formats.ts";
 import { lists } from "./lists.ts";
-import { quantities } from "./quantities.ts";
+import { quantities, quantityMethodNames } from "./quantities.ts";
 import { sets } from "./sets.ts";
 import { strings } from "./strings.ts";
 import { times } from "./times.ts";
-import { urls } from "./urls.ts";
+import { urlMethodNames, urls } from "./urls.ts";
 import type { Library } from "./library.ts";
 import { CelError, none, some, kindOf, typeName, type CelOpaque, type CelOptional, type CelValue } from "../values.ts";
 
@@ -48,7 +48,7 @@ for (const library of libraries) {
 }
 
 const namespaces = new Set([...functions.keys()].filter((name) => name.includes(".")).map((name) => name.slice(0, name.indexOf("."))));
-const opaqueMethods = new Set<string>();
+const opaqueMethods = new Set<string>([...quantityMethodNames, ...urlMethodNames, ...netMethodNames, "validate"]);
 
 /** Whether a name before a dot belongs to function names, as `sets` in `sets.contains`. */
 export function isNamespace(name: string): boolean {

@@ -1,0 +1,41 @@
+// Whether the CEL rules of a schema compile, and speak about fields that are there.
+import type { FieldError, JsonSchema } from "../contract.ts";
+import { invalidValue, required } from "../field-errors.ts";
+import { checkExpression } from "../cel/check.ts";
+import type { ValueShape } from "../cel/values.ts";
+import { rootShape, shapeOf } from "./shape.ts";
+import { fieldSchema, readSchema, type SchemaNode, type ValidationRule } from "./structural.ts";
+
+/** Faults of all rules below a schema, with `fieldPath` in front. */
+export function checkRules(schema: JsonSchema, fieldPath: string): FieldError[] {
+  return checkNode(readSchema(schema), fieldPath, true);
+}
+
+function checkNode(node: SchemaNode, path: string, isRoot: boolean): FieldError[] {
+  const shape = isRoot ? rootShape(node) : shapeOf(node);
+  const faults = node.rules.flatMap((rule, i) => checkRule(rule, node, { path: `${path}.x-kubernetes-validations[${i}]`, shape }));
+  for (const [name, property] of node.properties) faults.push(...checkNode(property, `${path}.properties[${name}]`, false));
+  if (node.items) faults.push(...checkNode(node.items, `${path}.items`, false));
+  if (node.additionalProperties && node.additionalProperties !== true) faults.push(...checkNode(node.additionalProperties, `${path}.additionalProperties`, false));
+  return faults;
+}
+
+function checkRule(rule: ValidationRule, node: SchemaNode, { path, shape }: { path: string; shape: ValueShape }): FieldError[] {
+  if (!rule.rule?.trim()) return [required(`${path}.rule`, "rule is not specified")];
+  const variables = { self: shape, oldSelf: rule.optionalOldSelf ? undefined : shape };
+  const faults: FieldError[] = [];
+  const wrong = checkExpression(rule.rule, variables, "bool");
+  if (wrong) faults.push(invalidValue(`${path}.rule`, rule.rule, `compilation failed: ${wrong}`));
+  const wrongMessage = rule.messageExpression ? checkExpression(rule.messageExpression, variables, "string") : undefined;
+  if (wrongMessage) faults.push(invalidValue(`${path}.messageExpression`, rule.messageExpression, `messageExpression compilation failed: ${wrongMessage}`));
+  if (rule.fieldPath && !pathExists(rule.fieldPath, node)) faults.push(invalidValue(`${path}.fieldPath`, rule.fieldPath, `fieldPath must be a valid path: does not refer to a valid field`));
+  return faults;
+}
+
+/** Whether `.a.b['c']` names fields of the schema. */
+function pathExists(fieldPath: string, node: SchemaNode): boolean {
+  const names = [...fieldPath.matchAll(/\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/g)].map((match) => match[1] ?? match[2] ?? "");
+  let at: SchemaNode | undefined = node;
+  for (const name of names) at = fieldSchema(at, name);
+  return names.length > 0 && at !== undefined;
+}
