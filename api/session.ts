@@ -35,6 +35,7 @@ export interface Session {
   /** The platform's own client. Only for claims, and for Secrets after `allows` said yes. */
   readonly platform: KubeClient;
   readonly signal: AbortSignal;
+  readonly now: () => Date;
   /** Whether RBAC allows the caller this. */
   allows(asked: Asked): boolean;
   /** Throws 403 unless `allows`. */
@@ -58,18 +59,19 @@ export interface Session {
 /** A session of one request. */
 export function createSession(deps: SessionDeps, caller: Caller, signal: AbortSignal): Session {
   const reads = sessionReads(deps, caller, signal);
-  return { ...reads, ...sessionWrites({ ...deps, ...reads, own: caller.connect(deps.platform) }) };
+  return { ...reads, ...sessionWrites({ ...reads, own: caller.connect(deps.platform) }) };
 }
 
 type Writes = Pick<Session, "create" | "patch" | "remove">;
 type Reads = Omit<Session, keyof Writes>;
 
-function sessionReads({ view, platform }: SessionDeps, caller: Caller, signal: AbortSignal): Reads {
+function sessionReads({ view, platform, now }: SessionDeps, caller: Caller, signal: AbortSignal): Reads {
   const reads: Reads = {
     caller,
     view,
     platform,
     signal,
+    now,
     allows: (asked) => view.authorization.allows(caller, asked),
     require(asked) {
       if (!reads.allows(asked)) throw notAuthorized();
@@ -90,7 +92,7 @@ function sessionReads({ view, platform }: SessionDeps, caller: Caller, signal: A
 }
 
 /** What writes need: `own` speaks as the caller. */
-type WriteContext = Reads & { own: KubeClient; now: () => Date };
+type WriteContext = Reads & { own: KubeClient };
 
 function sessionWrites(context: WriteContext): Writes {
   return {

@@ -1,5 +1,4 @@
 // What this API sees of the cluster: one watched store per kind with its indexes, GUIDs, and which space and org an object is in.
-import type { Logger } from "pino";
 import { App } from "../crds/app/app.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Build } from "../crds/build/build.ts";
@@ -18,11 +17,10 @@ import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { Namespace } from "../kube/builtin.ts";
-import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject } from "../kube/object.ts";
 import type { IndexFunction, Store } from "../kube/reader.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
-import { createWatches } from "../kube/watches.ts";
+import type { Watches } from "../kube/watches.ts";
 import { type Authorization, createAuthorization, rbacKinds } from "./authorization.ts";
 import { keepUpdatedAt } from "./lib/times.ts";
 
@@ -49,7 +47,7 @@ const kinds: readonly Watched[] = [
   watched(Build, { app: inApp }),
   watched(Droplet, { app: inApp }),
   watched(Revision, { app: inApp }),
-  watched(Domain, { name: (domain) => [domain.spec.name], sharedOrg: (domain) => domain.spec.sharedOrgs }),
+  watched(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
   watched(Route, {
     app: (route) => [...new Set(route.spec.destinations.map((one) => `${route.metadata.namespace}/${one.app}`))],
     domain: (route) => [route.spec.domainRef.name],
@@ -77,14 +75,14 @@ export interface View {
   orgOf(namespace: string | undefined): Org | undefined;
   /** Grows with every change of any of these kinds. */
   version(refs: readonly ResourceRef[]): number;
+  /** Whether every kind here is synced. */
+  synced(): boolean;
   /** True once all is synced; false at the deadline. */
   waitSynced(deadlineMs: number): Promise<boolean>;
-  close(): Promise<void>;
 }
 
-/** Starts the watches. `client` is the platform's own identity, which may read every kind here. */
-export function createView(client: KubeClient, log: Logger): View {
-  const watches = createWatches({ client, log });
+/** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `watches` closes them. */
+export function createView(watches: Watches): View {
   const stores = new Map<string, Store>();
   const changes = new Map<string, number>();
   for (const { ref, indexes } of kinds) {
@@ -104,8 +102,11 @@ export function createView(client: KubeClient, log: Logger): View {
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
     version: (refs) => refs.reduce((sum, ref) => sum + (changes.get(resourceId(ref)) ?? 0), 0),
-    waitSynced: (deadlineMs) => watches.waitSynced(deadlineMs),
-    close: async () => watches.close(),
+    synced: () => [...stores.values()].every((held) => held.synced),
+    async waitSynced(deadlineMs) {
+      const synced = await Promise.all([...stores.values()].map((held) => held.waitSynced(deadlineMs)));
+      return synced.every(Boolean);
+    },
   };
 
   function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {

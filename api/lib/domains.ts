@@ -1,4 +1,5 @@
-// Which Domain a route means: one of its org, a shared one, or one that another org shares with it.
+// Which Domain a route means, and which an org may use. The rule itself is crds/domain/resolve.ts.
+import { resolveDomain } from "../../crds/domain/resolve.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -10,23 +11,11 @@ export function ownerOf(view: View, domain: Domain): Org | undefined {
   return domain.metadata.namespace === SYSTEM_NAMESPACE ? undefined : view.orgOf(domain.metadata.namespace);
 }
 
-/** The Domain that an object name means in an org's namespace. */
-export function domainNamed(view: View, orgNamespace: string | undefined, name: string): Domain | undefined {
-  const domains = view.store(Domain);
-  const own = orgNamespace ? domains.find({ namespace: orgNamespace, name }) : undefined;
-  return own ?? domains.find({ namespace: SYSTEM_NAMESPACE, name }) ?? sharedWith(view, orgNamespace).find((domain) => domain.metadata.name === name);
-}
-
-/** Private domains of other orgs that an org may use. */
-export function sharedWith(view: View, orgNamespace: string | undefined): Domain[] {
-  const org = view.orgOf(orgNamespace)?.metadata.name;
-  return org ? view.store(Domain).byIndex("sharedOrg", org) : [];
-}
-
 /** The Domain of a route, or of one that is still to be created; undefined when it dangles. */
 export function domainOf(view: View, route: Pick<Route, "metadata" | "spec">): Domain | undefined {
-  const orgNamespace = view.spaceOf(route.metadata.namespace)?.metadata.namespace;
-  return domainNamed(view, orgNamespace, route.spec.domainRef.name);
+  const orgNamespace = view.spaceOf(route.metadata.namespace)?.metadata.namespace ?? "";
+  const { name } = route.spec.domainRef;
+  return resolveDomain(name, { org: view.orgOf(orgNamespace)?.metadata.name ?? "", orgNamespace }, view.store(Domain).byIndex("objectName", name));
 }
 
 /** Whether an org may make routes in a domain. */

@@ -1,0 +1,54 @@
+// GET /v3/jobs/:guid. A deletion is complete when the object is gone; everything else was over before the job was handed out.
+import { App } from "../../crds/app/app.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import type { ResourceRef } from "../../kube/resource-ref.ts";
+import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { CFError, notFound } from "../errors.ts";
+import { timestamp } from "../lib/timestamps.ts";
+import type { View } from "../view.ts";
+import { type Job, jobGUID, type Operation, operations, parseJobGUID } from "./token.ts";
+
+const kinds: Record<string, ResourceRef> = { App, Org, Space, Route, Domain, Package, Droplet, Buildpack, OrgQuota };
+
+/** The GUID of a job that was started now. `errors` are those of an operation that is over and failed. */
+export function newJob(operation: Operation, guid: string, now: Date, errors?: readonly string[]): string {
+  return jobGUID({ operation, guid, since: Math.floor(now.getTime() / 1000), ...(errors?.length && { errors }) });
+}
+
+function stateOf(job: Job, view: View): "PROCESSING" | "COMPLETE" | "FAILED" {
+  if (job.errors) return "FAILED";
+  const ref = kinds[operations[job.operation] ?? ""];
+  return ref && view.byGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
+}
+
+function presentJob(guid: string, job: Job, state: string, base: string): object {
+  const time = timestamp(job.since * 1000);
+  const errors = new CFError("UnprocessableEntity", job.errors ?? []).errors;
+  const noun = job.operation.split(".")[0] ?? "";
+  const exists = state !== "COMPLETE" || !job.operation.endsWith(".delete");
+  return {
+    guid,
+    created_at: time,
+    updated_at: time,
+    operation: job.operation,
+    state,
+    errors,
+    warnings: [],
+    links: { self: { href: `${base}/v3/jobs/${encodeURIComponent(guid)}` }, ...(exists && { [noun]: { href: `${base}/v3/${noun}s/${job.guid}` } }) },
+  };
+}
+
+export const jobEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/jobs/:guid", { permission: "authenticated", summary: "State of a job" }, ({ as, params, base }) => {
+    const job = parseJobGUID(params["guid"] ?? "");
+    if (!job) throw notFound("Job");
+    return ok(presentJob(params["guid"] ?? "", job, stateOf(job, as.view), base));
+  }),
+];

@@ -1,0 +1,15 @@
+// Waiting inside a request for what controllers make of it: on watches that exist anyway, never by polling, never long.
+import type { ResourceRef } from "../../kube/resource-ref.ts";
+import { createWaiters } from "../../kube/waiters.ts";
+import type { View } from "../view.ts";
+
+/** True as soon as `met` is, checked whenever one of these kinds (or RBAC) changes; false at the deadline (milliseconds). */
+export async function waitUntil(view: View, refs: readonly ResourceRef[], met: () => boolean, deadlineMs: number): Promise<boolean> {
+  const waiters = createWaiters();
+  const stops = refs.map((ref) => view.store(ref).onChange(() => waiters.check()));
+  try {
+    return await waiters.wait(met, deadlineMs);
+  } finally {
+    for (const stop of stops) stop();
+  }
+}

@@ -1,0 +1,46 @@
+// The Log Cache HTTP API, as `cf logs` reads it. Lines come from the telemetry endpoints that backend classes publish.
+import { z } from "zod";
+import { App } from "../../crds/app/app.ts";
+import { type EnvelopeType, type LogQuery, maxReadLimit } from "../../telemetry/envelope.ts";
+import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { notFound, unavailable } from "../errors.ts";
+import { rawQuery } from "../lib/query.ts";
+import type { Services } from "../services.ts";
+
+const logs = { verb: "get", on: App, subresource: "logs" } as const;
+const integer = /^-?\d{1,19}$/;
+
+/** Log Cache's parameters. What is no number is left out, as clients of old send all sorts. */
+export function toLogQuery(url: string): LogQuery {
+  const raw = rawQuery(url);
+  const types = new URLSearchParams(url.split("?")[1]).getAll("envelope_types").flatMap((value) => value.split(","));
+  const { start_time: start = "", end_time: end = "", limit = "" } = raw;
+  return {
+    ...(integer.test(start) && { start: BigInt(start) }),
+    ...(integer.test(end) && { end: BigInt(end) }),
+    limit: /^\d{1,6}$/.test(limit) ? Math.min(Math.max(Number(limit), 1), maxReadLimit) : 100,
+    descending: raw["descending"] === "true",
+    types: types.filter(isEnvelopeType),
+  };
+}
+
+function isEnvelopeType(text: string): text is EnvelopeType {
+  return ["LOG", "COUNTER", "GAUGE", "TIMER", "EVENT"].includes(text);
+}
+
+/** Rows of the Log Cache API. */
+export function logCacheEndpoints({ telemetry }: Services): readonly Endpoint[] {
+  return [
+    endpoint("GET", "/api/v1/info", { permission: "anonymous", summary: "Version of Log Cache" }, () => ok({ version: "2.11.4", vm_uptime: String(Math.floor(process.uptime())) })),
+    endpoint("GET", "/api/v1/read/:source", { permission: logs, summary: "Log lines of an app", query: z.object({}), looseQuery: true }, async ({ as, params, url }) => {
+      const app = as.find(App, params["source"] ?? "");
+      const { name = "", namespace = "" } = app?.metadata ?? {};
+      if (!app || !as.allows({ ...logs, namespace, name })) throw notFound("App");
+      try {
+        return ok({ envelopes: { batch: await telemetry.readLogs(as.view.guid(App, app), toLogQuery(url)) } });
+      } catch (cause) {
+        throw unavailable("The logs cannot be read now. Try again.", { cause });
+      }
+    }),
+  ];
+}

@@ -1,0 +1,58 @@
+// The HTTP face of Org: `/v3/organizations`.
+import { foldName, displayNameOf } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { Namespace, RoleBinding } from "../../kube/builtin.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { unprocessable } from "../errors.ts";
+import { newJob } from "../job/job.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { waitUntil } from "../lib/wait-until.ts";
+import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
+import { presentOrg } from "./present.ts";
+
+/** How long a 201 waits for the namespace, milliseconds. */
+const namespaceWithinMs = 5000;
+
+/** CF compares org names without case. */
+export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
+
+export const orgEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/organizations", { permission: "authenticated", query: orgListQuery, summary: "List organizations" }, ({ as, query, base, url }) => {
+    const names = query.names?.map(foldName);
+    const orgs = listObjects(as, Org, query, { url, where: (org) => oneOf(names, foldName(displayNameOf(org))), orders: { name: displayNameOf } });
+    return ok(presentPage(orgs, { base, url, query }, (org) => presentOrg(as.view, org, base)));
+  }),
+
+  endpoint("GET", "/v3/organizations/:guid", { permission: { verb: "get", on: Org }, summary: "Get an organization" }, ({ as, params, base }) =>
+    ok(presentOrg(as.view, as.get(Org, params["guid"] ?? ""), base))),
+
+  endpoint("POST", "/v3/organizations", { permission: { verb: "create", on: Org }, body: createOrgBody, summary: "Create an organization" }, async ({ as, body, base }) => {
+    const { view } = as;
+    const draft = toOrg(body, (name) => view.store(Org).find({ name }) !== undefined);
+    const org = await as.create(Org, draft, orgNameTaken(body.name));
+    const current = (): Org | undefined => view.store(Org).byUid(org.metadata.uid ?? "");
+    await waitUntil(view, [Org, Namespace, RoleBinding], () => isUsable(current()), namespaceWithinMs);
+    return created(presentOrg(view, current() ?? org, base));
+
+    function isUsable(seen: Org | undefined): boolean {
+      const namespace = seen?.status?.namespace;
+      return namespace !== undefined && view.store(Namespace).find({ name: namespace }) !== undefined && as.allows({ verb: "get", on: Space, namespace });
+    }
+  }),
+
+  endpoint("PATCH", "/v3/organizations/:guid", { permission: { verb: "patch", on: Org }, body: updateOrgBody, summary: "Update an organization" }, async ({ as, params, body, base }) => {
+    const org = as.get(Org, params["guid"] ?? "");
+    const patch = toOrgPatch(body, org);
+    const renamed = body.name === undefined ? undefined : { to: { ...org, spec: { ...org.spec, name: body.name } }, taken: orgNameTaken(body.name) };
+    return ok(presentOrg(as.view, await as.patch(Org, org, { type: "merge", body: patch }, renamed), base));
+  }),
+
+  endpoint("DELETE", "/v3/organizations/:guid", { permission: { verb: "delete", on: Org }, summary: "Delete an organization and all in it" }, async ({ as, params }) => {
+    const org = as.get(Org, params["guid"] ?? "");
+    await as.remove(Org, org);
+    return accepted(newJob("organization.delete", as.view.guid(Org, org), as.now()));
+  }),
+];
+

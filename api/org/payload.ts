@@ -1,0 +1,29 @@
+// What comes in for organizations.
+import { z } from "zod";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { objectNameFor } from "../../crds/names.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
+import { nameSchema } from "../lib/payload.ts";
+import { csv, listQuery } from "../lib/query.ts";
+import type { Org } from "../../crds/org/org.ts";
+
+export const createOrgBody = z.strictObject({ name: nameSchema, suspended: z.boolean().nullish(), metadata: metadataSchema.optional() });
+export const updateOrgBody = createOrgBody.partial();
+export const orgListQuery = listQuery({ names: csv.optional() }, { orders: ["name"] });
+
+/** The Org to create. */
+export function toOrg(body: z.output<typeof createOrgBody>, isTaken: (name: string) => boolean): Draft {
+  const { labels, annotations } = metadataForCreate(body.metadata);
+  return {
+    metadata: { name: objectNameFor(body.name, "org", isTaken), labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
+    spec: { name: body.name, suspended: body.suspended ?? false },
+  };
+}
+
+/** The merge patch that an update means. */
+export function toOrgPatch(body: z.output<typeof updateOrgBody>, org: Org): { metadata: object; spec: Record<string, unknown> } {
+  const spec = { ...(body.name !== undefined && { name: body.name }), ...(typeof body.suspended === "boolean" && { suspended: body.suspended }) };
+  return { metadata: metadataPatch(body.metadata, org), spec };
+}

@@ -1,0 +1,59 @@
+// The documents a client starts from: `/`, `/v3`, `/v3/info`, `/healthz`. `cf` decides by `/` how it logs in and which requests it sends.
+import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+
+/** The CAPI version whose requests `cf` then sends; README says what of it is not served yet. */
+export const apiVersion = "3.228.0";
+
+const resources = [
+  "app_usage_events", "apps", "audit_events", "buildpacks", "builds", "deployments", "domains", "droplets", "environment_variable_groups", "feature_flags", "info",
+  "isolation_segments", "organizations", "organization_quotas", "packages", "processes", "resource_matches", "roles", "routes", "security_groups", "service_brokers",
+  "service_instances", "service_credential_bindings", "service_offerings", "service_plans", "service_route_bindings", "service_usage_events", "spaces", "space_quotas",
+  "stacks", "tasks", "users",
+];
+
+function globalRoot(base: string): object {
+  const link = { href: base };
+  return {
+    links: {
+      self: link,
+      cloud_controller_v3: { href: `${base}/v3`, meta: { version: apiVersion } },
+      network_policy_v0: null,
+      network_policy_v1: null,
+      login: link,
+      uaa: null,
+      credhub: null,
+      routing: null,
+      logging: null,
+      log_cache: link,
+      log_stream: null,
+      app_ssh: null,
+    },
+    // The credential is the kubeconfig's own: no UAA.
+    cf_on_k8s: true,
+  };
+}
+
+function v3Root(base: string): object {
+  return { links: { self: { href: `${base}/v3` }, ...Object.fromEntries(resources.map((name) => [name, { href: `${base}/v3/${name}` }])) } };
+}
+
+function info(base: string): object {
+  return {
+    build: "",
+    cli_version: { minimum: "", recommended: "" },
+    custom: {},
+    description: "Cloud Foundry on Kubernetes",
+    name: "cupola",
+    version: 0,
+    osbapi_version: "2.17",
+    rate_limits: { enabled: false, general_limit: 0, reset_interval_in_minutes: 0 },
+    links: { self: { href: `${base}/v3/info` }, support: { href: "" } },
+  };
+}
+
+export const rootEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/", { permission: "anonymous", summary: "Where everything is" }, ({ base }) => ok(globalRoot(base))),
+  endpoint("GET", "/v3", { permission: "anonymous", summary: "Where each resource is" }, ({ base }) => ok(v3Root(base))),
+  endpoint("GET", "/v3/info", { permission: "anonymous", summary: "What this platform is" }, ({ base }) => ok(info(base))),
+  endpoint("GET", "/healthz", { permission: "anonymous", summary: "Whether the process answers" }, () => ({ status: 200, body: "OK", contentType: "text/plain" })),
+];

@@ -1,0 +1,48 @@
+// The CF API as one request handler. It does not listen: platform/ does, and owns the client and the watches.
+import type { Express } from "express";
+import type { Logger } from "pino";
+import type { BlobStore } from "../blobs/store.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Watches } from "../kube/watches.ts";
+import type { TelemetryClient } from "../telemetry/client.ts";
+import { createAuthenticator } from "./identity/authenticate.ts";
+import { allEndpoints } from "./endpoints.ts";
+import { createRouting } from "./routing.ts";
+import { createSession } from "./session.ts";
+import { createView, type View } from "./view.ts";
+
+export interface ApiDeps {
+  /** The platform's own identity. Tenants' nouns are never written with it. */
+  client: KubeClient;
+  /** Watches of the platform's identity; make them with `transform: keepUpdatedAt` (lib/times.ts) when they are shared. */
+  watches: Watches;
+  telemetry: TelemetryClient;
+  blobs: BlobStore;
+  log: Logger;
+  /** Address that links carry, e.g. `https://api.example.org`, without a trailing slash. Without it links carry the request's Host. */
+  url?: string;
+  now?: () => Date;
+}
+
+export interface Api {
+  handler: Express;
+  /** Whether everything this API reads has been ingested: serve only then. */
+  ready(): boolean;
+  /** True as soon as `ready`, false at the deadline (milliseconds). */
+  waitReady(deadlineMs: number): Promise<boolean>;
+  readonly view: View;
+}
+
+/** Starts watching and returns the handler; requests are answered 503 until the data is there. */
+export function createApi({ client, watches, telemetry, blobs, log, url, now = () => new Date() }: ApiDeps): Api {
+  const view = createView(watches);
+  const deps = { view, platform: client, now };
+  const handler = createRouting({
+    endpoints: allEndpoints({ telemetry, blobs, view, platform: client, now }),
+    log,
+    ...(url !== undefined && { url }),
+    authenticate: createAuthenticator({ client, authorization: view.authorization, now }),
+    session: (caller, signal) => createSession(deps, caller, signal),
+  });
+  return { handler, view, ready: () => view.synced(), waitReady: (deadlineMs) => view.waitSynced(deadlineMs) };
+}
