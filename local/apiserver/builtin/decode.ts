@@ -1,0 +1,87 @@
+// Reads a typed object the way kube-apiserver's Go types do: unknown fields go (and are named), null is absent, wrong types are refused.
+import { type TypeView } from "../apply/type-view.ts";
+import { isMap, type JsonMap } from "../apply/values.ts";
+import { type KubeObject } from "../../../kube/object.ts";
+import { badRequest } from "../status.ts";
+
+/** A value that does not fit its field. */
+export class TypeFault extends Error {
+  readonly path: string;
+  constructor(path: string, message: string) {
+    super(message);
+    this.name = "TypeFault";
+    this.path = path;
+  }
+}
+
+/** Cleans `value` in place; returns the paths of unknown fields as `unknown field "spec.foo"`. Throws TypeFault. */
+export function cleanTyped(view: TypeView, value: JsonMap, path = ""): string[] {
+  const faults: string[] = [];
+  for (const [key, entry] of Object.entries(value)) {
+    const at = path ? `${path}.${key}` : key;
+    const type = view.map?.field(key) ?? view.map?.element?.();
+    if (!type) {
+      faults.push(`unknown field "${at}"`);
+      delete value[key];
+    } else if (entry === null) {
+      delete value[key];
+    } else faults.push(...cleanValue(type, entry, at));
+  }
+  return faults;
+}
+
+function cleanValue(view: TypeView, value: unknown, path: string): string[] {
+  if (isMap(value)) {
+    if (!view.map) throw mismatch("object", view, path);
+    return cleanTyped(view, value, path);
+  }
+  if (Array.isArray(value)) {
+    const list = view.list;
+    if (!list) throw mismatch("array", view, path);
+    return (value as unknown[]).flatMap((item, index) => (item === null ? [] : cleanValue(list.element(), item, `${path}[${index}]`)));
+  }
+  if (!view.scalar) throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
+  if (!fits(view, value)) throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
+  return [];
+}
+
+function fits(view: TypeView, value: unknown): boolean {
+  switch (view.scalar) {
+    case "string": return typeof value === "string";
+    case "boolean": return typeof value === "boolean";
+    case "integer": return typeof value === "number" && Number.isInteger(value);
+    case "number": return typeof value === "number";
+    default: return true;
+  }
+}
+
+const GO_TYPE: Record<string, string> = { string: "string", boolean: "bool", number: "float64", integer: "int32" };
+
+function mismatch(found: string, view: TypeView, path: string): TypeFault {
+  const wanted = view.scalar ? (view.schema.format === "int64" ? "int64" : (GO_TYPE[view.scalar] ?? "string")) : view.list ? "slice" : "map";
+  return new TypeFault(path, `json: cannot unmarshal ${found} into Go struct field ${path} of type ${wanted}`);
+}
+
+/** Cleans a whole object of a built-in kind; throws 400 in kube-apiserver's words. */
+export function decodeTyped(view: TypeView, object: KubeObject, kind: string, version: string): string[] {
+  try {
+    const faults = cleanTyped(view, object);
+    dropEmptyMetadata(object);
+    return faults;
+  } catch (error) {
+    if (error instanceof TypeFault) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
+    throw error;
+  }
+}
+
+const OMITTED_WHEN_EMPTY = ["labels", "annotations", "finalizers", "ownerReferences", "generateName", "selfLink", "namespace", "uid", "resourceVersion"];
+
+/** Empty means absent for these, as Go's `omitempty` has it. managedFields stay: an empty list there is a request to reset. */
+export function dropEmptyMetadata(object: KubeObject): void {
+  object.metadata ??= {} as KubeObject["metadata"];
+  const metadata = object.metadata as unknown as JsonMap;
+  for (const key of OMITTED_WHEN_EMPTY) {
+    const value = metadata[key];
+    if (value === "" || (Array.isArray(value) && value.length === 0) || (isMap(value) && Object.keys(value).length === 0)) delete metadata[key];
+  }
+}

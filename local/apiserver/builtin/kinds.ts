@@ -1,0 +1,166 @@
+// The built-in kinds as resource types: schemas and discovery data from the generated files, rules from their own.
+import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type KubeObject } from "../../../kube/object.ts";
+import { isMap } from "../apply/values.ts";
+import { type FieldError } from "../contract.ts";
+import { label1035Name, labelName, pathSegmentName, subdomainName } from "../registry/names.ts";
+import { type ResourceType, type Strategy, type VersionType } from "../registry/types.ts";
+import { builtinColumns } from "./columns.ts";
+import { decodeTyped } from "./decode.ts";
+import { applyBuiltinDefaults } from "./defaults.ts";
+import { eventFromCore, eventToCore } from "./events.ts";
+import { validateBuiltin } from "./rules.ts";
+import { builtinSchemas, builtinView } from "./schemas.ts";
+
+interface KindData {
+  group: string;
+  version: string;
+  resource: string;
+  kind: string;
+  schema: string;
+  namespaced: boolean;
+  singular?: string;
+  verbs: string[];
+  shortNames?: string[];
+  categories?: string[];
+  subresources: { name: string; group: string; version: string; kind: string; verbs: string[] }[];
+}
+
+/** Kinds whose only verb is create: other folders answer them. */
+export interface VirtualKind {
+  group: string;
+  resource: string;
+  singular: string;
+}
+
+const NAME_RULES: Record<string, (name: string, isPrefix: boolean) => string[]> = {
+  Namespace: labelName, Service: label1035Name, Role: pathSegmentName, ClusterRole: pathSegmentName, RoleBinding: pathSegmentName, ClusterRoleBinding: pathSegmentName,
+};
+const WITH_GENERATION = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "EndpointSlice"]);
+const RETURNS_DELETED = new Set(["Pod", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
+const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "EndpointSlice", "NetworkPolicy", "Ingress", "PodDisruptionBudget"]);
+const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
+/** Statuses that a create may carry: kube-apiserver resets the others. */
+const STATUS_ON_CREATE = new Set(["Node"]);
+
+const text = (value: unknown) => (typeof value === "string" ? value : "");
+const at = (...path: string[]) => (object: KubeObject): string => {
+  let value: unknown = object;
+  for (const key of path) value = isMap(value) ? value[key] : undefined;
+  return text(value);
+};
+
+const SELECTABLE: Record<string, ResourceType["selectableFields"]> = {
+  Secret: { type: at("type") },
+  Namespace: { "status.phase": at("status", "phase") },
+  Pod: { "spec.nodeName": at("spec", "nodeName"), "status.phase": at("status", "phase"), "spec.serviceAccountName": at("spec", "serviceAccountName"), "status.podIP": at("status", "podIP"), "spec.restartPolicy": at("spec", "restartPolicy") },
+  Service: { "spec.clusterIP": at("spec", "clusterIP"), "spec.type": at("spec", "type") },
+  Event: Object.fromEntries([
+    ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"].flatMap((field): [string, (object: KubeObject) => string][] => [
+      [`involvedObject.${field}`, (object) => at("involvedObject", field)(object) || at("regarding", field)(object)],
+      [`regarding.${field}`, (object) => at("involvedObject", field)(object) || at("regarding", field)(object)],
+    ]),
+    ["reason", at("reason")], ["type", at("type")], ["reportingComponent", at("reportingComponent")], ["source", at("source", "component")],
+  ]),
+};
+
+function prepareNew(object: KubeObject): void {
+  if (object.kind === "Namespace") {
+    object.spec = { finalizers: ["kubernetes"] };
+    object.status = { phase: "Active" };
+    object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name };
+  }
+  const spec = object.spec as Record<string, unknown> | undefined;
+  if (object.kind === "Service" && spec && spec.type !== "ExternalName") {
+    spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
+    spec.clusterIPs ??= [spec.clusterIP];
+  }
+}
+
+function prepareChange(object: KubeObject, old: KubeObject, subresource: string): void {
+  if (object.kind === "Namespace") {
+    if (subresource !== "finalize") object.spec = old.spec;
+    if (subresource === "") object.status = old.status;
+    return;
+  }
+  const spec = object.spec as Record<string, unknown> | undefined;
+  if (object.kind === "Service" && spec) {
+    const before = (old.spec ?? {}) as Record<string, unknown>;
+    for (const field of ["clusterIP", "clusterIPs"]) if (spec[field] === undefined && before[field] !== undefined && spec.type !== "ExternalName") spec[field] = before[field];
+  }
+}
+
+function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
+  const hasStatus = data.subresources.some((sub) => sub.name === "status");
+  const view = builtinView(data.schema);
+  return {
+    decode(body, version) {
+      const faults = decodeTyped(view, body, data.kind, version.version);
+      applyBuiltinDefaults(body);
+      return { object: body, faults };
+    },
+    prepareCreate(object) {
+      if (hasStatus && !STATUS_ON_CREATE.has(data.kind) && !["Service", "Pod", "Namespace"].includes(data.kind)) delete object.status;
+      prepareNew(object);
+      extraRules?.prepareCreate?.(object);
+    },
+    prepareUpdate(object, old, subresource) {
+      if (subresource === "status") keepAllBut(object, old, "status");
+      else if (hasStatus) restore(object, old, "status");
+      prepareChange(object, old, subresource);
+      extraRules?.prepareUpdate?.(object, old, subresource);
+    },
+    validate: (object, old, subresource) => (subresource === "status" ? [] : [...validateBuiltin(object, old), ...(extraRules?.validate?.(object, old) ?? [])]),
+    validateName: NAME_RULES[data.kind] ?? subdomainName,
+    unconditionalUpdate: !CONDITIONAL.has(data.kind),
+    ...(WITH_GENERATION.has(data.kind) && { generationOf: data.kind === "EndpointSlice" ? (object: KubeObject) => [object.endpoints, object.ports, object.addressType] : (object: KubeObject) => object.spec }),
+  };
+}
+
+/** What a folder of its own adds to one built-in kind. */
+export interface ExtraRules {
+  prepareCreate?(object: KubeObject): void;
+  prepareUpdate?(object: KubeObject, old: KubeObject, subresource: string): void;
+  validate?(object: KubeObject, old: KubeObject | undefined): FieldError[];
+}
+
+/** Everything but one field (and metadata) comes from the old object. */
+export function keepAllBut(object: KubeObject, old: KubeObject, field: string): void {
+  for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (key !== field && key !== "metadata" && key !== "apiVersion" && key !== "kind") restore(object, old, key);
+  }
+}
+
+/** One field as the old object has it. */
+export function restore(object: KubeObject, old: KubeObject, field: string): void {
+  if (old[field] === undefined) delete object[field];
+  else object[field] = old[field];
+}
+
+function versionOf(data: KindData): VersionType {
+  return {
+    version: data.version,
+    view: builtinView(data.schema),
+    openapi: builtinSchemas()[data.schema] ?? {},
+    subresources: data.subresources.map(({ name, verbs, ...gvk }) => ({ name, verbs, gvk: { group: gvk.group, version: gvk.version, kind: gvk.kind } })),
+    columns: builtinColumns(data.kind),
+    ...(SCALED.has(data.resource) && { scale: { specReplicas: ["spec", "replicas"], statusReplicas: ["status", "replicas"], selector: ["spec", "selector"] } }),
+  };
+}
+
+/** All built-in kinds that are stored, and the names of those that only answer create. */
+export function builtinKinds(extra: Record<string, ExtraRules>): { types: ResourceType[]; virtual: VirtualKind[] } {
+  const all = JSON.parse(readFileSync(join(import.meta.dirname, "kinds.json"), "utf8")) as KindData[];
+  const virtual = all.filter((data) => !data.verbs.includes("get")).map((data) => ({ group: data.group, resource: data.resource, singular: data.singular ?? data.kind.toLowerCase() }));
+  const types = all.filter((data) => data.verbs.includes("get")).map((data): ResourceType => ({
+    group: data.group, resource: data.resource, singular: data.singular ?? data.kind.toLowerCase(), kind: data.kind, listKind: `${data.kind}List`,
+    namespaced: data.namespaced, shortNames: data.shortNames ?? [], categories: data.categories ?? [], verbs: data.verbs,
+    storageKey: data.group === "events.k8s.io" ? "/events" : `${data.group}/${data.resource}`,
+    storageVersion: data.version, versions: [versionOf(data)], strategy: builtinStrategy(data, extra[data.kind]), builtin: true,
+    selectableFields: SELECTABLE[data.kind] ?? {}, returnsDeleted: RETURNS_DELETED.has(data.kind),
+    ...(data.group === "events.k8s.io" && { fromStored: eventFromCore, toStored: eventToCore }),
+  }));
+  return { types, virtual };
+}

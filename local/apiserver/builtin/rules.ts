@@ -1,0 +1,140 @@
+// What kube-apiserver refuses of built-in kinds, and how it prepares them. Only rules that protect something on a laptop.
+import { isDeepStrictEqual } from "node:util";
+import { type KubeObject } from "../../../kube/object.ts";
+import { isMap, type JsonMap } from "../apply/values.ts";
+import { type FieldError } from "../contract.ts";
+import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
+
+const KEY = /^[-._a-zA-Z0-9]+$/;
+const KEY_TEXT = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+const DATA_LIMIT = 1024 * 1024;
+
+type Rule = (object: KubeObject, old: KubeObject | undefined) => FieldError[];
+
+const mapOf = (value: unknown): JsonMap => (isMap(value) ? value : {});
+const listOf = (value: unknown): JsonMap[] => (Array.isArray(value) ? (value as unknown[]).filter(isMap) : []);
+
+function dataRules(object: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  let size = 0;
+  for (const field of ["data", "binaryData"]) {
+    for (const [key, value] of Object.entries(mapOf(object[field]))) {
+      size += String(value).length;
+      if (!KEY.test(key)) errors.push(invalidValue(`${field}[${key}]`, key, KEY_TEXT));
+    }
+  }
+  const bytes = object.kind === "Secret" ? Math.floor((size * 3) / 4) : size;
+  if (bytes > DATA_LIMIT) errors.push({ ...tooLong(object.kind === "Secret" ? "data" : "", DATA_LIMIT) });
+  if (old?.immutable === true) {
+    if (object.immutable !== true) errors.push(forbiddenField("immutable", "field is immutable when `immutable` is set"));
+    for (const field of ["data", "binaryData"]) {
+      if (!isDeepStrictEqual(mapOf(object[field]), mapOf(old[field]))) errors.push(forbiddenField(field, "field is immutable when `immutable` is set"));
+    }
+  }
+  return errors;
+}
+
+const SECRET_KEYS: Record<string, string[]> = {
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"], "kubernetes.io/dockercfg": [".dockercfg"], "kubernetes.io/tls": ["tls.crt", "tls.key"],
+};
+
+const secretRules: Rule = (object, old) => {
+  const errors = dataRules(object, old);
+  if (old && object.type !== old.type) errors.push(invalidValue("type", object.type, "field is immutable"));
+  for (const key of SECRET_KEYS[String(object.type)] ?? []) if (mapOf(object.data)[key] === undefined) errors.push(required(`data[${key}]`));
+  for (const [key, value] of Object.entries(mapOf(object.data))) {
+    if (typeof value === "string" && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value)) errors.push(invalidValue(`data[${key}]`, "", "illegal base64 data"));
+  }
+  return errors;
+};
+
+const serviceRules: Rule = (object, old) => {
+  const spec = mapOf(object.spec);
+  const errors: FieldError[] = [];
+  const ports = listOf(spec.ports);
+  if (ports.length === 0 && spec.type !== "ExternalName" && spec.clusterIP !== "None") errors.push(required("spec.ports"));
+  ports.forEach((port, index) => {
+    const at = `spec.ports[${index}]`;
+    if (typeof port.port !== "number" || port.port < 1 || port.port > 65535) errors.push(invalidValue(`${at}.port`, port.port ?? 0, "must be between 1 and 65535, inclusive"));
+    if (!["TCP", "UDP", "SCTP"].includes(String(port.protocol))) errors.push(notSupported(`${at}.protocol`, port.protocol, ["SCTP", "TCP", "UDP"]));
+    if (ports.length > 1 && !port.name) errors.push(required(`${at}.name`));
+  });
+  if (!["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"].includes(String(spec.type))) errors.push(notSupported("spec.type", spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]));
+  const before = mapOf(old?.spec).clusterIP;
+  if (before && spec.clusterIP !== before && spec.type !== "ExternalName") errors.push(invalidValue("spec.clusterIPs[0]", [spec.clusterIP ?? ""], "may not change once set"));
+  return errors;
+};
+
+const roleBindingRules: Rule = (object, old) => {
+  const ref = mapOf(object.roleRef);
+  const errors: FieldError[] = [];
+  const kinds = object.kind === "RoleBinding" ? ["Role", "ClusterRole"] : ["ClusterRole"];
+  if (ref.apiGroup !== "rbac.authorization.k8s.io") errors.push(notSupported("roleRef.apiGroup", ref.apiGroup ?? "", ["rbac.authorization.k8s.io"]));
+  if (!kinds.includes(String(ref.kind))) errors.push(notSupported("roleRef.kind", ref.kind ?? "", kinds));
+  if (!ref.name) errors.push(required("roleRef.name"));
+  if (old && !isDeepStrictEqual(ref, old.roleRef)) errors.push(invalidValue("roleRef", ref, "cannot change roleRef"));
+  listOf(object.subjects).forEach((subject, index) => {
+    const at = `subjects[${index}]`;
+    if (!subject.name) errors.push(required(`${at}.name`));
+    if (subject.kind === "ServiceAccount" && !subject.namespace) errors.push(required(`${at}.namespace`));
+    if (!["ServiceAccount", "User", "Group"].includes(String(subject.kind))) errors.push(notSupported(`${at}.kind`, subject.kind ?? "", ["Group", "ServiceAccount", "User"]));
+  });
+  return errors;
+};
+
+const roleRules: Rule = (object) =>
+  listOf(object.rules).flatMap((rule, index) => {
+    const at = `rules[${index}]`;
+    const has = (field: string) => Array.isArray(rule[field]) && rule[field].length > 0;
+    if (!has("verbs")) return [required(`${at}.verbs`, "verbs must contain at least one value")];
+    if (has("nonResourceURLs")) return object.kind === "Role" ? [invalidValue(`${at}.nonResourceURLs`, rule.nonResourceURLs, "namespaced rules cannot apply to non-resource URLs")] : [];
+    if (!has("apiGroups")) return [required(`${at}.apiGroups`, "resource rules must supply at least one api group")];
+    return has("resources") ? [] : [required(`${at}.resources`, "resource rules must supply at least one resource")];
+  });
+
+const workloadRules: Rule = (object, old) => {
+  const spec = mapOf(object.spec);
+  const labels = mapOf(mapOf(mapOf(spec.template).metadata).labels);
+  const wanted = mapOf(mapOf(spec.selector).matchLabels);
+  const errors: FieldError[] = [];
+  if (!isMap(spec.selector)) errors.push(required("spec.selector"));
+  else if (Object.entries(wanted).some(([key, value]) => labels[key] !== value)) errors.push(invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"));
+  if (listOf(mapOf(mapOf(spec.template).spec).containers).length === 0) errors.push(required("spec.template.spec.containers"));
+  if (typeof spec.replicas === "number" && spec.replicas < 0) errors.push(invalidValue("spec.replicas", spec.replicas, "must be greater than or equal to 0"));
+  if (old && !isDeepStrictEqual(spec.selector, mapOf(old.spec).selector)) errors.push(invalidValue("spec.selector", spec.selector, "field is immutable"));
+  return errors;
+};
+
+const policyRules: Rule = (object) => {
+  const spec = mapOf(object.spec);
+  const errors: FieldError[] = [];
+  if (listOf(spec.validations).length === 0 && listOf(spec.auditAnnotations).length === 0) errors.push(required("spec.validations", "validations or auditAnnotations must be non-empty"));
+  if (!isMap(spec.matchConstraints)) errors.push(required("spec.matchConstraints"));
+  else if (listOf(spec.matchConstraints.resourceRules).length === 0) errors.push(required("spec.matchConstraints.resourceRules"));
+  if (!["Fail", "Ignore"].includes(String(spec.failurePolicy))) errors.push(notSupported("spec.failurePolicy", spec.failurePolicy, ["Fail", "Ignore"]));
+  return errors;
+};
+
+const bindingRules: Rule = (object) => {
+  const spec = mapOf(object.spec);
+  const errors: FieldError[] = [];
+  if (!spec.policyName) errors.push(required("spec.policyName"));
+  if (!Array.isArray(spec.validationActions) || spec.validationActions.length === 0) errors.push(required("spec.validationActions"));
+  const paramRef = spec.paramRef;
+  if (isMap(paramRef)) {
+    if (!paramRef.name && !paramRef.selector) errors.push(required("spec.paramRef", "one of name or selector must be specified"));
+    if (!paramRef.parameterNotFoundAction) errors.push(required("spec.paramRef.parameterNotFoundAction"));
+  }
+  return errors;
+};
+
+const RULES: Record<string, Rule> = {
+  ConfigMap: dataRules, Secret: secretRules, Service: serviceRules, RoleBinding: roleBindingRules, ClusterRoleBinding: roleBindingRules,
+  Role: roleRules, ClusterRole: roleRules, Deployment: workloadRules, StatefulSet: workloadRules, ReplicaSet: workloadRules, DaemonSet: workloadRules,
+  ValidatingAdmissionPolicy: policyRules, ValidatingAdmissionPolicyBinding: bindingRules,
+};
+
+/** Faults of an object of a built-in kind. */
+export function validateBuiltin(object: KubeObject, old: KubeObject | undefined): FieldError[] {
+  return RULES[object.kind]?.(object, old) ?? [];
+}

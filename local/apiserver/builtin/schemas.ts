@@ -1,0 +1,26 @@
+// The published schemas of Kubernetes' own kinds (schemas.json, generated), and views of them.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createViews, type TypeView, untyped } from "../apply/type-view.ts";
+import { type JsonSchema } from "../contract.ts";
+
+let loaded: Record<string, JsonSchema> | undefined;
+
+/** All schemas by their full name. Read on first use. */
+export function builtinSchemas(): Record<string, JsonSchema> {
+  return (loaded ??= JSON.parse(readFileSync(join(import.meta.dirname, "schemas.json"), "utf8")) as Record<string, JsonSchema>);
+}
+
+const viewOf = createViews((name) => builtinSchemas()[name]);
+
+export function builtinView(name: string): TypeView {
+  const schema = builtinSchemas()[name];
+  return schema ? viewOf(schema) : untyped;
+}
+
+/** A view of a schema that may refer to the built-in ones. */
+export function viewOfSchema(schema: JsonSchema): TypeView {
+  return viewOf(schema);
+}
+
+export const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
