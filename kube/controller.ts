@@ -107,6 +107,11 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   condition?: string;
   /** False for kinds without our status (Namespaces, …): nothing is written to /status. */
   writesStatus?: boolean;
+  /**
+   * State outside the cluster that a reconcile reads: each is called once when the run starts and may then call `wake` at any
+   * time, until `signal` aborts. Keys that do not exist or are not selected are ignored.
+   */
+  sources?: readonly ((wake: (key: ObjectKey) => void, signal: AbortSignal) => void)[];
   /** Keys worked on at once; 4 unless said. */
   workers?: number;
 }

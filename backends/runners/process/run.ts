@@ -60,7 +60,7 @@ async function attempt(session: Session): Promise<RunEnd> {
   }
   if (!live) {
     // It ended while the platform was away; its children may not have. No crash of its own: the machine may have been off.
-    await killInstance(record.process?.pid, session.files.tmp);
+    await killInstance(record.process, session.files.tmp);
     return { kind: "stopped" };
   }
   const closeOutput = followOutput(session.lrp, session.files, log);
@@ -168,18 +168,18 @@ async function supervise(session: Session, live: LiveProcess, signal: AbortSigna
 async function crash({ lrp, files, log, context }: Session, live: LiveProcess, why: Failure): Promise<string> {
   const source = outputSource(lrp);
   if ("exit" in why) {
-    await killInstance(live.pid, files.tmp);
+    await killInstance(live, files.tmp);
     const text = describeExit(why.exit);
     log(source, text.replace("Exited with", "Exit"));
     return `${source}: ${text}`;
   }
   if ("exceeded" in why) {
     log(source, `Exit status 137 (${why.exceeded})`, { stream: "ERR" });
-    await killInstance(live.pid, files.tmp);
+    await killInstance(live, files.tmp);
     return `${source}: Exited with status 137 (${why.exceeded})`;
   }
   log("CELL", why.unhealthy, { stream: "ERR" });
-  await endInstance(live.pid, files.tmp, context.periods.grace);
+  await endInstance(live, files.tmp, context.periods.grace);
   return why.unhealthy;
 }
 
@@ -187,7 +187,7 @@ async function stop({ log, context, files, record }: Session, live: LiveProcess,
   log("CELL", `Stopping instance ${record.guid}`);
   // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
   if (wasReady) await Promise.race([delay(context.periods.drain), live.exited]);
-  const { forced } = await endInstance(live.pid, files.tmp, context.periods.grace);
+  const { forced } = await endInstance(live, files.tmp, context.periods.grace);
   log("CELL", forced ? `Stopped instance ${record.guid} (exceeded ${context.periods.grace / 1000}s graceful shutdown interval)` : `Stopped instance ${record.guid}`);
   return { kind: "stopped" };
 }

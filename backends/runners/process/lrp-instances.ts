@@ -1,0 +1,113 @@
+// All instances of one LRP: as many slots as its spec asks for, and what they say of themselves.
+import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.ts";
+import type { RunnerContext } from "./context.ts";
+import { type LrpStatus, planSlots, presentStatus, restartValue } from "./plan.ts";
+import type { InstanceRecord } from "./record.ts";
+import { openSlot, type Slot } from "./slot.ts";
+
+export interface LrpInstances {
+  /** The newest version of the object: opens, closes and restarts slots. Never waits. */
+  desire(lrp: LRP): void;
+  status(): LrpStatus;
+  stats(): InstanceStats[];
+  /** The object as last desired. */
+  lrp(): LRP;
+  /** Resolves when no process is left, of closed slots too. */
+  stop(): Promise<void>;
+  leave(): Promise<void>;
+}
+
+/** `takeRecord` gives what an earlier run of the platform left for this index, once. */
+export interface LrpInstancesOptions {
+  context: RunnerContext;
+  lrp: LRP;
+  takeRecord: (index: number) => InstanceRecord | undefined;
+  onChange: () => void;
+}
+
+/** Opens the slots of an LRP. */
+export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: LrpInstancesOptions): LrpInstances {
+  const slots = new Map<number, { slot: Slot; restart: string | undefined }>();
+  const closing = new Set<Promise<void>>();
+  let lrp = first;
+
+  const close = (index: number): void => {
+    const open = slots.get(index);
+    if (!open) return;
+    slots.delete(index);
+    const closed = open.slot.stop().finally(() => closing.delete(closed));
+    closing.add(closed);
+  };
+  const open = (index: number): void => {
+    const record = takeRecord(index);
+    const restart = record ? record.restart : restartValue(lrp.spec, index);
+    slots.set(index, { restart, slot: openSlot({ context, lrp, index, restart, onChange, ...(record && { adopt: record }) }) });
+  };
+  const apply = (): void => {
+    // Slots of an earlier run may answer an older restart value: seen by the second plan, once they are open.
+    for (const index of planSlots(openSlots(slots), lrp.spec).open) open(index);
+    const plan = planSlots(openSlots(slots), lrp.spec);
+    for (const index of plan.close) close(index);
+    for (const { index, value } of plan.restart) {
+      const known = slots.get(index);
+      if (!known) continue;
+      known.restart = value;
+      known.slot.restart(value);
+    }
+  };
+  apply();
+  return {
+    desire(next) {
+      lrp = next;
+      apply();
+    },
+    lrp: () => lrp,
+    status: () => presentStatus([...slots.values()].map(({ slot }) => slot.status()), lrp.spec.instances),
+    stats: () => [...slots.values()].map(({ slot }) => presentStats(context, lrp, slot)),
+    async stop() {
+      for (const index of [...slots.keys()].sort((a, b) => b - a)) close(index);
+      await Promise.all(closing);
+    },
+    async leave() {
+      await Promise.all([...[...slots.values()].map(({ slot }) => slot.leave()), ...closing]);
+    },
+  };
+}
+
+function openSlots(slots: ReadonlyMap<number, { restart: string | undefined }>): { index: number; restart: string | undefined }[] {
+  return [...slots].map(([index, { restart }]) => ({ index, restart }));
+}
+
+const states: Readonly<Record<LrpInstance["state"], InstanceState>> = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" };
+
+function presentStats(context: RunnerContext, lrp: LRP, slot: Slot): InstanceStats {
+  const { guid = "", state, ready, since, host = "", ports = [], details } = slot.status();
+  const now = context.now();
+  const usage = slot.usage() ?? { at: now.getTime(), cpu: 0, mem: 0, disk: 0 };
+  return {
+    app: lrp.spec.app.guid,
+    process: lrp.spec.processGUID,
+    processType: lrp.spec.processType,
+    lrp: lrp.metadata.uid ?? "",
+    lrpKey: `${lrp.metadata.namespace}/${lrp.metadata.name}`,
+    index: slot.index,
+    instanceGuid: guid,
+    state: states[state],
+    routable: ready,
+    since: since ?? now.toISOString(),
+    uptime: secondsSince(slot.startedAt(), now),
+    host,
+    internalIp: host,
+    ports: ports.map(({ hostPort }) => ({ external: hostPort, internal: hostPort })),
+    memoryQuota: lrp.spec.memoryMB * 2 ** 20,
+    diskQuota: lrp.spec.diskMB * 2 ** 20,
+    fdsQuota: 16_384,
+    usage: { time: new Date(usage.at).toISOString(), cpu: usage.cpu, mem: usage.mem, disk: usage.disk },
+    ...(details !== undefined && { details }),
+  };
+}
+
+function secondsSince(start: Date | undefined, now: Date): number {
+  return start ? Math.max(0, Math.floor((now.getTime() - start.getTime()) / 1000)) : 0;
+}

@@ -1,0 +1,54 @@
+// Which instances of an LRP to start, stop and start afresh, and what its status says. Pure.
+import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+
+/** What is there: indexes with the restart value that each instance answers. */
+export type OpenSlots = readonly { index: number; restart: string | undefined }[];
+
+export interface SlotPlan {
+  /** Ascending. */
+  open: number[];
+  /** Highest index first. */
+  close: number[];
+  restart: { index: number; value: string }[];
+}
+
+/** From the LRP's spec and the open slots to what must happen. */
+export function planSlots(open: OpenSlots, spec: Pick<LRP["spec"], "instances" | "restartInstances">): SlotPlan {
+  const there = new Set(open.map((slot) => slot.index));
+  const wanted = Array.from({ length: spec.instances }, (_, index) => index);
+  return {
+    open: wanted.filter((index) => !there.has(index)),
+    close: open.map((slot) => slot.index).filter((index) => index >= spec.instances).sort((a, b) => b - a),
+    restart: open.flatMap((slot) => {
+      const value = slot.index < spec.instances ? restartValue(spec, slot.index) : undefined;
+      return value !== undefined && value !== slot.restart ? [{ index: slot.index, value }] : [];
+    }),
+  };
+}
+
+/** The value that an instance of this index must answer. */
+export function restartValue(spec: Pick<LRP["spec"], "restartInstances">, index: number): string | undefined {
+  return spec.restartInstances?.[String(index)];
+}
+
+/** Status and Ready condition of an LRP. */
+export interface LrpStatus {
+  status: { runningInstances: number; instances: LrpInstance[] };
+  ready: { status: "True" | "False"; reason: string; message: string };
+}
+
+/** Sums the instances up. */
+export function presentStatus(instances: readonly LrpInstance[], wanted: number): LrpStatus {
+  const sorted = instances.toSorted((a, b) => a.index - b.index).map(withoutUndefined);
+  const runningInstances = sorted.filter((instance) => instance.state === "Running" && instance.ready).length;
+  const status = { runningInstances, instances: sorted };
+  if (runningInstances >= wanted) return { status, ready: { status: "True", reason: "Running", message: `${runningInstances} of ${wanted} instances are running` } };
+  const broken = sorted.find((instance) => instance.state === "Crashed" || instance.state === "Down");
+  const message = `${runningInstances} of ${wanted} instances are running`;
+  if (!broken) return { status, ready: { status: "False", reason: "Starting", message } };
+  return { status, ready: { status: "False", reason: broken.state, message: `${message}; instance ${broken.index}: ${broken.details ?? broken.state}` } };
+}
+
+function withoutUndefined(instance: LrpInstance): LrpInstance {
+  return Object.fromEntries(Object.entries(instance).filter(([, value]) => value !== undefined)) as LrpInstance;
+}
