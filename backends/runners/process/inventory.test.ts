@@ -16,7 +16,7 @@ afterEach(() => {
 
 /** An instance as an earlier run of the platform started it. */
 async function leftBehind(guid: string, uid: string, more: Partial<InstanceRecord> = {}, tmp = instanceFiles(instancesDir, guid).tmp): Promise<number> {
-  mkdirSync(tmp, { recursive: true });
+  for (const dir of [instanceFiles(instancesDir, guid).dir, tmp]) mkdirSync(dir, { recursive: true });
   const child = spawn("/bin/sleep", ["1000"], { detached: true, stdio: "ignore", env: { TMPDIR: tmp } });
   child.unref();
   const pid = child.pid ?? 0;
