@@ -51,17 +51,14 @@ function report(error: unknown, json: boolean): void {
 
 async function makeContext(progress: Progress): Promise<Context> {
   const target = resolveTarget();
-  const api = apiClient(target.api, await authorizationOf(target));
+  return contextFor(target, apiClient(target.api, await authorizationOf(target)), progress);
+}
+
+/** The context of a target. Org and space default to the only ones there are. */
+export function contextFor(target: Target, api: ApiClient, progress: Progress): Context {
   const org = (): Promise<{ guid: string; name: string }> => (target.org ? Promise.resolve(target.org) : onlyOne(api, "/v3/organizations", "org"));
   const space = async (): Promise<{ guid: string; name: string }> => target.space ?? onlyOne(api, "/v3/spaces", "space", { organization_guids: (await org()).guid });
-  return {
-    target,
-    api,
-    progress,
-    org,
-    space,
-    app: async (name) => named(api, "/v3/apps", name, { space_guids: (await space()).guid }),
-  };
+  return { target, api, progress, org, space, app: async (name) => named(api, "/v3/apps", name, { space_guids: (await space()).guid }) };
 }
 
 async function onlyOne(api: ApiClient, path: string, what: string, query: Record<string, string> = {}): Promise<Resource> {

@@ -1,0 +1,89 @@
+// `cup local start`, which is what `npm start` runs: in the foreground, or with --detach in a process of its own.
+import { spawn } from "node:child_process";
+import { openSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import pc from "picocolors";
+import { Failure } from "../failure.ts";
+import type { Progress, Result } from "../output.ts";
+import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
+import { pushHello } from "./hello.ts";
+
+export interface StartOptions {
+  home?: string;
+  port: number;
+  kubePort: number;
+  empty?: boolean;
+  detach?: boolean;
+}
+
+const DETACH_DEADLINE_MS = 90_000;
+const READY = "ready";
+
+export async function localStart(progress: Progress, options: StartOptions): Promise<Result> {
+  const home = homeAt(options.home);
+  const running = findRunning(home);
+  if (running) throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, { next: "cup local stop, or another --home and --port" });
+  return options.detach ? startDetached(home, progress, options) : startHere(home, progress, options);
+}
+
+async function startHere(home: Home, progress: Progress, options: StartOptions): Promise<Result> {
+  const [{ startLocal }, { openLog }] = await Promise.all([import("../../local/start.ts"), import("../../local/log.ts")]);
+  makeHome(home);
+  const cluster = await startLocal({ home, port: options.port, kubePort: options.kubePort, log: openLog(home), progress: (step) => progress.step(step) });
+  const stopped = untilSignal();
+  try {
+    const hello = options.empty ? undefined : await pushHello(home, progress);
+    process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
+    process.send?.(READY);
+    await stopped;
+    progress.step("Stopping");
+  } finally {
+    await cluster.stop();
+  }
+  return { json: { stopped: true }, text: ["Stopped."] };
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}
+
+/** What a newcomer reads: where it is, and three commands to type next. */
+function welcome(home: Home, url: string, hello: string | undefined): string[] {
+  return [
+    "",
+    `${pc.green("✓")} Cupola is ready: ${url}`,
+    ...(hello ? [`${pc.green("✓")} An app runs: ${pc.bold(hello)}`] : []),
+    "",
+    "Next, in another terminal:",
+    `  export KUBECONFIG=${home.kubeconfig}`,
+    `  cf api ${url} && cf auth admin && cf target -o local -s dev     (or: npx cup apps)`,
+    "  kubectl get cf -A",
+    "",
+    `Ctrl-C stops it. All state is in ${home.dir}.`,
+  ];
+}
+
+/** Starts this same command as a process of its own and returns when it is ready. */
+async function startDetached(home: Home, progress: Progress, options: StartOptions): Promise<Result> {
+  makeHome(home);
+  progress.step(`Starting in the background; its log is ${home.log}`);
+  const log = openSync(home.log, "a", 0o600);
+  const args = [join(import.meta.dirname, "..", "cup.ts"), "local", "start", "--home", home.dir, "--port", String(options.port), "--kube-port", String(options.kubePort), ...(options.empty ? ["--empty"] : [])];
+  const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", log, log, "ipc"] });
+  const ready = await Promise.race([
+    new Promise<string>((resolve) => child.once("message", (message) => resolve(String(message)))),
+    new Promise<string>((resolve) => child.once("exit", () => resolve("exit"))),
+    delay(DETACH_DEADLINE_MS, "late", { ref: false }),
+  ]);
+  if (ready !== READY) {
+    child.kill();
+    throw new Failure(ready === "exit" ? "it ended before it was ready" : `it was not ready in ${DETACH_DEADLINE_MS / 1000} s`, { next: `read ${home.log}` });
+  }
+  child.disconnect();
+  child.unref();
+  const running = findRunning(home) as Running;
+  return { json: running, text: [`Cupola is ready: ${running.url} (process ${running.pid})`] };
+}

@@ -1,0 +1,144 @@
+// The manifest of a push: read, variables filled in, command line laid over it. Pure but for readManifest.
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parse, stringify } from "yaml";
+import { z } from "zod";
+import { Failure } from "../failure.ts";
+import type { PushOptions } from "./options.ts";
+
+const application = z.looseObject({ name: z.string().optional(), path: z.string().optional(), docker: z.looseObject({ image: z.string().optional() }).optional() });
+const document = z.looseObject({ version: z.number().optional(), applications: z.array(application).min(1) });
+export type Application = z.output<typeof application> & { name: string };
+
+/** Applications to push, and the folder that their paths are relative to. */
+export interface Manifest {
+  applications: Application[];
+  folder: string;
+}
+
+/** Reads the manifest that the options name, or manifest.yml of this folder, or makes one of the command line alone. @throws Failure (usage) */
+export function readManifest(app: string | undefined, options: PushOptions): Manifest {
+  const path = findManifest(options);
+  const variables = readVariables(options);
+  const folder = path ? dirname(path) : process.cwd();
+  const text = path ? readFileSync(path, "utf8") : undefined;
+  const applications = text === undefined ? [named(app)] : select(parseManifest(text, variables, path ?? ""), app);
+  if (applications.length > 1 && hasAppOptions(options)) throw new Failure("these options fit one app, the manifest has several", { kind: "usage", next: "name the app: cup push APP" });
+  return { folder, applications: applications.map((one) => overlay(one, options)) };
+}
+
+function named(app: string | undefined): Application {
+  if (!app) throw new Failure("which app? There is no manifest.yml here", { kind: "usage", next: "cup push APP" });
+  return { name: app };
+}
+
+function findManifest(options: PushOptions): string | undefined {
+  if (options.manifest === false) return undefined;
+  if (typeof options.manifest === "string") return resolve(options.manifest);
+  const found = ["manifest.yml", "manifest.yaml"].map((name) => resolve(name)).find((path) => readable(path));
+  return found;
+}
+
+function readable(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function readVariables(options: PushOptions): Record<string, unknown> {
+  const fromFiles = (options.varsFile ?? []).map((file) => parseYaml(readFileSync(file, "utf8"), file) as Record<string, unknown>);
+  const fromFlags = (options.var ?? []).map((pair) => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new Failure(`--var ${pair}: write name=value`, { kind: "usage" });
+    return { [pair.slice(0, at)]: parseYaml(pair.slice(at + 1), "--var") };
+  });
+  return Object.assign({}, ...fromFiles, ...fromFlags) as Record<string, unknown>;
+}
+
+function parseYaml(text: string, where: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 100 });
+  } catch (cause) {
+    throw new Failure(`${where} is no valid YAML: ${cause instanceof Error ? cause.message.split("\n")[0] : ""}`, { kind: "usage", cause });
+  }
+}
+
+/** Parses a manifest and fills in its ((variables)). @throws Failure (usage) that names what is wrong. */
+export function parseManifest(text: string, variables: Record<string, unknown>, where: string): z.output<typeof application>[] {
+  const parsed = document.safeParse(fill(parseYaml(text, where), variables));
+  if (!parsed.success) throw new Failure(`${where}: ${parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`, { kind: "usage" });
+  return parsed.data.applications;
+}
+
+const WHOLE = /^\(\(([^()]+)\)\)$/;
+const PART = /\(\(([^()]+)\)\)/g;
+
+/** Replaces ((name)) in every string; a string that is one variable alone takes its type. */
+function fill(value: unknown, variables: Record<string, unknown>): unknown {
+  if (typeof value === "string") return fillText(value, variables);
+  if (Array.isArray(value)) return value.map((item) => fill(item, variables));
+  if (value !== null && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, item]) => [fillText(key, variables), fill(item, variables)]));
+  return value;
+}
+
+function fillText(text: string, variables: Record<string, unknown>): unknown {
+  const look = (name: string): unknown => {
+    if (!(name in variables)) throw new Failure(`the manifest's variable ((${name})) has no value`, { kind: "usage", next: `--var ${name}=VALUE` });
+    return variables[name];
+  };
+  const whole = WHOLE.exec(text);
+  return whole?.[1] ? look(whole[1]) : text.replace(PART, (_match, name: string) => String(look(name)));
+}
+
+function select(applications: z.output<typeof application>[], app: string | undefined): Application[] {
+  const [only] = applications;
+  const unnamed = applications.find((one) => one.name === undefined);
+  if (unnamed && (applications.length > 1 || !app)) throw new Failure("an application of the manifest has no name", { kind: "usage" });
+  if (!app) return applications as Application[];
+  if (applications.length === 1 && only) return [{ ...only, name: app }];
+  const found = applications.find((one) => one.name === app);
+  if (!found) throw new Failure(`the manifest has no application ${app}`, { kind: "usage", next: `it has ${applications.map((one) => one.name).join(", ")}` });
+  return [found as Application];
+}
+
+function hasAppOptions(options: PushOptions): boolean {
+  const { manifest: _manifest, var: _var, varsFile: _varsFile, start: _start, route, ...rest } = options;
+  return route === false || Object.values(rest).some((value) => value !== undefined);
+}
+
+/** The command line wins over the manifest. A size or check given there is the web process's. */
+export function overlay(app: Application, options: PushOptions): Application {
+  const given = {
+    path: options.path === undefined ? undefined : resolve(options.path),
+    buildpacks: options.buildpack,
+    command: options.command,
+    instances: options.instances,
+    memory: options.memory,
+    disk_quota: options.disk,
+    "health-check-type": options.healthCheckType,
+    "health-check-http-endpoint": options.endpoint,
+    timeout: options.appStartTimeout,
+    stack: options.stack,
+    docker: options.dockerImage ? { image: options.dockerImage } : undefined,
+    "no-route": options.route === false ? true : undefined,
+    "random-route": options.randomRoute,
+  };
+  const merged: Application = { ...app, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
+  const wantsRoute = ["routes", "no-route", "random-route", "default-route"].some((key) => merged[key] !== undefined && merged[key] !== false);
+  return wantsRoute ? merged : { ...merged, "default-route": true };
+}
+
+/** What the API's apply_manifest takes: one app, without the local path. */
+export function toYaml(app: Application): string {
+  const { path: _path, ...rest } = app;
+  return stringify({ applications: [rest] });
+}
+
+/** Folder or archive of an app's source. */
+export function sourceOf(app: Application, folder: string): string {
+  return app.path === undefined ? folder : join(app.path.startsWith("/") ? "" : folder, app.path);
+}

@@ -1,0 +1,110 @@
+// `cup render`: the App, Process and Route objects that a push would write, for `kubectl apply --server-side` or a GitOps repository.
+import { stringify } from "yaml";
+import { z } from "zod";
+import { apiVersionOf, type ResourceRef } from "../../kube/resource-ref.ts";
+import type { SpecInput } from "../../kube/resource.ts";
+import { App } from "../../crds/app/app.ts";
+import { objectNameFor } from "../../crds/names.ts";
+import { Process } from "../../crds/process/process.ts";
+import { processName } from "../../crds/process/rules.ts";
+import { Route } from "../../crds/route/route.ts";
+import { toMegabytes } from "../app/size.ts";
+import type { Context } from "../context.ts";
+import type { Result } from "../output.ts";
+import { readManifest, type Application } from "./manifest.ts";
+import type { PushOptions } from "./options.ts";
+
+interface Rendered {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+  spec: object;
+}
+
+const size = z.union([z.string(), z.number()]).transform((value) => (typeof value === "number" ? value : toMegabytes(value)));
+const processFields = z.looseObject({
+  type: z.string().default("web"),
+  instances: z.int().optional(),
+  memory: size.optional(),
+  disk_quota: size.optional(),
+  command: z.string().optional(),
+  timeout: z.int().optional(),
+  "health-check-type": z.enum(["port", "http", "process", "none"]).optional(),
+  "health-check-http-endpoint": z.string().optional(),
+});
+const appFields = processFields.extend({
+  env: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  buildpacks: z.array(z.string()).optional(),
+  stack: z.string().optional(),
+  processes: z.array(processFields).optional(),
+  routes: z.array(z.object({ route: z.string() })).optional(),
+});
+
+export async function renderCommand(context: Context, name: string | undefined, options: PushOptions): Promise<Result> {
+  const manifest = readManifest(name, options);
+  const org = await context.org();
+  const domains = (await context.api.list(`/v3/organizations/${org.guid}/domains`)).map((domain) => domain.name);
+  const defaultDomain = await context.api.request<{ name: string }>("GET", `/v3/organizations/${org.guid}/domains/default`).catch(() => undefined);
+  const objects = manifest.applications.flatMap((app) => renderApp(app, { domains, defaultDomain: defaultDomain?.name ?? domains[0] }));
+  return { json: objects, text: [objects.map((object) => stringify(object)).join("---\n").trimEnd()] };
+}
+
+/** The objects of one application. Pure. */
+export function renderApp(app: Application, { domains, defaultDomain }: { domains: readonly string[]; defaultDomain: string | undefined }): Rendered[] {
+  const parsed = appFields.parse(app);
+  const objectName = objectNameFor(app.name, "app");
+  const lifecycle = app.docker?.image ? { type: "docker" as const } : { ...(parsed.buildpacks && { buildpacks: parsed.buildpacks }), ...(parsed.stack && { stack: parsed.stack }) };
+  const env = Object.entries(parsed.env ?? {}).map(([name, value]) => ({ name, value: String(value) }));
+  const spec: SpecInput<typeof App> = {
+    ...(objectName !== app.name && { name: app.name }),
+    state: "Started",
+    ...(Object.keys(lifecycle).length > 0 && { lifecycle }),
+    ...(env.length > 0 && { env }),
+  };
+  const extra = parsed.processes ?? [];
+  const processes = extra.some((process) => process.type === "web") ? extra : [{ ...parsed, type: "web" }, ...extra];
+  return [
+    object(App, objectName, spec),
+    ...processes.map((process) => object(Process, processName(objectName, process.type), toProcess(objectName, process))),
+    ...routesOf(app, parsed.routes, defaultDomain).map((address) => toRoute(address, objectName, domains)),
+  ];
+}
+
+function object(ref: ResourceRef, name: string, spec: object): Rendered {
+  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name }, spec };
+}
+
+function toProcess(app: string, process: z.output<typeof processFields>): SpecInput<typeof Process> {
+  const check = process["health-check-type"];
+  return {
+    appRef: { name: app },
+    type: process.type,
+    ...(process.instances !== undefined && { instances: process.instances }),
+    ...(process.memory !== undefined && { memoryMB: process.memory }),
+    ...(process.disk_quota !== undefined && { diskMB: process.disk_quota }),
+    ...(process.command && { command: process.command }),
+    ...((check ?? process.timeout) && {
+      healthCheck: {
+        type: check === "none" ? "process" : (check ?? (process.type === "web" ? "port" : "process")),
+        ...(process["health-check-http-endpoint"] && { endpoint: process["health-check-http-endpoint"] }),
+        ...(process.timeout && { timeoutSeconds: process.timeout }),
+      },
+    }),
+  };
+}
+
+function routesOf(app: Application, routes: { route: string }[] | undefined, defaultDomain: string | undefined): string[] {
+  if (app["no-route"] === true) return [];
+  if (routes) return routes.map(({ route }) => route);
+  return defaultDomain ? [`${objectNameFor(app.name, "app")}.${defaultDomain}`] : [];
+}
+
+/** The longest domain that ends the address is its domain. */
+function toRoute(address: string, app: string, domains: readonly string[]): Rendered {
+  const [hostname = "", ...segments] = address.replace(/^https?:\/\//, "").split("/");
+  const domain = [...domains].sort((one, other) => other.length - one.length).find((name) => hostname === name || hostname.endsWith(`.${name}`)) ?? hostname;
+  const host = hostname === domain ? "" : hostname.slice(0, -domain.length - 1);
+  const path = segments.length > 0 ? `/${segments.join("/")}` : "";
+  const spec: SpecInput<typeof Route> = { ...(host && { host }), ...(path && { path }), domainRef: { name: domain }, destinations: [{ app }] };
+  return object(Route, objectNameFor(address, "route"), spec);
+}

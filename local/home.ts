@@ -1,0 +1,112 @@
+// The one directory that holds all state of a laptop's Cupola, and the note in it that says who runs there.
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+
+/** Paths below CUPOLA_HOME. */
+export interface Home {
+  dir: string;
+  kubeconfig: string;
+  /** The embedded API server's data. */
+  kube: string;
+  /** Blobs, droplets, instances: what the backends keep. */
+  data: string;
+  log: string;
+  /** Who runs here now. */
+  runFile: string;
+  /** What was done once. */
+  stateFile: string;
+}
+
+/** `--home`, else CUPOLA_HOME, else ~/.cupola. */
+export function homeAt(dir: string | undefined): Home {
+  const root = resolve(dir ?? process.env["CUPOLA_HOME"] ?? join(homedir(), ".cupola"));
+  return {
+    dir: root,
+    kubeconfig: join(root, "kubeconfig"),
+    kube: join(root, "kube"),
+    data: join(root, "data"),
+    log: join(root, "cupola.log"),
+    runFile: join(root, "running.json"),
+    stateFile: join(root, "state.json"),
+  };
+}
+
+/** Only this user may read what is in it: it holds keys and tokens. */
+export function makeHome(home: Home): void {
+  for (const dir of [home.dir, home.kube, home.data]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+}
+
+const running = z.object({
+  pid: z.int(),
+  url: z.string(),
+  kubeUrl: z.string(),
+  port: z.int(),
+  kubePort: z.int(),
+  startedAt: z.string(),
+});
+export type Running = z.output<typeof running>;
+
+/** Who runs here, if that process is alive. A note left by a kill -9 counts for nothing. */
+export function findRunning(home: Home): Running | undefined {
+  const parsed = running.safeParse(readJson(home.runFile));
+  return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined;
+}
+
+export function writeRunning(home: Home, value: Running): void {
+  writeJson(home.runFile, value);
+}
+
+export function clearRunning(home: Home): void {
+  rmSync(home.runFile, { force: true });
+}
+
+const state = z.object({
+  /** Digest of the manifests that are installed. */
+  installed: z.string().optional(),
+  /** The first start's objects and app are there; what a person deletes of them stays deleted. */
+  seeded: z.boolean().optional(),
+  hello: z.boolean().optional(),
+  tokens: z.record(z.string(), z.string()).optional(),
+});
+export type LocalState = z.output<typeof state>;
+
+/** What was done here before. @throws Error when the file is not ours to read. */
+export function readState(home: Home): LocalState {
+  const found = readJson(home.stateFile);
+  if (found === undefined) return {};
+  const parsed = state.safeParse(found);
+  if (!parsed.success) throw new Error(`${home.stateFile} is damaged; move ${home.dir} away to start afresh`, { cause: parsed.error });
+  return parsed.data;
+}
+
+export function writeState(home: Home, value: LocalState): void {
+  writeJson(home.stateFile, value);
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Whole or not at all, so that a kill in the middle leaves the old one. */
+function writeJson(path: string, value: unknown): void {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

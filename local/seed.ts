@@ -1,0 +1,62 @@
+// What the first start puts into an empty laptop cluster, so that `cup push` works at once. Pure.
+import type { KubeObject } from "../kube/object.ts";
+import { apiVersionOf, type ResourceRef } from "../kube/resource-ref.ts";
+import { BackendClass } from "../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../crds/buildpack/buildpack.ts";
+import { Domain } from "../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
+import { OrgQuota } from "../crds/org-quota/org-quota.ts";
+import { Org } from "../crds/org/org.ts";
+import { CF_ROLES, type CFRole } from "../crds/roles.ts";
+import { Space } from "../crds/space/space.ts";
+import { Stack } from "../crds/stack/stack.ts";
+
+export const LOCAL_DOMAIN = "apps.localhost";
+export const LOCAL_ORG = "local";
+export const LOCAL_SPACE = "dev";
+/** The kubeconfig's second user: has roles in the first org and space, and nowhere else. */
+export const DEVELOPER = "developer";
+
+function system(ref: ResourceRef, name: string, spec: object): KubeObject {
+  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec };
+}
+
+/** Domain, stack, buildpacks, quota, classes and the first org. */
+export function seedObjects(): KubeObject[] {
+  return [
+    system(BackendClass, "host", { role: "builder", default: true }),
+    system(BackendClass, "process", { role: "runner", default: true }),
+    system(BackendClass, "local", { role: "router", default: true }),
+    system(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
+    system(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
+    ...["nodejs", "staticfile", "procfile"].map((name, at) => system(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 })),
+    system(OrgQuota, "default", { name: "default", default: true }),
+    system(Org, LOCAL_ORG, {}),
+  ];
+}
+
+/** The first space, once the org has its namespace. */
+export function seedSpace(orgNamespace: string): KubeObject {
+  return { apiVersion: apiVersionOf(Space), kind: Space.kind, metadata: { name: LOCAL_SPACE, namespace: orgNamespace }, spec: {} };
+}
+
+/** The developer's roles in the first org and space. */
+export function seedRoles(orgNamespace: string, spaceNamespace: string): KubeObject[] {
+  return [
+    roleBinding(orgNamespace, "organization_user"),
+    roleBinding(orgNamespace, "organization_manager"),
+    roleBinding(spaceNamespace, "space_developer"),
+    roleBinding(spaceNamespace, "space_manager"),
+  ];
+}
+
+function roleBinding(namespace: string, role: CFRole): KubeObject {
+  const group = "rbac.authorization.k8s.io";
+  return {
+    apiVersion: `${group}/v1`,
+    kind: "RoleBinding",
+    metadata: { name: `${role.replace("_", "-")}-${DEVELOPER}`, namespace },
+    roleRef: { apiGroup: group, kind: "ClusterRole", name: CF_ROLES[role].clusterRole },
+    subjects: [{ kind: "User", apiGroup: group, name: DEVELOPER }],
+  };
+}

@@ -1,0 +1,133 @@
+// Starts a whole Cloud Foundry in this process: the embedded API server, then the platform on it, as it would run on any cluster.
+import { createHash, randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { KubeClient } from "../kube/client/client.ts";
+import { createClient } from "../kube/client/create-client.ts";
+import { kubeconfigText } from "../kube/client/kubeconfig-text.ts";
+import type { ObjectKey } from "../kube/object.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
+import { manifests } from "../crds/manifests.ts";
+import { Org } from "../crds/org/org.ts";
+import { PLATFORM_GROUP } from "../crds/platform-role.ts";
+import { Space } from "../crds/space/space.ts";
+import { applyObjects, installManifests } from "../platform/install.ts";
+import { LOCAL_OPERATIONS } from "../platform/operations.ts";
+import { startPlatform, type RunningPlatform } from "../platform/platform.ts";
+import { startApiServer } from "./apiserver/server.ts";
+import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
+import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
+
+export interface LocalOptions {
+  home: Home;
+  /** The CF API and the apps. 0: any free port. */
+  port: number;
+  /** The Kubernetes API. 0: any free port. */
+  kubePort: number;
+  log: Logger;
+  /** Told what is being waited for. */
+  progress: (step: string) => void;
+}
+
+export interface LocalCluster {
+  url: string;
+  kubeUrl: string;
+  /** Ends instances too: a laptop's apps stop with it. */
+  stop(): Promise<void>;
+}
+
+const SEED_DEADLINE_MS = 30_000;
+const HOST = "127.0.0.1";
+
+/** Starts and waits until ready. @throws Error that says what to do, for example when a port is taken. */
+export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
+  const { home, log } = options;
+  makeHome(home);
+  const tokens = tokensOf(home);
+  options.progress("Starting the Kubernetes API");
+  const server = await startApiServer({
+    dir: home.kube,
+    host: HOST,
+    port: options.kubePort,
+    tokens: [
+      { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
+      { token: tokens.admin, user: "admin", groups: ["system:masters"] },
+      { token: tokens.developer, user: DEVELOPER, groups: [] },
+    ],
+    log,
+  });
+  const access = { server: server.url, ca: server.ca };
+  const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
+  try {
+    await install(home, admin, options.progress);
+    options.progress("Starting the platform");
+    const platform = await startPlatform({
+      access: { ...access, auth: { kind: "token", token: tokens.platform } },
+      operations: LOCAL_OPERATIONS,
+      data: home.data,
+      listen: { host: HOST, port: options.port },
+      log,
+    });
+    await seed(home, admin);
+    const users = [{ name: "admin", token: tokens.admin }, { name: DEVELOPER, token: tokens.developer }];
+    writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
+    writeRunning(home, { pid: process.pid, url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
+    return { url: platform.url, kubeUrl: server.url, stop: () => stopAll(home, platform, [() => admin.close(), () => server.stop()]) };
+  } catch (error) {
+    await admin.close();
+    await server.stop();
+    throw error;
+  }
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+async function stopAll(home: Home, platform: RunningPlatform, rest: readonly (() => Promise<void>)[]): Promise<void> {
+  await platform.stop({ instances: "end" });
+  for (const stop of rest) await stop();
+  clearRunning(home);
+}
+
+/** Three tokens, made once. */
+function tokensOf(home: Home): { platform: string; admin: string; developer: string } {
+  const state = readState(home);
+  const known = state.tokens ?? {};
+  const token = (name: string): string => known[name] ?? randomBytes(24).toString("base64url");
+  const tokens = { platform: token("platform"), admin: token("admin"), developer: token("developer") };
+  writeState(home, { ...state, tokens });
+  return tokens;
+}
+
+/** Kinds, roles and policies, when they are not those of this version already. */
+async function install(home: Home, admin: KubeClient, progress: (step: string) => void): Promise<void> {
+  const digest = createHash("sha256").update(JSON.stringify(manifests())).digest("hex");
+  if (readState(home).installed === digest) return;
+  progress("Installing kinds, roles and policies");
+  await installManifests(admin);
+  writeState(home, { ...readState(home), installed: digest });
+}
+
+/** On the first start only: what a person deletes later stays deleted. */
+async function seed(home: Home, admin: KubeClient): Promise<void> {
+  if (readState(home).seeded) return;
+  await applyObjects(admin, seedObjects());
+  const orgNamespace = await namespaceOf(admin, Org, { name: LOCAL_ORG });
+  await applyObjects(admin, [seedSpace(orgNamespace)]);
+  const spaceNamespace = await namespaceOf(admin, Space, { namespace: orgNamespace, name: LOCAL_SPACE });
+  await applyObjects(admin, seedRoles(orgNamespace, spaceNamespace));
+  writeState(home, { ...readState(home), seeded: true });
+}
+
+/** The namespace that a controller made for an Org or a Space. */
+async function namespaceOf(admin: KubeClient, ref: ResourceRef<Org> | ResourceRef<Space>, key: ObjectKey): Promise<string> {
+  const deadline = Date.now() + SEED_DEADLINE_MS;
+  for (;;) {
+    const found = await admin.get<Org | Space>(ref as ResourceRef<Org | Space>, key);
+    if (found.status?.namespace) return found.status.namespace;
+    if (Date.now() > deadline) throw new Error(`${ref.kind} ${key.name} got no namespace in ${SEED_DEADLINE_MS / 1000} s: see the log`);
+    await delay(20);
+  }
+}
