@@ -21,6 +21,8 @@ export interface Queue {
   add(key: string, options?: AddOptions): void;
   /** Keys ready or delayed; those in work not counted. */
   readonly depth: number;
+  /** Nothing is ready or in work. */
+  readonly isIdle: boolean;
   /** Resolves when nothing is ready or in work (delayed keys do not count). */
   idle(): Promise<void>;
   /** Takes no more keys, drops those that wait, and resolves when work in progress has ended. */
@@ -84,8 +86,12 @@ class KeyQueue implements Queue {
     return this.#priorities.size + this.#delayed.size;
   }
 
+  get isIdle(): boolean {
+    return this.#working.size === 0 && this.#priorities.size === 0;
+  }
+
   idle(): Promise<void> {
-    if (this.#isIdle()) return Promise.resolve();
+    if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.add(resolve));
   }
 
@@ -178,12 +184,8 @@ class KeyQueue implements Queue {
     this.#tellIdle();
   }
 
-  #isIdle(): boolean {
-    return this.#working.size === 0 && this.#priorities.size === 0;
-  }
-
   #tellIdle(): void {
-    if (!this.#isIdle()) return;
+    if (!this.isIdle) return;
     for (const resolve of this.#idle) resolve();
     this.#idle.clear();
   }

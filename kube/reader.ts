@@ -77,11 +77,14 @@ export interface Reader {
   byUid<T extends KubeObject>(ref: ResourceRef<T>, uid: string): T | undefined;
 }
 
-/** `initial` marks what the first listing (or a relist) found, so that it can wait behind live changes. */
+/**
+ * `initial` marks what the first listing (or a relist) found, so that it can wait behind live changes. `old` is what the cache held.
+ * A deletion's object may be newer than `old`, and an object that stopped matching the watch's selector is "deleted" too.
+ */
 export type Change<T> =
   | { type: "added"; object: T; initial: boolean }
   | { type: "modified"; object: T; old: T; initial: boolean }
-  | { type: "deleted"; object: T; initial: boolean };
+  | { type: "deleted"; object: T; old: T; initial: boolean };
 
 /** The cache of one watch. Reads as in Reader. */
 export interface Store<T extends KubeObject = KubeObject> {

@@ -196,9 +196,10 @@ export class FedStore<T extends KubeObject> implements Store<T> {
   }
 
   #drop(key: string, last: T, initial: boolean): void {
-    if (!this.#table.objects.has(key)) return;
+    const old = this.#table.objects.get(key);
+    if (!old) return;
     this.#table.place(key, undefined);
-    this.#tell({ type: "deleted", object: last, initial });
+    this.#tell({ type: "deleted", object: last, old, initial });
   }
 
   #tell(change: Change<T>): void {

@@ -1,0 +1,126 @@
+// Would a server-side apply change anything? Decided from the live object and from what the server recorded that we applied. Pure.
+// managedFields is what tells lists that merge by key from lists that have one owner, so no schema is needed here.
+
+type Fields = Record<string, unknown>;
+type Json = Record<string, unknown>;
+
+/** `fields` is our manager's fieldsV1 on the live object; without one we have never applied it. */
+export function needsApply(desired: object, live: object | undefined, fields: Fields | undefined): boolean {
+  if (!live || !fields) return true;
+  const wanted = withoutIdentity(desired as Json);
+  return !covers(wanted, live, fields, false) || !owns(fields, wanted) || holdsMore(fields, wanted);
+}
+
+// The server records no ownership of these.
+function withoutIdentity(object: Json): Json {
+  const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
+  const { name: _name, namespace: _namespace, ...meta } = (metadata ?? {}) as Json;
+  return { ...rest, metadata: meta };
+}
+
+/** Every desired value is there. What the server or others added is not looked at. */
+function covers(desired: unknown, live: unknown, fields: unknown, quantities: boolean): boolean {
+  if (isEmpty(desired)) return live === undefined || live === null || typeof live === typeof desired;
+  if (Array.isArray(desired)) return Array.isArray(live) && listCovers(desired, live, fields, quantities);
+  if (isObject(desired)) {
+    if (!isObject(live)) return false;
+    return Object.entries(desired).every(([key, value]) => covers(value, live[key], fieldOf(fields, key), quantities || QUANTITY_MAPS.has(key)));
+  }
+  return desired === live || (quantities && sameQuantity(desired, live));
+}
+
+function listCovers(desired: readonly unknown[], live: readonly unknown[], fields: unknown, quantities: boolean): boolean {
+  const keys = listKeys(fields);
+  if (keys) {
+    return desired.every((item) => {
+      const twin = live.find((candidate) => sameItem(item, candidate, keys));
+      return twin !== undefined && covers(item, twin, itemFields(fields, item), quantities);
+    });
+  }
+  if (isSet(fields)) return desired.every((value) => live.includes(value));
+  return desired.length === live.length && desired.every((item, at) => covers(item, live[at], undefined, quantities));
+}
+
+/** Everything desired is recorded as ours: a field that another writer took over, even with an equal value inside, counts as a difference. */
+function owns(fields: unknown, desired: unknown): boolean {
+  if (isEmpty(desired) || !isObject(fields)) return true;
+  // A leaf of the record: owned whole.
+  if (Object.keys(fields).length === 0) return true;
+  if (Array.isArray(desired)) {
+    if (isSet(fields)) return desired.every((value) => `v:${JSON.stringify(value)}` in fields);
+    return desired.every((item) => {
+      const inner = itemFields(fields, item);
+      return inner !== undefined && owns(inner, item);
+    });
+  }
+  if (!isObject(desired)) return true;
+  return Object.entries(desired).every(([key, value]) => isEmpty(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)));
+}
+
+/** We own something that is not desired any more, so an apply would remove it. */
+function holdsMore(fields: unknown, desired: unknown): boolean {
+  return Object.entries(isObject(fields) ? fields : {}).some(([entry, inner]) => {
+    if (entry.startsWith("f:")) {
+      const value = isObject(desired) ? desired[entry.slice(2)] : undefined;
+      return value === undefined || value === null || holdsMore(inner, value);
+    }
+    if (!Array.isArray(desired)) return false;
+    if (entry.startsWith("v:")) return !desired.includes(JSON.parse(entry.slice(2)));
+    if (!entry.startsWith("k:")) return false;
+    const key = JSON.parse(entry.slice(2)) as Json;
+    const item = desired.find((candidate) => sameItem(candidate, key, Object.keys(key)));
+    return item === undefined || holdsMore(inner, item);
+  });
+}
+
+function fieldOf(fields: unknown, key: string): unknown {
+  return isObject(fields) ? fields[`f:${key}`] : undefined;
+}
+
+/** Names of the keys of a list that merges by key. */
+function listKeys(fields: unknown): string[] | undefined {
+  const entry = isObject(fields) ? Object.keys(fields).find((name) => name.startsWith("k:")) : undefined;
+  return entry === undefined ? undefined : Object.keys(JSON.parse(entry.slice(2)) as Json);
+}
+
+function isSet(fields: unknown): boolean {
+  return isObject(fields) && Object.keys(fields).some((name) => name.startsWith("v:"));
+}
+
+function itemFields(fields: unknown, item: unknown): unknown {
+  if (!isObject(fields)) return undefined;
+  const found = Object.entries(fields).find(([name]) => {
+    if (!name.startsWith("k:")) return false;
+    const key = JSON.parse(name.slice(2)) as Json;
+    return sameItem(item, key, Object.keys(key));
+  });
+  return found?.[1];
+}
+
+// A key that the desired item leaves out has been defaulted by the server (protocol of a port).
+function sameItem(desired: unknown, other: unknown, keys: readonly string[]): boolean {
+  return isObject(desired) && isObject(other) && keys.every((key) => desired[key] === undefined || desired[key] === other[key]);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  return typeof value === "object" && Object.values(value).every((inner) => inner === undefined);
+}
+
+const QUANTITY_MAPS = new Set(["limits", "requests", "hard", "capacity", "overhead", "sizeLimit"]);
+const SUFFIXES: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
+
+// The server rewrites quantities: 1000m is stored as 1, 1024Mi as 1Gi.
+function sameQuantity(a: unknown, b: unknown): boolean {
+  const left = toNumber(a);
+  return left !== undefined && left === toNumber(b);
+}
+
+function toNumber(value: unknown): number | undefined {
+  const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$/.exec(String(value));
+  return match ? Number(match[1]) * (SUFFIXES[match[2] ?? ""] ?? 1) : undefined;
+}

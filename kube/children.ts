@@ -1,0 +1,165 @@
+// Brings the children of one object to what its controller wants: applies what differs, deletes what is not named any more.
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
+import { needsApply } from "./apply-diff.ts";
+import type { Draft, KubeClient } from "./client/client.ts";
+import { isConflict, isNotFound } from "./client/errors.ts";
+import { NotReady, type Platform } from "./controller.ts";
+import { appliedFields } from "./managed-fields.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
+import type { Store } from "./reader.ts";
+import { apiVersionOf, resourceId, type ResourceRef } from "./resource-ref.ts";
+import { hasReached } from "./store.ts";
+
+export interface ChildrenContext {
+  client: KubeClient;
+  platform: Platform;
+  /** The controller's name. */
+  controller: string;
+  /** Kind of the owners. */
+  ownerRef: ResourceRef;
+  /** The owned kinds and their caches, which hold at least everything with the controller label. */
+  stores: readonly Store[];
+  /** Caches that hold all objects of their kind; looked at first by `createOnce`. */
+  wholeStores: readonly Store[];
+}
+
+export interface Children {
+  /** Applies and prunes. Throws after having tried them all, so that one bad child does not hold up the others. */
+  sync(owner: KubeObject, drafts: readonly Draft[]): Promise<void>;
+  /** Creates what is absent, without force. */
+  createOnce(drafts: readonly Draft[]): Promise<void>;
+  /** Cached children of that owner, not yet terminating. */
+  of(ownerUid: string): { store: Store; child: KubeObject }[];
+  remove(children: readonly { store: Store; child: KubeObject }[]): Promise<void>;
+}
+
+/** What the server answered to our last apply of a child. Until the cache has caught up with it, and as long as nothing else has changed, a repetition is pointless. */
+interface Written {
+  resourceVersion: string;
+  digest: string;
+}
+
+const CONCURRENCY = 8;
+const MAX_WRITTEN = 50_000;
+
+export function createChildren(context: ChildrenContext): Children {
+  const { client, platform, controller, stores, wholeStores } = context;
+  const fieldManager = `${platform.fieldManagerPrefix}-${controller}`;
+  const written = new LRUCache<string, Written>({ max: MAX_WRITTEN });
+  const limit = pLimit(CONCURRENCY);
+
+  const applyOne = async (owner: KubeObject, draft: Draft): Promise<void> => {
+    const store = storeOf(stores, draft, controller);
+    const wanted = normalize(adopt(draft, owner, context));
+    const key = requireKey(wanted);
+    const memo = `${resourceId(store.ref)} ${keyOf(key)}`;
+    const live = store.find(key);
+    refuseForeign(live, owner, context);
+    const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
+    if (isWritten(written.get(memo), { digest, live, store })) return;
+    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return;
+    const answer = await client.apply(store.ref, wanted, { fieldManager, force: true });
+    written.set(memo, { resourceVersion: answer.metadata.resourceVersion ?? "", digest });
+  };
+  const of: Children["of"] = (ownerUid) =>
+    stores.flatMap((store) =>
+      store
+        .list({ labels: { [platform.ownerLabel]: ownerUid } })
+        .filter((child) => child.metadata.labels?.[platform.controllerLabel] === controller && !child.metadata.deletionTimestamp)
+        .map((child) => ({ store, child })),
+    );
+  const remove: Children["remove"] = (children) =>
+    all(children.map(({ store, child }) => limit(async () => {
+      written.delete(`${resourceId(store.ref)} ${keyOf(child.metadata)}`);
+      await deleteExactly(client, store.ref, child);
+    })));
+
+  return {
+    of,
+    remove,
+    async sync(owner, drafts) {
+      const named = new Set(drafts.map((draft) => `${resourceId(storeOf(stores, draft, controller).ref)} ${keyOf(requireKey(draft))}`));
+      // Namespaces first: others may live in them.
+      for (const draft of drafts.filter((each) => each.kind === "Namespace")) await applyOne(owner, draft);
+      await all(drafts.filter((each) => each.kind !== "Namespace").map((draft) => limit(() => applyOne(owner, draft))));
+      const unwanted = of(owner.metadata.uid ?? "").filter(({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`));
+      await remove(unwanted);
+    },
+    async createOnce(drafts) {
+      await all(drafts.map((draft) => limit(async () => {
+        const store = storeOf([...wholeStores, ...stores], draft, controller);
+        const whole = wholeStores.includes(store);
+        const key = requireKey(draft);
+        if (store.find(key) ?? (whole ? undefined : await client.find(store.ref, key))) return;
+        await client.apply(store.ref, normalize(draft), { fieldManager, force: false });
+      })));
+    },
+  };
+}
+
+function isWritten(last: Written | undefined, now: { digest: string; live: KubeObject | undefined; store: Store }): boolean {
+  if (last?.digest !== now.digest) return false;
+  // Not cached: either the cache is still behind our write, or somebody has deleted the child since.
+  return now.live ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "") : !hasReached(now.store.resourceVersion, last.resourceVersion);
+}
+
+/** Labels, annotation and, where Kubernetes allows one, the owner reference. */
+function adopt(draft: Draft, owner: KubeObject, { platform, controller, ownerRef }: ChildrenContext): Draft {
+  const { metadata } = draft;
+  const reachable = !ownerRef.namespaced || metadata.namespace === owner.metadata.namespace;
+  const reference = { apiVersion: apiVersionOf(ownerRef), kind: ownerRef.kind, name: owner.metadata.name, uid: owner.metadata.uid ?? "", controller: true };
+  return {
+    ...draft,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, [platform.ownerLabel]: owner.metadata.uid ?? "", [platform.controllerLabel]: controller },
+      annotations: { ...metadata.annotations, [platform.ownerAnnotation]: keyOf(owner.metadata) },
+      ...(reachable && { ownerReferences: [...(metadata.ownerReferences ?? []), reference] }),
+    },
+  };
+}
+
+/** stringData is a form of writing only: the server keeps data. */
+function normalize(draft: Draft): Draft {
+  if (draft.kind !== "Secret" || !draft["stringData"]) return draft;
+  const { stringData, ...rest } = draft;
+  const encoded = Object.entries(stringData as Record<string, string>).map(([key, value]) => [key, Buffer.from(value, "utf8").toString("base64")]);
+  return { ...rest, data: { ...(rest["data"] as Record<string, string> | undefined), ...Object.fromEntries(encoded) } };
+}
+
+// Two owners that want one name would overwrite each other for ever.
+function refuseForeign(live: KubeObject | undefined, owner: KubeObject, { platform }: ChildrenContext): void {
+  const holder = live?.metadata.labels?.[platform.ownerLabel];
+  if (!live || holder === undefined || holder === owner.metadata.uid) return;
+  const held = live.metadata.annotations?.[platform.ownerAnnotation] ?? holder;
+  throw new NotReady("ChildTaken", `${live.kind} ${keyOf(live.metadata)} belongs to ${held}`, { requeueAfterMs: 2_000 });
+}
+
+function storeOf(stores: readonly Store[], draft: Draft, controller: string): Store {
+  const store = stores.find(({ ref }) => ref.kind === draft.kind && apiVersionOf(ref) === draft.apiVersion);
+  if (!store) throw new Error(`controller ${controller} plans a ${draft.apiVersion ?? ""} ${draft.kind ?? "?"}, which is not in its owns (or, for createOnce, reads)`);
+  return store;
+}
+
+function requireKey(draft: Draft): ObjectKey {
+  const { name, namespace } = draft.metadata;
+  if (!name) throw new Error(`a planned ${draft.kind ?? "object"} has no name`);
+  return namespace ? { namespace, name } : { name };
+}
+
+async function deleteExactly(client: KubeClient, ref: ResourceRef, object: KubeObject): Promise<void> {
+  const { uid } = object.metadata;
+  try {
+    await client.delete(ref, object.metadata, { ...(uid && { preconditions: { uid } }) });
+  } catch (error) {
+    // Gone already, or another object has the name by now: either way ours is no more.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+async function all(work: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}

@@ -1,0 +1,232 @@
+// What happens to one key: read, finalize or reconcile, and then every write that follows from the result. The only place that writes for controllers.
+import type { Logger } from "pino";
+import type { Children } from "./children.ts";
+import type { KubeClient } from "./client/client.ts";
+import { isConflict, isNotFound, isUnreachable, KubeError } from "./client/errors.ts";
+import { type ConditionDraft, type Controller, NotReady, type ReconcileContext, type ReconcileResult, Stalled } from "./controller.ts";
+import { mergeDiffNamed } from "./merge-diff.ts";
+import type { KubeObject, ObjectKey } from "./object.ts";
+import { planStatus } from "./plan-status.ts";
+import type { Outcome } from "./queue.ts";
+import { NotPermitted, NotSynced, type Store } from "./reader.ts";
+import { hasReached } from "./store.ts";
+
+export interface ReconcilerOptions {
+  controller: Controller;
+  client: KubeClient;
+  fieldManager: string;
+  store: Store;
+  children: Children;
+  context: ReconcileContext;
+  log: Logger;
+}
+
+export interface Reconciler {
+  /** One turn for the key; what it throws is a fault and is to be tried again. */
+  run(key: ObjectKey): Promise<Outcome>;
+  /** The owner with that uid is (or seems) gone; its children are looked after at the next turn of the key. */
+  gone(key: string, uid: string): void;
+}
+
+const DONE: Outcome = { then: "done" };
+
+export function createReconciler(options: ReconcilerOptions): Reconciler {
+  return new KeyReconciler(options);
+}
+
+/** How a reconcile ended: the summary for the Ready condition, and what to do with the key. */
+interface Ending {
+  result: ReconcileResult;
+  ready: Omit<ConditionDraft, "type">;
+  then: Outcome;
+  /** To be thrown after the status is written. */
+  fault?: Error;
+}
+
+class KeyReconciler implements Reconciler {
+  readonly #o: ReconcilerOptions;
+  /** Answers to our own writes that the cache has not caught up with. */
+  readonly #latest = new Map<string, KubeObject>();
+  readonly #gone = new Map<string, Set<string>>();
+
+  constructor(options: ReconcilerOptions) {
+    this.#o = options;
+  }
+
+  gone(key: string, uid: string): void {
+    this.#latest.delete(uid);
+    const uids = this.#gone.get(key) ?? new Set();
+    this.#gone.set(key, uids.add(uid));
+  }
+
+  async run(key: ObjectKey): Promise<Outcome> {
+    await this.#cleanUp(key);
+    const cached = this.#o.store.find(key);
+    if (!cached) return DONE;
+    const object = this.#freshest(cached);
+    const { controller } = this.#o;
+    if (object.metadata.deletionTimestamp) return this.#finalize(object);
+    if (controller.selects && !controller.selects(object)) return this.#letGo(object);
+    try {
+      return await this.#reconcile(object);
+    } catch (error) {
+      // The object has gone or moved on under our hands: the watch tells how.
+      if (isNotFound(error) && !this.#o.store.find(key)) return DONE;
+      throw error;
+    }
+  }
+
+  async #reconcile(found: KubeObject): Promise<Outcome> {
+    const { controller, context } = this.#o;
+    const object = this.#wantsFinalizer(found) ? await this.#withFinalizer(found) : found;
+    let ending: Ending;
+    try {
+      const result = await controller.reconcile(object, context);
+      ending = { result, ready: result.ready ?? RECONCILED, then: toOutcome(result.requeueAfterMs) };
+    } catch (error) {
+      ending = toEnding(error);
+    }
+    return this.#write(object, ending);
+  }
+
+  async #write(object: KubeObject, ending: Ending): Promise<Outcome> {
+    let current = object;
+    let last = ending;
+    try {
+      current = await this.#writeObject(object, ending.result);
+      if (ending.result.createOnce) await this.#o.children.createOnce(ending.result.createOnce);
+      if (ending.result.children) await this.#o.children.sync(current, ending.result.children);
+    } catch (error) {
+      if (isConflict(error)) throw error;
+      last = { ...toEnding(error), result: ending.result };
+    }
+    return this.#end(current, last);
+  }
+
+  async #end(object: KubeObject, ending: Ending): Promise<Outcome> {
+    // These say nothing about the object, and the second could not be written anyway.
+    const silent = ending.fault instanceof NotSynced || isUnreachable(ending.fault);
+    if (!silent) await this.#writeStatus(object, ending);
+    if (ending.fault !== undefined) throw ending.fault;
+    return ending.then;
+  }
+
+  async #writeObject(object: KubeObject, result: ReconcileResult): Promise<KubeObject> {
+    const labels = mergeDiffNamed(object.metadata.labels, result.labels);
+    const annotations = mergeDiffNamed(object.metadata.annotations, result.annotations);
+    const spec = mergeDiffNamed(object["spec"] as Record<string, unknown> | undefined, result.spec);
+    if (!labels && !annotations && !spec) return object;
+    const metadata = { ...(labels && { labels }), ...(annotations && { annotations }) };
+    return this.#patch(object, { ...(Object.keys(metadata).length > 0 && { metadata }), ...(spec && { spec }) });
+  }
+
+  async #writeStatus(object: KubeObject, { result, ready }: Ending): Promise<void> {
+    const { controller, context } = this.#o;
+    if (controller.writesStatus === false) return;
+    const type = controller.condition ?? "Ready";
+    const conditions = [{ type, ...ready }, ...(result.conditions ?? [])];
+    const body = planStatus({ object, status: result.status, conditions, observed: type === "Ready", now: context.now() });
+    if (body) await this.#patch(object, body, "status");
+  }
+
+  /** An object under deletion: clean up, then let it go. Without our finalizer it is none of our business. */
+  async #finalize(object: KubeObject): Promise<Outcome> {
+    const { controller, context, children } = this.#o;
+    if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
+    try {
+      await controller.finalize?.(object, context);
+    } catch (error) {
+      return this.#end(object, toEnding(error));
+    }
+    await children.remove(children.of(object.metadata.uid ?? ""));
+    await this.#withoutFinalizer(object, controller.finalizer);
+    return DONE;
+  }
+
+  /** The object was selected once and is not any more: what we made for it goes, as under deletion. */
+  async #letGo(object: KubeObject): Promise<Outcome> {
+    const { controller, context, children } = this.#o;
+    await children.remove(children.of(object.metadata.uid ?? ""));
+    if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
+    await controller.finalize?.(object, context);
+    await this.#withoutFinalizer(object, controller.finalizer);
+    return DONE;
+  }
+
+  /** Children of owners that are gone. The server is asked, because another replica's owner may be newer than our cache. */
+  async #cleanUp(key: ObjectKey): Promise<void> {
+    const id = key.namespace ? `${key.namespace}/${key.name}` : key.name;
+    const { children, client, controller } = this.#o;
+    for (const uid of this.#gone.get(id) ?? []) {
+      // Where there is an owner reference, Kubernetes' own garbage collection does it.
+      const left = children.of(uid).filter(({ child }) => !child.metadata.ownerReferences?.some((reference) => reference.uid === uid));
+      const owner = left.length > 0 ? await client.find(controller.for, key) : undefined;
+      if (owner?.metadata.uid !== uid) await children.remove(left);
+      this.#gone.get(id)?.delete(uid);
+    }
+    if (this.#gone.get(id)?.size === 0) this.#gone.delete(id);
+  }
+
+  #wantsFinalizer(object: KubeObject): boolean {
+    const { finalizer, needsFinalizer } = this.#o.controller;
+    return finalizer !== undefined && !object.metadata.finalizers?.includes(finalizer) && (needsFinalizer?.(object) ?? true);
+  }
+
+  #withFinalizer(object: KubeObject): Promise<KubeObject> {
+    const finalizers = [...(object.metadata.finalizers ?? []), this.#o.controller.finalizer];
+    return this.#patch(object, { metadata: { resourceVersion: object.metadata.resourceVersion, finalizers } });
+  }
+
+  async #withoutFinalizer(object: KubeObject, finalizer: string): Promise<void> {
+    const current = this.#freshest(object);
+    const finalizers = (current.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+    try {
+      await this.#patch(current, { metadata: { resourceVersion: current.metadata.resourceVersion, finalizers } });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #patch(object: KubeObject, body: Record<string, unknown>, subresource?: string): Promise<KubeObject> {
+    const { client, controller, fieldManager } = this.#o;
+    const answer = await client.patch(controller.for, object.metadata, { type: "merge", body }, { fieldManager, ...(subresource && { subresource }) });
+    if (answer.metadata.uid) this.#latest.set(answer.metadata.uid, answer);
+    return answer;
+  }
+
+  /** The cached object, or the answer to our own last write while the cache is behind it. */
+  #freshest(cached: KubeObject): KubeObject {
+    const uid = cached.metadata.uid ?? "";
+    const written = this.#latest.get(uid);
+    if (!written) return cached;
+    if (!hasReached(cached.metadata.resourceVersion ?? "", written.metadata.resourceVersion ?? "")) return written;
+    this.#latest.delete(uid);
+    return cached;
+  }
+}
+
+const RECONCILED = { status: "True", reason: "Reconciled", message: "" } as const;
+
+function toOutcome(afterMs: number | undefined): Outcome {
+  return afterMs === undefined ? DONE : { then: "again", afterMs };
+}
+
+function toEnding(error: unknown): Ending {
+  const failed = (reason: string, message: string, then: Outcome = DONE, fault?: Error): Ending => ({
+    result: {},
+    ready: { status: "False", reason, message },
+    then,
+    ...(fault !== undefined && { fault }),
+  });
+  if (error instanceof NotReady) return failed(error.reason, error.message, toOutcome(error.requeueAfterMs));
+  if (error instanceof Stalled) return failed(error.reason, error.message);
+  // The watch that resumes wakes everybody who waits for it.
+  if (error instanceof NotPermitted) return failed("PermissionMissing", error.message);
+  if (error instanceof KubeError && error.code !== 0) return failed(error.reason || "Refused", error.message, DONE, error);
+  // Only the log knows more: the text of an unforeseen error may hold anything.
+  return failed("InternalError", "an unexpected fault; it is tried again, and the platform's log tells more", DONE, toError(error));
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error("something that is not an Error was thrown", { cause: error });
+}
