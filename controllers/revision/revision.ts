@@ -1,5 +1,6 @@
 // Says Ready on a Revision. Only the app controller writes Revisions, with their GUIDs.
 import { Revision } from "../../crds/revision/revision.ts";
 import { defineController } from "../../kube/controller.ts";
+import { APP_INDEX, byApp } from "../app-part.ts";
 
-export const revisionController = defineController({ name: "revision", for: Revision, reconcile: () => ({}) });
+export const revisionController = defineController({ name: "revision", for: Revision, indexes: { [APP_INDEX]: byApp }, reconcile: () => ({}) });

@@ -1,0 +1,109 @@
+// Holds an App's name, makes its missing processes, and a Revision at each start and restart.
+import { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Claim } from "../../crds/claim/claim.ts";
+import { appName, claimObjectName } from "../../crds/claim/rules.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Secret } from "../../kube/builtin.ts";
+import { isNotFound } from "../../kube/client/errors.ts";
+import { defineController, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
+import { APP_INDEX, appKey } from "../app-part.ts";
+import { snapshotEnv } from "../environment.ts";
+import { removeAll } from "../history.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { planMissingProcesses, planOldRevisions, planOutcome } from "./plan.ts";
+import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
+
+const DROPLET_INDEX = "app/droplet";
+
+export const appController = defineController({
+  name: "app",
+  for: App,
+  reads: [BackendClass],
+  indexes: {
+    [GUID_INDEX]: byGUID,
+    [CLAIM_INDEX]: (app: App) => [claimObjectName(appName(app))],
+    [DROPLET_INDEX]: (app: App) => (app.spec.droplet ? [appKey(app.metadata.namespace, app.spec.droplet.name)] : []),
+  },
+  watches: [
+    watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name })),
+    watch(Process, (process) => [appOf(process)]),
+    watch(Revision, (revision) => [appOf(revision)]),
+    watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
+    watch(Route, (route) => route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app }))),
+    watch(BackendClass, (backend, read) => (backend.spec.role === "runner" ? read.list(App).filter(isUnanswered).map(({ metadata }) => metadata) : [])),
+  ],
+
+  async reconcile(app, context) {
+    const { read, client } = context;
+    const { guid, labels } = settleGUID(App, app, context);
+    await holdClaim(App.kind, app, appName(app), context);
+    const key = appKey(app.metadata.namespace, app.metadata.name);
+    const processes = alive(read.byIndex(Process, APP_INDEX, key));
+    const revisions = alive(read.byIndex(Revision, APP_INDEX, key));
+    const droplet = app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
+    const missing = planMissingProcesses(app, processes, droplet, context.now());
+    const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
+
+    const refusal = isSnapshotDue(app, revisions) ? refuse(app, droplet, isComplete) : undefined;
+    const snapshot = refusal || !isSnapshotDue(app, revisions) || !droplet ? undefined : await takeSnapshot({ app, guid, droplet, processes, revisions }, context);
+    const outcome = planOutcome(app, guid, { revisions, snapshot, routes: read.list(Route, { namespace: app.metadata.namespace }) });
+    await removeOld(app, revisions, client);
+    return {
+      labels,
+      createOnce: [...missing.drafts, ...(outcome.revision ? [outcome.revision] : [])],
+      status: outcome.status,
+      ...(refusal && { ready: refusal }),
+      ...(missing.waitMs > 0 && { requeueAfterMs: missing.waitMs }),
+    };
+  },
+});
+
+function appOf(part: Process | Revision): { namespace?: string; name: string } {
+  return { namespace: part.metadata.namespace, name: part.spec.appRef.name };
+}
+
+/** Started, but nothing is in force: waiting for something that a class may change. */
+function isUnanswered(app: App): boolean {
+  return app.spec.state === "Started" && app.status?.revision === undefined;
+}
+
+function alive<T extends { metadata: { deletionTimestamp?: string } }>(objects: readonly T[]): T[] {
+  return objects.filter((object) => !object.metadata.deletionTimestamp);
+}
+
+/** Why no snapshot can be taken now; what runs goes on running. */
+function refuse(app: App, droplet: Droplet | undefined, isComplete: boolean): ReconcileResult["ready"] {
+  const named = app.spec.droplet?.name;
+  if (named === undefined) return { status: "False", reason: "NoDroplet", message: "the app is to run but has no droplet: push it, or set spec.droplet" };
+  if (!droplet) return { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
+  return isComplete ? undefined : { status: "False", reason: "ProcessesPending", message: "waiting until the app's processes exist" };
+}
+
+interface Parts {
+  app: App;
+  guid: string;
+  droplet: Droplet;
+  processes: readonly Process[];
+  revisions: readonly Revision[];
+}
+
+async function takeSnapshot({ guid, ...parts }: Parts, { read, client }: ReconcileContext): Promise<Snapshot> {
+  const { env } = await snapshotEnv(parts.app, guid, client);
+  return planSnapshot({ ...parts, env, classes: read.list(BackendClass) });
+}
+
+async function removeOld(app: App, revisions: readonly Revision[], client: ReconcileContext["client"]): Promise<void> {
+  const old = planOldRevisions(app, revisions);
+  await removeAll(client, Revision, old.revisions);
+  for (const name of old.secrets) {
+    try {
+      await client.delete(Secret, { namespace: app.metadata.namespace, name });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}

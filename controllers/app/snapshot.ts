@@ -1,0 +1,131 @@
+// Snapshots of an app: what its instances are made from, and when a new one is due. Pure.
+import { isDeepStrictEqual } from "node:util";
+import { type App } from "../../crds/app/app.ts";
+import { type BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { type Droplet } from "../../crds/droplet/droplet.ts";
+import { type EnvVar } from "../../crds/fields.ts";
+import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import { type Process } from "../../crds/process/process.ts";
+import { type Revision, type RevisionProcess } from "../../crds/revision/revision.ts";
+import { chooseClass } from "../backend-class.ts";
+
+export type RevisionSpec = Revision["spec"];
+/** What makes one revision differ from another; not its number, its text, or which restart it answers. */
+type Content = Pick<RevisionSpec, "dropletRef" | "env" | "processes">;
+
+/** The Revision that the app runs, by its status. */
+export function inForce(app: App, revisions: readonly Revision[]): Revision | undefined {
+  return app.status?.revision === undefined ? undefined : revisions.find((revision) => revision.metadata.name === app.status?.revision);
+}
+
+/** Is a snapshot due? On a start (nothing is in force), and on a restart that no revision has answered. */
+export function isSnapshotDue(app: App, revisions: readonly Revision[]): boolean {
+  if (app.spec.state === "Stopped") return false;
+  return inForce(app, revisions) === undefined || isRestartAsked(app);
+}
+
+function isRestartAsked(app: App): boolean {
+  return app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart;
+}
+
+export interface SnapshotInput {
+  app: App;
+  droplet: Droplet;
+  processes: readonly Process[];
+  env: readonly EnvVar[];
+  classes: readonly BackendClass[];
+  revisions: readonly Revision[];
+}
+
+/** The Revision that answers a due snapshot: an existing one (reused when nothing differs from it), or the spec of the next. */
+export type Snapshot = { reuse: Revision } | { next: RevisionSpec };
+
+export function planSnapshot(input: SnapshotInput): Snapshot {
+  const { app, revisions } = input;
+  const content = contentOf(input);
+  const latest = revisions.toSorted((a, b) => b.spec.version - a.spec.version)[0];
+  // A restart of a running app is a new version even when nothing differs. A start is not; nor is what an interrupted run made already.
+  const isStart = app.status?.revision === undefined;
+  if (latest && isSame(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart)) return { reuse: latest };
+  return {
+    next: {
+      appRef: { name: app.metadata.name },
+      version: (latest?.spec.version ?? 0) + 1,
+      description: describeChange(latest?.spec, content),
+      ...(app.spec.restart !== undefined && { restart: app.spec.restart }),
+      ...content,
+    },
+  };
+}
+
+function contentOf({ droplet, processes, env, classes }: SnapshotInput): Content {
+  return {
+    dropletRef: { name: droplet.metadata.name },
+    env: env.map((variable) => ({ ...variable })),
+    processes: processes
+      .map((process) => snapshotProcess(process, droplet, classes))
+      .toSorted((a, b) => (a.type < b.type ? -1 : 1))
+      // A list-map; two objects of one type are a mistake that CEL on names prevents.
+      .filter((process, at, all) => process.type !== all[at - 1]?.type),
+  };
+}
+
+/** One process at this moment, with every default settled. */
+export function snapshotProcess(process: Process, droplet: Droplet, classes: readonly BackendClass[]): RevisionProcess {
+  const { type, command, memoryMB, diskMB, cpu, logRateLimitBytesPerSecond, user, runner, ports } = process.spec;
+  return defined({
+    type,
+    command,
+    memoryMB,
+    diskMB,
+    cpu,
+    logRateLimitBytesPerSecond,
+    healthCheck: effectiveHealthCheck(type, process.spec.healthCheck),
+    readinessHealthCheck: effectiveReadinessCheck(process.spec.readinessHealthCheck),
+    ports: effectivePorts(ports, droplet.spec.ports),
+    user,
+    runner: chooseClass(classes, { role: "runner", named: runner, able: { capability: "dropletKinds", word: droplet.spec.kind } }).metadata.name,
+  });
+}
+
+/** Without the fields that are undefined: a server does not return those, and a comparison must not see them. */
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+}
+
+function isSame(latest: RevisionSpec, content: Content): boolean {
+  const { dropletRef, env, processes } = latest;
+  return isDeepStrictEqual(plain({ dropletRef, env, processes }), plain(content));
+}
+
+/** As it would come back from a server. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** The reasons as Cloud Foundry words them, sorted; ours for what it has no words for. */
+export function describeChange(before: Content | undefined, after: Content): string {
+  if (!before) return "Initial revision.";
+  const reasons = [
+    ...(before.dropletRef.name === after.dropletRef.name ? [] : ["New droplet deployed."]),
+    ...(isDeepStrictEqual(plain(before.env), plain(after.env)) ? [] : ["New environment variables deployed."]),
+    ...describeProcesses(before.processes, after.processes),
+  ];
+  return (reasons.length > 0 ? reasons.toSorted().join(" ") : "Restarted.").slice(0, 1024);
+}
+
+function describeProcesses(before: readonly RevisionProcess[], after: readonly RevisionProcess[]): string[] {
+  const removed = before.filter((old) => !after.some((process) => process.type === old.type)).map((old) => `Process type '${old.type}' removed.`);
+  const others = after.flatMap((process) => {
+    const old = before.find((candidate) => candidate.type === process.type);
+    return old ? describeProcess(old, process) : [`New process type '${process.type}' added.`];
+  });
+  return [...removed, ...others];
+}
+
+function describeProcess(old: RevisionProcess, process: RevisionProcess): string[] {
+  if (isDeepStrictEqual(plain(old), plain(process))) return [];
+  if (old.command === process.command) return [`Process '${process.type}' updated.`];
+  const change = old.command === undefined ? "added" : process.command === undefined ? "removed" : "updated";
+  return [`Custom start command ${change} for '${process.type}' process.`];
+}

@@ -1,0 +1,131 @@
+// The LRP of one process at one Revision: everything a runner needs, in one object. Pure.
+import { isPlatformVariable, systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
+import { type Droplet } from "../../crds/droplet/droplet.ts";
+import { type EnvVar } from "../../crds/fields.ts";
+import { derivedGUID, guidOf } from "../../crds/guid.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
+import { generatedName } from "../../crds/names.ts";
+import { processTypeLabel } from "../../crds/process/rules.ts";
+import { type Process } from "../../crds/process/process.ts";
+import { type Revision, type RevisionProcess } from "../../crds/revision/revision.ts";
+import { type Draft } from "../../kube/client/client.ts";
+import { apiVersionOf } from "../../kube/resource-ref.ts";
+import { placeLabels, type Place } from "../place.ts";
+
+export interface LrpInput {
+  process: Process;
+  /** As presented: the standing web process has its app's. */
+  processGUID: string;
+  app: { guid: string; name: string; object: string };
+  place: Place;
+  revision: Revision;
+  /** The revision's part for this type. */
+  snapshot: RevisionProcess;
+  droplet: Droplet;
+  apiURL: string;
+  /** URLs that reach this process, without scheme. */
+  uris: readonly string[];
+  /** Version of the runner's renderer. */
+  rendering: string;
+}
+
+/** The name of a process's LRP at a revision. */
+export function lrpName(process: Process, revision: Revision): string {
+  return generatedName(`${process.spec.appRef.name}-${process.spec.type}`, `${process.metadata.uid}/${revision.metadata.uid}`);
+}
+
+export function planLRP(input: LrpInput, instances: number): Draft {
+  const { process, place, revision, snapshot, droplet, app } = input;
+  const version = derivedGUID("lrp", process.metadata.uid ?? "", revision.metadata.uid ?? "");
+  const { labels, annotations } = placeLabels(place);
+  const { type, runner, ...sizes } = snapshot;
+  return {
+    apiVersion: apiVersionOf(LRP),
+    kind: LRP.kind,
+    metadata: {
+      name: lrpName(process, revision),
+      namespace: process.metadata.namespace,
+      labels: {
+        ...labels,
+        [LABELS.guid]: version,
+        [LABELS.app]: app.guid,
+        [LABELS.process]: input.processGUID,
+        [LABELS.processType]: processTypeLabel(type),
+        [LABELS.revision]: String(revision.spec.version),
+        [LABELS.sourceType]: "APP",
+      },
+      annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
+    },
+    spec: {
+      class: runner,
+      rendering: input.rendering,
+      app: { guid: app.guid, name: app.name },
+      space: place.space,
+      org: place.org,
+      processGUID: input.processGUID,
+      processType: type,
+      revision: String(revision.spec.version),
+      version,
+      droplet: { guid: guidOf(droplet), ...artifactOf(droplet) },
+      ...sizes,
+      env: planEnvironment(input, version),
+      instances,
+      ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
+    },
+  };
+}
+
+/** An LRP that exists, as it should go on: only what may change is taken from the process. Whatever made it, an update of the platform changes nothing. */
+export function keepLRP(lrp: LRP, change: { instances: number; restartInstances?: Readonly<Record<string, string>> }): Draft {
+  const { name, namespace, labels, annotations } = lrp.metadata;
+  const { restartInstances: _before, ...spec } = lrp.spec;
+  return {
+    apiVersion: apiVersionOf(LRP),
+    kind: LRP.kind,
+    metadata: { name, namespace, labels: ownKeys(labels), annotations: ownKeys(annotations) },
+    spec: { ...spec, instances: change.instances, ...(change.restartInstances && { restartInstances: change.restartInstances }) },
+  };
+}
+
+const CONTRACT: ReadonlySet<string> = new Set([
+  LABELS.guid, LABELS.app, LABELS.process, LABELS.processType, LABELS.space, LABELS.org, LABELS.revision, LABELS.sourceType,
+  ANNOTATIONS.appName, ANNOTATIONS.spaceName, ANNOTATIONS.orgName,
+]);
+
+/** The labels that this controller wrote: the runtime adds its own, and a person's stay a person's. */
+function ownKeys(values: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => CONTRACT.has(key)));
+}
+
+function artifactOf(droplet: Droplet): Record<string, unknown> {
+  const { kind, image, imagePullSecretRef, content, root, processTypes, ports } = droplet.spec;
+  const all = { kind, image, imagePullSecretRef, content, root, processTypes, ports };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * The environment by Cloud Foundry's precedence: container defaults, the user's, then the platform's, which a user cannot
+ * override. What differs by instance or machine (PORT, CF_INSTANCE_*, HOME, ...) is the runner's to add.
+ */
+export function planEnvironment(input: LrpInput, version: string): EnvVar[] {
+  const { snapshot, place, app, droplet } = input;
+  const application = vcapApplication({
+    apiURL: input.apiURL,
+    app,
+    space: place.space,
+    org: place.org,
+    uris: input.uris,
+    limits: { memoryMB: snapshot.memoryMB, diskMB: snapshot.diskMB },
+    process: { guid: input.processGUID, type: snapshot.type },
+    version,
+  });
+  const merged = new Map<string, EnvVar>();
+  const set = (variable: EnvVar): unknown => merged.set(variable.name, variable);
+  if (droplet.spec.kind !== "docker") set({ name: "LANG", value: "en_US.UTF-8" });
+  for (const variable of input.revision.spec.env) if (!isPlatformVariable(variable.name)) set(variable);
+  set({ name: "VCAP_APPLICATION", value: JSON.stringify(application) });
+  set({ name: "MEMORY_LIMIT", value: `${snapshot.memoryMB}m` });
+  for (const [name, value] of Object.entries(systemEnv([]))) set({ name, value });
+  return [...merged.values()];
+}
