@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import { callFunction, callMethod, isNamespace } from "./functions/registry.ts";
 import { compileMacro } from "./macros.ts";
 import { binaryOperators, unaryOperators } from "./operators.ts";
-import { BudgetError, CelError, isList, isMap, kindOf, mapOf, none, some, typeName, UnsignedInt, type CelMap, type CelOptional, type CelValue } from "./values.ts";
+import { BudgetError, CelError, isList, isMap, kindOf, mapOf, none, some, typeName, UnsignedInt, type CelMap, type CelOpaque, type CelOptional, type CelValue } from "./values.ts";
 
 /** The names an expression may use, and what is left of its budget. */
 export interface Scope {
@@ -205,6 +205,7 @@ function selectOptional(target: CelValue, key: CelValue): CelValue {
 function lookUp(target: CelValue, key: CelValue): CelValue | undefined {
   if (isMap(target)) return (target as CelMap).get(key);
   if (isList(target)) return typeof key === "bigint" || typeof key === "number" ? target[Number(key)] : undefined;
+  if (kindOf(target) === "opaque" && typeof key === "string") return (target as CelOpaque).field?.(key);
   throw new CelError(`no such overload: ${typeName(target)} has no fields`);
 }
 

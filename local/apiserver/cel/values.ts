@@ -22,6 +22,8 @@ export interface CelOpaque {
   readonly celKind: "opaque";
   readonly type: string;
   call(method: string, args: CelValue[]): CelValue;
+  /** Fields that can be selected by name, where the type has any. */
+  field?(name: string): CelValue | undefined;
   equals?(other: CelOpaque): boolean;
   toText?(): string;
 }

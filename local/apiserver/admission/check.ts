@@ -1,0 +1,49 @@
+// Whether a ValidatingAdmissionPolicy can be stored: its expressions compile and name only what a policy has.
+import type { FieldError } from "../contract.ts";
+import { invalidValue, required } from "../field-errors.ts";
+import { checkExpression } from "../cel/check.ts";
+import type { ValueShape } from "../cel/values.ts";
+import "./authorizer-value.ts"; // declares the authorizer's methods
+import type { Policy } from "./types.ts";
+
+const names = ["object", "oldObject", "request", "namespaceObject", "authorizer"];
+
+/** Faults of a policy's spec, with kube-apiserver's field paths. */
+export function checkPolicy(policy: Policy): FieldError[] {
+  const { spec } = policy;
+  const known: Record<string, ValueShape | undefined> = Object.fromEntries(names.map((name) => [name, undefined]));
+  if (spec.paramKind) known["params"] = undefined;
+  const conditions = (spec.matchConditions ?? []).flatMap((one, i) => checkOne(one.expression, `spec.matchConditions[${i}].expression`, { ...known, params: undefined }, "bool"));
+  const variables = checkVariables(policy, known);
+  const all = { ...known, variables: variablesShape(policy) };
+  const validations = (spec.validations ?? []).flatMap((one, i) => [
+    ...checkOne(one.expression, `spec.validations[${i}].expression`, all, "bool"),
+    ...(one.messageExpression ? checkOne(one.messageExpression, `spec.validations[${i}].messageExpression`, all, "string") : []),
+  ]);
+  const nothing = !spec.validations?.length && !spec.auditAnnotations?.length ? [required("spec.validations", "validations or auditAnnotations must contain at least one item")] : [];
+  return [...conditions, ...variables, ...validations, ...nothing];
+}
+
+/** A variable may use those that stand before it. */
+function checkVariables({ spec }: Policy, known: Record<string, ValueShape | undefined>): FieldError[] {
+  const before = new Set<string>();
+  return (spec.variables ?? []).flatMap((one, i) => {
+    const faults = checkOne(one.expression, `spec.variables[${i}].expression`, { ...known, variables: shapeOf(new Set(before)) });
+    before.add(one.name);
+    return faults;
+  });
+}
+
+function variablesShape({ spec }: Policy): ValueShape {
+  return shapeOf(new Set((spec.variables ?? []).map((one) => one.name)));
+}
+
+function shapeOf(fields: ReadonlySet<string>): ValueShape {
+  return { type: "object", property: (name) => (fields.has(name) ? {} : undefined) };
+}
+
+function checkOne(expression: string, field: string, variables: Record<string, ValueShape | undefined>, wanted?: "bool" | "string"): FieldError[] {
+  if (!expression?.trim()) return [required(field, "expression is not specified")];
+  const fault = checkExpression(expression, variables, wanted);
+  return fault === undefined ? [] : [invalidValue(field, expression, `compilation failed: ${fault}`)];
+}

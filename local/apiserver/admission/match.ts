@@ -1,0 +1,86 @@
+// Which requests a policy or a binding is about: resource rules and selectors, as kube-apiserver matches them.
+import type { KubeObject } from "../../../kube/object.ts";
+import type { AdmissionRequest } from "../contract.ts";
+import type { LabelSelector, MatchResources, ResourceRule } from "./types.ts";
+
+/** Whether labels satisfy a selector; an empty one takes everything. */
+export function selectorMatches(selector: LabelSelector | undefined, labels: Record<string, string> | undefined): boolean {
+  const has = labels ?? {};
+  const byLabel = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => has[key] === value);
+  return byLabel && (selector?.matchExpressions ?? []).every((one) => expressionMatches(one, has));
+}
+
+function expressionMatches({ key, operator, values }: { key: string; operator: string; values?: string[] }, labels: Record<string, string>): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case "In":
+      return value !== undefined && (values ?? []).includes(value);
+    case "NotIn":
+      return value === undefined || !(values ?? []).includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    default:
+      return false;
+  }
+}
+
+function isEmpty(selector: LabelSelector | undefined): boolean {
+  return Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
+}
+
+/** Whether the request is one of those that `match` describes; without rules, any resource is. */
+export function requestMatches(match: MatchResources | undefined, request: AdmissionRequest): boolean {
+  if (!match) return true;
+  if (!namespaceMatches(match.namespaceSelector, request) || !objectMatches(match.objectSelector, request)) return false;
+  const exact = match.matchPolicy === "Exact";
+  if ((match.excludeResourceRules ?? []).some((rule) => ruleMatches(rule, request, exact))) return false;
+  const rules = match.resourceRules ?? [];
+  return rules.length === 0 || rules.some((rule) => ruleMatches(rule, request, exact));
+}
+
+function isNamespace({ gvr }: AdmissionRequest): boolean {
+  return gvr.group === "" && gvr.resource === "namespaces";
+}
+
+/** Cluster-scoped objects are never left out by a namespace selector, but for namespaces: they are judged by their own labels. */
+function namespaceMatches(selector: LabelSelector | undefined, request: AdmissionRequest): boolean {
+  if (isEmpty(selector)) return true;
+  if (!isNamespace(request)) return request.namespace === "" || selectorMatches(selector, request.namespaceObject?.metadata.labels);
+  const own = request.operation === "CREATE" || request.operation === "UPDATE" ? request.object : request.oldObject;
+  return selectorMatches(selector, own?.metadata.labels);
+}
+
+function objectMatches(selector: LabelSelector | undefined, request: AdmissionRequest): boolean {
+  if (isEmpty(selector)) return true;
+  const has = (object: KubeObject | undefined) => object !== undefined && selectorMatches(selector, object.metadata.labels);
+  return has(request.object) || has(request.oldObject);
+}
+
+const includes = (list: string[] | undefined, wanted: string): boolean => (list ?? []).some((one) => one === "*" || one === wanted);
+
+/** With match policy Equivalent a rule for one version of a resource is a rule for all of them. */
+function ruleMatches(rule: ResourceRule, request: AdmissionRequest, exact: boolean): boolean {
+  return (
+    includes(rule.operations, request.operation) &&
+    includes(rule.apiGroups, request.gvr.group) &&
+    (!exact || includes(rule.apiVersions, request.gvr.version)) &&
+    scopeMatches(rule.scope, request) &&
+    resourceMatches(rule.resources, request) &&
+    (!rule.resourceNames?.length || rule.resourceNames.includes(request.name))
+  );
+}
+
+function scopeMatches(scope: string | undefined, request: AdmissionRequest): boolean {
+  if (scope === undefined || scope === "*") return true;
+  const inCluster = isNamespace(request) || request.namespace === "";
+  return scope === "Cluster" ? inCluster : !inCluster;
+}
+
+function resourceMatches(resources: string[] | undefined, request: AdmissionRequest): boolean {
+  return (resources ?? []).some((entry) => {
+    const [resource = "", subresource = ""] = entry.split("/");
+    return (resource === "*" || resource === request.gvr.resource) && (subresource === "*" || subresource === request.subresource);
+  });
+}

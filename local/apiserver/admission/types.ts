@@ -1,0 +1,56 @@
+// The admissionregistration.k8s.io kinds as the evaluator reads them. Types only.
+import type { KubeObject } from "../../../kube/object.ts";
+
+export interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+export interface ResourceRule {
+  apiGroups?: string[];
+  apiVersions?: string[];
+  operations?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  scope?: string;
+}
+
+export interface MatchResources {
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  resourceRules?: ResourceRule[];
+  excludeResourceRules?: ResourceRule[];
+  matchPolicy?: string;
+}
+
+export interface Validation {
+  expression: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: string;
+}
+
+export interface NamedExpression {
+  name: string;
+  expression: string;
+}
+
+export interface PolicySpec {
+  failurePolicy?: string;
+  paramKind?: { apiVersion: string; kind: string };
+  matchConstraints?: MatchResources;
+  matchConditions?: NamedExpression[];
+  variables?: NamedExpression[];
+  validations?: Validation[];
+  auditAnnotations?: { key: string; valueExpression: string }[];
+}
+
+export interface BindingSpec {
+  policyName: string;
+  paramRef?: { name?: string; namespace?: string; selector?: LabelSelector; parameterNotFoundAction?: string };
+  matchResources?: MatchResources;
+  validationActions?: string[];
+}
+
+export type Policy = KubeObject & { spec: PolicySpec };
+export type PolicyBinding = KubeObject & { spec: BindingSpec };
