@@ -1,7 +1,7 @@
 // How a controller is written: definition, result, context, and the two ways to say "not now". run-controllers.ts runs them.
 import type { Logger } from "pino";
 import type { KubeClient, Draft } from "./client/client.ts";
-import type { Condition, KubeObject, ObjectKey } from "./object.ts";
+import type { Condition, KubeObject, ObjectKey, OwnerReference } from "./object.ts";
 import type { IndexFunction, Reader } from "./reader.ts";
 import type { ResourceRef } from "./resource-ref.ts";
 
@@ -51,6 +51,8 @@ export interface ReconcileResult {
   /** Labels and annotations this object must carry; undefined removes one. Merged into metadata, only on a difference. */
   labels?: Readonly<Record<string, string | undefined>>;
   annotations?: Readonly<Record<string, string | undefined>>;
+  /** Owner references this object must carry, told apart by uid. Others of it stay; none is ever removed. */
+  ownerReferences?: readonly OwnerReference[];
   /** Published spec fields that the controller may write, as a merge patch on spec, only on a difference. */
   spec?: Readonly<Record<string, unknown>>;
   /** Look again after this time even if nothing changes. */

@@ -5,7 +5,7 @@ import type { KubeClient } from "./client/client.ts";
 import { isConflict, isNotFound, isUnreachable, KubeError } from "./client/errors.ts";
 import { type ConditionDraft, type Controller, NotReady, type ReconcileContext, type ReconcileResult, Stalled } from "./controller.ts";
 import { mergeDiffNamed } from "./merge-diff.ts";
-import type { KubeObject, ObjectKey } from "./object.ts";
+import type { KubeObject, ObjectKey, OwnerReference } from "./object.ts";
 import { planStatus } from "./plan-status.ts";
 import type { Outcome } from "./queue.ts";
 import { NotPermitted, NotSynced, type Store } from "./reader.ts";
@@ -115,8 +115,9 @@ class KeyReconciler implements Reconciler {
     const labels = mergeDiffNamed(object.metadata.labels, result.labels);
     const annotations = mergeDiffNamed(object.metadata.annotations, result.annotations);
     const spec = mergeDiffNamed(object["spec"] as Record<string, unknown> | undefined, result.spec);
-    if (!labels && !annotations && !spec) return object;
-    const metadata = { ...(labels && { labels }), ...(annotations && { annotations }) };
+    const owners = withOwners(object, result.ownerReferences ?? []);
+    if (!labels && !annotations && !spec && !owners) return object;
+    const metadata = { ...(labels && { labels }), ...(annotations && { annotations }), ...owners };
     return this.#patch(object, { ...(Object.keys(metadata).length > 0 && { metadata }), ...(spec && { spec }) });
   }
 
@@ -203,6 +204,13 @@ class KeyReconciler implements Reconciler {
     this.#latest.delete(uid);
     return cached;
   }
+}
+
+/** The list is replaced whole, so it carries the version it was read at. */
+function withOwners({ metadata }: KubeObject, wanted: readonly OwnerReference[]): { ownerReferences: OwnerReference[]; resourceVersion: string | undefined } | undefined {
+  const have = metadata.ownerReferences ?? [];
+  const missing = wanted.filter(({ uid }) => !have.some((owner) => owner.uid === uid));
+  return missing.length > 0 ? { ownerReferences: [...have, ...missing], resourceVersion: metadata.resourceVersion } : undefined;
 }
 
 const RECONCILED = { status: "True", reason: "Reconciled", message: "" } as const;
