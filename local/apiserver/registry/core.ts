@@ -22,6 +22,8 @@ export interface Core {
 /** A call made by the server itself: no admission. */
 export interface InternalCall extends Call {
   internal?: boolean;
+  /** Throws 403 unless the caller may also create: apply may turn out to be a create. */
+  checkCreate?: () => void;
 }
 
 export interface WriteOptions {

@@ -85,6 +85,7 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
   if (!exists && subresource === "") {
     if (sent.metadata?.uid) throw failure(409, "Conflict", `Operation cannot be fulfilled on ${type.resource} "${name}": uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
+    call.checkCreate?.();
     return { object: await createDecoded(core, call, applied(undefined), options, true), created: true };
   }
   return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, make: (current) => ({ object: applied(current), managed: true }) }), created: false };

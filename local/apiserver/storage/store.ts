@@ -1,7 +1,7 @@
 // The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
 import { type KubeObject } from "../../../kube/object.ts";
 import { openDatabase } from "./database.ts";
-import { createTable, type Table, type WritableTable } from "./table.ts";
+import { createTable, type HistoryEntry, type Table, type WritableTable } from "./table.ts";
 
 export interface Store {
   /** The version of the last change. */
@@ -17,6 +17,8 @@ export interface Store {
   put(resource: string, object: KubeObject, current: KubeObject | undefined): KubeObject | undefined;
   /** As put, for a deletion. Returns the last state, with the deletion's version. */
   remove(resource: string, current: KubeObject): KubeObject | undefined;
+  /** Every change of every resource, after the resource's own subscribers. */
+  subscribe(onChange: (resource: string, entry: HistoryEntry) => void): () => void;
   close(): void;
 }
 
@@ -39,6 +41,7 @@ export function openStore(path: string): Store {
   const database = openDatabase(path);
   const { version: last, rows } = database.load();
   const tables = new Map<string, WritableTable>();
+  const subscribers = new Set<(resource: string, entry: HistoryEntry) => void>();
   let version = Math.max(last, 1);
 
   function table(resource: string): WritableTable {
@@ -53,6 +56,11 @@ export function openStore(path: string): Store {
     table(row.resource).load(object);
   }
 
+  function record(resource: string, entry: HistoryEntry): void {
+    table(resource).record(entry);
+    for (const subscriber of [...subscribers]) subscriber(resource, entry);
+  }
+
   return {
     version: () => version,
     table,
@@ -65,7 +73,7 @@ export function openStore(path: string): Store {
       object.metadata.resourceVersion = String(next);
       database.put({ resource, namespace, name, version: next, json: jsonOf(object) });
       version = next;
-      into.record(current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version });
+      record(resource, current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version });
       return object;
     },
     remove(resource, current) {
@@ -76,8 +84,12 @@ export function openStore(path: string): Store {
       const object = { ...current, metadata: { ...current.metadata, resourceVersion: String(next) } };
       database.remove({ resource, namespace, name }, next);
       version = next;
-      from.record({ type: "DELETED", object, oldObject: current, version });
+      record(resource, { type: "DELETED", object, oldObject: current, version });
       return object;
+    },
+    subscribe(onChange) {
+      subscribers.add(onChange);
+      return () => subscribers.delete(onChange);
     },
     close: () => database.close(),
   };

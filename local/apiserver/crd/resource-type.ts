@@ -1,0 +1,151 @@
+// From a CustomResourceDefinition to the resource type that the registry serves.
+import { type KubeObject } from "../../../kube/object.ts";
+import { isMap, type JsonMap } from "../apply/values.ts";
+import { keepAllBut, restore } from "../builtin/kinds.ts";
+import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
+import { builtinView, OBJECT_META, viewOfSchema } from "../builtin/schemas.ts";
+import { type CompiledSchema, type JsonSchema } from "../contract.ts";
+import { badRequest } from "../status.ts";
+import { compileSchema } from "../schema/compile.ts";
+import { since } from "../registry/age.ts";
+import { apiVersionOf } from "../registry/convert.ts";
+import { subdomainName } from "../registry/names.ts";
+import { type Column, type ResourceType, type ScalePaths, type Strategy, type Subresource, type VersionType } from "../registry/types.ts";
+import { findAll, parseJsonPath } from "./json-path.ts";
+import { type Crd, type CrdVersion } from "./types.ts";
+
+const VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const OPEN: JsonSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** The order of versions: stable first, then beta, alpha; higher numbers first. */
+export function byPriority(a: string, b: string): number {
+  const rank = (text: string): number[] => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(text);
+    if (!match) return [0, 0, 0];
+    return [match[2] === undefined ? 3 : match[2] === "beta" ? 2 : 1, Number(match[1]), Number(match[3] ?? 0)];
+  };
+  const left = rank(a);
+  const right = rank(b);
+  for (let i = 0; i < 3; i++) if (left[i] !== right[i]) return (right[i] ?? 0) - (left[i] ?? 0);
+  return a < b ? -1 : 1;
+}
+
+/** The whole object's schema, with the fields every object has. */
+export function rootSchema(crd: Crd, version: CrdVersion): JsonSchema {
+  const own = version.schema?.openAPIV3Schema ?? OPEN;
+  const common = builtinView("io.k8s.api.core.v1.ConfigMap").schema.properties as JsonMap;
+  return {
+    ...own,
+    properties: { ...(own.properties as object), apiVersion: common.apiVersion, kind: common.kind, metadata: common.metadata },
+    "x-kubernetes-group-version-kind": [{ group: crd.spec.group, version: version.name, kind: crd.spec.names.kind }],
+  };
+}
+
+function columnsOf(version: CrdVersion): Column[] {
+  const name: Column = { name: "Name", type: "string", format: "name", description: "Name must be unique within a namespace.", priority: 0, cell: (object) => object.metadata.name };
+  const declared = version.additionalPrinterColumns ?? [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "CreationTimestamp is a timestamp representing the server time when this object was created." }];
+  return [name, ...declared.map((column): Column => {
+    const path = parseJsonPath(column.jsonPath) ?? [];
+    return {
+      name: column.name, type: column.type, format: column.format ?? "", description: column.description ?? `Custom resource definition column (in JSONPath format): ${column.jsonPath}`, priority: column.priority ?? 0,
+      cell: (object) => cellOf(column.type, findAll(path, object)),
+    };
+  })];
+}
+
+function cellOf(type: string, values: unknown[]): unknown {
+  if (values.length === 0) return type === "date" ? "<unknown>" : null;
+  const first = values[0];
+  if (type === "date") return since(first, Date.now());
+  if (type === "string") return values.map((value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : String(value))).join(",");
+  if (type === "integer") return typeof first === "number" ? Math.trunc(first) : null;
+  if (type === "number") return typeof first === "number" ? first : null;
+  return typeof first === "boolean" ? first : null;
+}
+
+const fieldsOfPath = (text: string) => text.split(".").filter((part) => part !== "");
+
+function subresourcesOf(crd: Crd, version: CrdVersion): { list: Subresource[]; scale?: ScalePaths } {
+  const list: Subresource[] = [];
+  const verbs = ["get", "patch", "update"];
+  if (version.subresources?.status) list.push({ name: "status", gvk: { group: crd.spec.group, version: version.name, kind: crd.spec.names.kind }, verbs });
+  const scale = version.subresources?.scale;
+  if (!scale) return { list };
+  list.push({ name: "scale", gvk: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs });
+  return { list, scale: { specReplicas: fieldsOfPath(scale.specReplicasPath), statusReplicas: fieldsOfPath(scale.statusReplicasPath), ...(scale.labelSelectorPath && { selector: fieldsOfPath(scale.labelSelectorPath) }) } };
+}
+
+function versionType(crd: Crd, version: CrdVersion): VersionType {
+  const openapi = rootSchema(crd, version);
+  const { list, scale } = subresourcesOf(crd, version);
+  const warning = version.deprecationWarning ?? `${crd.spec.group}/${version.name} ${crd.spec.names.kind} is deprecated`;
+  return { version: version.name, view: viewOfSchema(openapi), openapi, subresources: list, ...(scale && { scale }), columns: columnsOf(version), ...(version.deprecated && { deprecationWarning: warning }) };
+}
+
+function strategyOf(crd: Crd): Strategy {
+  const compiled = new Map<string, CompiledSchema>();
+  const withStatus = new Map(crd.spec.versions.map((version) => [apiVersionOf(crd.spec.group, version.name), version.subresources?.status !== undefined]));
+  // Compiled when first needed: a start with many CRDs does not wait for them.
+  const schemaOf = (apiVersion: string): CompiledSchema => {
+    let found = compiled.get(apiVersion);
+    if (!found) {
+      const version = crd.spec.versions.find(({ name }) => apiVersionOf(crd.spec.group, name) === apiVersion);
+      compiled.set(apiVersion, (found = compileSchema(version?.schema?.openAPIV3Schema ?? OPEN)));
+    }
+    return found;
+  };
+  const hasStatus = (object: KubeObject) => withStatus.get(object.apiVersion) === true;
+  return {
+    decode(body, version) {
+      const kind = crd.spec.names.kind;
+      const faults = decodeMetadata(body, kind, version.version);
+      const schema = schemaOf(body.apiVersion);
+      faults.push(...schema.prune(body).map((path) => `unknown field "${path}"`));
+      schema.applyDefaults(body);
+      return { object: body, faults };
+    },
+    prepareCreate(object) {
+      if (hasStatus(object)) delete object.status;
+    },
+    prepareUpdate(object, old, subresource) {
+      if (subresource === "status") keepAllBut(object, old, "status");
+      else if (hasStatus(object)) restore(object, old, "status");
+    },
+    validate: (object, old) => schemaOf(object.apiVersion).validate(object, old),
+    validateName: subdomainName,
+    generationOf: (object) => {
+      const { metadata: _metadata, apiVersion: _apiVersion, kind: _kind, status, ...rest } = object;
+      return hasStatus(object) ? rest : { ...rest, status };
+    },
+    unconditionalUpdate: false,
+  };
+}
+
+function decodeMetadata(body: KubeObject, kind: string, version: string): string[] {
+  body.metadata ??= {} as KubeObject["metadata"];
+  if (!isMap(body.metadata)) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta`);
+  try {
+    const faults = cleanTyped(builtinView(OBJECT_META), body.metadata as unknown as JsonMap, "metadata");
+    dropEmptyMetadata(body);
+    return faults;
+  } catch (error) {
+    if (error instanceof TypeFault) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** @returns undefined while no version is served. */
+export function toResourceType(crd: Crd): ResourceType | undefined {
+  const { group, names, scope, versions } = crd.spec;
+  const served = versions.filter((version) => version.served).sort((a, b) => byPriority(a.name, b.name));
+  const storage = versions.find((version) => version.storage);
+  if (served.length === 0 || !storage) return undefined;
+  const selectable = [...new Set(versions.flatMap((version) => version.selectableFields?.map(({ jsonPath }) => jsonPath) ?? []))];
+  return {
+    group, resource: names.plural, singular: names.singular, kind: names.kind, listKind: names.listKind, namespaced: scope === "Namespaced",
+    shortNames: names.shortNames ?? [], categories: names.categories ?? [], verbs: VERBS,
+    storageKey: `${group}/${names.plural}`, storageVersion: storage.name, versions: served.map((version) => versionType(crd, version)),
+    strategy: strategyOf(crd), builtin: false, returnsDeleted: false,
+    selectableFields: Object.fromEntries(selectable.map((path) => [path.replace(/^\./, ""), (object: KubeObject) => String(findAll(parseJsonPath(path) ?? [], object)[0] ?? "")])),
+  };
+}

@@ -1,0 +1,25 @@
+// Keeps the catalogue in step with the stored CustomResourceDefinitions.
+import { type KubeObject } from "../../../kube/object.ts";
+import { type Catalogue } from "../registry/catalogue.ts";
+import { type Store } from "../storage/store.ts";
+import { toResourceType } from "./resource-type.ts";
+import { type Crd } from "./types.ts";
+
+const KEY = "apiextensions.k8s.io/customresourcedefinitions";
+
+/** Serves what is stored now and follows every change, inside the commit: a create that was answered can be used. */
+export function serveCrds(store: Store, catalogue: Catalogue): () => void {
+  const serve = (object: KubeObject, old: KubeObject | undefined) => {
+    const crd = object as Crd;
+    // A status write changes nothing that is served.
+    if (old && JSON.stringify((old as Crd).spec) === JSON.stringify(crd.spec)) return;
+    const type = toResourceType(crd);
+    if (type) catalogue.add(type);
+    else catalogue.remove(crd.spec.group, crd.spec.names.plural);
+  };
+  for (const crd of store.table(KEY).list()) serve(crd, undefined);
+  return store.table(KEY).subscribe(({ type, object, oldObject }) => {
+    if (type === "DELETED") catalogue.remove((object as Crd).spec.group, (object as Crd).spec.names.plural);
+    else serve(object, oldObject);
+  });
+}

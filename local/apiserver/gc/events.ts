@@ -1,0 +1,16 @@
+// Events are kept for an hour.
+import { type Core } from "../registry/core.ts";
+
+const KEPT_MS = 3_600_000;
+const EVERY_MS = 300_000;
+
+/** Returns the function that ends it. */
+export function expireEvents(core: Core): () => void {
+  const timer = setInterval(() => {
+    const oldest = core.now() - KEPT_MS;
+    for (const event of core.store.table("/events").list()) {
+      if (Date.parse(String(event.lastTimestamp ?? event.metadata.creationTimestamp)) < oldest) core.store.remove("/events", event);
+    }
+  }, EVERY_MS).unref();
+  return () => clearInterval(timer);
+}

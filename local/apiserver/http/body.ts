@@ -1,0 +1,55 @@
+// Request bodies: bounded, JSON or YAML, objects only where objects are needed.
+import { type IncomingMessage } from "node:http";
+import { parse } from "yaml";
+import { type KubeObject } from "../../../kube/object.ts";
+import { isMap } from "../apply/values.ts";
+import { badRequest, tooLarge, unsupportedMedia } from "../status.ts";
+
+export const BODY_LIMIT = 3 * 1024 * 1024;
+const YAML_ALIASES = 100;
+
+/** The whole body as text. Throws 413 beyond the limit. */
+export async function readText(request: IncomingMessage): Promise<string> {
+  if (Number(request.headers["content-length"] ?? 0) > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+export function mediaTypeOf(request: IncomingMessage): string {
+  return (request.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+/** JSON, or YAML where the text is none. Throws 400. */
+export function parseBody(text: string): unknown {
+  if (text.includes("__proto__")) throw badRequest("a field may not be named __proto__");
+  const first = /\S/.exec(text)?.[0];
+  try {
+    return first === "{" || first === "[" ? JSON.parse(text) : parse(text, { maxAliasCount: YAML_ALIASES, merge: true });
+  } catch (error) {
+    // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
+    throw badRequest(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : "unreadable"}`);
+  }
+}
+
+/** An object from the body of a create or update. Throws 400, 413, 415. */
+export async function readObject(request: IncomingMessage): Promise<KubeObject> {
+  const mediaType = mediaTypeOf(request);
+  if (mediaType && !["application/json", "application/yaml", "text/yaml"].includes(mediaType)) throw unsupportedMedia(["application/json", "application/yaml"]);
+  const body = parseBody(await readText(request));
+  if (!isMap(body)) throw badRequest("the body of the request is not an object");
+  if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata)) throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
+  body.metadata ??= {};
+  return body as unknown as KubeObject;
+}
+
+/** DeleteOptions may be absent. */
+export async function readOptional(request: IncomingMessage): Promise<unknown> {
+  const text = await readText(request);
+  return text.trim() === "" ? undefined : parseBody(text);
+}

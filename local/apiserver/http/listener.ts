@@ -1,0 +1,80 @@
+// The TLS door: accepts connections, finds out who calls, hands requests on, turns every failure into a Status.
+import { createServer, type Server } from "node:https";
+import { type IncomingMessage, type ServerResponse } from "node:http";
+import { type TLSSocket } from "node:tls";
+import { type AddressInfo } from "node:net";
+import { type Auth, type Credentials } from "../contract.ts";
+import { OPEN_PATHS } from "../discovery/paths.ts";
+import { failure } from "../status.ts";
+import { readRequest } from "./path.ts";
+import { checkAuthorized, type Door, type Exchange, handleResource } from "./resource.ts";
+import { sendError } from "./respond.ts";
+
+const REQUEST_MS = 60_000;
+
+export interface ListenerOptions {
+  door: Door;
+  auth: Pick<Auth, "authenticate">;
+  handlePath: (exchange: Pick<Exchange, "request" | "response" | "info">) => void;
+  tls: { key: string; cert: string; ca: string };
+  host: string;
+  port: number;
+  /** Told of errors that nobody expected. */
+  onError: (error: unknown) => void;
+}
+
+export interface Listener {
+  port: number;
+  /** Ends watches, lets running requests finish (2 s), closes. */
+  close(): Promise<void>;
+}
+
+function credentialsOf(request: IncomingMessage): Credentials {
+  const impersonate: Record<string, string[]> = {};
+  for (const [name, values] of Object.entries(request.headersDistinct)) if (name.startsWith("impersonate-") && values) impersonate[name] = values;
+  const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
+  return {
+    ...(request.headers.authorization !== undefined && { authorization: request.headers.authorization }),
+    ...(certificate && { clientCertificate: certificate.raw }),
+    impersonate,
+  };
+}
+
+async function answer(options: ListenerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? "/", "https://server.invalid");
+  const info = readRequest(request.method ?? "GET", url.pathname, url.searchParams);
+  if (request.method === "OPTIONS" || request.method === "TRACE") throw failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+  if (OPEN_PATHS.has(url.pathname)) return options.handlePath({ request, response, info });
+  const user = await options.auth.authenticate(credentialsOf(request));
+  if (info.isResource) return handleResource(options.door, { request, response, info, query: url.searchParams, user });
+  checkAuthorized(options.door.authorize, user, info);
+  options.handlePath({ request, response, info });
+}
+
+/** Listens; port 0 takes a free one. */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const server: Server = createServer({ ...options.tls, requestCert: true, rejectUnauthorized: false, minVersion: "TLSv1.2", keepAlive: true, noDelay: true }, (request, response) => {
+    answer(options, request, response).catch((error: unknown) => sendError(response, error, options.onError));
+  });
+  server.requestTimeout = REQUEST_MS;
+  server.headersTimeout = REQUEST_MS / 2;
+  server.keepAliveTimeout = 2 * REQUEST_MS;
+  server.maxHeadersCount = 200;
+  // A client that breaks off a handshake is no news.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  server.on("clientError", (_error, socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const force = setTimeout(() => server.closeAllConnections(), 2_000);
+      await closed;
+      clearTimeout(force);
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// One resource request: authorize, find the verb, answer in the form asked for.
+import { type IncomingMessage, type ServerResponse } from "node:http";
+import { type KubeObject } from "../../../kube/object.ts";
+import { type AttributesRecord, type Authorize, type UserInfo } from "../contract.ts";
+import { checkBodyKind, type Core, type InternalCall, writeOptions } from "../registry/core.ts";
+import { create } from "../registry/create.ts";
+import { deleteOptions, remove, removeCollection } from "../registry/delete.ts";
+import { patch } from "../registry/patch.ts";
+import { get, list, type Listed } from "../registry/read.ts";
+import { getScale, writeScale } from "../registry/scale.ts";
+import { type ResourceType, type Virtual } from "../registry/types.ts";
+import { update } from "../registry/update.ts";
+import { watch } from "../registry/watch.ts";
+import { badRequest, forbidden, forbiddenPath, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
+import { jsonOf } from "../storage/store.ts";
+import { mediaTypeOf, parseBody, readObject, readOptional, readText } from "./body.ts";
+import { negotiate, type Wanted } from "./negotiate.ts";
+import { type RequestInfo } from "./path.ts";
+import { addWarnings, sendText } from "./respond.ts";
+import { partialOf, tableOf } from "./table.ts";
+import { streamWatch } from "./watch-stream.ts";
+
+export interface Door {
+  core: Core;
+  authorize: Authorize;
+  /** Ends long answers when the server stops. */
+  stopped: AbortSignal;
+}
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  info: RequestInfo;
+  query: URLSearchParams;
+  user: UserInfo;
+}
+
+/** Throws 403 as kube-apiserver words it. */
+export function checkAuthorized(authorize: Authorize, user: UserInfo, info: RequestInfo): void {
+  const { group, version, resource, subresource, namespace, name, verb } = info;
+  const attributes: AttributesRecord = info.isResource
+    ? { user, verb, group, version, resource, subresource, namespace, name }
+    : { user, verb, group: "", version: "", resource: "", subresource: "", namespace: "", name: "", path: info.path };
+  const decision = authorize(attributes);
+  if (decision.allowed) return;
+  const why = decision.reason ? `: ${decision.reason}` : "";
+  if (!info.isResource) throw forbiddenPath(`forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(info.path)}${why}`);
+  const full = subresource ? `${resource}/${subresource}` : resource;
+  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : "at the cluster scope";
+  throw forbidden({ group, resource }, name, `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(full)} in API group ${JSON.stringify(group)} ${where}${why}`);
+}
+
+/** Answers one resource request. Throws StatusError. */
+export async function handleResource(door: Door, exchange: Exchange): Promise<void> {
+  const { info, user, request, query } = exchange;
+  checkAuthorized(door.authorize, user, info);
+  const { catalogue } = door.core;
+  const virtual = catalogue.findVirtual(info.group, info.version, info.resource, info.subresource);
+  if (virtual) return handleVirtual(door, exchange, virtual);
+  const found = catalogue.findVersion(info.group, info.version, info.resource);
+  if (!found) throw noSuchPath();
+  const { type, version } = found;
+  checkShape(info, type);
+  const call: InternalCall = {
+    target: { type, version, namespace: type.namespaced ? info.namespace : "", name: info.name, subresource: info.subresource },
+    user, query, userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
+    checkCreate: () => checkAuthorized(door.authorize, user, { ...info, verb: "create" }),
+  };
+  if (info.subresource) return handleSubresource(door, exchange, call);
+  await (VERBS[info.verb] ?? refuse)(door, exchange, call);
+}
+
+function checkShape(info: RequestInfo, type: ResourceType): void {
+  if (!type.verbs.includes(info.verb) && !info.subresource) throw methodNotAllowed(type);
+  const onCollection = ["create", "list", "watch", "deletecollection"].includes(info.verb) && !info.subresource;
+  const hasName = info.name !== "" && !(onCollection && info.verb !== "create");
+  if (!onCollection && !hasName) throw methodNotAllowed(type);
+  if (onCollection && hasName) throw methodNotAllowed(type);
+  if (!type.namespaced && info.namespace !== "" && type.resource !== "namespaces") throw noSuchPath();
+  if (type.namespaced && info.namespace === "" && !["list", "watch"].includes(info.verb)) throw info.verb === "create" ? methodNotAllowed(type) : noSuchPath();
+}
+
+type Handler = (door: Door, exchange: Exchange, call: InternalCall) => void | Promise<void>;
+
+const refuse: Handler = (_door, _exchange, call) => {
+  throw methodNotAllowed(call.target.type);
+};
+
+const OBJECT_VIEWS = ["Table", "PartialObjectMetadata"];
+const LIST_VIEWS = ["Table", "PartialObjectMetadataList"];
+
+function sendObject(exchange: Exchange, call: InternalCall, code: number, object: KubeObject): void {
+  const wanted = negotiate(exchange.request, OBJECT_VIEWS);
+  addWarnings(exchange.response, call.warnings);
+  const include = call.query.get("includeObject") ?? "Metadata";
+  const text = wanted.as === "Table" ? tableOf(call.target.version, [object], { resourceVersion: object.metadata.resourceVersion }, { withColumns: true, include }) : wanted.as ? partialOf(object) : jsonOf(object);
+  sendText(exchange.response, code, text, wanted);
+}
+
+function listText(call: InternalCall, listed: Listed, wanted: Wanted): string {
+  const { items, ...metadata } = listed;
+  const { type, version } = call.target;
+  if (wanted.as === "Table") return tableOf(version, items, metadata, { withColumns: true, include: call.query.get("includeObject") ?? "Metadata" });
+  if (wanted.as) return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":${JSON.stringify(metadata)},"items":[${items.map(partialOf).join(",")}]}`;
+  const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
+  return `{"kind":"${type.listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[${items.map(jsonOf).join(",")}]}`;
+}
+
+const VERBS: Record<string, Handler> = {
+  get: ({ core }, exchange, call) => sendObject(exchange, call, 200, get(core, call)),
+  list: ({ core }, exchange, call) => {
+    const wanted = negotiate(exchange.request, LIST_VIEWS);
+    addWarnings(exchange.response, call.warnings);
+    sendText(exchange.response, 200, listText(call, list(core, call), wanted), wanted);
+  },
+  watch: ({ core, stopped }, exchange, call) => {
+    const { as } = negotiate(exchange.request, OBJECT_VIEWS);
+    const prepared = watch(core, call);
+    addWarnings(exchange.response, call.warnings);
+    streamWatch(exchange.response, prepared, { version: call.target.version, as, include: call.query.get("includeObject") ?? "Metadata", timeoutSeconds: Number(call.query.get("timeoutSeconds") ?? 0) || 0 }, stopped);
+  },
+  create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request))),
+  update: async ({ core }, exchange, call) => sendObject(exchange, call, 200, await update(core, call, await readObject(exchange.request))),
+  patch: async ({ core }, exchange, call) => {
+    const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), parseBody(await readText(exchange.request)));
+    sendObject(exchange, call, created ? 201 : 200, object);
+  },
+  delete: async ({ core }, exchange, call) => {
+    const { answer, code } = await remove(core, call, deleteOptions(await readOptional(exchange.request), call.query));
+    addWarnings(exchange.response, call.warnings);
+    sendText(exchange.response, code, JSON.stringify(answer), negotiate(exchange.request, []));
+  },
+  deletecollection: async ({ core }, exchange, call) => {
+    const removed = await removeCollection(core, call, deleteOptions(await readOptional(exchange.request), call.query));
+    addWarnings(exchange.response, call.warnings);
+    const wanted = negotiate(exchange.request, LIST_VIEWS);
+    sendText(exchange.response, 200, listText(call, { items: removed, resourceVersion: String(core.store.version()) }, wanted), wanted);
+  },
+};
+
+async function handleSubresource(door: Door, exchange: Exchange, call: InternalCall): Promise<void> {
+  const { core } = door;
+  const { info, request } = exchange;
+  const subresource = call.target.version.subresources.find((sub) => sub.name === info.subresource);
+  if (!subresource) throw noSuchPath();
+  if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed(call.target.type);
+  if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(door, exchange, call) as Promise<void>;
+  const wanted = negotiate(request, []);
+  if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
+  const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request)) : await writeScale(core, call, mediaTypeOf(request), parseBody(await readText(request)));
+  addWarnings(exchange.response, call.warnings);
+  sendText(exchange.response, 200, JSON.stringify(scale), wanted);
+}
+
+async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): Promise<void> {
+  const { info, user, query } = exchange;
+  if (info.verb !== "create") throw methodNotAllowed(virtual.gvr);
+  const wanted = negotiate(exchange.request, []);
+  const body = await readObject(exchange.request);
+  checkBodyKind(virtual.gvk, body, true);
+  if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  const options = writeOptions({ query, userAgent: "", user, warnings: [], target: {} as never }, "CreateOptions");
+  if (virtual.subresource && !door.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
+    throw notFound({ group: info.group, resource: info.resource }, info.name);
+  }
+  const answer = await virtual.create({ user, namespace: info.namespace, name: info.name, body, dryRun: options.dryRun });
+  sendText(exchange.response, 201, JSON.stringify(answer), wanted);
+}

@@ -1,0 +1,55 @@
+// A watch as a stream of JSON lines: bookmarks once a minute, an end after its time, and for clients that do not read.
+import { type ServerResponse } from "node:http";
+import { type KubeObject } from "../../../kube/object.ts";
+import { type VersionType } from "../registry/types.ts";
+import { type Watch, type WatchType } from "../registry/watch.ts";
+import { jsonOf } from "../storage/store.ts";
+import { partialOf, tableOf } from "./table.ts";
+
+const BOOKMARK_MS = 60_000;
+const SHORTEST_S = 1_800;
+/** A client this far behind is cut off; it resumes from its last version. */
+const BACKLOG_LIMIT = 16 * 1024 * 1024;
+
+export interface StreamOptions {
+  version: VersionType;
+  /** `Table` or `PartialObjectMetadata`, as asked for. */
+  as?: string;
+  include: string;
+  /** 0 = the server's choice. */
+  timeoutSeconds: number;
+}
+
+/** Streams until the client leaves, the time is over, or `stopped` aborts. */
+export function streamWatch(response: ServerResponse, watch: Watch, options: StreamOptions, stopped: AbortSignal): void {
+  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private", "transfer-encoding": "chunked" });
+  response.flushHeaders();
+  let withColumns = true;
+  const render = (object: KubeObject): string => {
+    if (options.as === "Table") {
+      const text = tableOf(options.version, [object], { resourceVersion: object.metadata.resourceVersion }, { withColumns, include: options.include });
+      withColumns = false;
+      return text;
+    }
+    return options.as ? partialOf(object) : jsonOf(object);
+  };
+  const send = (type: WatchType, object: KubeObject) => {
+    if (response.writableLength > BACKLOG_LIMIT) response.destroy();
+    else response.write(`{"type":"${type}","object":${type === "BOOKMARK" && !options.as ? JSON.stringify(object) : render(object)}}\n`);
+  };
+
+  response.cork();
+  const unsubscribe = watch.start(send);
+  response.uncork();
+  const bookmarks = watch.bookmarks ? setInterval(() => send("BOOKMARK", watch.bookmark()), BOOKMARK_MS).unref() : undefined;
+  const seconds = options.timeoutSeconds > 0 ? options.timeoutSeconds : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
+  const end = () => response.end();
+  const deadline = setTimeout(end, seconds * 1_000).unref();
+  stopped.addEventListener("abort", end);
+  response.on("close", () => {
+    unsubscribe();
+    clearInterval(bookmarks);
+    clearTimeout(deadline);
+    stopped.removeEventListener("abort", end);
+  });
+}

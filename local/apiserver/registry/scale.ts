@@ -1,0 +1,78 @@
+// The scale subresource: one Scale object over the replica fields of any scalable kind.
+import { type KubeObject } from "../../../kube/object.ts";
+import { isMap, type JsonMap } from "../apply/values.ts";
+import { badRequest, invalid, unsupportedMedia } from "../status.ts";
+import { invalidValue } from "../field-errors.ts";
+import { copyOf } from "../storage/store.ts";
+import { type Core, currentOf, type InternalCall, shown, writeOptions } from "./core.ts";
+import { builtinView } from "../builtin/schemas.ts";
+import { decodeTyped } from "../builtin/decode.ts";
+import { patched } from "./patch.ts";
+import { type ScalePaths } from "./types.ts";
+import { change } from "./update.ts";
+
+const SCALE = "io.k8s.api.autoscaling.v1.Scale";
+
+function at(object: unknown, path: string[]): unknown {
+  let value = object;
+  for (const key of path) value = isMap(value) ? value[key] : undefined;
+  return value;
+}
+
+function put(object: KubeObject, path: string[], value: unknown): void {
+  let map: JsonMap = object;
+  for (const key of path.slice(0, -1)) map = (isMap(map[key]) ? map[key] : (map[key] = {})) as JsonMap;
+  const last = path.at(-1);
+  if (last !== undefined) map[last] = value;
+}
+
+function selectorText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  const labels = isMap(value) ? (isMap(value.matchLabels) ? value.matchLabels : undefined) : undefined;
+  return labels && Object.entries(labels).map(([key, each]) => `${key}=${String(each)}`).join(",");
+}
+
+function toScale(object: KubeObject, paths: ScalePaths): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const replicas = at(object, paths.specReplicas);
+  const selector = paths.selector && selectorText(at(object, paths.selector));
+  return {
+    kind: "Scale", apiVersion: "autoscaling/v1", metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: { ...(replicas !== undefined && replicas !== 0 && { replicas }) },
+    status: { replicas: Number(at(object, paths.statusReplicas) ?? 0), ...(selector && { selector }) },
+  };
+}
+
+function pathsOf(call: InternalCall): ScalePaths {
+  const paths = call.target.version.scale;
+  if (!paths) throw badRequest("the resource has no scale");
+  return paths;
+}
+
+export function getScale(core: Core, call: InternalCall): KubeObject {
+  return toScale(shown(call, currentOf(core, call.target)), pathsOf(call));
+}
+
+/** Replaces (no media type) or patches the Scale of an object. */
+export async function writeScale(core: Core, call: InternalCall, mediaType: string | undefined, body: unknown): Promise<KubeObject> {
+  const paths = pathsOf(call);
+  const options = writeOptions(call, mediaType ? "PatchOptions" : "UpdateOptions");
+  if (mediaType?.includes("apply-patch")) throw unsupportedMedia(["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"]);
+  const isPinned = mediaType === undefined && isMap(body) && isMap(body.metadata) && Boolean(body.metadata.resourceVersion);
+  const object = await change(core, call, options, {
+    retry: !isPinned,
+    make: (current) => {
+      const before = toScale(current, paths);
+      const scale = mediaType ? patched({ view: builtinView(SCALE) }, mediaType, { current: before, patch: body }) : (structuredClone(body) as KubeObject);
+      decodeTyped(builtinView(SCALE), scale, "Scale", "v1");
+      const replicas = at(scale, ["spec", "replicas"]) ?? 0;
+      if (typeof replicas !== "number" || replicas < 0) throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
+      const next = copyOf(current);
+      put(next, paths.specReplicas, replicas);
+      next.metadata.resourceVersion = scale.metadata.resourceVersion ?? current.metadata.resourceVersion;
+      if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
+      return { object: next };
+    },
+  });
+  return toScale(object, paths);
+}

@@ -1,0 +1,108 @@
+// The door: starts a Kubernetes-compatible API server in this process and puts its parts together.
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createPolicyAdmission } from "./admission/admission.ts";
+import { createAuth } from "./stub-auth.ts";
+import { builtinKinds } from "./builtin/kinds.ts";
+import { type KeyPair, openCertificates } from "./certificates.ts";
+import { type AdmissionRequest, type Auth, type PolicyAdmission, type ResourceReader, type UserInfo } from "./contract.ts";
+import { crdRules } from "./crd/rules.ts";
+import { serveCrds } from "./crd/serve.ts";
+import { createPaths } from "./discovery/paths.ts";
+import { cleanUpCrds } from "./gc/crd-cleanup.ts";
+import { expireEvents } from "./gc/events.ts";
+import { collectGarbage } from "./gc/garbage-collector.ts";
+import { keepNamespaces } from "./gc/namespaces.ts";
+import { listen } from "./http/listener.ts";
+import { createCatalogue } from "./registry/catalogue.ts";
+import { type Core } from "./registry/core.ts";
+import { createReader, createWriter } from "./registry/system.ts";
+import { StatusError } from "./status.ts";
+import { openStore } from "./storage/store.ts";
+
+export interface ApiServerOptions {
+  /** Folder of all state: database, keys, certificates. Made when missing. One server at a time. */
+  dir: string;
+  /** 0 = a free one. */
+  port: number;
+  host: string;
+  /** Bearer tokens that are always good: token to user (name and groups). */
+  tokens?: Map<string, UserInfo>;
+  /** More host names and addresses for the certificate; localhost and 127.0.0.1 are always in. */
+  names?: string[];
+  /** Told of faults that no client caused. Default: they are dropped. */
+  onError?: (error: unknown) => void;
+}
+
+export interface ApiServer {
+  /** `https://host:port`. */
+  url: string;
+  port: number;
+  /** The authority of server and client certificates, PEM. */
+  ca: string;
+  /** A client certificate of the server's own authority. */
+  issueClient(user: string, groups: string[]): Promise<KeyPair>;
+  /** What is stored, from memory. */
+  reader: ResourceReader;
+  /** The version of the last write. */
+  version(): number;
+  /** Ends watches, finishes running requests, closes the database. */
+  stop(): Promise<void>;
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/** Policies, and for RBAC kinds the escalation checks. */
+function admission(policies: PolicyAdmission, auth: Pick<Auth, "checkRbacWrite">) {
+  return async (request: AdmissionRequest): Promise<string[]> => {
+    if (request.gvr.group === RBAC_GROUP) auth.checkRbacWrite(request);
+    const result = await policies.admit(request);
+    if (!result.allowed) throw new StatusError(result.status);
+    return result.warnings;
+  };
+}
+
+/** Starts the server; resolves when it answers. Rejects when the folder is in use or the port is taken. */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { dir, host, onError = () => {} } = options;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const certificates = await openCertificates(join(dir, "pki"), ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc", ...(options.names ?? [])]);
+  const store = openStore(join(dir, "state.db"));
+  const catalogue = createCatalogue();
+  const stopped = new AbortController();
+  const ends: (() => void | Promise<void>)[] = [() => store.close()];
+  const stop = async () => {
+    stopped.abort();
+    for (const end of ends.toReversed()) await end();
+  };
+  try {
+    const core: Core = { store, catalogue, admit: () => Promise.resolve([]), now: Date.now, newUid: randomUUID, random: Math.random };
+    const { types, virtual } = builtinKinds({ CustomResourceDefinition: crdRules(Date.now) });
+    for (const type of types) catalogue.add(type);
+    ends.push(serveCrds(store, catalogue));
+    const reader = createReader(core);
+    const auth = await createAuth({
+      reader, writer: createWriter(core), dir, clientCa: certificates.authority.cert, issuer: "https://kubernetes.default.svc.cluster.local", tokens: options.tokens ?? new Map(), now: Date.now,
+    });
+    ends.push(() => auth.stop());
+    for (const each of auth.virtualResources) {
+      const kind = virtual.find(({ group, resource }) => group === each.gvr.group && resource === each.gvr.resource);
+      catalogue.addVirtual({ ...each, singular: kind?.singular ?? each.gvk.kind.toLowerCase() });
+    }
+    const policies = createPolicyAdmission({ reader, authorize: auth.authorize });
+    ends.push(() => policies.stop());
+    core.admit = admission(policies, auth);
+    await auth.bootstrap();
+    ends.push(await keepNamespaces(core, certificates.authority.cert, onError), collectGarbage(core, onError), cleanUpCrds(core, onError), expireEvents(core));
+    const listener = await listen({
+      door: { core, authorize: auth.authorize, stopped: stopped.signal }, auth, handlePath: createPaths(catalogue, () => !stopped.signal.aborted),
+      tls: { ...certificates.server, ca: certificates.authority.cert }, host, port: options.port, onError,
+    });
+    ends.push(() => listener.close());
+    return { url: `https://${host.includes(":") ? `[${host}]` : host}:${listener.port}`, port: listener.port, ca: certificates.authority.cert, issueClient: certificates.authority.issueClient, reader, version: () => store.version(), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
