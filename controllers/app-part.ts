@@ -1,11 +1,10 @@
 // What belongs to an App (processes, packages, builds, droplets): found by label, collected by owner reference, whoever made it.
 import { App } from "../crds/app/app.ts";
 import { LABELS } from "../crds/labels.ts";
-import { type KubeClient } from "../kube/client/client.ts";
-import { NotReady } from "../kube/controller.ts";
-import { type KubeObject, type OwnerReference } from "../kube/object.ts";
-import { type Reader } from "../kube/reader.ts";
-import { apiVersionOf, type ResourceRef } from "../kube/resource-ref.ts";
+import { NotReady, type ReconcileResult } from "../kube/controller.ts";
+import type { KubeObject, OwnerReference } from "../kube/object.ts";
+import type { Reader } from "../kube/reader.ts";
+import { apiVersionOf } from "../kube/resource-ref.ts";
 
 /** Name of the index on parts of apps: `namespace/app`. */
 export const APP_INDEX = "app";
@@ -37,16 +36,7 @@ export function ownerReferenceTo(app: App): OwnerReference {
   return { apiVersion: apiVersionOf(App), kind: App.kind, name: app.metadata.name, uid: app.metadata.uid ?? "" };
 }
 
-/** Makes the app an owner of its part, so that it goes with the app whoever made it. One write, once. */
-export async function adopt<T extends AppPart>(client: KubeClient, ref: ResourceRef<T>, part: T, app: App): Promise<void> {
-  const owners = part.metadata.ownerReferences ?? [];
-  if (owners.some((owner) => owner.uid === app.metadata.uid)) return;
-  const stale = (owner: OwnerReference): boolean => owner.kind === App.kind && owner.apiVersion === apiVersionOf(App);
-  const ownerReferences = [...owners.filter((owner) => !stale(owner)), ownerReferenceTo(app)];
-  const { resourceVersion, uid } = part.metadata;
-  await client.patch(ref, part.metadata, { type: "merge", body: { metadata: { resourceVersion, uid, ownerReferences } } });
-}
-
-export function appLabel(guid: string): Record<string, string> {
-  return { [LABELS.app]: guid };
+/** What makes an object a part of its app, whoever made it: found by label, collected by owner reference. */
+export function belonging(app: App, appGUID: string, labels: Readonly<Record<string, string>>): Required<Pick<ReconcileResult, "labels" | "ownerReferences">> {
+  return { labels: { ...labels, [LABELS.app]: appGUID }, ownerReferences: [ownerReferenceTo(app)] };
 }

@@ -1,5 +1,5 @@
 // Which BackendClass serves something: the named one, else the default of its role. Pure.
-import { type BackendClass } from "../crds/backend-class/backend-class.ts";
+import type { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { NotReady, Stalled } from "../kube/controller.ts";
 
 export type Role = BackendClass["spec"]["role"];

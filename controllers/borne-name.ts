@@ -5,9 +5,9 @@ import { Domain } from "../crds/domain/domain.ts";
 import { Org } from "../crds/org/org.ts";
 import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
-import { type KubeObject, type ObjectKey } from "../kube/object.ts";
-import { type Reader } from "../kube/reader.ts";
-import { type ResourceRef } from "../kube/resource-ref.ts";
+import type { KubeObject, ObjectKey } from "../kube/object.ts";
+import type { Reader } from "../kube/reader.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
 import { findDomain, findPlace } from "./place.ts";
 
 /** Where the claimant is read: the cache, or live (`client.find`). */

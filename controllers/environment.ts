@@ -1,15 +1,15 @@
 // An app's environment at one moment: secret values are copied into an immutable Secret that is named by a keyed digest of them, so
 // that no noun holds a value and equal environments have equal names.
 import { createHmac, randomBytes } from "node:crypto";
-import { type App } from "../crds/app/app.ts";
-import { type EnvVar } from "../crds/fields.ts";
+import type { App } from "../crds/app/app.ts";
+import type { EnvVar } from "../crds/fields.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { INTERNAL_LABELS, LABELS } from "../crds/labels.ts";
 import { Secret } from "../kube/builtin.ts";
 import { isAlreadyExists } from "../kube/client/errors.ts";
-import { type KubeClient } from "../kube/client/client.ts";
+import type { KubeClient } from "../kube/client/client.ts";
 import { NotReady, Stalled } from "../kube/controller.ts";
-import { type ObjectOf } from "../kube/resource-ref.ts";
+import type { ObjectOf } from "../kube/resource-ref.ts";
 import { ownerReferenceTo } from "./app-part.ts";
 
 export type SecretObject = ObjectOf<typeof Secret>;

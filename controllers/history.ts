@@ -1,9 +1,9 @@
 // Bounds on history: which old objects of an app may go, and their removal.
 import { creationOrder } from "../crds/guid.ts";
 import { isConflict, isNotFound } from "../kube/client/errors.ts";
-import { type KubeClient } from "../kube/client/client.ts";
-import { type KubeObject } from "../kube/object.ts";
-import { type ResourceRef } from "../kube/resource-ref.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
 
 /** What is kept per app. */
 export const KEPT = { packages: 5, droplets: 5, builds: 100, revisions: 100 } as const;

@@ -7,7 +7,7 @@ import { LABELS } from "../crds/labels.ts";
 import { isAlreadyExists, isConflict } from "../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../kube/controller.ts";
 import { keyOf, type KubeObject } from "../kube/object.ts";
-import { type ResourceRef } from "../kube/resource-ref.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
 import { borneName } from "./borne-name.ts";
 
 /** Name of the index that every kind here keeps: objects by the GUID they present. */

@@ -2,9 +2,9 @@
 import { LABELS } from "../crds/labels.ts";
 import { generatedName } from "../crds/names.ts";
 import { roleOfClusterRole, type CFRole } from "../crds/roles.ts";
-import { type RoleBinding } from "../kube/builtin.ts";
-import { type Draft } from "../kube/client/client.ts";
-import { type ObjectOf } from "../kube/resource-ref.ts";
+import type { RoleBinding } from "../kube/builtin.ts";
+import type { Draft } from "../kube/client/client.ts";
+import type { ObjectOf } from "../kube/resource-ref.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 type Binding = ObjectOf<typeof RoleBinding>;

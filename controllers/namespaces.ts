@@ -4,8 +4,8 @@ import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { Namespace } from "../kube/builtin.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../kube/controller.ts";
-import { type KubeObject } from "../kube/object.ts";
-import { type ObjectOf } from "../kube/resource-ref.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { ObjectOf } from "../kube/resource-ref.ts";
 
 export type NamespaceObject = ObjectOf<typeof Namespace>;
 

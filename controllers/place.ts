@@ -6,7 +6,7 @@ import { Org } from "../crds/org/org.ts";
 import { Space } from "../crds/space/space.ts";
 import { Namespace } from "../kube/builtin.ts";
 import { NotReady } from "../kube/controller.ts";
-import { type Reader } from "../kube/reader.ts";
+import type { Reader } from "../kube/reader.ts";
 
 interface Named {
   guid: string;
@@ -30,7 +30,8 @@ export function findPlace(read: Reader, namespace: string): Place | undefined {
   const { labels = {}, annotations = {} } = read.find(Namespace, { name: namespace })?.metadata ?? {};
   const spaceGUID = labels[LABELS.space];
   const orgGUID = labels[LABELS.org];
-  const space = labels[LABELS.ownerUid] === undefined ? undefined : read.byUid(Space, labels[LABELS.ownerUid]);
+  const owner = labels[LABELS.ownerUid];
+  const space = owner === undefined ? undefined : read.byUid(Space, owner);
   if (!spaceGUID || !orgGUID || !space) return undefined;
   const org = findOrg(read, space.metadata.namespace ?? "");
   if (!org) return undefined;

@@ -1,7 +1,7 @@
 // A controller for kinds that lead to nothing else: it settles the GUID and says Ready.
 import { defineController, type Controller } from "../kube/controller.ts";
-import { type KubeObject } from "../kube/object.ts";
-import { type ResourceRef } from "../kube/resource-ref.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
 import { byGUID, GUID_INDEX, settleGUID } from "./identity.ts";
 
 export function plainController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {

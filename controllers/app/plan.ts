@@ -1,15 +1,15 @@
 // What an App leads to: processes that are missing, the Revisions to keep, its status. Pure.
-import { type App } from "../../crds/app/app.ts";
-import { type Droplet } from "../../crds/droplet/droplet.ts";
+import type { App } from "../../crds/app/app.ts";
+import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { derivedGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../crds/names.ts";
 import { processName } from "../../crds/process/rules.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import { type Route } from "../../crds/route/route.ts";
+import type { Route } from "../../crds/route/route.ts";
 import { creationOrder } from "../../crds/guid.ts";
-import { type Draft } from "../../kube/client/client.ts";
+import type { Draft } from "../../kube/client/client.ts";
 import { apiVersionOf } from "../../kube/resource-ref.ts";
 import { ownerReferenceTo } from "../app-part.ts";
 import { KEPT } from "../history.ts";

@@ -1,12 +1,12 @@
 // Snapshots of an app: what its instances are made from, and when a new one is due. Pure.
 import { isDeepStrictEqual } from "node:util";
-import { type App } from "../../crds/app/app.ts";
-import { type BackendClass } from "../../crds/backend-class/backend-class.ts";
-import { type Droplet } from "../../crds/droplet/droplet.ts";
-import { type EnvVar } from "../../crds/fields.ts";
+import type { App } from "../../crds/app/app.ts";
+import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import type { Droplet } from "../../crds/droplet/droplet.ts";
+import type { EnvVar } from "../../crds/fields.ts";
 import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/rules.ts";
-import { type Process } from "../../crds/process/process.ts";
-import { type Revision, type RevisionProcess } from "../../crds/revision/revision.ts";
+import type { Process } from "../../crds/process/process.ts";
+import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import { chooseClass } from "../backend-class.ts";
 
 export type RevisionSpec = Revision["spec"];

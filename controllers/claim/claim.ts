@@ -9,7 +9,7 @@ import { Space } from "../../crds/space/space.ts";
 import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/object.ts";
-import { type ResourceRef } from "../../kube/resource-ref.ts";
+import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { borneName, type Find } from "../borne-name.ts";
 import { PLACE_READS } from "../place.ts";
 

@@ -4,7 +4,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { defineController, NotReady, watch, type Controller, type ReconcileContext } from "../../kube/controller.ts";
-import { adopt, APP_INDEX, appLabel, byApp, getApp, partsOf } from "../app-part.ts";
+import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../app-part.ts";
 import { KEPT, planSurplus, removeAll } from "../history.ts";
 import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
 import { getPlace, PLACE_READS } from "../place.ts";
@@ -24,11 +24,10 @@ export function dropletController(hasContent: HasContent): Controller {
     async reconcile(droplet, context) {
       const app = getApp(context.read, droplet);
       const { labels } = settleGUID(Droplet, droplet, context);
-      await adopt(context.client, Droplet, droplet, app);
       await checkContent(droplet, hasContent, context);
       await removeSurplus(droplet, context);
       const appGUID = settleGUID(App, app, context).guid;
-      return { labels: { ...labels, ...appLabel(appGUID) }, status: { state: "Staged" } };
+      return { ...belonging(app, appGUID, labels), status: { state: "Staged" } };
     },
   });
 }

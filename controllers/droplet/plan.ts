@@ -1,9 +1,9 @@
 // Which droplets are in use, and so stay whatever their age. Pure.
-import { type App } from "../../crds/app/app.ts";
-import { type Droplet } from "../../crds/droplet/droplet.ts";
+import type { App } from "../../crds/app/app.ts";
+import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { guidOf } from "../../crds/guid.ts";
-import { type LRP } from "../../crds/lrp/lrp.ts";
-import { type Revision } from "../../crds/revision/revision.ts";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { Revision } from "../../crds/revision/revision.ts";
 
 /** In use: named by an app of the namespace, by the Revision that one has in force, or by an LRP. */
 export function planDropletReferences(apps: readonly App[], revisions: readonly Revision[], lrps: readonly LRP[]): (droplet: Droplet) => boolean {

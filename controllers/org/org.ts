@@ -7,7 +7,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
 import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
-import { type Reader } from "../../kube/reader.ts";
+import type { Reader } from "../../kube/reader.ts";
 import { removeAll } from "../history.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { endNamespace, keepNamespace } from "../namespaces.ts";

@@ -2,12 +2,12 @@
 import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/names.ts";
-import { type Org } from "../../crds/org/org.ts";
-import { type RoleBinding } from "../../kube/builtin.ts";
-import { type Draft } from "../../kube/client/client.ts";
-import { type ObjectOf } from "../../kube/resource-ref.ts";
+import type { Org } from "../../crds/org/org.ts";
+import type { RoleBinding } from "../../kube/builtin.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { ObjectOf } from "../../kube/resource-ref.ts";
 import { membersOf, planGrant } from "../members.ts";
-import { type NamespaceMeta } from "../namespaces.ts";
+import type { NamespaceMeta } from "../namespaces.ts";
 
 type Binding = ObjectOf<typeof RoleBinding>;
 

@@ -4,7 +4,7 @@ import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller.ts";
-import { adopt, APP_INDEX, appLabel, byApp, getApp, partsOf } from "../app-part.ts";
+import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../app-part.ts";
 import { KEPT, planSurplus, removeAll } from "../history.ts";
 import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
 import { getPlace, PLACE_READS } from "../place.ts";
@@ -24,9 +24,8 @@ export function packageController(hasContent: HasContent): Controller {
     async reconcile(pkg, context) {
       const app = getApp(context.read, pkg);
       const { labels } = settleGUID(Package, pkg, context);
-      await adopt(context.client, Package, pkg, app);
       await removeSurplus(pkg, context);
-      return { labels: { ...labels, ...appLabel(settleGUID(App, app, context).guid) }, ...planPackage(pkg, await isThere(pkg, hasContent, context)) };
+      return { ...belonging(app, settleGUID(App, app, context).guid, labels), ...planPackage(pkg, await isThere(pkg, hasContent, context)) };
     },
   });
 }

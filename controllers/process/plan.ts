@@ -1,9 +1,9 @@
 // Which LRPs a process has at this moment, and what it says about them. Pure.
-import { type LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
+import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/rules.ts";
-import { type Process } from "../../crds/process/process.ts";
-import { type Draft } from "../../kube/client/client.ts";
-import { type ReconcileResult } from "../../kube/controller.ts";
+import type { Process } from "../../crds/process/process.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
 import { keepLRP } from "./lrp.ts";
 
 /** How many instances are wanted while the app runs. */
@@ -46,12 +46,16 @@ export function planVersions(process: Process, { name, existing, make }: Version
 
 function readyOf(current: LRP | undefined, running: number, wanted: number): ReconcileResult["ready"] {
   if (running >= wanted) return { status: "True", reason: "Running", message: `${running} of ${wanted} instances run` };
-  const instances = current?.status?.instances ?? [];
+  return troubleOf(current?.status, running, wanted) ?? { status: "False", reason: "Starting", message: `${running} of ${wanted} instances run` };
+}
+
+/** What an instance, or else the runner, says is wrong. */
+function troubleOf(status: LRP["status"], running: number, wanted: number): ReconcileResult["ready"] {
+  const instances = status?.instances ?? [];
   const failed = instances.find((instance) => instance.state === "Crashed" || instance.state === "Down");
   if (failed) return { status: "False", reason: failed.state, message: failure(failed, running, wanted) };
-  const refusal = current?.status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
-  if (refusal && instances.length === 0) return { status: "False", reason: refusal.reason || "NotRunning", message: refusal.message };
-  return { status: "False", reason: "Starting", message: `${running} of ${wanted} instances run` };
+  const refusal = status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
+  return refusal && instances.length === 0 ? { status: "False", reason: refusal.reason, message: refusal.message } : undefined;
 }
 
 function failure(instance: LrpInstance, running: number, wanted: number): string {

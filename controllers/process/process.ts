@@ -12,9 +12,9 @@ import { routeURL } from "../../crds/route/url.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { creationOrder } from "../../crds/guid.ts";
 import { defineController, NotReady, watch, type Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
-import { type Draft } from "../../kube/client/client.ts";
-import { type Reader } from "../../kube/reader.ts";
-import { adopt, APP_INDEX, appLabel, byApp, getApp, partsOf } from "../app-part.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { Reader } from "../../kube/reader.ts";
+import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../app-part.ts";
 import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
 import { findDomain, getPlace, PLACE_READS, type Place } from "../place.ts";
 import { lrpName, planLRP } from "./lrp.ts";
@@ -35,12 +35,11 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     watches: [watch(App, partsOf), watch(Revision, (revision) => ({ [APP_INDEX]: byApp(revision)[0] ?? "" }))],
 
     async reconcile(process, context) {
-      const { read, client } = context;
+      const { read } = context;
       const app = getApp(read, process);
-      await adopt(client, Process, process, app);
       const appGUID = settleGUID(App, app, context).guid;
       const { guid, labels } = identify(process, appGUID, context);
-      return { ...versionsOf(process, app, { guid, appGUID, apiURL, read }), labels: { ...labels, ...appLabel(appGUID) } };
+      return { ...versionsOf(process, app, { guid, appGUID, apiURL, read }), ...belonging(app, appGUID, labels) };
     },
   });
 }
@@ -60,7 +59,7 @@ interface Sight {
 function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
   if (app.spec.state === "Stopped") return planNothing("Stopped");
   const inForce = app.status?.revision;
-  if (inForce === undefined) throw new NotReady("NoRevision", `app ${app.metadata.name} has not started yet: its Ready condition says why`);
+  if (inForce === undefined) return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
   if (wantedInstances(process) === 0) return planNothing("NoInstances");
   const revision = sight.read.find(Revision, { namespace: app.metadata.namespace, name: inForce });
   if (!revision) throw new NotReady("RevisionMissing", `revision ${inForce} does not exist`);

@@ -10,7 +10,7 @@ import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller.ts";
-import { type ResourceRef } from "../../kube/resource-ref.ts";
+import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { removeAll } from "../history.ts";
 
 /** In the order in which they are asked to go: what leads to others first, so that nothing is made anew. */

@@ -3,13 +3,13 @@ import { GROUP } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/names.ts";
-import { type Org } from "../../crds/org/org.ts";
+import type { Org } from "../../crds/org/org.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
-import { type Space } from "../../crds/space/space.ts";
-import { type RoleBinding } from "../../kube/builtin.ts";
-import { type Draft } from "../../kube/client/client.ts";
+import type { Space } from "../../crds/space/space.ts";
+import type { RoleBinding } from "../../kube/builtin.ts";
+import type { Draft } from "../../kube/client/client.ts";
 import { Stalled } from "../../kube/controller.ts";
-import { type ObjectOf } from "../../kube/resource-ref.ts";
+import type { ObjectOf } from "../../kube/resource-ref.ts";
 import { membersOf, planBinding, planGrant } from "../members.ts";
 import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from "../namespaces.ts";
 

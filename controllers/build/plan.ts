@@ -1,0 +1,189 @@
+// From a Build to its Staging, and from what a Staging says to a Droplet and the Build's end. Pure.
+import { systemEnv, vcapApplication, isPlatformVariable } from "../../crds/app/vcap.ts";
+import type { App } from "../../crds/app/app.ts";
+import type { Build } from "../../crds/build/build.ts";
+import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import type { EnvVar } from "../../crds/fields.ts";
+import { derivedGUID } from "../../crds/guid.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import type { Package } from "../../crds/package/package.ts";
+import { Staging } from "../../crds/staging/staging.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
+import { apiVersionOf } from "../../kube/resource-ref.ts";
+import { ownerReferenceTo } from "../app-part.ts";
+import { placeLabels, type Place } from "../place.ts";
+
+type Lifecycle = NonNullable<Build["spec"]["lifecycle"]>;
+
+/** The lifecycle in force: the build's own, else the app's; an image is always an image. */
+export function lifecycleOf(build: Build, app: App, pkg: Package): Lifecycle {
+  const given = build.spec.lifecycle ?? app.spec.lifecycle;
+  return pkg.spec.type === "docker" ? { ...given, type: "docker" } : given;
+}
+
+/** An error that ends a build; CF's code for it. */
+export interface BuildError {
+  code: string;
+  message: string;
+}
+
+/** What ends a build before it starts. */
+export function findObstacle(pkg: Package, lifecycle: Lifecycle): BuildError | undefined {
+  if (pkg.status?.state === "Failed") return { code: "StagingError", message: `package ${pkg.metadata.name} failed: ${pkg.status.error ?? "no reason given"}` };
+  if (pkg.spec.type === "bits" && lifecycle.type === "docker") return { code: "StagingError", message: "the docker lifecycle needs a docker package" };
+  return undefined;
+}
+
+/** The Build's end without a droplet. */
+export function planFailure(error: BuildError): ReconcileResult {
+  return { status: { state: "Failed", error }, ready: { status: "False", reason: "StagingFailed", message: `${error.code}: ${error.message}` } };
+}
+
+/** A Build that has ended goes on saying so. */
+export function planEnded(build: Build): ReconcileResult {
+  return build.status?.state === "Failed" && build.status.error ? planFailure(build.status.error) : {};
+}
+
+/** Buildpacks for a Staging: those named, in order; else all enabled ones that fit, by position, for detection. */
+export function planBuildpacks(lifecycle: Lifecycle, known: readonly Buildpack[]): { buildpacks: Staging["spec"]["buildpacks"]; detect: boolean } | BuildError {
+  if (lifecycle.buildpacks.length === 0) {
+    const fitting = known
+      .filter((buildpack) => buildpack.spec.enabled && buildpack.spec.lifecycle === lifecycle.type && (!buildpack.spec.stack || !lifecycle.stack || buildpack.spec.stack === lifecycle.stack))
+      .toSorted((a, b) => a.spec.position - b.spec.position || (a.metadata.name < b.metadata.name ? -1 : 1));
+    return { buildpacks: fitting.map(refer), detect: true };
+  }
+  const found = lifecycle.buildpacks.map((name) => find(name, known));
+  const missing = lifecycle.buildpacks[found.indexOf(undefined)];
+  if (missing !== undefined && found.includes(undefined)) return { code: "StagingError", message: `there is no buildpack ${missing}; cf buildpacks lists them` };
+  return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
+}
+
+/** A name of ours, or an address that the builder understands by itself (a URL, an image, a folder). */
+function find(name: string, known: readonly Buildpack[]): Staging["spec"]["buildpacks"][number] | undefined {
+  const buildpack = known.find((candidate) => candidate.spec.name === name);
+  if (buildpack) return refer(buildpack);
+  return /^[a-z+]+:\/\/|^\/|^docker:|[/@]/.test(name) ? { name } : undefined;
+}
+
+function refer(buildpack: Buildpack): Staging["spec"]["buildpacks"][number] {
+  return { name: buildpack.spec.name, ...(buildpack.spec.path && { path: buildpack.spec.path }) };
+}
+
+export interface StagingInput {
+  build: Build;
+  buildGUID: string;
+  app: App;
+  appGUID: string;
+  pkg: Package;
+  lifecycle: Lifecycle;
+  buildpacks: Staging["spec"]["buildpacks"];
+  detect: boolean;
+  place: Place;
+  class: string;
+  /** The user's environment, secrets by reference. */
+  env: readonly EnvVar[];
+  defaultStack: string | undefined;
+  apiURL: string;
+  uris: readonly string[];
+}
+
+export function planStaging(input: StagingInput): Draft {
+  const { build, pkg, lifecycle, place } = input;
+  const { labels, annotations } = placeLabels(place);
+  const stack = lifecycle.stack ?? input.defaultStack;
+  const app = { guid: input.appGUID, name: displayNameOf(input.app) };
+  return {
+    apiVersion: apiVersionOf(Staging),
+    kind: Staging.kind,
+    metadata: {
+      name: build.metadata.name,
+      namespace: build.metadata.namespace,
+      labels: { ...labels, [LABELS.guid]: derivedGUID("staging", build.metadata.uid ?? ""), [LABELS.app]: app.guid, [LABELS.sourceType]: "STG" },
+      annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
+    },
+    spec: {
+      class: input.class,
+      app,
+      space: place.space,
+      org: place.org,
+      buildGUID: input.buildGUID,
+      lifecycleType: lifecycle.type,
+      package: packageOf(pkg),
+      buildpacks: input.buildpacks,
+      detect: input.detect,
+      ...(stack && { stack }),
+      env: stagingEnv(input, app, stack),
+      memoryMB: build.spec.memoryMB,
+      diskMB: build.spec.diskMB,
+      timeoutSeconds: 900,
+    },
+  };
+}
+
+function packageOf(pkg: Package): Record<string, unknown> {
+  const { type, content, image, imagePullSecretRef } = pkg.spec;
+  return { type, ...(content && { content }), ...(image && { image }), ...(imagePullSecretRef && { imagePullSecretRef }) };
+}
+
+/** By Cloud Foundry's precedence while staging: the user's, CF_STACK, then the platform's. */
+function stagingEnv(input: StagingInput, app: { guid: string; name: string }, stack: string | undefined): EnvVar[] {
+  const { memoryMB, diskMB } = input.build.spec;
+  const application = vcapApplication({
+    apiURL: input.apiURL,
+    app,
+    space: input.place.space,
+    org: input.place.org,
+    uris: input.uris,
+    limits: { memoryMB, diskMB },
+    version: derivedGUID("staging", input.build.metadata.uid ?? ""),
+  });
+  const platform: EnvVar[] = [
+    ...(stack ? [{ name: "CF_STACK", value: stack }] : []),
+    { name: "LANG", value: "en_US.UTF-8" },
+    { name: "VCAP_APPLICATION", value: JSON.stringify(application) },
+    { name: "MEMORY_LIMIT", value: `${memoryMB}m` },
+    ...Object.entries(systemEnv([])).map(([name, value]) => ({ name, value })),
+  ];
+  const taken = new Set(platform.map((variable) => variable.name));
+  return [...input.env.filter((variable) => !isPlatformVariable(variable.name) && !taken.has(variable.name)), ...platform];
+}
+
+type Artifact = NonNullable<NonNullable<Staging["status"]>["droplet"]>;
+
+/** The Droplet of a build: named as the build, owned by the app, so that it outlives the build's record. */
+export function planDroplet(build: Build, app: App, appGUID: string, made: { lifecycleType: Lifecycle["type"]; artifact: Partial<Artifact> & Pick<Artifact, "kind"> }): Draft {
+  return {
+    apiVersion: apiVersionOf(Droplet),
+    kind: Droplet.kind,
+    metadata: {
+      name: build.metadata.name,
+      namespace: build.metadata.namespace,
+      labels: { [LABELS.guid]: derivedGUID("droplet", build.metadata.uid ?? ""), [LABELS.app]: appGUID },
+      ownerReferences: [ownerReferenceTo(app)],
+    },
+    spec: {
+      appRef: { name: app.metadata.name },
+      buildRef: { name: build.metadata.name },
+      packageRef: { name: build.spec.packageRef.name },
+      lifecycleType: made.lifecycleType,
+      ...made.artifact,
+    },
+  };
+}
+
+/** The droplet of an image: nothing is built, the image says how it starts. */
+export function imageArtifact(pkg: Package): Partial<Artifact> & Pick<Artifact, "kind"> {
+  const { image, imagePullSecretRef } = pkg.spec;
+  return { kind: "docker", image, ...(imagePullSecretRef && { imagePullSecretRef }), processTypes: { web: "" } };
+}
+
+/** What the Staging's state means for the Build. `undefined` while it runs. */
+export function outcomeOf(staging: Staging | undefined): { artifact: Artifact } | BuildError | undefined {
+  const { state, droplet, error } = staging?.status ?? {};
+  if (state === "Failed") return error ?? { code: "StagingError", message: "staging failed without saying why" };
+  if (state !== "Succeeded") return undefined;
+  return droplet ? { artifact: droplet } : { code: "StagingError", message: "staging succeeded without a droplet" };
+}

@@ -1,0 +1,42 @@
+// All controllers of CF's kinds. Leaderless: each is a pure translation, and claims decide the races.
+import type { Controller } from "../kube/controller.ts";
+import { appController } from "./app/app.ts";
+import { buildController } from "./build/build.ts";
+import { buildpackController } from "./buildpack/buildpack.ts";
+import { claimController } from "./claim/claim.ts";
+import { domainController } from "./domain/domain.ts";
+import { dropletController } from "./droplet/droplet.ts";
+import { orgController } from "./org/org.ts";
+import { orgQuotaController } from "./org-quota/org-quota.ts";
+import { packageController } from "./package/package.ts";
+import { processController } from "./process/process.ts";
+import { revisionController } from "./revision/revision.ts";
+import { routeController } from "./route/route.ts";
+import { spaceController } from "./space/space.ts";
+import { stackController } from "./stack/stack.ts";
+
+export interface ControllersOptions {
+  /** The CF API as apps are told it (`cf_api` in VCAP_APPLICATION), without a trailing slash. */
+  apiURL: string;
+  /** Does the space have this content? `BlobStore.has`. */
+  hasContent: (space: string, digest: string) => Promise<boolean>;
+}
+
+export function createControllers(options: ControllersOptions): Controller[] {
+  return [
+    claimController(),
+    orgController,
+    spaceController,
+    domainController,
+    buildpackController,
+    stackController,
+    orgQuotaController,
+    appController,
+    processController(options),
+    revisionController,
+    packageController(options.hasContent),
+    buildController(options),
+    dropletController(options.hasContent),
+    routeController,
+  ];
+}

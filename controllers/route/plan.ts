@@ -1,0 +1,110 @@
+// From a Route to its RouteBinding: the address whole, the processes behind it by GUID and port. Pure.
+import type { App } from "../../crds/app/app.ts";
+import type { Domain } from "../../crds/domain/domain.ts";
+import type { Droplet } from "../../crds/droplet/droplet.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { generatedName } from "../../crds/names.ts";
+import { effectivePorts } from "../../crds/process/rules.ts";
+import type { Process } from "../../crds/process/process.ts";
+import type { Revision } from "../../crds/revision/revision.ts";
+import type { Destination, Route } from "../../crds/route/route.ts";
+import { routeHostname, routeURL } from "../../crds/route/url.ts";
+import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
+import { apiVersionOf } from "../../kube/resource-ref.ts";
+import { placeLabels, type Place } from "../place.ts";
+
+/** What is known about one destination; `app` is undefined when it does not exist. */
+export interface Target {
+  destination: Destination;
+  app?: { object: App; guid: string };
+  process?: Process;
+  revision?: Revision;
+  droplet?: Droplet;
+}
+
+export interface RouteInput {
+  route: Route;
+  guid: string;
+  domain: Domain;
+  place: Place;
+  /** Name of the router class. */
+  class: string;
+  targets: readonly Target[];
+  /** The binding as it is, for what its router says. */
+  binding: RouteBinding | undefined;
+}
+
+export function bindingName(route: Route): string {
+  return generatedName(`${route.spec.host || "root"}-${route.spec.domainRef.name}`, route.metadata.uid ?? "");
+}
+
+export function planRoute(input: RouteInput): ReconcileResult {
+  const missing = [...new Set(input.targets.filter((target) => !target.app).map((target) => target.destination.app))];
+  return {
+    children: [planBinding(input)],
+    status: { url: routeURL(input.route.spec, input.domain.spec.name) },
+    ready: missing.length > 0 ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` } : routerReady(input.binding),
+  };
+}
+
+/** What the router says against it; silence is consent. */
+function routerReady(binding: RouteBinding | undefined): ReconcileResult["ready"] {
+  const refusal = binding?.status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
+  return refusal && { status: "False", reason: refusal.reason, message: refusal.message };
+}
+
+function planBinding(input: RouteInput): Draft {
+  const { route, domain, place, guid } = input;
+  const { labels, annotations } = placeLabels(place);
+  return {
+    apiVersion: apiVersionOf(RouteBinding),
+    kind: RouteBinding.kind,
+    metadata: {
+      name: bindingName(route),
+      namespace: route.metadata.namespace,
+      labels: { ...labels, [LABELS.route]: guid },
+      annotations: { [ANNOTATIONS.orgName]: annotations[ANNOTATIONS.orgName] ?? "", [ANNOTATIONS.spaceName]: annotations[ANNOTATIONS.spaceName] ?? "" },
+    },
+    spec: {
+      class: input.class,
+      routeGUID: guid,
+      space: place.space,
+      org: place.org,
+      hostname: routeHostname(route.spec, domain.spec.name),
+      path: route.spec.path,
+      port: route.spec.port,
+      internal: domain.spec.internal,
+      destinations: planDestinations(input.targets),
+    },
+  };
+}
+
+type BoundDestination = RouteBinding["spec"]["destinations"][number];
+
+/** Existing apps only; two destinations that come to the same port are one. */
+export function planDestinations(targets: readonly Target[]): BoundDestination[] {
+  const found = new Map<string, BoundDestination>();
+  for (const target of targets) {
+    if (!target.app) continue;
+    const { destination } = target;
+    const port = destination.port || portOf(target);
+    const bound: BoundDestination = {
+      appGUID: target.app.guid,
+      app: destination.app,
+      processType: destination.process,
+      port,
+      protocol: destination.protocol,
+      ...(destination.weight !== undefined && { weight: destination.weight }),
+    };
+    found.set(`${bound.appGUID} ${bound.processType} ${port}`, bound);
+  }
+  return [...found.values()];
+}
+
+/** The first port: of what runs, else of what would. */
+function portOf({ destination, process, revision, droplet }: Target): number {
+  const running = revision?.spec.processes.find((candidate) => candidate.type === destination.process)?.ports[0];
+  return running ?? effectivePorts(process?.spec.ports, droplet?.spec.ports)[0] ?? 0;
+}

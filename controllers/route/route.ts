@@ -1,0 +1,73 @@
+// Keeps a Route's RouteBinding, and its claim on the address.
+import { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Claim } from "../../crds/claim/claim.ts";
+import { routeName } from "../../crds/claim/rules.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { processName } from "../../crds/process/rules.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Route, type Destination } from "../../crds/route/route.ts";
+import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
+import { appKey } from "../app-part.ts";
+import { chooseClass } from "../backend-class.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { findDomain, getPlace, PLACE_READS } from "../place.ts";
+import { bindingName, planRoute, type Target } from "./plan.ts";
+
+const DOMAIN_INDEX = "route/domain";
+const DESTINATION_INDEX = "route/destination";
+const ALL_INDEX = "route/all";
+
+export const routeController = defineController({
+  name: "route",
+  for: Route,
+  owns: [RouteBinding],
+  reads: [...PLACE_READS, Droplet],
+  indexes: {
+    [GUID_INDEX]: byGUID,
+    // A claim's own name holds the domain's, which an index function cannot see: what is claimed inside the domain must do.
+    [CLAIM_INDEX]: (route: Route) => [routeName(route, "").claimed],
+    [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
+    [DESTINATION_INDEX]: (route: Route) => [...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app)))],
+    [ALL_INDEX]: () => ["all"],
+  },
+  watches: [
+    watch(Claim, (claim) => (claim.spec.scope.startsWith("route/") ? { [CLAIM_INDEX]: claim.spec.claimed } : [])),
+    watch(Domain, (domain) => ({ [DOMAIN_INDEX]: domain.metadata.name })),
+    watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
+    watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
+    watch(Revision, (revision) => ({ [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name) })),
+    watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_INDEX]: "all" } : [])),
+  ],
+
+  async reconcile(route, context) {
+    const { read } = context;
+    const { namespace = "" } = route.metadata;
+    const place = getPlace(read, namespace);
+    const domain = findDomain(read, route.spec.domainRef.name, place);
+    if (!domain) throw new NotReady("DomainMissing", `domain ${route.spec.domainRef.name} is neither of org ${place.org.name} nor shared`);
+    const { guid, labels } = settleGUID(Route, route, context);
+    await holdClaim(Route.kind, route, routeName(route, domain.spec.name), context);
+    const router = chooseClass(read.list(BackendClass), { role: "router", named: domain.spec.router });
+    const binding = read.find(RouteBinding, { namespace, name: bindingName(route) });
+    const targets = route.spec.destinations.map((destination) => targetOf(destination, namespace, context));
+    return { labels, ...planRoute({ route, guid, domain, place, class: router.metadata.name, targets, binding }) };
+  },
+});
+
+function targetOf(destination: Destination, namespace: string, context: ReconcileContext): Target {
+  const { read } = context;
+  const app = read.find(App, { namespace, name: destination.app });
+  if (!app) return { destination };
+  const find = (name: string | undefined): { namespace: string; name: string } => ({ namespace, name: name ?? "" });
+  return {
+    destination,
+    app: { object: app, guid: settleGUID(App, app, context).guid },
+    process: read.find(Process, find(processName(destination.app, destination.process))),
+    revision: app.status?.revision === undefined ? undefined : read.find(Revision, find(app.status.revision)),
+    droplet: app.spec.droplet && read.find(Droplet, find(app.spec.droplet.name)),
+  };
+}
