@@ -77,6 +77,8 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
       cleanUp.push(
         () => watch.release(),
         watch.store.onChange((change) => {
+          // A relist may show another object of the same name.
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) release(runner, change.old.metadata.uid ?? "");
           if (change.type === "deleted" || change.object.metadata.deletionTimestamp) release(runner, change.object.metadata.uid ?? "");
         }),
         options.telemetry.registerStats((query) => stats(runner, query)),

@@ -1,0 +1,112 @@
+// One request on its way through the router: what is common to plain requests and upgrades, and the line in the log at its end.
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { type Access, formatAccess } from "./access-log.ts";
+import { type Answer, answers } from "./answers.ts";
+import { type Chooser, fitWish, readInstanceWish } from "./choose.ts";
+import { hostOf, type RequestFacts } from "./headers.ts";
+import type { Endpoint, Match, RoutingTable } from "./table.ts";
+
+/** What the router is made of. */
+export interface RouterParts {
+  table: RoutingTable;
+  chooser: Chooser;
+  telemetry: Telemetry;
+  /** False until the routes are known. */
+  known: () => boolean;
+  /** Deadline of a whole request, milliseconds. */
+  requestTimeoutMs: number;
+}
+
+/** At most this many instances are tried. */
+const maxTries = 3;
+
+export interface Exchange {
+  request: IncomingMessage;
+  host: string;
+  facts: RequestFacts;
+  /** The next instance to try; an answer when there is none, or no more. */
+  next(): { match: Match; endpoint: Endpoint } | Answer;
+  /** The instance refused. `reason` is told when no other is left. */
+  failed(endpoint: Endpoint, reason: string): void;
+  /** Writes the line. Only the first call counts. */
+  finish(end: Pick<Access, "status" | "requestBytes" | "responseBytes" | "error">): void;
+  /** To be called when the instance begins and ends to work on it. */
+  upstream: { startedAt?: number; endedAt?: number };
+}
+
+/** Begins an exchange at its first byte. */
+export function beginExchange(parts: RouterParts, request: IncomingMessage): Exchange {
+  const host = hostOf(request.headers.host);
+  const remoteAddress = (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+  const facts: RequestFacts = { remoteAddress, requestId: randomUUID(), receivedAt: Date.now(), scheme: "http" };
+  const remote = `${remoteAddress}:${request.socket.remotePort ?? 0}`;
+  const started = performance.now();
+  const tried = new Set<Endpoint>();
+  const upstream: Exchange["upstream"] = {};
+  const state: { current?: { match: Match; endpoint: Endpoint }; reason?: string; match?: Match; finished: boolean } = { finished: false };
+
+  return {
+    request,
+    host,
+    facts,
+    upstream,
+    next() {
+      const found = findEndpoints(parts, request, host);
+      if ("status" in found) return found;
+      state.match = found.match;
+      const endpoint = tried.size < maxTries ? parts.chooser.next(found.match.route.guid, found.endpoints, tried) : undefined;
+      if (!endpoint) return answers.failed(state.current?.endpoint, appOf(found.match, state.current?.endpoint), state.reason ?? "no instance is left");
+      tried.add(endpoint);
+      return (state.current = { match: found.match, endpoint });
+    },
+    failed(endpoint, reason) {
+      state.reason = reason;
+      parts.chooser.failed(endpoint);
+    },
+    finish(end) {
+      if (state.finished) return;
+      state.finished = true;
+      const source = (state.current?.endpoint ?? state.match?.route.destinations[0])?.appGUID;
+      if (source === undefined) return;
+      const endedAt = performance.now();
+      const appMs = (upstream.endedAt ?? endedAt) - (upstream.startedAt ?? endedAt);
+      const access: Access = {
+        ...end,
+        ...requestFacts(request),
+        remote,
+        receivedAt: facts.receivedAt,
+        durationMs: endedAt - started,
+        routerMs: Math.max(0, endedAt - started - appMs),
+        requestId: facts.requestId,
+        forwardedFor: [request.headers["x-forwarded-for"], remoteAddress].filter(Boolean).join(", "),
+        ...(state.current && { endpoint: state.current.endpoint }),
+      };
+      parts.telemetry.log({ source, sourceType: "RTR", message: formatAccess(access) });
+    },
+  };
+}
+
+function requestFacts({ headers, method = "", url = "", httpVersion }: IncomingMessage): Pick<Access, "host" | "method" | "url" | "httpVersion" | "headers"> {
+  return { host: headers.host ?? "", method, url, httpVersion, headers };
+}
+
+function findEndpoints(parts: RouterParts, request: IncomingMessage, host: string): { match: Match; endpoints: readonly Endpoint[] } | Answer {
+  if (!parts.known()) return answers.starting();
+  if (host === "") return answers.emptyHost();
+  const match = parts.table.find(host, request.url ?? "/");
+  if (!match) return answers.unknownRoute(host);
+  if (match.route.destinations.length === 0) return answers.noApp(host);
+  const wish = readInstanceWish(request.headers);
+  if (!wish) return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : answers.noInstance(host, match);
+  if ("invalid" in wish) return answers.invalidWish(wish.invalid);
+  const endpoints = fitWish(match.endpoints, wish);
+  return endpoints.length > 0 ? { match, endpoints } : answers.unknownInstance();
+}
+
+/** The app's name as the route's destination says it. */
+export function appOf(match: Match, endpoint: Endpoint | undefined): string {
+  const destination = match.route.destinations.find((each) => each.appGUID === endpoint?.appGUID) ?? match.route.destinations[0];
+  return destination?.app ?? "?";
+}

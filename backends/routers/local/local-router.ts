@@ -1,0 +1,121 @@
+// Router `local`: serves routes on the HTTP port that platform/ listens on. Wires the parts together.
+import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { Agent } from "undici";
+import { type ConditionDraft, type Controller, defineController, type ReconcileResult } from "../../../kube/controller.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { Change, Store } from "../../../kube/reader.ts";
+import type { Watches } from "../../../kube/watches.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { classController, type ClassPublication } from "../../class.ts";
+import { createChooser } from "./choose.ts";
+import { endpointsOf, limitationOf, routeOf } from "./endpoints.ts";
+import { beginExchange, type RouterParts } from "./exchange.ts";
+import { forward } from "./forward.ts";
+import { createRoutingTable } from "./table.ts";
+import { forwardUpgrade } from "./upgrade.ts";
+
+/** The name of this class. */
+export const localClass = "local";
+
+/** What the class can do, as its record says. */
+export const localCapabilities: Readonly<Record<string, string>> = {
+  http1: "true",
+  http2: "false",
+  websocket: "true",
+  tcp: "false",
+  weights: "false",
+  internal: "false",
+  crossSpace: "true",
+  wildcardDepth: "any",
+  accessLog: "true",
+};
+
+/** How the node:http server in front must be made, so that gorouter's limits hold: 64 KiB of headers (431 beyond), 900 s for a request. */
+export const frontDoorOptions: ServerOptions = { maxHeaderSize: 64 << 10, requestTimeout: 900_000, headersTimeout: 60_000, keepAliveTimeout: 75_000 };
+
+export interface LocalRouterOptions {
+  watches: Watches;
+  telemetry: Telemetry;
+  endpoint?: ClassPublication["endpoint"];
+  /** Deadline of a whole request; 900 s unless said. */
+  requestTimeoutMs?: number;
+}
+
+export interface LocalRouter {
+  controllers: readonly Controller[];
+  /** Begins to follow routes and instances. */
+  start(): void;
+  /** For every request whose host is not the API's. Answers always. */
+  handleRequest(request: IncomingMessage, response: ServerResponse): void;
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** True once the routes and instances are known; until then the answer is 503. */
+  ready(): boolean;
+  /** Ends connections to instances; requests under way are broken off. */
+  stop(): Promise<void>;
+}
+
+/** Makes the router; it answers 503 until `start` and the first sight of the routes. */
+export function createLocalRouter({ watches, telemetry, endpoint, requestTimeoutMs = 900_000 }: LocalRouterOptions): LocalRouter {
+  const table = createRoutingTable();
+  const cleanUp: (() => void)[] = [];
+  let stores: readonly Pick<Store, "synced">[] = [];
+  // Once known, the table serves on with what it has, even while the API server is away.
+  let known = false;
+  const ready = (): boolean => (known ||= stores.length > 0 && stores.every((store) => store.synced));
+  const parts: RouterParts = { table, chooser: createChooser(), telemetry, known: ready, requestTimeoutMs };
+  const dispatcher = new Agent({ connect: { timeout: 5000 }, connections: 500, pipelining: 1, keepAliveTimeout: 4000, maxHeaderSize: 256 << 10 });
+  return {
+    controllers: [bindingController(), classController({ name: localClass, role: "router", capabilities: localCapabilities, ...(endpoint && { endpoint }) })],
+    start() {
+      const bindings = watches.ensure(RouteBinding);
+      const lrps = watches.ensure(LRP);
+      stores = [bindings.store, lrps.store];
+      cleanUp.push(
+        () => bindings.release(),
+        () => lrps.release(),
+        mirror(bindings.store, (key, binding) => table.setRoute(key, binding?.spec.class === localClass ? routeOf(binding) : undefined)),
+        mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? endpointsOf(lrp) : [])),
+      );
+    },
+    handleRequest: (request, response) => void forward(beginExchange(parts, request), response, { dispatcher, requestTimeoutMs }),
+    handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(parts, request), socket, head),
+    ready,
+    async stop() {
+      for (const undo of cleanUp.splice(0)) undo();
+      await dispatcher.destroy();
+    },
+  };
+}
+
+/** Calls `set` for what is there and for every change, with undefined for what is gone. */
+function mirror<T extends KubeObject>(store: Store<T>, set: (uid: string, object: T | undefined) => void): () => void {
+  const uidOf = (object: T): string => object.metadata.uid ?? "";
+  const stop = store.onChange((change: Change<T>) => {
+    // A relist may show another object of the same name.
+    if (change.type === "modified" && uidOf(change.old) !== uidOf(change.object)) set(uidOf(change.old), undefined);
+    set(uidOf(change.object), change.type === "deleted" ? undefined : change.object);
+  });
+  if (store.synced) for (const object of store.list()) set(uidOf(object), object);
+  return stop;
+}
+
+function bindingController(): Controller {
+  return defineController({
+    name: "router-local",
+    for: RouteBinding,
+    selects: (binding) => binding.spec.class === localClass,
+    reconcile: presentBinding,
+  });
+}
+
+function presentBinding(binding: RouteBinding): ReconcileResult {
+  const { hostname, path } = binding.spec;
+  const limitation = limitationOf(binding);
+  if (limitation && !routeOf(binding)) return { ready: { status: "False", ...limitation } };
+  const wasLimited = binding.status?.conditions?.some((condition) => condition.type === "Limited");
+  const limited: ConditionDraft = { type: "Limited", status: limitation ? "True" : "False", reason: "None", message: "", ...limitation };
+  return { ready: { status: "True", reason: "Routed", message: `${hostname}${path} is served` }, ...((limitation || wasLimited) && { conditions: [limited] }) };
+}

@@ -1,0 +1,146 @@
+// The routing table: which route a host and path mean, and which endpoints stand behind it. Kept up to date by pieces; no I/O, no clock.
+
+/** A process that a route leads to. */
+export interface Destination {
+  appGUID: string;
+  /** Object name of the app, for messages. */
+  app: string;
+  processType: string;
+  port: number;
+}
+
+/** A route as the table knows it. `hostname` may begin with `*.`; `path` is empty or begins with a slash. */
+export interface RouteEntry {
+  guid: string;
+  hostname: string;
+  path: string;
+  destinations: readonly Destination[];
+  /** Where two routes say the same, the one that is first in this order serves. */
+  order: string;
+}
+
+/** An instance that takes requests. */
+export interface Endpoint {
+  appGUID: string;
+  processGUID: string;
+  processType: string;
+  /** Port of the process, as destinations name it. */
+  port: number;
+  host: string;
+  hostPort: number;
+  index: number;
+  instanceGUID: string;
+}
+
+/** What a lookup found: a route with endpoints, a route without, or nothing. */
+export interface Match {
+  route: RouteEntry;
+  endpoints: readonly Endpoint[];
+}
+
+export interface RoutingTable {
+  /** Adds, replaces or (undefined) removes what a RouteBinding says. */
+  setRoute(key: string, route: RouteEntry | undefined): void;
+  /** Replaces the endpoints of one LRP. */
+  setEndpoints(lrp: string, endpoints: readonly Endpoint[]): void;
+  /**
+   * The route for a host (without port) and a path (a query is ignored): the exact host before wildcards, the longest path by
+   * whole segments. A route without endpoints stands back behind a more general one that has some, but is better than nothing.
+   */
+  find(host: string, path: string): Match | undefined;
+  /** Number of routes. */
+  readonly size: number;
+}
+
+/** An empty table. */
+export function createRoutingTable(): RoutingTable {
+  const routes = new Map<string, RouteEntry>();
+  const byAddress = new Map<string, Map<string, RouteEntry[]>>();
+  const byLrp = new Map<string, readonly Endpoint[]>();
+  const byTarget = new Map<string, Map<string, Endpoint[]>>();
+
+  const endpointsOf = (route: RouteEntry): Endpoint[] => route.destinations.flatMap((target) => [...(byTarget.get(targetKey(target))?.values() ?? [])].flat());
+  const candidates = function* (host: string, path: string): Generator<RouteEntry> {
+    for (const name of hostsFor(host.toLowerCase())) {
+      const paths = byAddress.get(name);
+      if (!paths) continue;
+      for (const prefix of prefixesOf(path)) {
+        const [route] = paths.get(prefix) ?? [];
+        if (route) yield route;
+      }
+    }
+  };
+  return {
+    get size() {
+      return routes.size;
+    },
+    setRoute(key, route) {
+      const before = routes.get(key);
+      if (before) unfile(byAddress, before);
+      routes.delete(key);
+      if (!route) return;
+      routes.set(key, route);
+      file(byAddress, route);
+    },
+    setEndpoints(lrp, endpoints) {
+      for (const endpoint of byLrp.get(lrp) ?? []) byTarget.get(targetKey(endpoint))?.delete(lrp);
+      byLrp.delete(lrp);
+      if (endpoints.length === 0) return;
+      byLrp.set(lrp, endpoints);
+      for (const [target, group] of Map.groupBy(endpoints, targetKey)) {
+        const lrps = byTarget.get(target) ?? new Map<string, Endpoint[]>();
+        byTarget.set(target, lrps.set(lrp, group));
+      }
+    },
+    find(host, path) {
+      let fallback: Match | undefined;
+      for (const route of candidates(host, path)) {
+        const endpoints = endpointsOf(route);
+        if (endpoints.length > 0) return { route, endpoints };
+        fallback ??= { route, endpoints };
+      }
+      return fallback;
+    },
+  };
+}
+
+type ByAddress = Map<string, Map<string, RouteEntry[]>>;
+
+function file(byAddress: ByAddress, route: RouteEntry): void {
+  const paths = byAddress.get(route.hostname.toLowerCase()) ?? new Map<string, RouteEntry[]>();
+  byAddress.set(route.hostname.toLowerCase(), paths);
+  const path = normalPath(route.path);
+  paths.set(path, [...(paths.get(path) ?? []), route].sort((a, b) => (a.order < b.order ? -1 : 1)));
+}
+
+function unfile(byAddress: ByAddress, route: RouteEntry): void {
+  const host = route.hostname.toLowerCase();
+  const paths = byAddress.get(host);
+  const path = normalPath(route.path);
+  const rest = (paths?.get(path) ?? []).filter((each) => each !== route);
+  if (rest.length > 0) paths?.set(path, rest);
+  else paths?.delete(path);
+  if (paths?.size === 0) byAddress.delete(host);
+}
+
+function targetKey({ appGUID, processType, port }: Pick<Destination, "appGUID" | "processType" | "port">): string {
+  return `${appGUID}/${processType}/${port}`;
+}
+
+/** The host itself, then wildcards over ever more labels: a.b.c, *.b.c, *.c. */
+function* hostsFor(host: string): Generator<string> {
+  yield host;
+  for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) yield `*${host.slice(dot)}`;
+}
+
+/** `/a/b/c`, `/a/b`, `/a` and the empty path. At most 128 characters are looked at: no route's path is longer. */
+function* prefixesOf(path: string): Generator<string> {
+  const clean = normalPath(path.split("?", 1)[0] ?? "");
+  for (let end = clean.length; end > 0; end = clean.lastIndexOf("/", end - 1)) if (end <= 128) yield clean.slice(0, end);
+  yield "";
+}
+
+/** Lower case, as the match ignores case, and without slashes at the end. */
+function normalPath(path: string): string {
+  return path.toLowerCase().replace(/\/+$/, "");
+}

@@ -1,0 +1,100 @@
+// Takes an upgrade (WebSocket) to an instance, and from then on bytes both ways. Tries another instance when one refuses.
+import { type ClientRequest, type IncomingMessage, request as send, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Answer, answers } from "./answers.ts";
+import { appOf, type Exchange } from "./exchange.ts";
+import { answerHeaders } from "./forward.ts";
+import { requestHeaders, responseHeaders } from "./headers.ts";
+import type { Endpoint } from "./table.ts";
+
+/** How long an instance may take to answer an upgrade. */
+const answerMs = 30_000;
+
+/** Answers the upgrade, whatever happens. Resolves when the connection is over; never rejects. */
+export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: Buffer): Promise<void> {
+  // Its absence would end the process on a broken connection; `close` is what tells us.
+  client.on("error", () => undefined);
+  for (;;) {
+    const next = exchange.next();
+    if ("status" in next) return refuse(exchange, client, next);
+    exchange.upstream.startedAt ??= performance.now();
+    const upstream = await dial(exchange, next.endpoint, client);
+    if (!("reason" in upstream)) return connect(exchange, client, head, upstream);
+    if (client.destroyed) return exchange.finish({ status: 499, requestBytes: 0, responseBytes: 0 });
+    exchange.failed(next.endpoint, upstream.reason);
+    if (!upstream.refused) return refuse(exchange, client, answers.failed(next.endpoint, appOf(next.match, next.endpoint), upstream.reason));
+  }
+}
+
+type Dialled = { answer: IncomingMessage; socket?: Duplex; head?: Buffer } | { reason: string; refused: boolean };
+
+function dial({ request, facts }: Exchange, endpoint: Endpoint, client: Duplex): Promise<Dialled> {
+  return new Promise((resolve) => {
+    const { host, hostPort: port } = endpoint;
+    const upstream: ClientRequest = send({ host, port, method: request.method, path: request.url, headers: requestHeaders(request.rawHeaders, facts, endpoint, true), agent: false });
+    const timer = setTimeout(() => upstream.destroy(new Error("no answer to the upgrade in time")), answerMs);
+    const leave = (): void => void upstream.destroy();
+    client.once("close", leave);
+    const settle = (result: Dialled): void => {
+      clearTimeout(timer);
+      client.off("close", leave);
+      resolve(result);
+    };
+    upstream.once("upgrade", (answer, socket, head) => settle({ answer, socket, head }));
+    upstream.once("response", (answer) => settle({ answer }));
+    upstream.on("error", (error: NodeJS.ErrnoException) => {
+      const refused = error.code === "ECONNREFUSED";
+      settle({ refused, reason: refused ? `dial tcp ${host}:${port}: connection refused` : `${host}:${port}: ${error.message}` });
+    });
+    upstream.end();
+  });
+}
+
+async function connect(exchange: Exchange, client: Duplex, head: Buffer, { answer, socket, head: first }: Extract<Dialled, { answer: IncomingMessage }>): Promise<void> {
+  const status = answer.statusCode ?? 502;
+  const bytes = { request: head.length, response: first?.length ?? 0 };
+  const upstream: NodeJS.ReadableStream = socket ?? answer;
+  const count = (side: "request" | "response") => (chunk: Buffer) => void (bytes[side] += chunk.length);
+  client.write(formatHead(status, answer.statusMessage, responseHeaders(answer.rawHeaders, exchange.facts.requestId, socket !== undefined), socket === undefined));
+  if (first?.length) client.write(first);
+  upstream.on("data", count("response"));
+  upstream.pipe(client);
+  if (socket) {
+    if (head.length) socket.write(head);
+    client.on("data", count("request"));
+    client.pipe(socket);
+  }
+  await closed(client, socket ?? answer);
+  exchange.upstream.endedAt = performance.now();
+  exchange.finish({ status, requestBytes: bytes.request, responseBytes: bytes.response });
+}
+
+/** When one side is gone the other goes too. */
+function closed(client: Duplex, upstream: Duplex | IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    upstream.on("error", () => undefined);
+    upstream.once("close", () => {
+      // What is still on its way to the client gets there; a client that does not read has ten seconds.
+      client.end();
+      setTimeout(() => client.destroy(), 10_000).unref();
+    });
+    client.once("close", () => {
+      upstream.destroy();
+      resolve();
+    });
+  });
+}
+
+function formatHead(status: number, message: string | undefined, headers: readonly string[], close: boolean): string {
+  const lines = [`HTTP/1.1 ${status} ${message || STATUS_CODES[status] || ""}`];
+  for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+  if (close) lines.push("Connection: close");
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+function refuse(exchange: Exchange, client: Duplex, answer: Answer): void {
+  const body = `${answer.text}\n`;
+  const headers = Object.entries({ ...answerHeaders(answer, exchange.facts.requestId), "content-length": String(Buffer.byteLength(body)) }).flat();
+  client.end(formatHead(answer.status, undefined, headers, true) + body);
+  exchange.finish({ status: answer.status, requestBytes: 0, responseBytes: Buffer.byteLength(body), error: answer.error });
+}
