@@ -111,6 +111,7 @@ async function begin(wiring: Wiring, rules: readonly Rule[]): Promise<void> {
   const { handles, own, owned, queue, options } = wiring;
   await Promise.all(handles.map(({ store }) => untilSynced(store, options.signal)));
   listen(wiring, rules);
+  for (const source of wiring.controller.sources ?? []) source((key) => void queue.add(keyOf(key)), options.signal);
   for (const object of own.list()) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
   for (const store of owned) findOrphans(wiring, store);
 }
