@@ -20,7 +20,7 @@ function withoutIdentity(object: Json): Json {
 
 /** Every desired value is there. What the server or others added is not looked at. */
 function covers(desired: unknown, live: unknown, fields: unknown, quantities: boolean): boolean {
-  if (isEmpty(desired)) return live === undefined || live === null || typeof live === typeof desired;
+  if (isNothing(desired) && (live === undefined || live === null)) return true;
   if (Array.isArray(desired)) return Array.isArray(live) && listCovers(desired, live, fields, quantities);
   if (isObject(desired)) {
     if (!isObject(live)) return false;
@@ -43,7 +43,7 @@ function listCovers(desired: readonly unknown[], live: readonly unknown[], field
 
 /** Everything desired is recorded as ours: a field that another writer took over, even with an equal value inside, counts as a difference. */
 function owns(fields: unknown, desired: unknown): boolean {
-  if (isEmpty(desired) || !isObject(fields)) return true;
+  if (isNothing(desired) || !isObject(fields)) return true;
   // A leaf of the record: owned whole.
   if (Object.keys(fields).length === 0) return true;
   if (Array.isArray(desired)) {
@@ -54,7 +54,7 @@ function owns(fields: unknown, desired: unknown): boolean {
     });
   }
   if (!isObject(desired)) return true;
-  return Object.entries(desired).every(([key, value]) => isEmpty(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)));
+  return Object.entries(desired).every(([key, value]) => isNothing(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)));
 }
 
 /** We own something that is not desired any more, so an apply would remove it. */
@@ -106,9 +106,10 @@ function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null) return true;
-  return typeof value === "object" && Object.values(value).every((inner) => inner === undefined);
+/** What the server may not store at all: nothing, empty maps and lists, and the zero values that typed kinds omit. */
+function isNothing(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).every((inner) => inner === undefined);
+  return value === undefined || value === null || value === "" || value === 0 || value === false;
 }
 
 const QUANTITY_MAPS = new Set(["limits", "requests", "hard", "capacity", "overhead", "sizeLimit"]);

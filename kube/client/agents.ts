@@ -56,8 +56,9 @@ export function createAgents(tls: TlsOptions): Agents {
     },
     async close() {
       const pairs = [plain, ...byCertificate.values()];
-      await Promise.all(pairs.flatMap((pair) => [pair.requests.destroy(), pair.streams.destroy()]));
+      // Begins the graceful close of each; destroying them then ends what is in flight.
       byCertificate.clear();
+      await Promise.all(pairs.flatMap((pair) => [pair.requests.destroy(), pair.streams.destroy()]));
       await Promise.all(closing);
     },
   };

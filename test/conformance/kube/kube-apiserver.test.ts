@@ -1,0 +1,9 @@
+// The machinery on a real kube-apiserver.
+import { test } from "vitest";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { machineryOn } from "./suite.ts";
+
+const reason = whyNoControlPlane();
+if (reason) test.skip(`kube machinery on kube-apiserver: skipped, ${reason}`, () => undefined);
+else machineryOn({ name: "kube-apiserver", start: startControlPlane });
