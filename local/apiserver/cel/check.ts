@@ -148,8 +148,8 @@ function inferQualified(node: ASTNode, names: Names): Known {
 function inferLoop(name: string, args: ASTNode[], target: Known, names: Names): Known {
   const single = name.startsWith("map") || name.startsWith("opt") || args.length === 2;
   const variables = single ? args.slice(0, 1) : args.slice(0, -1);
-  const inner = new Map(names);
-  for (const variable of variables) inner.set(String(variable.args), single && target?.type === "array" ? target.items : undefined);
+  const item = single && target?.type === "array" ? target.items : undefined;
+  const inner = new Map([...names, ...variables.map((variable) => [String(variable.args), item] as const)]);
   for (const body of args.slice(variables.length)) infer(body, inner);
   if (name === "filter") return target;
   return truthMethods.has(name) ? truth : undefined;

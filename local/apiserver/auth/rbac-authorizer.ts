@@ -1,0 +1,56 @@
+// The authorizer: members of system:masters may do anything, everybody else what RBAC says.
+import { createRbacIndex, type RbacIndex } from "../../../kube/rbac/rbac-index.ts";
+import type { PolicyRule, Question, RbacKind } from "../../../kube/rbac/types.ts";
+import type { AttributesRecord, Authorize, ResourceReader, UserInfo } from "../contract.ts";
+import { masters } from "./users.ts";
+
+export const rbacGroup = "rbac.authorization.k8s.io";
+
+export const rbacResources: Record<string, RbacKind> = {
+  roles: "Role",
+  clusterroles: "ClusterRole",
+  rolebindings: "RoleBinding",
+  clusterrolebindings: "ClusterRoleBinding",
+};
+
+const everything: PolicyRule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+  { verbs: ["*"], nonResourceURLs: ["*"] },
+];
+
+export interface RbacAuthorizer {
+  index: RbacIndex;
+  authorize: Authorize;
+  /** What the user may do in a namespace, for SelfSubjectRulesReview. */
+  rulesFor(user: UserInfo, namespace: string): PolicyRule[];
+  stop(): void;
+}
+
+/** An authorizer over the RBAC objects in the store; a change counts from its commit on. */
+export function createRbacAuthorizer(reader: ResourceReader): RbacAuthorizer {
+  const index = createRbacIndex();
+  const stops = Object.entries(rbacResources).map(([resource, kind]) => {
+    for (const object of reader.list(rbacGroup, resource)) index.set(kind, object);
+    return reader.subscribe(rbacGroup, resource, (event) => {
+      if (event.type === "DELETED") index.remove(kind, event.object.metadata);
+      else index.set(kind, event.object);
+    });
+  });
+  return {
+    index,
+    authorize: (attributes) => authorize(index, attributes),
+    rulesFor: (user, namespace) => [...(user.groups.includes(masters) ? everything : []), ...index.rulesFor(user, namespace)],
+    stop: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+function toQuestion({ path, verb, group, resource, subresource, namespace, name }: AttributesRecord): Question {
+  return path !== undefined ? { verb, path } : { verb, group, resource, subresource, namespace, name };
+}
+
+function authorize(index: RbacIndex, attributes: AttributesRecord): { allowed: boolean; reason: string } {
+  if (attributes.user.groups.includes(masters)) return { allowed: true, reason: "" };
+  return index.explain(attributes.user, toQuestion(attributes));
+}

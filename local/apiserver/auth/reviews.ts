@@ -1,0 +1,112 @@
+// Questions about identity and rights: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
+import type { KubeObject } from "../../../kube/object.ts";
+import type { AttributesRecord, Authorize, UserInfo, VirtualRequest, VirtualResource } from "../contract.ts";
+import { required } from "../field-errors.ts";
+import { badRequest, invalid } from "../status.ts";
+import type { RbacAuthorizer } from "./rbac-authorizer.ts";
+
+const authenticationGroup = "authentication.k8s.io";
+const authorizationGroup = "authorization.k8s.io";
+
+/** Reads a bearer token for TokenReview. Throws with a reason that may be shown when the token does not hold. */
+export type ReadToken = (token: string, audiences: string[]) => Promise<{ user: UserInfo; audiences: string[] }>;
+
+export interface ReviewDeps {
+  authorizer: RbacAuthorizer;
+  readToken: ReadToken;
+  /** Audiences a token is meant for when the review names none. */
+  audiences: string[];
+}
+
+type Review = { spec?: Record<string, unknown> };
+type Answer = (request: VirtualRequest) => Record<string, unknown> | Promise<Record<string, unknown>>;
+
+/** The review kinds as resources that only answer create. */
+export function reviewResources({ authorizer, readToken, audiences }: ReviewDeps): VirtualResource[] {
+  const { authorize } = authorizer;
+  return [
+    review(authenticationGroup, "TokenReview", false, ({ body }) => tokenReview(body, readToken, audiences)),
+    review(authenticationGroup, "SelfSubjectReview", false, ({ user }) => ({ userInfo: userStatus(user) })),
+    review(authorizationGroup, "SubjectAccessReview", false, ({ body }) => decide(subjectOf(body, "SubjectAccessReview"), body, authorize)),
+    review(authorizationGroup, "SelfSubjectAccessReview", false, ({ user, body }) => decide(user, body, authorize)),
+    review(authorizationGroup, "LocalSubjectAccessReview", true, (request) => localReview(request, authorize)),
+    review(authorizationGroup, "SelfSubjectRulesReview", false, ({ user, body }) => rulesReview(user, body, authorizer)),
+  ];
+}
+
+function review(group: string, kind: string, namespaced: boolean, answer: Answer): VirtualResource {
+  return {
+    gvr: { group, version: "v1", resource: `${kind.toLowerCase()}s` },
+    subresource: "",
+    gvk: { group, version: "v1", kind },
+    namespaced,
+    create: async (request) => {
+      const { body } = request;
+      return { apiVersion: `${group}/v1`, kind, metadata: { ...body.metadata, creationTimestamp: null } as unknown as KubeObject["metadata"], spec: specOf(body), status: await answer(request) };
+    },
+  };
+}
+
+const specOf = (body: KubeObject): Record<string, unknown> => (body as Review).spec ?? {};
+
+function userStatus({ name, uid, groups, extra }: UserInfo): Record<string, unknown> {
+  return { username: name, ...(uid && { uid }), groups, ...(extra && Object.keys(extra).length > 0 && { extra }) };
+}
+
+async function tokenReview(body: KubeObject, readToken: ReadToken, ownAudiences: string[]): Promise<Record<string, unknown>> {
+  const { token, audiences } = specOf(body) as { token?: string; audiences?: string[] };
+  if (!token) throw badRequest("token is required for TokenReview in authentication");
+  try {
+    const found = await readToken(token, audiences?.length ? audiences : ownAudiences);
+    return { authenticated: true, user: userStatus(found.user), audiences: found.audiences };
+  } catch (error) {
+    return { user: {}, error: error instanceof Error ? error.message : "invalid bearer token" };
+  }
+}
+
+interface ReviewSpec {
+  resourceAttributes?: { namespace?: string; verb?: string; group?: string; version?: string; resource?: string; subresource?: string; name?: string };
+  nonResourceAttributes?: { path?: string; verb?: string };
+  user?: string;
+  groups?: string[];
+  uid?: string;
+  extra?: Record<string, string[]>;
+}
+
+function subjectOf(body: KubeObject, kind: string): UserInfo {
+  const { user, groups, uid, extra } = specOf(body) as ReviewSpec;
+  if (!user && !groups?.length) throw invalid({ group: authorizationGroup, kind }, "", [required("spec.user", "at least one of user or group must be specified")]);
+  return { name: user ?? "", groups: groups ?? [], ...(uid && { uid }), ...(extra && { extra }) };
+}
+
+function attributesOf(user: UserInfo, body: KubeObject): AttributesRecord {
+  const { resourceAttributes: on, nonResourceAttributes: at } = specOf(body) as ReviewSpec;
+  if (!on === !at) {
+    const fault = { reason: "FieldValueInvalid" as const, field: "spec.resourceAttributes", message: `Invalid value: null: ${on ? "cannot be specified in combination with nonResourceAttributes" : "exactly one of nonResourceAttributes or resourceAttributes must be specified"}` };
+    throw invalid({ group: authorizationGroup, kind: body.kind }, "", [fault]);
+  }
+  const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "", verb: "" };
+  return at ? { ...none, user, verb: at.verb ?? "", path: at.path ?? "" } : { ...none, ...on, user };
+}
+
+function decide(user: UserInfo, body: KubeObject, authorize: Authorize): Record<string, unknown> {
+  const { allowed, reason } = authorize(attributesOf(user, body));
+  return { allowed, ...(reason && { reason }) };
+}
+
+function localReview({ body, namespace }: VirtualRequest, authorize: Authorize): Record<string, unknown> {
+  const asked = (specOf(body) as ReviewSpec).resourceAttributes?.namespace ?? "";
+  if (asked !== namespace) throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
+  return decide(subjectOf(body, "LocalSubjectAccessReview"), body, authorize);
+}
+
+function rulesReview(user: UserInfo, body: KubeObject, { rulesFor }: RbacAuthorizer): Record<string, unknown> {
+  const { namespace } = specOf(body) as { namespace?: string };
+  if (!namespace) throw badRequest("no namespace on request");
+  const rules = rulesFor(user, namespace);
+  return {
+    resourceRules: rules.filter((rule) => rule.resources?.length).map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, apiGroups, resources, ...(resourceNames?.length && { resourceNames }) })),
+    nonResourceRules: rules.filter((rule) => rule.nonResourceURLs?.length).map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    incomplete: false,
+  };
+}

@@ -1,0 +1,125 @@
+// Tokens of service accounts: JWTs that this server signs, and reads again.
+import { createHash, createPrivateKey, createPublicKey, randomUUID, type KeyObject } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SignJWT, errors, jwtVerify, type JWTPayload } from "jose";
+import { z } from "zod";
+import { makeSigningKeys } from "../../../kube/pki.ts";
+import type { ResourceReader, UserInfo } from "../contract.ts";
+import { serviceAccountUser } from "./users.ts";
+
+const keyFile = "service-account.key";
+const algorithm = "ES256";
+
+export interface TokenClaims {
+  namespace: string;
+  name: string;
+  uid: string;
+  audiences: string[];
+  /** Seconds from now. */
+  lifetime: number;
+  /** An object that the token ends with. */
+  bound?: { kind: string; name: string; uid: string };
+}
+
+export interface ServiceAccountTokens {
+  /** A signed token and when it ends (RFC 3339). */
+  issue(claims: TokenClaims): Promise<{ token: string; expires: string }>;
+  /** The account of a token meant for one of the audiences; undefined when the token is of another kind. Throws when it is ours but does not hold. */
+  verify(token: string, audiences: string[]): Promise<{ user: UserInfo; audiences: string[] } | undefined>;
+}
+
+export interface ServiceAccountTokenDeps {
+  reader: ResourceReader;
+  dir: string;
+  issuer: string;
+  now: () => number;
+}
+
+/** Reads the signing key of the folder, or makes one (mode 0600). */
+export async function openServiceAccountTokens(deps: ServiceAccountTokenDeps): Promise<ServiceAccountTokens> {
+  const key = createPrivateKey(await signingKey(deps.dir));
+  const publicKey = createPublicKey(key);
+  const keyId = createHash("sha256").update(publicKey.export({ type: "spki", format: "der" })).digest("base64url");
+  return {
+    issue: (claims) => issue(claims, key, keyId, deps),
+    verify: (token, audiences) => verify(token, audiences, publicKey, deps),
+  };
+}
+
+async function signingKey(dir: string): Promise<string> {
+  const path = join(dir, keyFile);
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw new Error(`cannot read ${path}`, { cause });
+  }
+  const { privateKey } = makeSigningKeys();
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await writeFile(path, privateKey, { mode: 0o600, flag: "wx" });
+  return privateKey;
+}
+
+const seconds = (now: () => number) => Math.floor(now() / 1000);
+
+async function issue(claims: TokenClaims, key: KeyObject, keyId: string, { issuer, now }: ServiceAccountTokenDeps): Promise<{ token: string; expires: string }> {
+  const at = seconds(now);
+  const { namespace, name, uid, bound } = claims;
+  const kubernetes = { namespace, serviceaccount: { name, uid }, ...(bound && { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }) };
+  const token = await new SignJWT({ "kubernetes.io": kubernetes })
+    .setProtectedHeader({ alg: algorithm, kid: keyId })
+    .setIssuer(issuer)
+    .setSubject(`system:serviceaccount:${namespace}:${name}`)
+    .setAudience(claims.audiences)
+    .setIssuedAt(at)
+    .setNotBefore(at)
+    .setExpirationTime(at + claims.lifetime)
+    .setJti(randomUUID())
+    .sign(key);
+  return { token, expires: new Date((at + claims.lifetime) * 1000).toISOString().replace(".000Z", "Z") };
+}
+
+const bound = z.object({ name: z.string(), uid: z.string() });
+const payloadSchema = z.object({
+  jti: z.string().optional(),
+  "kubernetes.io": z.object({ namespace: z.string(), serviceaccount: bound, pod: bound.optional(), secret: bound.optional() }),
+});
+
+/** Whether a token names this server as its issuer, without believing it yet. */
+function isOurs(token: string, issuer: string): boolean {
+  const parts = token.split(".");
+  if (parts.length !== 3) return false;
+  try {
+    return (JSON.parse(Buffer.from(parts[1] ?? "", "base64url").toString("utf8")) as JWTPayload).iss === issuer;
+  } catch {
+    return false; // Not a JWT: another authenticator's token.
+  }
+}
+
+async function verify(token: string, audiences: string[], key: KeyObject, { issuer, now, reader }: ServiceAccountTokenDeps): Promise<{ user: UserInfo; audiences: string[] } | undefined> {
+  if (!isOurs(token, issuer)) return undefined;
+  const { payload } = await checkSignature(token, key, { issuer, audience: audiences, now });
+  const claims = payloadSchema.parse(payload);
+  const { namespace, serviceaccount, pod, secret } = claims["kubernetes.io"];
+  requireSame(reader, "serviceaccounts", namespace, serviceaccount);
+  if (secret) requireSame(reader, "secrets", namespace, secret);
+  if (pod) requireSame(reader, "pods", namespace, pod);
+  const user = serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid);
+  const meant = [payload.aud ?? []].flat().filter((audience) => audiences.includes(audience));
+  return { user: { ...user, ...(claims.jti && { extra: { "authentication.kubernetes.io/credential-id": [`JTI=${claims.jti}`] } }) }, audiences: meant };
+}
+
+async function checkSignature(token: string, key: KeyObject, { issuer, audience, now }: { issuer: string; audience: string[]; now: () => number }): Promise<{ payload: JWTPayload }> {
+  try {
+    return await jwtVerify(token, key, { issuer, audience, algorithms: [algorithm], currentDate: new Date(now()) });
+  } catch (cause) {
+    if (cause instanceof errors.JWTExpired) throw new Error("service account token has expired", { cause });
+    throw new Error("invalid service account token", { cause });
+  }
+}
+
+/** A token ends with the object that it stands for, also when another takes its name. */
+function requireSame(reader: ResourceReader, resource: string, namespace: string, { name, uid }: { name: string; uid: string }): void {
+  const object = reader.find("", resource, namespace, name);
+  if (object?.metadata.uid !== uid) throw new Error(`service account token is bound to ${resource} ${JSON.stringify(name)}, which is gone`);
+}
