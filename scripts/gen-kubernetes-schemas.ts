@@ -1,11 +1,13 @@
-// Writes local/apiserver/builtin/{schemas,kinds}.json: what the embedded API server knows of Kubernetes' own kinds.
-// Source: the published Go module k8s.io/kubernetes (Apache-2.0), its api/ folder, at the version below. Run by hand: needs Go.
+// Writes local/apiserver/builtin/{schemas,kinds,messages}.json: what the embedded API server knows of Kubernetes' own kinds.
+// Source: the published Go modules k8s.io/{kubernetes,api,apimachinery,apiextensions-apiserver} (Apache-2.0) at the versions below. Run by hand: needs Go.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const VERSION = "v1.34.4";
+/** Of the modules that hold the protobuf definitions. */
+const LIBRARIES = "v0.34.4";
 const OUT = join(import.meta.dirname, "../local/apiserver/builtin");
 
 /** Group/version to plural names. Kinds outside this list are not served. */
@@ -40,10 +42,10 @@ interface Discovered {
   subresources?: { subresource: string; responseKind: { group?: string; version?: string; kind: string }; verbs: string[] }[];
 }
 
-function moduleDir(): string {
+function moduleDir(module: string): string {
   const dir = mkdtempSync(join(tmpdir(), "gen-"));
   writeFileSync(join(dir, "go.mod"), "module gen\n");
-  const out = execFileSync("go", ["mod", "download", "-json", `k8s.io/kubernetes@${VERSION}`], { cwd: dir, encoding: "utf8" });
+  const out = execFileSync("go", ["mod", "download", "-json", module], { cwd: dir, encoding: "utf8" });
   return (JSON.parse(out) as { Dir: string }).Dir;
 }
 
@@ -63,7 +65,49 @@ function isOf(schema: Schema, group: string, version: string, kind: string): boo
   return gvks.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind);
 }
 
-const dir = moduleDir();
+type Message = Record<string, [name: string, type: string]>;
+
+/** All messages of a .proto file. A type is `string`, a full message name, `[]type` or `map:type`. */
+function readMessages(text: string): Record<string, Message> {
+  const pack = /^package ([\w.]+);/m.exec(text)?.[1] ?? "";
+  const fullName = (given: string): string => {
+    const type = given.replace(/^\./, "");
+    return /^(string|bool|bytes|double|float|u?int(32|64))$/.test(type) ? type : openApiName(type.includes(".") ? type : `${pack}.${type}`);
+  };
+  const messages: Record<string, Message> = {};
+  for (const [, name = "", body = ""] of text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
+    const fields: Message = {};
+    for (const [, label, mapType, type = "", field = "", number = ""] of body.matchAll(/^ {2}(optional|repeated|map<string, ([\w.]+)>) ?([\w.]*) (\w+) = (\d+);/gm)) {
+      fields[number] = [field, mapType ? `map:${fullName(mapType)}` : (label === "repeated" ? "[]" : "") + fullName(type)];
+    }
+    messages[openApiName(`${pack}.${name}`)] = fields;
+  }
+  return messages;
+}
+
+/** `k8s.io.api.core.v1.Pod` as OpenAPI names it. */
+function openApiName(name: string): string {
+  return name.replace(/^k8s\.io\./, "io.k8s.").replace("apiextensions_apiserver", "apiextensions-apiserver").replace("kube_aggregator", "kube-aggregator");
+}
+
+const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, "").toLowerCase();
+
+/** The messages that `roots` reach. Fields that JSON does not know are embedded structs: their name is dropped. */
+function reachableMessages(all: Record<string, Message>, schemas: Record<string, Schema>, roots: Iterable<string>): Record<string, Message> {
+  const out: Record<string, Message> = {};
+  const visit = (name: string) => {
+    const message = all[name];
+    if (!message || out[name]) return;
+    const properties = Object.keys((schemas[name]?.properties ?? {}) as object);
+    const jsonName = (field: string) => (properties.length === 0 || properties.includes(field) ? field : (properties.find((property) => plain(property) === plain(field)) ?? ""));
+    out[name] = Object.fromEntries(Object.entries(message).map(([number, [field, type]]) => [number, [jsonName(field), type]]));
+    for (const [, type] of Object.values(message)) visit(type.replace(/^(\[\]|map:)/, ""));
+  };
+  for (const root of roots) visit(root);
+  return out;
+}
+
+const dir = moduleDir(`k8s.io/kubernetes@${VERSION}`);
 const all: Record<string, Schema> = {};
 for (const groupVersion of [...Object.keys(SERVED), "autoscaling/v1"]) {
   const name = groupVersion === "/v1" ? "api__v1" : `apis__${groupVersion.replace("/", "__")}`;
@@ -104,4 +148,16 @@ for (const name of wanted) for (const ref of refsOf(all[name], new Set())) wante
 const lines = [...wanted].sort().map((name) => `${JSON.stringify(name)}: ${JSON.stringify(all[name])}`);
 writeFileSync(join(OUT, "schemas.json"), `{\n${lines.join(",\n")}\n}\n`);
 writeFileSync(join(OUT, "kinds.json"), `[\n${kinds.map((kind) => JSON.stringify(kind)).join(",\n")}\n]\n`);
+
+const messages: Record<string, Message> = {};
+const apiDir = moduleDir(`k8s.io/api@${LIBRARIES}`);
+const machineryDir = moduleDir(`k8s.io/apimachinery@${LIBRARIES}`);
+const protos = [
+  ...["core", "apps", "batch", "networking", "policy", "discovery", "events", "coordination", "rbac", "admissionregistration", "authentication", "authorization", "autoscaling"].map((group) => join(apiDir, group, "v1/generated.proto")),
+  ...["apis/meta/v1", "runtime", "api/resource", "util/intstr"].map((path) => join(machineryDir, "pkg", path, "generated.proto")),
+  join(moduleDir(`k8s.io/apiextensions-apiserver@${LIBRARIES}`), "pkg/apis/apiextensions/v1/generated.proto"),
+];
+for (const file of protos) Object.assign(messages, readMessages(readFileSync(file, "utf8")));
+const reachable = reachableMessages(messages, all, [...wanted].filter((name) => "x-kubernetes-group-version-kind" in (all[name] ?? {})));
+writeFileSync(join(OUT, "messages.json"), `{\n${Object.entries(reachable).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, message]) => `${JSON.stringify(name)}: ${JSON.stringify(message)}`).join(",\n")}\n}\n`);
 process.stdout.write(`${wanted.size} schemas, ${kinds.length} kinds\n`);

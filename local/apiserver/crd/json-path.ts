@@ -12,7 +12,7 @@ export function parseJsonPath(text: string): Step[] | undefined {
     const match = TOKEN.exec(text);
     if (!match) return undefined;
     steps.push(toStep(match));
-    at = TOKEN.lastIndex;
+    at += match[0].length;
   }
   return steps;
 }

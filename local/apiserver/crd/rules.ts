@@ -5,17 +5,19 @@ import { type FieldError } from "../contract.ts";
 import { invalidValue, notSupported, required } from "../field-errors.ts";
 import { labelName, subdomainName } from "../registry/names.ts";
 import { checkSchema } from "../schema/check.ts";
-import { CLEANUP, type Crd, type CrdVersion } from "./types.ts";
+import { CLEANUP, type Crd, type CrdCondition, type CrdVersion } from "./types.ts";
+
+const established = (time: string): CrdCondition[] => [
+  { lastTransitionTime: time, message: "no conflicts found", reason: "NoConflicts", status: "True", type: "NamesAccepted" },
+  { lastTransitionTime: time, message: "the initial names have been accepted", reason: "InitialNamesAccepted", status: "True", type: "Established" },
+];
 
 /** Names are free at once and the resource is served with the write's commit, so the status says so from the start. */
 function establish(crd: Crd, time: string): void {
   const stored = crd.spec.versions.filter((version) => version.storage).map(({ name }) => name);
   const known = crd.status?.storedVersions ?? [];
   crd.status = {
-    conditions: crd.status?.conditions?.length ? crd.status.conditions : [
-      { lastTransitionTime: time, message: "no conflicts found", reason: "NoConflicts", status: "True", type: "NamesAccepted" },
-      { lastTransitionTime: time, message: "the initial names have been accepted", reason: "InitialNamesAccepted", status: "True", type: "Established" },
-    ],
+    conditions: crd.status?.conditions?.length ? crd.status.conditions : established(time),
     acceptedNames: crd.spec.names,
     storedVersions: [...known, ...stored.filter((name) => !known.includes(name))],
   };

@@ -14,6 +14,14 @@ export interface CrdVersion {
   selectableFields?: { jsonPath: string }[];
 }
 
+export interface CrdCondition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
 export interface Crd extends KubeObject {
   spec: {
     group: string;
@@ -23,7 +31,7 @@ export interface Crd extends KubeObject {
     preserveUnknownFields?: boolean;
     conversion?: { strategy: string };
   };
-  status?: { storedVersions?: string[]; acceptedNames?: object; conditions?: { type: string; status: string }[] };
+  status?: { storedVersions?: string[]; acceptedNames?: object; conditions?: CrdCondition[] };
 }
 
 export const CLEANUP = "customresourcecleanup.apiextensions.k8s.io";

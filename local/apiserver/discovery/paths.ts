@@ -3,7 +3,7 @@ import { type Catalogue } from "../registry/catalogue.ts";
 import { type Exchange } from "../http/resource.ts";
 import { negotiate } from "../http/negotiate.ts";
 import { sendPlain, sendText } from "../http/respond.ts";
-import { noSuchPath, notAcceptable } from "../status.ts";
+import { noSuchPath } from "../status.ts";
 import { aggregated, groupDocument, groupList, resourceList } from "./discovery.ts";
 import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 
@@ -42,12 +42,9 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     return parts.length === 3 && a !== "" ? once(`apis/${a}/${b}`, () => resourceList(catalogue, a, b)) : undefined;
   }
 
-  function openApi(parts: string[], accept: string): string | undefined {
+  function openApi(parts: string[]): string | undefined {
     const [, version, root, group = "", name = ""] = parts;
-    if (version === "v2") {
-      if (accept && !/json|\*\/\*/.test(accept)) throw notAcceptable(["application/json"]);
-      return once("openapi/v2", () => openApiV2(catalogue));
-    }
+    if (version === "v2") return once("openapi/v2", () => openApiV2(catalogue));
     if (version !== "v3") return undefined;
     if (root === undefined) return once("openapi/v3", () => openApiIndex(catalogue));
     if (root === "api") return once(`openapi/v3//${group}`, () => openApiV3(catalogue, "", group));
@@ -62,7 +59,8 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     if (root === "version" && parts.length === 1) return sendText(response, 200, JSON.stringify(VERSION), { format: "json" });
     if (request.method !== "GET" && request.method !== "HEAD") throw noSuchPath();
     if (root === "openapi") {
-      const text = openApi(parts, request.headers.accept ?? "");
+      if (parts[1] === "v2" && request.headers.accept?.includes("protobuf")) return sendEmptyV2(response);
+      const text = openApi(parts);
       if (text === undefined) throw noSuchPath();
       return sendText(response, 200, text, { format: "json" });
     }
@@ -78,4 +76,11 @@ function sendAs(response: Exchange["response"], text: string, as: string | undef
   const type = as ? "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" : "application/json";
   response.writeHead(200, { "content-type": type, "content-length": Buffer.byteLength(text), "cache-control": "public" });
   response.end(response.req.method === "HEAD" ? undefined : text);
+}
+
+/** Old clients read v2 as protobuf, for kinds that v3 does not have: a document without definitions tells them so. */
+function sendEmptyV2(response: Exchange["response"]): void {
+  const document = Buffer.concat([Buffer.from([0x0a, 3]), Buffer.from("2.0")]);
+  response.writeHead(200, { "content-type": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "content-length": document.length });
+  response.end(document);
 }

@@ -4,12 +4,14 @@ import { parse } from "yaml";
 import { type KubeObject } from "../../../kube/object.ts";
 import { isMap } from "../apply/values.ts";
 import { badRequest, tooLarge, unsupportedMedia } from "../status.ts";
+import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
+const ACCEPTED = ["application/json", "application/yaml", PROTOBUF];
 const YAML_ALIASES = 100;
 
-/** The whole body as text. Throws 413 beyond the limit. */
-export async function readText(request: IncomingMessage): Promise<string> {
+/** The whole body. Throws 413 beyond the limit. */
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -18,7 +20,12 @@ export async function readText(request: IncomingMessage): Promise<string> {
     if (size > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
+}
+
+/** The whole body as text. Throws 413 beyond the limit. */
+export async function readText(request: IncomingMessage): Promise<string> {
+  return (await readBytes(request)).toString("utf8");
 }
 
 export function mediaTypeOf(request: IncomingMessage): string {
@@ -40,8 +47,8 @@ export function parseBody(text: string): unknown {
 /** An object from the body of a create or update. Throws 400, 413, 415. */
 export async function readObject(request: IncomingMessage): Promise<KubeObject> {
   const mediaType = mediaTypeOf(request);
-  if (mediaType && !["application/json", "application/yaml", "text/yaml"].includes(mediaType)) throw unsupportedMedia(["application/json", "application/yaml"]);
-  const body = parseBody(await readText(request));
+  if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
+  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : parseBody(await readText(request));
   if (!isMap(body)) throw badRequest("the body of the request is not an object");
   if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata)) throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
   body.metadata ??= {};
@@ -50,6 +57,10 @@ export async function readObject(request: IncomingMessage): Promise<KubeObject> 
 
 /** DeleteOptions may be absent. */
 export async function readOptional(request: IncomingMessage): Promise<unknown> {
+  if (mediaTypeOf(request) === PROTOBUF) {
+    const bytes = await readBytes(request);
+    return bytes.length === 0 ? undefined : decodeProtobuf(bytes);
+  }
   const text = await readText(request);
   return text.trim() === "" ? undefined : parseBody(text);
 }

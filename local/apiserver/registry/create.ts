@@ -4,7 +4,7 @@ import { trackUpdate } from "../apply/managed.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, toStored } from "./convert.ts";
 import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
-import { generateName, validateMetadata } from "./metadata.ts";
+import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
 import { resetFields } from "./update.ts";
 
 /** Stores a new object; answers with it in the version of the call. `body` belongs to the registry from here on. */
@@ -35,6 +35,7 @@ export async function createDecoded(core: Core, call: InternalCall, object: Kube
   type.strategy.prepareCreate(object);
   const errors = [...validateMetadata(object, type), ...type.strategy.validate(object, undefined, "")];
   if (errors.length > 0) throw invalid(type, metadata.name, errors);
+  call.warnings.push(...finalizerWarnings(object));
   await admit(core, call, metadata.name, { operation: "CREATE", object, dryRun: options.dryRun, options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
   // The namespace may have begun to go away while admission was asked.
   checkNamespace(core, call.target, metadata.name);

@@ -7,7 +7,7 @@ import { labelValue, qualifiedName } from "./names.ts";
 import { type ResourceType } from "./types.ts";
 
 const ANNOTATIONS_LIMIT = 256 * 1024;
-const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
+const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"]);
 
 function validateLabels(meta: ObjectMeta): FieldError[] {
   return Object.entries(meta.labels ?? {}).flatMap(([key, value]) => [
@@ -27,13 +27,13 @@ function validateAnnotations(meta: ObjectMeta): FieldError[] {
 }
 
 function validateFinalizers(meta: ObjectMeta): FieldError[] {
-  return (meta.finalizers ?? []).flatMap((finalizer, index) => {
-    const faults = qualifiedName(finalizer).map((fault) => invalidValue("metadata.finalizers", finalizer, fault));
-    if (faults.length === 0 && !finalizer.includes("/") && !STANDARD_FINALIZERS.has(finalizer)) {
-      return [invalidValue(`metadata.finalizers[${index}]`, finalizer, "name is neither a standard finalizer name nor is it fully qualified")];
-    }
-    return faults;
-  });
+  return (meta.finalizers ?? []).flatMap((finalizer) => qualifiedName(finalizer).map((fault) => invalidValue("metadata.finalizers", finalizer, fault)));
+}
+
+/** Names that others might take as well; `known` are those that were there before. */
+export function finalizerWarnings(object: KubeObject, known: string[] = []): string[] {
+  return (object.metadata.finalizers ?? []).filter((name) => !name.includes("/") && !STANDARD_FINALIZERS.has(name) && !known.includes(name))
+    .map((name) => `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`);
 }
 
 function validateOwners(meta: ObjectMeta): FieldError[] {

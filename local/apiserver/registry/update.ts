@@ -8,7 +8,7 @@ import { invalidValue } from "../field-errors.ts";
 import { fromStored, toStored } from "./convert.ts";
 import { fieldsRequest, placeInNamespace } from "./create.ts";
 import { admit, checkBodyKind, type Core, currentOf, type InternalCall, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
-import { keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
+import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
 
 const ATTEMPTS = 5;
 
@@ -81,6 +81,7 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
   const errors = [...validateMetadataUpdate(object, current), ...strategy.validate(object, current, subresource)];
   if (errors.length > 0) throw invalid(type, name, errors);
+  call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
   await admit(core, call, name, { operation: "UPDATE", object, oldObject: current, dryRun: options.dryRun, options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
   return object;
 }
