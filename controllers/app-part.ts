@@ -7,7 +7,7 @@ import type { Reader } from "../kube/reader.ts";
 import { apiVersionOf } from "../kube/resource-ref.ts";
 
 /** Name of the index on parts of apps: `namespace/app`. */
-export const APP_INDEX = "app";
+export const APP_INDEX = "part/app";
 
 type AppPart = KubeObject & { spec: { appRef: { name: string } } };
 

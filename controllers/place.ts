@@ -6,6 +6,7 @@ import { Org } from "../crds/org/org.ts";
 import { Space } from "../crds/space/space.ts";
 import { Namespace } from "../kube/builtin.ts";
 import { NotReady } from "../kube/controller.ts";
+import type { ObjectMeta } from "../kube/object.ts";
 import type { Reader } from "../kube/reader.ts";
 
 interface Named {
@@ -27,17 +28,19 @@ export const PLACE_READS = [Namespace, Org, Space, Domain];
 
 /** The place of a space's namespace; undefined for any other namespace. */
 export function findPlace(read: Reader, namespace: string): Place | undefined {
-  const { labels = {}, annotations = {} } = read.find(Namespace, { name: namespace })?.metadata ?? {};
-  const spaceGUID = labels[LABELS.space];
-  const orgGUID = labels[LABELS.org];
-  const owner = labels[LABELS.ownerUid];
+  const metadata = read.find(Namespace, { name: namespace })?.metadata;
+  const owner = metadata?.labels?.[LABELS.ownerUid];
   const space = owner === undefined ? undefined : read.byUid(Space, owner);
-  if (!spaceGUID || !orgGUID || !space) return undefined;
-  const org = findOrg(read, space.metadata.namespace ?? "");
-  if (!org) return undefined;
+  const org = space && findOrg(read, space.metadata.namespace ?? "");
+  return metadata && space && org ? toPlace(metadata, space, org) : undefined;
+}
+
+function toPlace({ labels = {}, annotations = {} }: ObjectMeta, space: Space, org: Org): Place | undefined {
+  const guids = { space: labels[LABELS.space], org: labels[LABELS.org] };
+  if (!guids.space || !guids.org) return undefined;
   return {
-    space: { guid: spaceGUID, name: annotations[ANNOTATIONS.spaceName] ?? space.metadata.name },
-    org: { guid: orgGUID, name: annotations[ANNOTATIONS.orgName] ?? org.metadata.name },
+    space: { guid: guids.space, name: annotations[ANNOTATIONS.spaceName] ?? space.metadata.name },
+    org: { guid: guids.org, name: annotations[ANNOTATIONS.orgName] ?? org.metadata.name },
     orgNamespace: space.metadata.namespace ?? "",
     orgObject: org.metadata.name,
   };

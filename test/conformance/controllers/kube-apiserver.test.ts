@@ -1,0 +1,9 @@
+// The controllers on a real kube-apiserver.
+import { test } from "vitest";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { controllersOn } from "./suite.ts";
+
+const reason = whyNoControlPlane();
+if (reason) test.skip(`controllers on kube-apiserver: skipped, ${reason}`, () => undefined);
+else controllersOn({ name: "kube-apiserver", start: startControlPlane });

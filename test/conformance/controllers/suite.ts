@@ -1,0 +1,235 @@
+// The controllers on an API server: from kubectl's objects to namespaces, rights, revisions, LRPs and bindings, and back to nothing.
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { Build } from "../../../crds/build/build.ts";
+import { Claim } from "../../../crds/claim/claim.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { guidOf } from "../../../crds/guid.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Package } from "../../../crds/package/package.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { Revision } from "../../../crds/revision/revision.ts";
+import { CF_ROLES, ORG_MANAGER_IN_SPACE } from "../../../crds/roles.ts";
+import { Route } from "../../../crds/route/route.ts";
+import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import { Space } from "../../../crds/space/space.ts";
+import { Staging } from "../../../crds/staging/staging.ts";
+import { Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../../kube/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import { applyApp, currentLRP, eventually, makeSpace, playRunning, startWorld, untilReady, type Endpoint, type World } from "./world.ts";
+
+export interface Server {
+  name: string;
+  start(): Promise<Endpoint & { stop(): Promise<void> }>;
+}
+
+const apply = { fieldManager: "kubectl" };
+
+export function controllersOn(server: Server): void {
+  describe(`controllers on ${server.name}`, () => {
+    let endpoint: Awaited<ReturnType<Server["start"]>>;
+    let world: World;
+    let client: KubeClient;
+    let namespace: string;
+    let home: { org: Org; space: Space };
+
+    beforeAll(async () => {
+      endpoint = await server.start();
+      world = await startWorld(endpoint);
+      client = world.client;
+      const made = await makeSpace(client, "acme", "dev");
+      home = made;
+      namespace = made.namespace;
+    });
+    afterAll(async () => {
+      await world?.stop();
+      await endpoint?.stop();
+    });
+
+    test("an org and a space of kubectl get GUID, claim and a labelled namespace", async () => {
+      expect(home.org.metadata.labels?.[LABELS.guid]).toBe(home.org.metadata.uid);
+      expect(namespace).toBe("acme-dev");
+      const made = await client.get(Namespace, { name: namespace });
+      expect(made.metadata.labels).toMatchObject({ [LABELS.namespaceKind]: "space", [LABELS.space]: guidOf(home.space), [LABELS.org]: guidOf(home.org), [LABELS.ownerUid]: home.space.metadata.uid });
+    });
+
+    test("a role in a space opens the org and the space by name, and a manager's role every space of the org", async () => {
+      const role = (name: string, at: string, clusterRole: string, user: string): Promise<unknown> =>
+        client.apply(RoleBinding, { metadata: { name, namespace: at }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: clusterRole }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }] }, apply);
+      await role("dev-of-alice", namespace, CF_ROLES.space_developer.clusterRole, "alice");
+      await role("manager-bob", "acme", CF_ROLES.organization_manager.clusterRole, "bob");
+      const may = async (user: string, attributes: object): Promise<boolean> => {
+        const review = await client.as({ kind: "impersonate", user, groups: ["system:authenticated"] }).review(SelfSubjectAccessReview, { spec: { resourceAttributes: attributes } });
+        return review.status?.allowed ?? false;
+      };
+      const org = { group: "cupola.dev", resource: "orgs", verb: "get", name: "acme" };
+      const space = { group: "cupola.dev", resource: "spaces", verb: "get", name: "dev", namespace: "acme" };
+      await eventually(async () => {
+        expect(await may("alice", org)).toBe(true);
+        expect(await may("alice", space)).toBe(true);
+        expect(await may("bob", { ...org, verb: "update" })).toBe(true);
+        expect(await may("bob", { group: "cupola.dev", resource: "apps", verb: "get", namespace })).toBe(true);
+      });
+      expect(await may("alice", { ...org, verb: "update" })).toBe(false);
+      expect(await may("alice", { ...space, name: "other" })).toBe(false);
+      expect(await may("carol", org)).toBe(false);
+
+      await client.delete(RoleBinding, { name: "dev-of-alice", namespace });
+      await client.delete(RoleBinding, { name: "manager-bob", namespace: "acme" });
+      await eventually(async () => expect(await may("alice", org)).toBe(false));
+      await eventually(async () => expect((await client.list(RoleBinding, { namespace })).items.filter((binding) => binding.roleRef?.name === ORG_MANAGER_IN_SPACE)).toEqual([]));
+    });
+
+    test("App, Process and Route applied together run with the sizes applied, and a restart rolls to a new LRP", async () => {
+      const key = { namespace, name: "shop" };
+      await client.apply(Secret, { metadata: { name: "shared", namespace, labels: { [LABELS.envAllowed]: "allowed" } }, stringData: { password: "hunter2-not-in-a-noun" } }, apply);
+      await applyApp(client, key, { app: { env: [{ name: "COLOR", value: "blue" }, { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "shared", key: "password" } } }] }, process: { instances: 2 } });
+      await client.apply(Route, { metadata: { name: "shop", namespace }, spec: { host: "shop", domainRef: { name: "apps.example" }, destinations: [{ app: "shop" }] } }, apply);
+
+      const first = await eventually(() => currentLRP(client, key));
+      expect(first.spec).toMatchObject({ class: "runner", instances: 2, memoryMB: 128, ports: [8080], revision: "1", droplet: { kind: "docker", image: "example.com/hello:1" } });
+      const env = new Map(first.spec.env.map((variable) => [variable.name, variable]));
+      expect(env.get("COLOR")).toMatchObject({ value: "blue" });
+      const reference = env.get("PASSWORD")?.valueFrom?.secretKeyRef;
+      const secret = await client.get(Secret, { namespace, name: reference?.name ?? "" });
+      expect(secret).toMatchObject({ immutable: true, data: { [reference?.key ?? ""]: Buffer.from("hunter2-not-in-a-noun").toString("base64") } });
+      const kinds: readonly ResourceRef[] = [App, Process, Revision, LRP];
+      const nouns = await Promise.all(kinds.map((ref) => client.list(ref, { namespace })));
+      expect(JSON.stringify(nouns)).not.toContain("hunter2");
+      expect(JSON.parse(env.get("VCAP_APPLICATION")?.value ?? "")).toMatchObject({ application_name: "shop", space_name: "dev", organization_name: "acme", cf_api: "http://api.example" });
+
+      await playRunning(client, first);
+      const process = await untilReady(client, Process, { namespace, name: "shop.web" });
+      expect(process.status).toMatchObject({ runningInstances: 2, lrp: first.metadata.name });
+      expect(process.metadata.ownerReferences?.[0]).toMatchObject({ kind: "App", name: "shop" });
+      const route = await untilReady(client, Route, key);
+      expect(route.status?.url).toBe("shop.apps.example");
+      const bindings = (await client.list(RouteBinding, { namespace })).items;
+      expect(bindings.map((binding) => binding.spec)).toMatchObject([{ class: "router", hostname: "shop.apps.example", destinations: [{ app: "shop", processType: "web", port: 8080 }] }]);
+      const app = await untilReady(client, App, key);
+      expect(app.status).toMatchObject({ name: "shop", url: "shop.apps.example" });
+
+      await client.patch(Process, { namespace, name: "shop.web" }, { type: "merge", body: { spec: { instances: 1, memoryMB: 64 } } });
+      await eventually(async () => expect((await client.get(LRP, first.metadata)).spec).toMatchObject({ instances: 1, memoryMB: 128 }));
+
+      await client.patch(App, key, { type: "merge", body: { spec: { restart: "again" } } });
+      const second = await eventually(async () => {
+        const lrp = await currentLRP(client, key);
+        expect(lrp.metadata.name).not.toBe(first.metadata.name);
+        return lrp;
+      });
+      expect(second.spec).toMatchObject({ revision: "2", memoryMB: 64, instances: 1 });
+      expect(await client.find(LRP, first.metadata), "the version before serves until the new one is ready").toBeDefined();
+      await playRunning(client, second);
+      await eventually(async () => expect(await client.find(LRP, first.metadata)).toBeUndefined());
+      expect((await client.get(App, key)).status?.observedRestart).toBe("again");
+
+      await client.patch(App, key, { type: "merge", body: { spec: { state: "Stopped" } } });
+      await eventually(async () => expect((await client.list(LRP, { namespace })).items).toEqual([]));
+      await untilReady(client, Process, { namespace, name: "shop.web" }, { status: "True", reason: "Stopped" });
+      await client.patch(App, key, { type: "merge", body: { spec: { state: "Started" } } });
+      const third = await eventually(() => currentLRP(client, key));
+      expect(third.spec.revision, "nothing differs, so no new revision").toBe("2");
+    });
+
+    test("an App without a Process gets its web process; a Secret that is not allowed makes no Revision", async () => {
+      const key = { namespace, name: "lonely" };
+      await client.apply(Secret, { metadata: { name: "private", namespace }, stringData: { key: "x" } }, apply);
+      await client.apply(Droplet, { metadata: { namespace, name: "lonely-droplet" }, spec: { appRef: { name: "lonely" }, kind: "docker", image: "example.com/hello:1" } }, apply);
+      await client.apply(App, { metadata: key, spec: { state: "Started", droplet: { name: "lonely-droplet" }, env: [{ name: "A", valueFrom: { secretKeyRef: { name: "private", key: "key" } } }] } }, apply);
+      await untilReady(client, App, key, { status: "False", reason: "SecretNotAllowed" });
+      const process = await client.get(Process, { namespace, name: "lonely.web" });
+      expect(process.spec).toMatchObject({ appRef: { name: "lonely" }, type: "web" });
+      expect((await client.list(Revision, { namespace })).items.filter((revision) => revision.spec.appRef.name === "lonely")).toEqual([]);
+      // Whoever applies the process later owns its fields without a conflict.
+      await client.apply(Process, { metadata: { namespace, name: "lonely.web" }, spec: { appRef: { name: "lonely" }, type: "web", memoryMB: 99 } }, apply);
+      await client.patch(Secret, { namespace, name: "private" }, { type: "merge", body: { metadata: { labels: { [LABELS.envAllowed]: "allowed" } } } });
+      expect((await eventually(() => currentLRP(client, key))).spec.memoryMB).toBe(99);
+    });
+
+    test("of two objects with one name the second waits until the first is gone", async () => {
+      await client.create(App, { metadata: { namespace, name: "one" }, spec: { name: "Twin" } });
+      await untilReady(client, App, { namespace, name: "one" });
+      await client.create(App, { metadata: { namespace, name: "two" }, spec: { name: "tWIN" } });
+      await untilReady(client, App, { namespace, name: "two" }, { status: "False", reason: "NameTaken" });
+      await client.delete(App, { namespace, name: "one" });
+      await untilReady(client, App, { namespace, name: "two" });
+    });
+
+    test("a copied manifest does not steal a GUID", async () => {
+      const original = await client.create(App, { metadata: { namespace, name: "original" }, spec: {} });
+      await untilReady(client, App, { namespace, name: "original" });
+      await delay(1100); // ages are in whole seconds
+      await client.create(App, { metadata: { namespace, name: "copied", labels: { [LABELS.guid]: original.metadata.uid ?? "" } }, spec: {} });
+      const copy = await untilReady(client, App, { namespace, name: "copied" });
+      expect(guidOf(copy)).toBe(copy.metadata.uid);
+      expect(guidOf(await client.get(App, { namespace, name: "original" }))).toBe(original.metadata.uid);
+    });
+
+    test("builds: an image at once, source by way of a Staging", async () => {
+      await client.create(App, { metadata: { namespace, name: "built" }, spec: {} });
+      const digest = `sha256:${"a".repeat(64)}`;
+      await client.create(Package, { metadata: { namespace, name: "image" }, spec: { appRef: { name: "built" }, type: "docker", image: "example.com/x:2" } });
+      await client.create(Build, { metadata: { namespace, name: "image-build" }, spec: { appRef: { name: "built" }, packageRef: { name: "image" } } });
+      await untilReady(client, Build, { namespace, name: "image-build" });
+      expect((await client.get(Droplet, { namespace, name: "image-build" })).spec).toMatchObject({ kind: "docker", image: "example.com/x:2", processTypes: { web: "" } });
+
+      await client.create(Package, { metadata: { namespace, name: "bits" }, spec: { appRef: { name: "built" }, type: "bits", content: { digest, size: 1 } } });
+      await untilReady(client, Package, { namespace, name: "bits" }, { status: "False", reason: "ContentMissing" });
+      world.contents.add(`${guidOf(home.space)} ${digest}`);
+      await client.create(Build, { metadata: { namespace, name: "bits-build" }, spec: { appRef: { name: "built" }, packageRef: { name: "bits" } } });
+      const staging = await eventually(() => client.get(Staging, { namespace, name: "bits-build" }));
+      expect(staging.spec).toMatchObject({ class: "builder", detect: true, package: { type: "bits", content: { digest } } });
+      const droplet = { kind: "host", content: { digest, size: 1 }, root: "/droplets/x", processTypes: { web: "node server.js", worker: "node worker.js" } };
+      await client.patch(Staging, staging.metadata, { type: "merge", body: { status: { state: "Succeeded", droplet } } }, { subresource: "status" });
+      await untilReady(client, Build, { namespace, name: "bits-build" });
+      await untilReady(client, Droplet, { namespace, name: "bits-build" });
+      await eventually(async () => expect(await client.find(Staging, staging.metadata)).toBeUndefined());
+
+      await client.create(Build, { metadata: { namespace, name: "failing" }, spec: { appRef: { name: "built" }, packageRef: { name: "bits" } } });
+      await eventually(() => client.get(Staging, { namespace, name: "failing" }));
+      await client.patch(Staging, { namespace, name: "failing" }, { type: "merge", body: { status: { state: "Failed", error: { code: "NoAppDetectedError", message: "no buildpack fits" } } } }, { subresource: "status" });
+      const failed = await untilReady(client, Build, { namespace, name: "failing" }, { status: "False", reason: "StagingFailed" });
+      expect(failed.status).toMatchObject({ state: "Failed", error: { code: "NoAppDetectedError", message: "no buildpack fits" } });
+    });
+
+    test("an idle platform writes nothing", async () => {
+      await world.idle();
+      await delay(500);
+      world.writes.length = 0;
+      await delay(3000);
+      expect(world.writes).toEqual([]);
+    });
+
+    test("deleting an org takes its spaces, what is in them, their namespaces and their claims along", async () => {
+      const doomed = await makeSpace(client, "doomed", "only");
+      await applyApp(client, { namespace: doomed.namespace, name: "brief" });
+      await eventually(() => currentLRP(client, { namespace: doomed.namespace, name: "brief" }));
+      await client.delete(Org, { name: "doomed" });
+      await eventually(async () => expect(await client.find(Org, { name: "doomed" })).toBeUndefined(), 60_000);
+      expect(await client.find(Namespace, { name: doomed.namespace })).toBeUndefined();
+      expect(await client.find(Namespace, { name: "doomed" })).toBeUndefined();
+      await eventually(async () => {
+        const left = (await client.list(Claim)).items.filter((claim) => JSON.stringify(claim.spec).includes("doomed"));
+        expect(left).toEqual([]);
+      });
+    }, 90_000);
+
+    test("a namespace is adopted by consent only, and given back", async () => {
+      await client.create(Namespace, { metadata: { name: "existing" } });
+      const key = { namespace: "acme", name: "adopting" };
+      await client.create(Space, { metadata: key, spec: { namespace: "existing" } });
+      await untilReady(client, Space, key, { status: "False", reason: "NotConsented" });
+      await client.patch(Namespace, { name: "existing" }, { type: "merge", body: { metadata: { labels: { [LABELS.adoptableBy]: "acme" } } } });
+      await untilReady(client, Space, key);
+      await client.delete(Space, key);
+      await eventually(async () => expect(await client.find(Space, key)).toBeUndefined());
+      const labels = (await client.get(Namespace, { name: "existing" })).metadata.labels ?? {};
+      expect(Object.keys(labels).filter((label) => label.startsWith("cupola.dev/"))).toEqual([LABELS.adoptableBy]);
+    });
+  });
+}

@@ -1,0 +1,138 @@
+// A cluster with our kinds, all controllers on it, and a person at the keyboard. The backends are played by the tests.
+import { pino } from "pino";
+import { vi } from "vitest";
+import { createControllers } from "../../../controllers/controllers.ts";
+import { App } from "../../../crds/app/app.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { Space } from "../../../crds/space/space.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import type { Condition, KubeObject, ObjectKey } from "../../../kube/object.ts";
+import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import { runControllers } from "../../../kube/run-controllers.ts";
+import { createWatches } from "../../../kube/watches.ts";
+import { applyObjects, installManifests } from "../../../platform/install.ts";
+import { PLATFORM } from "../../../platform/settings.ts";
+
+export interface Endpoint {
+  url: string;
+  ca: string;
+  adminToken: string;
+}
+
+export interface World {
+  client: KubeClient;
+  /** Writes of the controllers since the last `forget`, as `METHOD path code`. */
+  writes: string[];
+  /** Contents that the spaces have, as `space digest`. */
+  contents: Set<string>;
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+
+export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> => vi.waitFor(check, { timeout, interval: 25 });
+
+export async function startWorld(endpoint: Endpoint): Promise<World> {
+  const connect = (onRequest?: Parameters<typeof createClient>[0]["onRequest"]): KubeClient =>
+    createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token: endpoint.adminToken }, fieldManager: "person", ...(onRequest && { onRequest }) });
+  const client = connect();
+  await installManifests(client);
+  await applyObjects(client, furniture());
+  const writes: string[] = [];
+  const contents = new Set<string>();
+  const own = connect(({ method, path, code }) => {
+    if (method !== "GET") writes.push(`${method} ${path.split("?")[0]} ${code}`);
+  });
+  const watches = createWatches({ client: own, log, freeze: true });
+  const stopping = new AbortController();
+  const controllers = createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) });
+  const run = runControllers({ client: own, controllers, watches, platform: PLATFORM, signal: stopping.signal, log });
+  await run.synced;
+  return {
+    client,
+    writes,
+    contents,
+    idle: run.idle,
+    async stop() {
+      stopping.abort();
+      await run.stopped;
+      await watches.close();
+      await own.close();
+      await client.close();
+    },
+  };
+}
+
+function furniture(): KubeObject[] {
+  const make = (ref: ResourceRef, name: string, spec: object): KubeObject => ({
+    apiVersion: `${ref.group}/${ref.version}`,
+    kind: ref.kind,
+    metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) },
+    spec,
+  });
+  return [
+    make(BackendClass, "builder", { role: "builder", default: true }),
+    make(BackendClass, "runner", { role: "runner", default: true }),
+    make(BackendClass, "router", { role: "router", default: true }),
+    make(Domain, "apps.example", { name: "apps.example" }),
+  ];
+}
+
+type Conditioned = KubeObject & { status?: { conditions?: Condition[] } };
+
+export function readyOf(object: KubeObject | undefined): Condition | undefined {
+  return (object as Conditioned | undefined)?.status?.conditions?.find((condition) => condition.type === "Ready");
+}
+
+/** The object, once its Ready condition is about its present spec and has this status (and reason). */
+export async function untilReady<T extends KubeObject>(client: KubeClient, ref: ResourceRef<T>, key: ObjectKey, want: { status: string; reason?: string } = { status: "True" }): Promise<T> {
+  return await eventually(async () => {
+    const object = await client.get(ref, key);
+    const ready = readyOf(object);
+    const seen = { status: ready?.status, ...(want.reason && { reason: ready?.reason }) };
+    if (JSON.stringify(seen) !== JSON.stringify(want) || ready?.observedGeneration !== object.metadata.generation) {
+      throw new Error(`${ref.kind} ${key.name} wants ${JSON.stringify(want)}, says ${JSON.stringify(ready)}`);
+    }
+    return object;
+  });
+}
+
+/** An org and a space as kubectl makes them, and the space's namespace. */
+export async function makeSpace(client: KubeClient, org: string, space: string): Promise<{ org: Org; space: Space; namespace: string }> {
+  await client.apply(Org, { metadata: { name: org }, spec: {} }, { fieldManager: "kubectl" });
+  const ready = await untilReady(client, Org, { name: org });
+  const key = { namespace: ready.status?.namespace ?? "", name: space };
+  await client.apply(Space, { metadata: key, spec: {} }, { fieldManager: "kubectl" });
+  const made = await untilReady(client, Space, key);
+  return { org: ready, space: made, namespace: made.status?.namespace ?? "" };
+}
+
+/** App, web process and an image droplet, as one kubectl apply. */
+export async function applyApp(client: KubeClient, key: { namespace: string; name: string }, given: { app?: object; process?: object } = {}): Promise<void> {
+  const { namespace, name } = key;
+  const apply = { fieldManager: "kubectl" };
+  await client.apply(Droplet, { metadata: { namespace, name: `${name}-droplet` }, spec: { appRef: { name }, kind: "docker", lifecycleType: "docker", image: "example.com/hello:1", processTypes: { web: "" } } }, apply);
+  await client.apply(App, { metadata: key, spec: { state: "Started", droplet: { name: `${name}-droplet` }, ...given.app } }, apply);
+  await client.apply(Process, { metadata: { namespace, name: `${name}.web` }, spec: { appRef: { name }, type: "web", memoryMB: 128, ...given.process } }, apply);
+}
+
+/** The LRP that the process names, when there is one. */
+export async function currentLRP(client: KubeClient, key: { namespace: string; name: string }): Promise<LRP> {
+  const process = await client.get(Process, { namespace: key.namespace, name: `${key.name}.web` });
+  if (!process.status?.lrp) throw new Error(`process ${key.name}.web names no LRP: ${JSON.stringify(readyOf(process))}`);
+  return await client.get(LRP, { namespace: key.namespace, name: process.status.lrp });
+}
+
+/** Plays the runner: all instances run. */
+export async function playRunning(client: KubeClient, lrp: LRP): Promise<void> {
+  const instances = Array.from({ length: lrp.spec.instances }, (_, index) => ({ index, state: "Running", ready: true }));
+  await client.patch(LRP, lrp.metadata, { type: "merge", body: { status: { runningInstances: lrp.spec.instances, instances } } }, { subresource: "status" });
+}
