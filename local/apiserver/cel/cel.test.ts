@@ -10,7 +10,7 @@ const object = {
 const same = { spec: { mixed: { b: "x", a: 1 } } };
 
 function run(text: string): CelValue {
-  return evaluate(compileExpression(text), { object: fromJson(object), same: fromJson(same), x: "x" });
+  return evaluate(compileExpression(text), { object: fromJson(object), same: fromJson(same), x: "x", nothing: null });
 }
 
 function show(value: CelValue): unknown {
@@ -44,6 +44,9 @@ describe("values", () => {
     ["has(object.spec.none)", true],
     ["object.?spec.?zzz.orValue(5)", 5],
     ["object.?spec.?n.orValue(5)", 3],
+    ["object.?spec.?none.orValue(5)", null],
+    ["object.?spec.?none.value() == null", true],
+    ["nothing == null && !has(object.nothing)", true],
     ["object[?'spec'].?n.hasValue()", true],
     ["object.?zzz.optMap(z, z.a).orValue('d')", "d"],
     ["optional.of(1).or(optional.none()).value()", 1],

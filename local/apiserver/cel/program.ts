@@ -145,7 +145,8 @@ function literalOf(args: unknown): CelValue {
 function compileName(name: string): Compiled {
   const type: CelValue | undefined = typeNames.includes(name) ? { celKind: "type", type: name } : undefined;
   return (scope) => {
-    const value = scope.find(name) ?? type;
+    const found = scope.find(name); // null is a value
+    const value = found === undefined ? type : found;
     if (value === undefined) throw new CelError(`no such attribute(s): ${name}`);
     return value;
   };

@@ -20,12 +20,16 @@ const optionals: Library = {
   methods: {
     optional_type: {
       hasValue: (self) => (self as CelOptional).value !== undefined,
-      value: (self) => (self as CelOptional).value ?? missing(),
-      orValue: (self, other) => (self as CelOptional).value ?? other ?? null,
+      value: (self) => valueOr(self as CelOptional, missing),
+      orValue: (self, other) => valueOr(self as CelOptional, () => other ?? null),
       or: (self, other) => ((self as CelOptional).value === undefined ? (other ?? none) : self),
     },
   },
 };
+
+function valueOr({ value }: CelOptional, otherwise: () => CelValue): CelValue {
+  return value === undefined ? otherwise() : value; // null is a value
+}
 
 function missing(): never {
   throw new CelError("optional.none() dereference");
