@@ -53,7 +53,7 @@ export function createChildren(context: ChildrenContext): Children {
   const applyOne = async (owner: KubeObject, draft: Draft): Promise<void> => {
     const store = storeOf(stores, draft, controller);
     const wanted = normalize(adopt(draft, owner, context));
-    const key = requireKey(wanted);
+    const key = requireKey(wanted, store.ref);
     const memo = `${resourceId(store.ref)} ${keyOf(key)}`;
     const live = store.find(key);
     refuseForeign(live, owner, context);
@@ -80,7 +80,7 @@ export function createChildren(context: ChildrenContext): Children {
     of,
     remove,
     async sync(owner, drafts) {
-      const named = new Set(drafts.map((draft) => `${resourceId(storeOf(stores, draft, controller).ref)} ${keyOf(requireKey(draft))}`));
+      const named = new Set(drafts.map((draft) => nameOf(draft, storeOf(stores, draft, controller).ref)));
       // Namespaces first: others may live in them.
       for (const draft of drafts.filter((each) => each.kind === "Namespace")) await applyOne(owner, draft);
       await all(drafts.filter((each) => each.kind !== "Namespace").map((draft) => limit(() => applyOne(owner, draft))));
@@ -91,7 +91,7 @@ export function createChildren(context: ChildrenContext): Children {
       await all(drafts.map((draft) => limit(async () => {
         const store = storeOf([...wholeStores, ...stores], draft, controller);
         const whole = wholeStores.includes(store);
-        const key = requireKey(draft);
+        const key = requireKey(draft, store.ref);
         if (store.find(key) ?? (whole ? undefined : await client.find(store.ref, key))) return;
         await client.apply(store.ref, normalize(draft), { fieldManager, force: false });
       })));
@@ -143,10 +143,14 @@ function storeOf(stores: readonly Store[], draft: Draft, controller: string): St
   return store;
 }
 
-function requireKey(draft: Draft): ObjectKey {
-  const { name, namespace } = draft.metadata;
-  if (!name) throw new Error(`a planned ${draft.kind ?? "object"} has no name`);
+function requireKey({ kind = "object", metadata: { name, namespace } }: Draft, ref: ResourceRef): ObjectKey {
+  if (!name) throw new Error(`a planned ${kind} has no name`);
+  if (ref.namespaced !== Boolean(namespace)) throw new Error(`the planned ${kind} ${name} ${namespace ? "has a namespace, but its kind has none" : "has no namespace"}`);
   return namespace ? { namespace, name } : { name };
+}
+
+function nameOf(draft: Draft, ref: ResourceRef): string {
+  return `${resourceId(ref)} ${keyOf(requireKey(draft, ref))}`;
 }
 
 async function deleteExactly(client: KubeClient, ref: ResourceRef, object: KubeObject): Promise<void> {

@@ -70,7 +70,8 @@ class KeyReconciler implements Reconciler {
     try {
       return await this.#reconcile(object);
     } catch (error) {
-      // The object has gone or moved on under our hands: the watch tells how.
+      // Somebody else was quicker, or the cache is behind: nothing is wrong, so nothing is logged.
+      if (isConflict(error) || error instanceof NotSynced) return { then: "retry" };
       if (isNotFound(error) && !this.#o.store.find(key)) return DONE;
       throw error;
     }

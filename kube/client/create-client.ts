@@ -5,7 +5,7 @@ import { createAgents, type Agents } from "./agents.ts";
 import type { CallOptions, Draft, Identity, KubeClient, ListOptions, RequestRecord, WatchEvent, WatchOptions, WriteOptions } from "./client.ts";
 import { type CredentialSource, toCredentials } from "./credentials.ts";
 import { isNotFound, KubeError, type Status } from "./errors.ts";
-import { callSignal, DEFAULT_DEADLINE_MS, exchange, type Exchange, readJson, toKubeError } from "./exchange.ts";
+import { exchange, type Exchange, readJson, toKubeError, within } from "./exchange.ts";
 import { watchLines } from "./watch-lines.ts";
 
 const PAGE_SIZE = 500;
@@ -61,9 +61,8 @@ interface Outgoing {
 
 function clientAs(connection: Connection, credentials: CredentialSource): KubeClient {
   const send = async <T>(out: Outgoing): Promise<T> => {
-    const signal = callSignal(out.call);
-    const answer = await exchange(await toExchange(connection, credentials, out), signal);
-    return (await readJson(answer, signal)) as T;
+    const request = await toExchange(connection, credentials, out);
+    return within(out.call, async (signal) => (await readJson(await exchange(request, signal), signal)) as T);
   };
   return {
     server: connection.options.server.replace(/\/$/, ""),
@@ -75,24 +74,13 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
       const request = await toExchange(connection, credentials, { method, path }, "streams");
       Object.assign(request.headers, { accept: "*/*", ...options.headers });
       if (options.body !== undefined) request.body = options.body;
-      const answer = await headWithin(options, (signal) => exchange(request, signal));
+      const answer = await within(options, (signal) => exchange(request, signal));
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     },
     as: (identity) =>
       clientAs(connection, identity.kind === "impersonate" ? async () => toCredentials(identity, await credentials()) : constant(identity)),
     close: () => connection.agents.close(),
   };
-}
-
-// The deadline covers the head only; the caller's own signal covers the body too.
-async function headWithin<T>(options: CallOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(new DOMException("deadline", "TimeoutError")), options.deadlineMs ?? DEFAULT_DEADLINE_MS);
-  try {
-    return await work(options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function toExchange(connection: Connection, credentials: CredentialSource, out: Outgoing, pool: "requests" | "streams" = "requests"): Promise<Exchange> {
@@ -212,7 +200,7 @@ async function* openWatch<T extends KubeObject>(ref: ResourceRef<T>, options: Wa
   const request = await prepare({ method: "GET", path: resourcePath(ref, namespace ? { namespace } : {}), query: { watch: true, allowWatchBookmarks: true, ...query } });
   request.stallMs = stallMs ?? ((options.timeoutSeconds ?? 600) + 30) * 1000;
   try {
-    const answer = await headWithin({ ...(signal && { signal }) }, (head) => exchange(request, head));
+    const answer = await within({ ...(signal && { signal }) }, (head) => exchange(request, head));
     onOpen?.();
     for await (const line of watchLines(answer.body)) yield line as WatchEvent<T>;
   } catch (cause) {

@@ -4,7 +4,7 @@ import type { Agent, Dispatcher } from "undici";
 import type { CallOptions, RequestRecord } from "./client.ts";
 import { KubeError, type Status } from "./errors.ts";
 
-export const DEFAULT_DEADLINE_MS = 30_000;
+const DEFAULT_DEADLINE_MS = 30_000;
 const MAX_ATTEMPTS = 5;
 
 export interface Exchange {
@@ -36,10 +36,15 @@ export async function exchange(request: Exchange, signal: AbortSignal): Promise<
   }
 }
 
-/** Joins the caller's signal with the call's deadline. */
-export function callSignal(options: CallOptions | undefined): AbortSignal {
-  const deadline = AbortSignal.timeout(options?.deadlineMs ?? DEFAULT_DEADLINE_MS);
-  return options?.signal ? AbortSignal.any([options.signal, deadline]) : deadline;
+/** Runs work under the caller's signal and the call's deadline, which ends with the work: a stream that goes on is the caller's alone. */
+export async function within<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(new DOMException("the deadline has passed", "TimeoutError")), options?.deadlineMs ?? DEFAULT_DEADLINE_MS);
+  try {
+    return await work(options?.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Reads a JSON body. An empty one is undefined. */
