@@ -92,15 +92,7 @@ export function controllersOn(server: Server): void {
 
       const first = await eventually(() => currentLRP(client, key));
       expect(first.spec).toMatchObject({ class: "runner", instances: 2, memoryMB: 128, ports: [8080], revision: "1", droplet: { kind: "docker", image: "example.com/hello:1" } });
-      const env = new Map(first.spec.env.map((variable) => [variable.name, variable]));
-      expect(env.get("COLOR")).toMatchObject({ value: "blue" });
-      const reference = env.get("PASSWORD")?.valueFrom?.secretKeyRef;
-      const secret = await client.get(Secret, { namespace, name: reference?.name ?? "" });
-      expect(secret).toMatchObject({ immutable: true, data: { [reference?.key ?? ""]: Buffer.from("hunter2-not-in-a-noun").toString("base64") } });
-      const kinds: readonly ResourceRef[] = [App, Process, Revision, LRP];
-      const nouns = await Promise.all(kinds.map((ref) => client.list(ref, { namespace })));
-      expect(JSON.stringify(nouns)).not.toContain("hunter2");
-      expect(JSON.parse(env.get("VCAP_APPLICATION")?.value ?? "")).toMatchObject({ application_name: "shop", space_name: "dev", organization_name: "acme", cf_api: "http://api.example" });
+      await expectEnvironment(first);
 
       await playRunning(client, first);
       const process = await untilReady(client, Process, { namespace, name: "shop.web" });
@@ -135,6 +127,19 @@ export function controllersOn(server: Server): void {
       const third = await eventually(() => currentLRP(client, key));
       expect(third.spec.revision, "nothing differs, so no new revision").toBe("2");
     });
+
+    /** Values of Secrets are in an immutable Secret only; the platform's variables are there. */
+    async function expectEnvironment(lrp: LRP): Promise<void> {
+      const env = new Map(lrp.spec.env.map((variable) => [variable.name, variable]));
+      expect(env.get("COLOR")).toMatchObject({ value: "blue" });
+      const reference = env.get("PASSWORD")?.valueFrom?.secretKeyRef;
+      const secret = await client.get(Secret, { namespace, name: reference?.name ?? "" });
+      expect(secret).toMatchObject({ immutable: true, data: { [reference?.key ?? ""]: Buffer.from("hunter2-not-in-a-noun").toString("base64") } });
+      const kinds: readonly ResourceRef[] = [App, Process, Revision, LRP];
+      const nouns = await Promise.all(kinds.map((ref) => client.list(ref, { namespace })));
+      expect(JSON.stringify(nouns)).not.toContain("hunter2");
+      expect(JSON.parse(env.get("VCAP_APPLICATION")?.value ?? "")).toMatchObject({ application_name: "shop", space_name: "dev", organization_name: "acme", cf_api: "http://api.example" });
+    }
 
     test("an App without a Process gets its web process; a Secret that is not allowed makes no Revision", async () => {
       const key = { namespace, name: "lonely" };
@@ -181,6 +186,7 @@ export function controllersOn(server: Server): void {
       await client.create(Package, { metadata: { namespace, name: "bits" }, spec: { appRef: { name: "built" }, type: "bits", content: { digest, size: 1 } } });
       await untilReady(client, Package, { namespace, name: "bits" }, { status: "False", reason: "ContentMissing" });
       world.contents.add(`${guidOf(home.space)} ${digest}`);
+      await client.patch(Package, { namespace, name: "bits" }, { type: "merge", body: { metadata: { annotations: { look: "now" } } } });
       await client.create(Build, { metadata: { namespace, name: "bits-build" }, spec: { appRef: { name: "built" }, packageRef: { name: "bits" } } });
       const staging = await eventually(() => client.get(Staging, { namespace, name: "bits-build" }));
       expect(staging.spec).toMatchObject({ class: "builder", detect: true, package: { type: "bits", content: { digest } } });
