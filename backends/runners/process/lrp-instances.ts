@@ -82,7 +82,9 @@ function openSlots(slots: ReadonlyMap<number, { restart: string | undefined }>):
 const states: Readonly<Record<LrpInstance["state"], InstanceState>> = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" };
 
 function presentStats(context: RunnerContext, lrp: LRP, slot: Slot): InstanceStats {
-  const { guid = "", state, ready, since, host = "", ports = [], details } = slot.status();
+  const { state, ready, since, details } = slot.status();
+  const { guid = "", ports = [], process, startedAt } = slot.record() ?? {};
+  const host = process ? context.address : "";
   const now = context.now();
   const usage = slot.usage() ?? { at: now.getTime(), cpu: 0, mem: 0, disk: 0 };
   return {
@@ -96,7 +98,7 @@ function presentStats(context: RunnerContext, lrp: LRP, slot: Slot): InstanceSta
     state: states[state],
     routable: ready,
     since: since ?? now.toISOString(),
-    uptime: secondsSince(slot.startedAt(), now),
+    uptime: secondsSince(process && startedAt, now),
     host,
     internalIp: host,
     ports: ports.map(({ hostPort }) => ({ external: hostPort, internal: hostPort })),
@@ -108,6 +110,6 @@ function presentStats(context: RunnerContext, lrp: LRP, slot: Slot): InstanceSta
   };
 }
 
-function secondsSince(start: Date | undefined, now: Date): number {
-  return start ? Math.max(0, Math.floor((now.getTime() - start.getTime()) / 1000)) : 0;
+function secondsSince(start: string | undefined, now: Date): number {
+  return start ? Math.max(0, Math.floor((now.getTime() - Date.parse(start)) / 1000)) : 0;
 }

@@ -49,6 +49,7 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
   return { status, ready: { status: "False", reason: broken.state, message: `${message}; instance ${broken.index}: ${broken.details ?? broken.state}` } };
 }
 
-function withoutUndefined(instance: LrpInstance): LrpInstance {
+/** An optional field that is undefined is one that is not there. */
+export function withoutUndefined(instance: LrpInstance): LrpInstance {
   return Object.fromEntries(Object.entries(instance).filter(([, value]) => value !== undefined)) as LrpInstance;
 }

@@ -134,10 +134,23 @@ function hold(runner: Runner, lrp: LRP, uid: string): LrpInstances | undefined {
   if (runner.closed) return undefined;
   if (!inventory) throw new Error("runner process reconciles before start() has returned");
   const { namespace, name } = lrp.metadata;
-  const held = openLrpInstances({ context, lrp, takeRecord: (index) => inventory.take(uid, index), onChange: () => runner.wake({ namespace, name }) });
+  const held = openLrpInstances({ context, lrp, takeRecord: (index) => inventory.take(uid, index), onChange: gathered(() => runner.wake({ namespace, name })) });
   runner.held.set(uid, held);
   inventory.endRest(uid).catch((error: unknown) => context.onError(error, `old instances of ${namespace}/${name}`));
   return held;
+}
+
+/** Several changes in a moment are one call, and so one write. */
+function gathered(call: () => void, withinMs = 15): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      call();
+    }, withinMs).unref();
+  };
 }
 
 /** The LRP is gone: so are its instances, soon. */

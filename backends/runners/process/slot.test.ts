@@ -150,8 +150,12 @@ describe("an instance", () => {
     context = makeContext(context.instancesDir);
     const { records } = await readRecords(context.instancesDir);
     expect(JSON.stringify(records)).not.toContain("VCAP");
-    const second = open(lrp(server), { adopt: records[0] });
-    await running(second);
+    const changes = vi.fn();
+    const known = { ...lrp(server), status: { instances: [first.status()] } };
+    const second = open(known, { adopt: records[0], onChange: changes });
+    expect(second.status()).toEqual(first.status());
+    await vi.waitFor(() => expect(second.usage()?.mem).toBeGreaterThan(0), soon);
+    expect(changes).not.toHaveBeenCalled();
     expect(second.status().guid).toBe(first.status().guid);
     expect(((await (await fetch(url(second))).json()) as { pid: number }).pid).toBe(before.pid);
     await vi.waitFor(() => expect(logs()).toContain("APP/PROC/WEB/0 OUT listening"), soon);
@@ -169,7 +173,7 @@ describe("an instance", () => {
     const pid = records[0]?.process?.pid ?? -1;
     process.kill(pid, "SIGKILL");
     await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), soon);
-    const second = open(lrp(server), { adopt: records[0] });
+    const second = open({ ...lrp(server), status: { instances: [first.status()] } }, { adopt: records[0] });
     await vi.waitFor(() => expect(second.status().guid).not.toBe(first.status().guid), soon);
     await running(second);
     expect(second.status().crashCount).toBeUndefined();

@@ -1,10 +1,12 @@
 // One index of an LRP: starts its instance, starts it again after crashes, until it is told to stop. Holds what the status says of it.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import { planCrash } from "./backoff.ts";
 import { instanceLog, type RunnerContext } from "./context.ts";
 import type { Usage } from "./meter.ts";
+import { withoutUndefined } from "./plan.ts";
 import type { InstanceRecord } from "./record.ts";
 import { runInstance, type RunEnd, type RunSignal } from "./run.ts";
 
@@ -14,8 +16,8 @@ export interface Slot {
   /** As the LRP's status shows it. */
   status(): LrpInstance;
   usage(): Usage | undefined;
-  /** When the current process was started; undefined when there is none. */
-  startedAt(): Date | undefined;
+  /** The current start, running or not yet; undefined between two. */
+  record(): InstanceRecord | undefined;
   /** Stops the instance and starts a fresh one, with a clean crash count. */
   restart(value: string): void;
   /** Resolves when nothing of it runs. */
@@ -58,7 +60,7 @@ export function openSlot(options: SlotOptions): Slot {
     index,
     status: () => state.instance,
     usage: () => state.usage,
-    startedAt: () => (state.record?.process ? new Date(state.record.startedAt) : undefined),
+    record: () => state.record,
     restart(value) {
       state.crashCount = 0;
       set(options, state, { restart: value, ready: false });
@@ -69,14 +71,17 @@ export function openSlot(options: SlotOptions): Slot {
   };
 }
 
-function firstStatus({ index, restart, adopt, context }: SlotOptions): LrpInstance {
-  const since = adopt?.since ?? context.now().toISOString();
-  return { index, state: adopt?.state ?? "Starting", ready: false, since, ...(restart !== undefined && { restart }), ...(adopt && { guid: adopt.guid, ...address(context, adopt) }) };
+function firstStatus({ index, restart, adopt, lrp, context }: SlotOptions): LrpInstance {
+  const known = lrp.status?.instances?.find((instance) => instance.index === index && instance.guid !== undefined);
+  // Found again as it was left: nothing is written, and no request is turned away meanwhile.
+  if (known && known.guid === adopt?.guid) return known;
+  const { state, since } = adopt ?? { state: "Starting", since: context.now().toISOString() };
+  return { index, state, since, ready: false, ...(restart !== undefined && { restart }) };
 }
 
 function set({ onChange }: Pick<SlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
   const next = { ...state.instance, ...change };
-  if (JSON.stringify(next) === JSON.stringify(state.instance)) return;
+  if (isDeepStrictEqual(withoutUndefined(next), withoutUndefined(state.instance))) return;
   state.instance = next;
   onChange();
 }
@@ -85,22 +90,33 @@ async function loop(options: SlotOptions, state: State): Promise<void> {
   let adopt = options.adopt;
   while (!state.ending) {
     state.current = new AbortController();
-    state.record = adopt ?? (await newRecord(options, state));
+    const restart = state.instance.restart;
+    const end = await startAndRun(options, state, adopt).catch((error: unknown) => toEnd(options, error));
+    const guid = state.record?.guid ?? "";
     adopt = undefined;
-    if (state.ending) state.current.abort(state.ending);
-    const started = state.record.restart;
-    const end = await runOnce(options, state, state.record);
     state.record = undefined;
     state.usage = undefined;
     if (end.kind === "left") return;
     // Told to stop, but the slot goes on: a restart of this instance, asked for before or while it ended.
-    if (end.kind !== "stopped" && !state.ending && started === state.instance.restart) await afterCrash(options, state, end);
+    if (end.kind !== "stopped" && !state.ending && restart === state.instance.restart) await afterCrash(options, state, { ...end, guid });
   }
+}
+
+async function startAndRun(options: SlotOptions, state: State, adopt: InstanceRecord | undefined): Promise<RunEnd> {
+  state.record = adopt ?? (await newRecord(options, state));
+  if (state.ending) state.current.abort(state.ending);
+  return runOnce(options, state, state.record);
+}
+
+/** A full disk, no free port: the back-off tries again. */
+function toEnd({ context, index, lrp }: SlotOptions, error: unknown): RunEnd {
+  context.onError(error, `instance ${index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
+  return { kind: "unstartable", details: error instanceof Error ? error.message : String(error), ranMs: 0 };
 }
 
 function runOnce(options: SlotOptions, state: State, record: InstanceRecord): Promise<RunEnd> {
   const { context, lrp } = options;
-  const show = (now: InstanceRecord): void => set(options, state, { state: now.state, since: now.since, guid: now.guid, ...(now.state === "Running" && { details: undefined }), ...address(context, now) });
+  const show = (now: InstanceRecord): void => set(options, state, present(context, now));
   show(record);
   return runInstance({
     context,
@@ -132,12 +148,12 @@ async function newRecord({ context, lrp, index }: SlotOptions, state: State): Pr
   };
 }
 
-async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEnd, { details: string }>): Promise<void> {
+async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEnd, { details: string }> & { guid: string }): Promise<void> {
   const { context, lrp, index } = options;
   const plan = planCrash(state.crashCount, end.ranMs);
   state.crashCount = plan.crashCount;
   const crashed = end.kind === "crashed";
-  if (crashed) instanceLog(context.telemetry, lrp, index, state.instance.guid ?? "")("API", `Process has crashed with type: "${lrp.spec.processType}"`, { stream: "OUT" });
+  if (crashed) instanceLog(context.telemetry, lrp, index, end.guid)("API", `Process has crashed with type: "${lrp.spec.processType}"`, { stream: "OUT" });
   set(options, state, {
     state: crashed ? "Crashed" : "Down",
     ready: false,
@@ -153,6 +169,8 @@ async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEn
   await delay(pauseMs, undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
 }
 
-function address(context: RunnerContext, record: InstanceRecord): Pick<LrpInstance, "host" | "ports"> {
-  return { host: context.address, ports: record.ports.length > 0 ? record.ports : undefined };
+/** A start is one write: where the instance is, and which, is said once it is up. */
+function present(context: RunnerContext, { state, since, guid, ports }: InstanceRecord): Partial<LrpInstance> {
+  if (state === "Starting") return { state, since, ready: false, guid: undefined, host: undefined, ports: undefined };
+  return { state, since, guid, details: undefined, host: context.address, ports: ports.length > 0 ? ports : undefined };
 }
