@@ -1,0 +1,81 @@
+// The HTTP face of App: `/v3/apps`. Verbs are in actions.ts, environment in environment.ts.
+import { App } from "../../crds/app/app.ts";
+import { displayNameOf, foldName } from "../../crds/names.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { includedSpaces } from "../included.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { appKey, newProcess } from "../lib/app-parts.ts";
+import { writeVariables } from "../lib/app-env.ts";
+import { newApp } from "../lib/new-app.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { spaceInBody, spaceNamespaces } from "../lib/places.ts";
+import type { Session } from "../session.ts";
+import { appActions } from "./actions.ts";
+import { appEnvironment } from "./environment.ts";
+import { appGetQuery, appListQuery, appNameTaken, createAppBody, toAppPatch, updateAppBody } from "./payload.ts";
+import { presentApp } from "./present.ts";
+
+const path = "/v3/apps/:guid";
+
+const list = endpoint("GET", "/v3/apps", { permission: "authenticated", query: appListQuery, summary: "List apps" }, ({ as, query, base, url }) => {
+  const names = query.names?.map(foldName);
+  const namespaces = spaceNamespaces(as, query);
+  const apps = listObjects(as, App, query, {
+    url,
+    ...(namespaces && { within: { namespaces } }),
+    where: (app) => oneOf(names, foldName(displayNameOf(app))) && oneOf(query.stacks, app.spec.lifecycle.stack ?? "") && oneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
+    orders: { name: displayNameOf, state: (app) => app.spec.state },
+    dependsOn: [Space, Droplet],
+  });
+  return ok(presentPage(apps, { base, url, query }, (app) => presentApp(as.view, app, base), included(as, base, query.include)));
+});
+
+function included(as: Session, base: string, include: readonly string[] | undefined): ((page: readonly App[]) => object) | undefined {
+  if (!include) return undefined;
+  const withOrgs = include.some((what) => what !== "space");
+  return (page) => includedSpaces(as, base, page.map((app) => app.metadata.namespace), withOrgs);
+}
+
+const get = endpoint("GET", path, { permission: { verb: "get", on: App }, query: appGetQuery, summary: "Get an app" }, ({ as, params, query, base }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  const text = presentApp(as.view, app, base);
+  const more = included(as, base, query.include);
+  return ok(more ? { ...(JSON.parse(text) as object), included: more([app]) } : text);
+});
+
+const create = endpoint("POST", "/v3/apps", { permission: { verb: "create", on: App }, body: createAppBody, summary: "Create an app" }, async ({ as, body, base }) => {
+  const { namespace } = spaceInBody(as, body.relationships.space.data.guid);
+  const made = await as.create(App, newApp(as.view, namespace, { name: body.name, ...(body.lifecycle && { lifecycle: body.lifecycle }), ...(body.metadata && { metadata: body.metadata }) }), appNameTaken(body.name));
+  await as.create(Process, newProcess(made, "web"));
+  const app = body.environment_variables ? await writeVariables(as, made, body.environment_variables) : made;
+  return created(presentApp(as.view, app, base));
+});
+
+const update = endpoint("PATCH", path, { permission: { verb: "patch", on: App }, body: updateAppBody, summary: "Update an app" }, async ({ as, params, body, base }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  const patch = toAppPatch(as.view, app, body);
+  const renamed = body.name === undefined ? undefined : { to: { ...app, spec: { ...app.spec, name: body.name } }, taken: appNameTaken(body.name) };
+  return ok(presentApp(as.view, await as.patch(App, app, { type: "merge", body: patch }, renamed), base));
+});
+
+const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: App }, summary: "Delete an app and all that belongs to it" }, async ({ as, params }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  await unmap(as, app);
+  await as.remove(App, app);
+  return accepted(newJob("app.delete", as.view.guid(App, app), as.now()));
+});
+
+/** CF's rule: the app's destinations go with it, its routes stay. */
+async function unmap(as: Session, app: App): Promise<void> {
+  for (const route of as.list(Route, { index: ["app", appKey(app)] })) {
+    const destinations = route.spec.destinations.filter((destination) => destination.app !== app.metadata.name);
+    await as.patch(Route, route, { type: "merge", body: { spec: { destinations } } });
+  }
+}
+
+export const appEndpoints: readonly Endpoint[] = [list, get, create, update, remove, ...appActions, ...appEnvironment];

@@ -1,0 +1,74 @@
+// The environment of an app, its features, and the questions about ssh.
+import { App } from "../../crds/app/app.ts";
+import { systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import { endpoint, ok } from "../endpoint.ts";
+import { appKey } from "../lib/app-parts.ts";
+import { readVariables, writeVariables } from "../lib/app-env.ts";
+import { link } from "../lib/present.ts";
+import { urlOf } from "../lib/route-url.ts";
+import type { Session } from "../session.ts";
+import { setVariablesBody } from "./payload.ts";
+
+const path = "/v3/apps/:guid";
+const readEnv = { verb: "get", on: App, subresource: "env" } as const;
+
+function presentVariables(variables: Record<string, string>, base: string, guid: string): object {
+  return { var: variables, links: { self: link(`${base}/v3/apps/${guid}/environment_variables`), app: link(`${base}/v3/apps/${guid}`) } };
+}
+
+const env = endpoint("GET", `${path}/env`, { permission: readEnv, summary: "All variables an app gets" }, async ({ as, params, base }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  const variables = await readVariables(as, app);
+  const { VCAP_SERVICES } = systemEnv([]);
+  return ok({
+    staging_env_json: {},
+    running_env_json: {},
+    environment_variables: variables,
+    system_env_json: { VCAP_SERVICES: JSON.parse(VCAP_SERVICES) as object },
+    application_env_json: { VCAP_APPLICATION: application(as, app, base) },
+  });
+});
+
+function application(as: Session, app: App, base: string): object {
+  const { view } = as;
+  const space = view.spaceOf(app.metadata.namespace);
+  const org = view.orgOf(space?.metadata.namespace);
+  return vcapApplication({
+    apiURL: base,
+    app: { guid: view.guid(App, app), name: displayNameOf(app) },
+    space: { guid: space ? view.guid(Space, space) : "", name: space ? displayNameOf(space) : "" },
+    org: { guid: org ? view.guid(Org, org) : "", name: org ? displayNameOf(org) : "" },
+    uris: as.list(Route, { index: ["app", appKey(app)] }).map((route) => urlOf(view, route)),
+  });
+}
+
+const getVariables = endpoint("GET", `${path}/environment_variables`, { permission: readEnv, summary: "An app's own variables" }, async ({ as, params, base }) =>
+  ok(presentVariables(await readVariables(as, as.get(App, params["guid"] ?? "")), base, params["guid"] ?? "")));
+
+const setVariables = endpoint("PATCH", `${path}/environment_variables`, { permission: { verb: "update", on: App, subresource: "env" }, body: setVariablesBody, summary: "Set or remove variables" }, async ({ as, params, body, base }) => {
+  const after = await writeVariables(as, as.get(App, params["guid"] ?? ""), body.var);
+  return ok(presentVariables(await readVariables(as, after), base, params["guid"] ?? ""));
+});
+
+const FEATURES = { ssh: "Enable SSHing into the app.", revisions: "Enable versioning of an application" } as const;
+
+function features(app: App): object[] {
+  return Object.entries(FEATURES).map(([name, description]) => ({ name, description, enabled: app.spec.features?.[name as keyof typeof FEATURES] ?? true }));
+}
+
+const listFeatures = endpoint("GET", `${path}/features`, { permission: { verb: "get", on: App }, summary: "List features of an app" }, ({ as, params }) => {
+  const resources = features(as.get(App, params["guid"] ?? ""));
+  return ok({ resources, pagination: { total_results: resources.length, total_pages: 1, first: null, last: null, next: null, previous: null } });
+});
+
+// No instance can be entered yet, on any runner; the answer says so rather than that a switch is off.
+const sshEnabled = endpoint("GET", `${path}/ssh_enabled`, { permission: { verb: "get", on: App }, summary: "May instances be entered by ssh" }, ({ as, params }) => {
+  as.get(App, params["guid"] ?? "");
+  return ok({ enabled: false, reason: "Disabled globally" });
+});
+
+export const appEnvironment = [env, getVariables, setVariables, listFeatures, sshEnabled];

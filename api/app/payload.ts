@@ -1,0 +1,49 @@
+// What comes in for apps.
+import { z } from "zod";
+import type { App } from "../../crds/app/app.ts";
+import { CFError, unprocessable } from "../errors.ts";
+import { anyVariablesSchema, variablesSchema } from "../lib/app-env.ts";
+import { lifecycleSchema, toLifecycle } from "../lib/lifecycle.ts";
+import { metadataPatch, metadataSchema } from "../lib/metadata.ts";
+import { nameSchema, toOneSchema } from "../lib/payload.ts";
+import { csv, include, listQuery } from "../lib/query.ts";
+import type { View } from "../view.ts";
+
+export const createAppBody = z.strictObject({
+  name: nameSchema,
+  relationships: z.strictObject({ space: toOneSchema }),
+  environment_variables: anyVariablesSchema.nullish(),
+  lifecycle: lifecycleSchema.optional(),
+  metadata: metadataSchema.optional(),
+});
+export const updateAppBody = z.strictObject({ name: nameSchema.optional(), lifecycle: lifecycleSchema.optional(), metadata: metadataSchema.optional() });
+export const setVariablesBody = z.strictObject({ var: variablesSchema });
+export const currentDropletBody = z.strictObject({ data: z.strictObject({ guid: z.string().min(1) }) });
+
+export const appListQuery = listQuery(
+  {
+    names: csv.optional(),
+    space_guids: csv.optional(),
+    organization_guids: csv.optional(),
+    stacks: csv.optional(),
+    lifecycle_type: z.enum(["buildpack", "cnb", "docker"]).optional(),
+    include: include("space", "org", "space.organization").optional(),
+  },
+  { orders: ["name", "state"] },
+);
+export const appGetQuery = z.strictObject({ include: include("space", "org", "space.organization").optional() });
+
+/** CF's error for an app name that is taken. */
+export function appNameTaken(name: string): () => CFError {
+  return () => new CFError("UniquenessError", `App with the name '${name}' already exists.`);
+}
+
+/** The merge patch that an update means. @throws CFError 422 when it would change the lifecycle's type */
+export function toAppPatch(view: View, app: App, body: z.output<typeof updateAppBody>): { metadata: object; spec: Record<string, unknown> } {
+  if (body.lifecycle && body.lifecycle.type !== app.spec.lifecycle.type) throw unprocessable("Lifecycle type cannot be changed");
+  const { type: _type, ...lifecycle } = toLifecycle(view, body.lifecycle);
+  return {
+    metadata: metadataPatch(body.metadata, app),
+    spec: { ...(body.name !== undefined && { name: body.name }), ...(body.lifecycle && { lifecycle }) },
+  };
+}

@@ -1,0 +1,49 @@
+// How an App goes out.
+import { App } from "../../crds/app/app.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import { Space } from "../../crds/space/space.ts";
+import { currentDroplet } from "../lib/app-parts.ts";
+import { presentLifecycle } from "../lib/lifecycle.ts";
+import { remembered } from "../lib/page.ts";
+import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
+import type { View } from "../view.ts";
+
+/** JSON text of an app. */
+export function presentApp(view: View, app: App, base: string): string {
+  const at = identityOf(view, App, app);
+  const space = view.spaceOf(app.metadata.namespace);
+  const spaceGUID = space && view.guid(Space, space);
+  const droplet = currentDroplet(view, app);
+  const dropletGUID = droplet && view.guid(Droplet, droplet);
+  const lifecycle = presentLifecycle(view, app.spec.lifecycle);
+  return remembered(app, `${base} ${at.guid} ${spaceGUID} ${dropletGUID} ${JSON.stringify(lifecycle)}`, () => ({
+    ...at,
+    name: displayNameOf(app),
+    state: app.spec.state === "Started" ? "STARTED" : "STOPPED",
+    lifecycle,
+    relationships: { space: toOne(spaceGUID), current_droplet: { data: { guid: dropletGUID ?? null } } },
+    ...metadataMember(app),
+    links: links(base, at.guid, spaceGUID ?? ""),
+  }));
+}
+
+function links(base: string, guid: string, space: string): object {
+  const self = `${base}/v3/apps/${guid}`;
+  return {
+    self: link(self),
+    environment_variables: link(`${self}/environment_variables`),
+    space: link(`${base}/v3/spaces/${space}`),
+    processes: link(`${self}/processes`),
+    packages: link(`${self}/packages`),
+    current_droplet: link(`${self}/droplets/current`),
+    droplets: link(`${self}/droplets`),
+    tasks: link(`${self}/tasks`),
+    start: link(`${self}/actions/start`, "POST"),
+    stop: link(`${self}/actions/stop`, "POST"),
+    clear_buildpack_cache: link(`${self}/actions/clear_buildpack_cache`, "POST"),
+    revisions: link(`${self}/revisions`),
+    deployed_revisions: link(`${self}/revisions/deployed`),
+    features: link(`${self}/features`),
+  };
+}

@@ -1,0 +1,96 @@
+// The HTTP face of Build: `/v3/builds`.
+import { z } from "zod";
+import { App } from "../../crds/app/app.ts";
+import { Build } from "../../crds/build/build.ts";
+import { derivedGUID, newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { Package } from "../../crds/package/package.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
+import { CFError, unprocessable } from "../errors.ts";
+import { appGUIDOf, appKey, appOf, nameFromGUID, ownedBy } from "../lib/app-parts.ts";
+import { lifecycleSchema, toLifecycle } from "../lib/lifecycle.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
+import { presentPage } from "../lib/page.ts";
+import { metadataOnlySchema } from "../lib/payload.ts";
+import { spaceNamespaces } from "../lib/places.ts";
+import { csv, csvOf, listQuery } from "../lib/query.ts";
+import type { Session } from "../session.ts";
+import { buildState, presentBuild } from "./present.ts";
+
+const path = "/v3/builds/:guid";
+const megabytes = z.int().min(1).max(4_194_304).nullish();
+
+const createBuildBody = z.strictObject({
+  package: z.strictObject({ guid: z.string().min(1) }),
+  lifecycle: lifecycleSchema.optional(),
+  staging_memory_in_mb: megabytes,
+  staging_disk_in_mb: megabytes,
+  staging_log_rate_limit_bytes_per_second: z.int().min(-1).nullish(),
+  environment_variables: z.record(z.string(), z.unknown()).nullish(),
+  metadata: metadataSchema.optional(),
+});
+const buildListQuery = listQuery({ app_guids: csv.optional(), package_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), states: csvOf("STAGING", "STAGED", "FAILED").optional() });
+
+interface ListRequest {
+  as: Session;
+  query: z.output<typeof buildListQuery>;
+  base: string;
+  url: string;
+}
+
+function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
+  const namespaces = spaceNamespaces(as, query);
+  const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
+  const found = listObjects(as, Build, query, {
+    url,
+    ...(within && { within }),
+    where: (build) => oneOf(query.states, buildState(build)) && oneOf(query.app_guids, appGUIDOf(as.view, build)) && oneOf(query.package_guids, packageGUIDOf(as, build)),
+    dependsOn: [App, Package],
+  });
+  return ok(presentPage(found, { base, url, query }, (build) => presentBuild(as.view, build, base)));
+}
+
+function packageGUIDOf(as: Session, build: Build): string {
+  const found = as.view.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
+  return found ? as.view.guid(Package, found) : "";
+}
+
+const create = endpoint("POST", "/v3/builds", { permission: { verb: "create", on: Build }, body: createBuildBody, summary: "Build a package" }, async ({ as, body, base }) => {
+  const found = as.find(Package, body.package.guid);
+  const app = found && appOf(as.view, found);
+  if (!found || !app) throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
+  if (found.status?.state !== "Ready") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
+  const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => buildState(build) === "STAGING");
+  if (running) throw new CFError("StagingInProgress");
+  return created(presentBuild(as.view, await as.create(Build, toBuild(as, app, { found, body })), base));
+});
+
+function toBuild(as: Session, app: App, { found, body }: { found: Package; body: z.output<typeof createBuildBody> }): Draft {
+  const guid = newGUID();
+  const { labels, annotations } = metadataForCreate(body.metadata);
+  const { name } = as.caller;
+  return {
+    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: ownedBy(app) },
+    spec: {
+      appRef: { name: app.metadata.name },
+      packageRef: { name: found.metadata.name },
+      ...(body.lifecycle && { lifecycle: toLifecycle(as.view, body.lifecycle) }),
+      ...(body.staging_memory_in_mb && { memoryMB: body.staging_memory_in_mb }),
+      ...(body.staging_disk_in_mb && { diskMB: body.staging_disk_in_mb }),
+      createdBy: { guid: derivedGUID("user", name), name },
+    },
+  };
+}
+
+export const buildEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/builds", { permission: "authenticated", query: buildListQuery, summary: "List builds" }, (request) => listReply(request)),
+  endpoint("GET", "/v3/apps/:guid/builds", { permission: { verb: "get", on: Build }, query: buildListQuery, summary: "List builds of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
+  endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) => ok(presentBuild(as.view, as.get(Build, params["guid"] ?? ""), base))),
+  create,
+  endpoint("PATCH", path, { permission: { verb: "patch", on: Build }, body: metadataOnlySchema, summary: "Update a build's metadata" }, async ({ as, params, body, base }) => {
+    const build = as.get(Build, params["guid"] ?? "");
+    return ok(presentBuild(as.view, await as.patch(Build, build, { type: "merge", body: { metadata: metadataPatch(body.metadata, build) } }), base));
+  }),
+];

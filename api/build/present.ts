@@ -1,0 +1,49 @@
+// How a Build goes out.
+import { Build } from "../../crds/build/build.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Package } from "../../crds/package/package.ts";
+import { appGUIDOf, appOf } from "../lib/app-parts.ts";
+import { presentLifecycle } from "../lib/lifecycle.ts";
+import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
+import type { View } from "../view.ts";
+
+const STATES = { Staging: "STAGING", Staged: "STAGED", Failed: "FAILED" } as const;
+
+/** The CF state. STAGED is said only once the droplet can be read. */
+export function buildState(build: Build): (typeof STATES)[keyof typeof STATES] {
+  return STATES[build.status?.state ?? "Staging"];
+}
+
+export function presentBuild(view: View, build: Build, base: string): object {
+  const at = identityOf(view, Build, build);
+  const app = appGUIDOf(view, build);
+  const droplet = dropletOf(view, build);
+  const dropletGUID = droplet && view.guid(Droplet, droplet);
+  const state = buildState(build);
+  const { status, spec } = build;
+  return {
+    ...at,
+    state: state === "STAGED" && !droplet ? "STAGING" : state,
+    staging_memory_in_mb: spec.memoryMB,
+    staging_disk_in_mb: spec.diskMB,
+    staging_log_rate_limit_bytes_per_second: -1,
+    error: status?.error ? `${status.error.code} - ${status.error.message}` : null,
+    lifecycle: presentLifecycle(view, spec.lifecycle ?? appOf(view, build)?.spec.lifecycle ?? { type: "buildpack" }),
+    package: { guid: packageGUID(view, build) },
+    droplet: dropletGUID ? { guid: dropletGUID, href: `${base}/v3/droplets/${dropletGUID}` } : null,
+    created_by: { guid: spec.createdBy?.guid ?? null, name: spec.createdBy?.name ?? null, email: null },
+    relationships: { app: toOne(app) },
+    ...metadataMember(build),
+    links: { self: link(`${base}/v3/builds/${at.guid}`), app: link(`${base}/v3/apps/${app}`), ...(dropletGUID && { droplet: link(`${base}/v3/droplets/${dropletGUID}`) }) },
+  };
+}
+
+function dropletOf(view: View, build: Build): Droplet | undefined {
+  const name = build.status?.droplet;
+  return name ? view.store(Droplet).find({ namespace: build.metadata.namespace ?? "", name }) : undefined;
+}
+
+function packageGUID(view: View, build: Build): string {
+  const found = view.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
+  return found ? view.guid(Package, found) : "";
+}

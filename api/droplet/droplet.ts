@@ -1,0 +1,99 @@
+// The HTTP face of Droplet: `/v3/droplets`, those of an app and of a package.
+import type { z } from "zod";
+import { App } from "../../crds/app/app.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Space } from "../../crds/space/space.ts";
+import { accepted, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
+import { notFound, unprocessable } from "../errors.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { appGUIDOf, appKey, appOf, currentDroplet } from "../lib/app-parts.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { metadataPatch } from "../lib/metadata.ts";
+import { presentPage } from "../lib/page.ts";
+import { metadataOnlySchema } from "../lib/payload.ts";
+import { spaceNamespaces } from "../lib/places.ts";
+import { booleanText, csv, csvOf, listQuery } from "../lib/query.ts";
+import type { Services } from "../services.ts";
+import type { Session } from "../session.ts";
+import { DROPLET_STATES, dropletState, hiddenFrom, presentDroplet } from "./present.ts";
+
+const path = "/v3/droplets/:guid";
+const DOWNLOAD_DEADLINE_MS = 15 * 60_000;
+const read = { verb: "get", on: Droplet } as const;
+const states = csvOf(...DROPLET_STATES).optional();
+const dropletListQuery = listQuery({ app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), states });
+const ofAppQuery = listQuery({ states, current: booleanText.optional() });
+const ofPackageQuery = listQuery({ states });
+
+interface ListRequest {
+  as: Session;
+  query: z.output<typeof dropletListQuery>;
+  base: string;
+  url: string;
+}
+
+interface Narrower {
+  app?: App;
+  where?: (droplet: Droplet) => boolean;
+}
+
+function listReply({ as, query, base, url }: ListRequest, { app, where = () => true }: Narrower = {}): Reply {
+  const namespaces = spaceNamespaces(as, query);
+  const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
+  const found = listObjects(as, Droplet, query, {
+    url,
+    ...(within && { within }),
+    where: (droplet) => where(droplet) && oneOf(query.states, dropletState(droplet)) && oneOf(query.app_guids, appGUIDOf(as.view, droplet)),
+    dependsOn: [App, Package],
+  });
+  return ok(presentPage(found, { base, url, query }, (droplet) => presentDroplet(as.view, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]")));
+}
+
+function present(as: Session, droplet: Droplet, base: string): Reply {
+  return ok(presentDroplet(as.view, droplet, base, hiddenFrom(as, droplet)));
+}
+
+const rows: readonly Endpoint[] = [
+  endpoint("GET", "/v3/droplets", { permission: "authenticated", query: dropletListQuery, summary: "List droplets" }, (request) => listReply(request)),
+  endpoint("GET", "/v3/apps/:guid/droplets", { permission: read, query: ofAppQuery, summary: "List droplets of an app" }, (request) => {
+    const app = request.as.get(App, request.params["guid"] ?? "");
+    const current = app.spec.droplet?.name;
+    return listReply(request, { app, ...(request.query.current && { where: (droplet) => droplet.metadata.name === current }) });
+  }),
+  endpoint("GET", "/v3/packages/:guid/droplets", { permission: read, query: ofPackageQuery, summary: "List droplets of a package" }, (request) => {
+    const found = request.as.get(Package, request.params["guid"] ?? "");
+    const app = appOf(request.as.view, found);
+    return listReply(request, { ...(app && { app }), where: (droplet) => droplet.spec.packageRef?.name === found.metadata.name && droplet.metadata.namespace === found.metadata.namespace });
+  }),
+  endpoint("GET", "/v3/apps/:guid/droplets/current", { permission: read, summary: "Get the current droplet" }, ({ as, params, base }) => {
+    const droplet = currentDroplet(as.view, as.get(App, params["guid"] ?? ""));
+    if (!droplet || !as.sees(Droplet, droplet)) throw notFound("Droplet");
+    return present(as, droplet, base);
+  }),
+  endpoint("GET", path, { permission: read, summary: "Get a droplet" }, ({ as, params, base }) => present(as, as.get(Droplet, params["guid"] ?? ""), base)),
+  endpoint("PATCH", path, { permission: { verb: "patch", on: Droplet }, body: metadataOnlySchema, summary: "Update a droplet's metadata" }, async ({ as, params, body, base }) => {
+    const droplet = as.get(Droplet, params["guid"] ?? "");
+    return present(as, await as.patch(Droplet, droplet, { type: "merge", body: { metadata: metadataPatch(body.metadata, droplet) } }), base);
+  }),
+  endpoint("DELETE", path, { permission: { verb: "delete", on: Droplet }, summary: "Delete a droplet" }, async ({ as, params }) => {
+    const droplet = as.get(Droplet, params["guid"] ?? "");
+    const app = appOf(as.view, droplet);
+    if (app?.spec.droplet?.name === droplet.metadata.name) throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
+    await as.remove(Droplet, droplet);
+    return accepted(newJob("droplet.delete", as.view.guid(Droplet, droplet), as.now()));
+  }),
+];
+
+/** Rows of droplets; contents come from the blob store. */
+export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
+  const download = endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Droplet, subresource: "content" }, deadlineMs: DOWNLOAD_DEADLINE_MS, summary: "Download a droplet" }, async ({ as, params }) => {
+    const droplet = as.get(Droplet, params["guid"] ?? "");
+    as.require({ verb: "get", on: Droplet, subresource: "content", namespace: droplet.metadata.namespace ?? "", name: droplet.metadata.name });
+    const { content } = droplet.spec;
+    const space = as.view.spaceOf(droplet.metadata.namespace);
+    if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
+    return { status: 200, body: await blobs.open(as.view.guid(Space, space), content.digest), contentType: "application/octet-stream", headers: { "content-length": String(content.size) } };
+  });
+  return [...rows, download];
+}

@@ -1,0 +1,57 @@
+// How a Droplet goes out.
+import { App } from "../../crds/app/app.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { Package } from "../../crds/package/package.ts";
+import { appGUIDOf } from "../lib/app-parts.ts";
+import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
+import type { Session } from "../session.ts";
+import type { View } from "../view.ts";
+
+const STATES = { Staged: "STAGED", Failed: "FAILED", Expired: "EXPIRED" } as const;
+export const DROPLET_STATES = ["STAGING", "AWAITING_UPLOAD", "PROCESSING_UPLOAD", "STAGED", "COPYING", "FAILED", "EXPIRED"] as const;
+
+/** The CF state; a droplet that no controller has judged yet is taken as made. */
+export function dropletState(droplet: Droplet): (typeof DROPLET_STATES)[number] {
+  return STATES[droplet.status?.state ?? "Staged"];
+}
+
+export function presentDroplet(view: View, droplet: Droplet, base: string, hidden?: string): object {
+  const at = identityOf(view, Droplet, droplet);
+  const app = appGUIDOf(view, droplet);
+  const { spec } = droplet;
+  const isDocker = spec.lifecycleType === "docker";
+  const digest = spec.content?.digest.replace(/^sha256:/, "");
+  return {
+    ...at,
+    state: dropletState(droplet),
+    error: null,
+    lifecycle: { type: spec.lifecycleType, data: {} },
+    checksum: digest ? { type: "sha256", value: digest } : null,
+    buildpacks: isDocker ? null : spec.buildpacks.map((one) => ({ name: one.name, detect_output: one.detectOutput ?? "", buildpack_name: one.buildpackName ?? one.name, version: one.version ?? null })),
+    stack: isDocker ? null : (spec.stack ?? null),
+    image: spec.image ?? null,
+    execution_metadata: hidden ?? "",
+    process_types: hidden ? { redacted_message: hidden } : spec.processTypes,
+    relationships: { app: toOne(app) },
+    ...metadataMember(droplet),
+    links: links(view, droplet, { base, guid: at.guid, app }),
+  };
+}
+
+function links(view: View, droplet: Droplet, { base, guid, app }: { base: string; guid: string; app: string }): object {
+  const found = droplet.spec.packageRef && view.store(Package).find({ namespace: droplet.metadata.namespace ?? "", name: droplet.spec.packageRef.name });
+  const self = `${base}/v3/droplets/${guid}`;
+  return {
+    self: link(self),
+    app: link(`${base}/v3/apps/${app}`),
+    assign_current_droplet: link(`${base}/v3/apps/${app}/relationships/current_droplet`, "PATCH"),
+    ...(found && { package: link(`${base}/v3/packages/${view.guid(Package, found)}`) }),
+    ...(droplet.spec.content && { download: link(`${self}/download`) }),
+  };
+}
+
+/** Start commands may hold secrets: who may not see the app's variables does not see them. */
+export function hiddenFrom(as: Session, droplet: Droplet): string | undefined {
+  const shown = as.allows({ verb: "get", on: App, subresource: "env", namespace: droplet.metadata.namespace ?? "", name: droplet.spec.appRef.name });
+  return shown ? undefined : "[PRIVATE DATA HIDDEN]";
+}

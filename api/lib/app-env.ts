@@ -1,0 +1,101 @@
+// The variables of an app: names in App.spec.env, values in a Secret that only the platform's identity opens, after RBAC allowed apps/env.
+import { createHash } from "node:crypto";
+import { App } from "../../crds/app/app.ts";
+import { isPlatformVariable } from "../../crds/app/vcap.ts";
+import type { EnvVar } from "../../crds/fields.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { Secret } from "../../kube/builtin.ts";
+import { isAlreadyExists, isConflict } from "../../kube/client/errors.ts";
+import { z } from "zod";
+import { CFError } from "../errors.ts";
+import type { Session } from "../session.ts";
+import { ownedBy } from "./app-parts.ts";
+
+/** Environment of one app together, bytes. */
+const MAX_BYTES = 512 * 1024;
+const SECRET_KEY = /^[-._a-zA-Z0-9]{1,200}$/;
+const ATTEMPTS = 5;
+
+const variableName = z.string().min(1, "key must be a minimum length of 1").refine((name) => !isPlatformVariable(name), { error: ({ input }) => `cannot set ${String(input)}: the name is the platform's` });
+
+/** Variables to set; null removes one. */
+export const variablesSchema = z.record(variableName, z.union([z.string(), z.null()]));
+/** Variables of a new app or a manifest: any JSON value, kept as text. */
+export const anyVariablesSchema = z.record(variableName, z.unknown()).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** The Secret with an app's values. */
+function secretName(app: App): string {
+  return `${app.metadata.name}-env`;
+}
+
+/** A variable's key in the Secret: its name, where Secrets take it. */
+function secretKey(name: string): string {
+  return SECRET_KEY.test(name) ? name : `v-${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
+}
+
+function right(verb: "get" | "update", app: App) {
+  return { verb, on: App, subresource: "env", namespace: app.metadata.namespace ?? "", name: app.metadata.name } as const;
+}
+
+/** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
+export async function readVariables(as: Session, app: App): Promise<Record<string, string>> {
+  as.require(right("get", app));
+  const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
+  const secret = usesSecret ? await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal }) : undefined;
+  const valueOf = ({ value, valueFrom }: EnvVar): string => {
+    if (value !== undefined) return value;
+    const ref = valueFrom?.secretKeyRef;
+    return ref?.name === secretName(app) ? Buffer.from(secret?.data?.[ref.key] ?? "", "base64").toString("utf8") : "";
+  };
+  return Object.fromEntries(app.spec.env.map((variable) => [variable.name, valueOf(variable)]));
+}
+
+/** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
+export async function writeVariables(as: Session, app: App, changes: Record<string, string | null>): Promise<App> {
+  as.require(right("update", app));
+  const names = Object.keys(changes);
+  if (names.length === 0) return app;
+  await checkSize(as, app, changes);
+  await putSecret(as, app, changes);
+  for (let attempt = 1, current = app; ; attempt++) {
+    try {
+      const env = nextEnv(current, changes);
+      return await as.patch(App, current, { type: "merge", body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } } });
+    } catch (error) {
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      current = await as.platform.get(App, { namespace: app.metadata.namespace ?? "", name: app.metadata.name }, { signal: as.signal });
+    }
+  }
+}
+
+function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
+  const kept = app.spec.env.filter(({ name }) => !(name in changes));
+  const set = Object.entries(changes).filter(([, value]) => value !== null);
+  return [...kept, ...set.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: secretName(app), key: secretKey(name) } } }))];
+}
+
+async function checkSize(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
+  const after = { ...(await readVariables(as, app).catch(() => ({}))), ...changes };
+  const bytes = Object.entries(after).reduce((sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value)), 0);
+  if (bytes > MAX_BYTES) throw new CFError("UnprocessableEntity", `Environment variables of an app may have ${MAX_BYTES} bytes together; these have ${bytes}.`);
+}
+
+async function putSecret(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
+  const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
+  const data = Object.fromEntries(Object.entries(changes).map(([name, value]) => [secretKey(name), value === null ? null : Buffer.from(value).toString("base64")]));
+  const exists = await as.platform.find(Secret, key, { signal: as.signal });
+  if (!exists) {
+    const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
+    const metadata = { ...key, labels: { [LABELS.app]: as.view.guid(App, app) }, ownerReferences: ownedBy(app) };
+    try {
+      return void (await as.platform.create(Secret, { metadata, type: "Opaque", data: present }, { signal: as.signal }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+  await as.platform.patch(Secret, key, { type: "merge", body: { data } }, { signal: as.signal });
+}

@@ -1,0 +1,60 @@
+// What applying a manifest would change: `POST /v3/spaces/:guid/manifest_diff`. Compares only keys that the manifest names. Pure.
+import { toMegabytes } from "./schema.ts";
+
+/** A JSON patch with what was there before. */
+export interface Difference {
+  op: "add" | "remove" | "replace";
+  path: string;
+  was?: unknown;
+  value?: unknown;
+}
+
+/** Items of these lists are told apart by this key. */
+const LIST_KEYS: Record<string, string> = { processes: "type", routes: "route", sidecars: "name" };
+const SIZES = new Set(["memory", "disk-quota", "disk_quota", "log-rate-limit-per-second"]);
+/** Say how to push, not what is there. */
+const INSTRUCTIONS = new Set(["path", "default-route", "random-route", "no-route", "docker", "buildpack", "name"]);
+const WEB_KEYS = new Set(["memory", "disk-quota", "disk_quota", "instances", "command", "timeout", "log-rate-limit-per-second", "health-check-type", "health-check-http-endpoint", "health-check-invocation-timeout", "health-check-interval"]);
+
+type Json = Record<string, unknown>;
+
+/** `current` is the generated manifest entry of the app; undefined for an app that is not there yet. */
+export function diffApplication(wanted: Json, current: Json | undefined, path: string): Difference[] {
+  if (!current) return addAll(wanted, path);
+  return Object.entries(wanted).flatMap(([key, value]) => (INSTRUCTIONS.has(key) ? [] : diffValue(key, value, { was: currentValue(key, current), path: `${path}/${key}` })));
+}
+
+function currentValue(key: string, current: Json): unknown {
+  const web = ((current["processes"] ?? []) as Json[]).find((process) => process["type"] === "web");
+  const normal = key === "disk-quota" ? "disk_quota" : key;
+  return WEB_KEYS.has(key) ? web?.[normal] : current[normal];
+}
+
+function addAll(wanted: Json, path: string): Difference[] {
+  return Object.entries(wanted).filter(([key]) => key !== "path").map(([key, value]) => ({ op: "add", path: `${path}/${key}`, value }));
+}
+
+function diffValue(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
+  if (Array.isArray(value) && LIST_KEYS[key]) return diffList(LIST_KEYS[key], value as Json[], { was: (was ?? []) as Json[], path });
+  if (isObject(value)) return Object.entries(value).flatMap(([name, child]) => diffValue(name, child, { was: isObject(was) ? was[name] : undefined, path: `${path}/${name}` }));
+  const after = SIZES.has(key) ? normalised(value) : value;
+  if (JSON.stringify(after) === JSON.stringify(SIZES.has(key) ? normalised(was) : was)) return [];
+  return [was === undefined || was === null ? { op: "add", path, value: after } : { op: "replace", path, was, value: after }];
+}
+
+function diffList(identity: string, value: readonly Json[], { was, path }: { was: readonly Json[]; path: string }): Difference[] {
+  return value.flatMap((item, index) => {
+    const before = was.find((one) => one[identity] === item[identity]);
+    if (!before) return [{ op: "add" as const, path: `${path}/${index}`, value: item }];
+    return Object.entries(item).flatMap(([key, child]) => diffValue(key, child, { was: before[key === "disk-quota" ? "disk_quota" : key], path: `${path}/${index}/${key}` }));
+  });
+}
+
+function normalised(value: unknown): unknown {
+  const megabytes = typeof value === "string" ? toMegabytes(value) : undefined;
+  return megabytes === undefined ? value : `${megabytes}M`;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

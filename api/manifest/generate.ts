@@ -1,0 +1,71 @@
+// The manifest of an app as it is: `GET /v3/apps/:guid/manifest`.
+import { stringify } from "yaml";
+import type { App } from "../../crds/app/app.ts";
+import type { HealthCheck } from "../../crds/fields.ts";
+import { displayNameOf } from "../../crds/names.ts";
+import type { Process } from "../../crds/process/process.ts";
+import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+
+export interface ManifestInput {
+  app: App;
+  processes: readonly Process[];
+  variables: Readonly<Record<string, string>>;
+  /** URL and protocol of each route. */
+  routes: readonly { url: string; protocol: string }[];
+  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+  image: string | undefined;
+  stack: string | null;
+}
+
+/** One application, as an object. Empty keys are left out. */
+export function toApplication({ app, processes, variables, routes, metadata, image, stack }: ManifestInput): Record<string, unknown> {
+  const { lifecycle } = app.spec;
+  return compact({
+    name: displayNameOf(app),
+    lifecycle: lifecycle.type,
+    ...(lifecycle.type === "docker" ? { docker: image && { image } } : { buildpacks: lifecycle.buildpacks, stack: lifecycle.stack ?? stack }),
+    env: variables,
+    routes: [...routes].sort((one, other) => (one.url < other.url ? -1 : 1)).map(({ url, protocol }) => ({ route: url, protocol })),
+    metadata: compact(metadata),
+    processes: [...processes].sort((one, other) => (one.spec.type < other.spec.type ? -1 : 1)).map(toProcess),
+  });
+}
+
+function toProcess({ spec }: Process): Record<string, unknown> {
+  return compact({
+    type: spec.type,
+    instances: spec.instances ?? defaultInstances(spec.type),
+    memory: `${spec.memoryMB}M`,
+    disk_quota: `${spec.diskMB}M`,
+    "log-rate-limit-per-second": spec.logRateLimitBytesPerSecond === -1 ? -1 : perSecond(spec.logRateLimitBytesPerSecond),
+    command: spec.command,
+    user: spec.user,
+    ...checkKeys(effectiveHealthCheck(spec.type, spec.healthCheck), ""),
+    ...checkKeys(effectiveReadinessCheck(spec.readinessHealthCheck), "readiness-"),
+    timeout: spec.healthCheck?.timeoutSeconds,
+  });
+}
+
+function checkKeys(check: HealthCheck, prefix: string): Record<string, unknown> {
+  return {
+    [`${prefix}health-check-type`]: check.type,
+    [`${prefix}health-check-http-endpoint`]: check.type === "http" ? (check.endpoint ?? "/") : undefined,
+    [`${prefix}health-check-invocation-timeout`]: check.invocationTimeoutSeconds,
+    [`${prefix}health-check-interval`]: check.intervalSeconds,
+  };
+}
+
+function perSecond(bytes: number): string {
+  if (bytes % (1024 * 1024) === 0 && bytes > 0) return `${bytes / (1024 * 1024)}M`;
+  return bytes % 1024 === 0 && bytes > 0 ? `${bytes / 1024}K` : `${bytes}B`;
+}
+
+function compact(fields: Record<string, unknown>): Record<string, unknown> {
+  const isEmpty = (value: unknown): boolean => value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
+}
+
+/** The YAML document. */
+export function toYaml(application: Record<string, unknown>): string {
+  return stringify({ applications: [application] });
+}

@@ -1,0 +1,167 @@
+// Manifests: applied to a space, compared with it, generated from an app. Writes are planned and made as the caller inside the request.
+import { App } from "../../crds/app/app.ts";
+import { displayNameOf, foldName } from "../../crds/names.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Process } from "../../crds/process/process.ts";
+import { effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import { accepted, endpoint, type Endpoint } from "../endpoint.ts";
+import { CFError, unprocessable } from "../errors.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { appKey, newestFirst, newProcess, processesOf as appProcesses, putProcess } from "../lib/app-parts.ts";
+import { readVariables, writeVariables } from "../lib/app-env.ts";
+import { newApp } from "../lib/new-app.ts";
+import { defaultStack, toLifecycle } from "../lib/lifecycle.ts";
+import { metadataOf, metadataPatch } from "../lib/metadata.ts";
+import { urlOf } from "../lib/route-url.ts";
+import type { Session } from "../session.ts";
+import { diffApplication } from "./diff.ts";
+import { toApplication, toYaml } from "./generate.ts";
+import { lifecycleOf, processesOf, processSpec } from "./plan.ts";
+import { applyRoutes } from "./routes.ts";
+import { manifestBody, parseApplications, type Application } from "./schema.ts";
+
+const DEADLINE_MS = 120_000;
+
+function spaceNamespace(as: Session, guid: string): string {
+  const space = as.get(Space, guid);
+  if (!space.status?.namespace) throw unprocessable("The space is not ready yet. Try again.");
+  return space.status.namespace;
+}
+
+function findApp(as: Session, namespace: string, name: string): App | undefined {
+  return as.list(App, { namespaces: [namespace] }).find((app) => foldName(displayNameOf(app)) === foldName(name));
+}
+
+/** Valid applications, or 422 with one error for each problem. */
+function checked(entries: readonly unknown[]): Application[] {
+  const { applications, problems } = parseApplications(entries);
+  if (problems.length > 0) throw new CFError("UnprocessableEntity", problems);
+  return applications;
+}
+
+const apply = endpoint(
+  "POST",
+  "/v3/spaces/:guid/actions/apply_manifest",
+  { permission: { verb: "create", on: App }, format: "yaml", body: manifestBody, deadlineMs: DEADLINE_MS, summary: "Apply a manifest" },
+  async ({ as, params, body }) => {
+    const guid = params["guid"] ?? "";
+    const namespace = spaceNamespace(as, guid);
+    const pairs = await ensureApps(as, namespace, checked(body.applications));
+    return accepted(newJob("space.apply_manifest", guid, as.now(), await applyAll(as, pairs)));
+  },
+);
+
+interface Pair {
+  app: App;
+  entry: Application;
+}
+
+/** CF's first phase: every app is there before the job begins. */
+async function ensureApps(as: Session, namespace: string, entries: readonly Application[]): Promise<Pair[]> {
+  const pairs: Pair[] = [];
+  for (const entry of entries) {
+    const found = findApp(as, namespace, entry.name);
+    const lifecycle = lifecycleOf(entry);
+    if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type) throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
+    pairs.push({ entry, app: found ?? (await createApp(as, namespace, entry)) });
+  }
+  return pairs;
+}
+
+async function createApp(as: Session, namespace: string, entry: Application): Promise<App> {
+  const lifecycle = lifecycleOf(entry);
+  const draft = newApp(as.view, namespace, { name: entry.name, ...(lifecycle && { lifecycle }), ...(entry.metadata && { metadata: entry.metadata }) });
+  const app = await as.create(App, draft, () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`));
+  // With its size from the first instant, rather than made and then changed.
+  const web = processesOf(entry).find((process) => process.type === "web");
+  await as.create(Process, newProcess(app, "web", { spec: web ? withoutNulls(specOf(web, undefined)) : {} }));
+  return app;
+}
+
+function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
+  const clean = (value: unknown): unknown => (typeof value === "object" && value !== null ? withoutNulls(value as Record<string, unknown>) : value);
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null).map(([key, value]) => [key, clean(value)]));
+}
+
+/** The first failure ends it; what was done before stays. Its text is the job's error. */
+async function applyAll(as: Session, pairs: readonly Pair[]): Promise<string[]> {
+  for (const { app, entry } of pairs) {
+    try {
+      await applyOne(as, app, entry);
+    } catch (error) {
+      if (error instanceof CFError && error.status < 500) return error.errors.map(({ detail }) => `For application '${entry.name}': ${detail}`);
+      throw error;
+    }
+  }
+  return [];
+}
+
+async function applyOne(as: Session, app: App, entry: Application): Promise<void> {
+  const known = appProcesses(as, app);
+  for (const process of processesOf(entry)) {
+    const current = known.find((one) => one.spec.type === process.type);
+    const spec = specOf(process, current);
+    if (!current || differs(spec, current.spec)) await putProcess(as, app, process.type, spec);
+  }
+  const updated = await updateApp(as, app, entry);
+  await applyRoutes(as, updated, entry);
+  if (entry.env) await writeVariables(as, updated, entry.env);
+}
+
+function specOf(entry: ReturnType<typeof processesOf>[number], current: Process | undefined): Record<string, unknown> {
+  const check = effectiveHealthCheck(entry.type, current?.spec.healthCheck).type;
+  return processSpec(entry, { check, readiness: effectiveReadinessCheck(current?.spec.readinessHealthCheck).type });
+}
+
+/** Would the merge patch change anything? */
+function differs(patch: Record<string, unknown>, current: Record<string, unknown>): boolean {
+  return Object.entries(patch).some(([key, value]) => {
+    const before = current[key];
+    if (value === null) return before !== undefined;
+    return typeof value === "object" ? before === undefined || differs(value as Record<string, unknown>, before as Record<string, unknown>) : value !== before;
+  });
+}
+
+async function updateApp(as: Session, app: App, entry: Application): Promise<App> {
+  const { type: _type, ...lifecycle } = toLifecycle(as.view, lifecycleOf(entry));
+  const body = { metadata: metadataPatch(entry.metadata, app), spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) } };
+  const isNoChange = Object.keys(body.metadata).length === 0 && !differs(body.spec as Record<string, unknown>, app.spec);
+  return isNoChange ? app : as.patch(App, app, { type: "merge", body });
+}
+
+async function generated(as: Session, app: App): Promise<Record<string, unknown>> {
+  const [newest] = newestFirst(as.list(Package, { index: ["app", appKey(app)] }));
+  const protocolOf = (route: Route): string => route.spec.destinations.find((one) => one.app === app.metadata.name)?.protocol ?? "http1";
+  return toApplication({
+    app,
+    processes: appProcesses(as, app),
+    variables: await readVariables(as, app),
+    routes: as.list(Route, { index: ["app", appKey(app)] }).map((route) => ({ url: urlOf(as.view, route), protocol: protocolOf(route) })),
+    metadata: metadataOf(app),
+    image: newest?.spec.image,
+    stack: defaultStack(as.view),
+  });
+}
+
+const generate = endpoint("GET", "/v3/apps/:guid/manifest", { permission: { verb: "get", on: App, subresource: "env" }, summary: "The manifest of an app" }, async ({ as, params }) => ({
+  status: 200,
+  body: toYaml(await generated(as, as.get(App, params["guid"] ?? ""))),
+  contentType: "application/x-yaml",
+}));
+
+const diff = endpoint("POST", "/v3/spaces/:guid/manifest_diff", { permission: { verb: "create", on: App }, format: "yaml", body: manifestBody, summary: "What a manifest would change" }, async ({ as, params, body }) => {
+  const namespace = spaceNamespace(as, params["guid"] ?? "");
+  const entries = body.applications as Record<string, unknown>[];
+  checked(entries);
+  const differences = await Promise.all(
+    entries.map(async (entry, index) => {
+      const app = findApp(as, namespace, String(entry["name"]));
+      return diffApplication(entry, app && (await generated(as, app)), `/applications/${index}`);
+    }),
+  );
+  return { status: 201, body: { diff: differences.flat() } };
+});
+
+export const manifestEndpoints: readonly Endpoint[] = [apply, generate, diff];

@@ -1,0 +1,96 @@
+// The routes that a manifest asks for: found or made, and mapped to the app's web process.
+import { App } from "../../crds/app/app.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { displayNameOf, objectNameFor } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Route, type Destination } from "../../crds/route/route.ts";
+import { routeURL } from "../../crds/route/url.ts";
+import { unprocessable } from "../errors.ts";
+import { appKey } from "../lib/app-parts.ts";
+import { domainOf, usableBy } from "../lib/domains.ts";
+import { creationOrder } from "../../crds/guid.ts";
+import type { Session } from "../session.ts";
+import { defaultHost, parseRoute, randomHost, splitHost } from "./plan.ts";
+import type { Application } from "./schema.ts";
+
+interface Wanted {
+  host: string;
+  domain: Domain;
+  path: string;
+  port: number;
+  protocol?: Destination["protocol"];
+}
+
+/** Maps what the entry asks for; `no-route` takes all away. @throws CFError 422 */
+export async function applyRoutes(as: Session, app: App, entry: Application): Promise<void> {
+  const mapped = as.list(Route, { index: ["app", appKey(app)] });
+  if (entry["no-route"]) return unmapAll(as, app, mapped);
+  for (const wanted of wantedRoutes(as, app, entry, mapped.length > 0)) await mapRoute(as, app, wanted);
+}
+
+async function unmapAll(as: Session, app: App, routes: readonly Route[]): Promise<void> {
+  for (const route of routes) {
+    const destinations = route.spec.destinations.filter((destination) => destination.app !== app.metadata.name);
+    await as.patch(Route, route, { type: "merge", body: { spec: { destinations } } });
+  }
+}
+
+function wantedRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): Wanted[] {
+  const domains = domainsOf(as, app);
+  if (entry.routes) return entry.routes.map(({ route, protocol }) => ({ ...resolve(route, domains), ...(protocol && { protocol }) }));
+  if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
+  const domain = domains.find((one) => !one.spec.internal);
+  if (!domain) throw unprocessable("No default domain: the platform has no domain for this org. Create one, or push with no-route.");
+  const host = entry["random-route"] ? randomHost(displayNameOf(app), Math.random) : defaultHost(displayNameOf(app));
+  if (!host) throw unprocessable(`The app's name is no host. Give it a route, for example ${app.metadata.name}.${domain.spec.name}`);
+  return [{ host, domain, path: "", port: 0 }];
+}
+
+/** Domains that the app's org may use; shared ones first, oldest first. */
+function domainsOf(as: Session, app: App): Domain[] {
+  const org = as.view.orgOf(as.view.spaceOf(app.metadata.namespace)?.metadata.namespace);
+  if (!org || !as.sees(Org, org)) return [];
+  const isShared = (domain: Domain): number => (domain.metadata.namespace === org.status?.namespace ? 1 : 0);
+  return as
+    .list(Domain)
+    .filter((domain) => usableBy(domain, org))
+    .sort((one, other) => isShared(one) - isShared(other) || (creationOrder(one) < creationOrder(other) ? -1 : 1));
+}
+
+function resolve(text: string, domains: readonly Domain[]): Wanted {
+  const address = parseRoute(text);
+  const named = (name: string): Domain | undefined => domains.find((domain) => domain.spec.name === name);
+  const split = address && splitHost(address.hostname, (name) => named(name) !== undefined);
+  const domain = split && named(split.domain);
+  if (!address || !split || !domain) throw unprocessable(`The route '${text}' did not match any existing domains.`);
+  return { host: split.host, domain, path: address.path, port: address.port };
+}
+
+async function mapRoute(as: Session, app: App, wanted: Wanted): Promise<void> {
+  const route = findRoute(as, app, wanted) ?? (await makeRoute(as, app, wanted));
+  const protocol = wanted.protocol ?? "http1";
+  const mine = route.spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
+  if (mine?.protocol === protocol) return;
+  const others = route.spec.destinations.filter((one) => one !== mine);
+  const destinations = [...others, { app: app.metadata.name, process: "web", port: mine?.port ?? 0, protocol }];
+  await as.patch(Route, route, { type: "merge", body: { spec: { destinations } } });
+}
+
+function findRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Route | undefined {
+  const same = (route: Route): boolean =>
+    route.spec.host === host && route.spec.port === port && route.spec.path.toLowerCase() === path.toLowerCase() && domainOf(as.view, route)?.metadata.uid === domain.metadata.uid;
+  return as.list(Route, { index: ["domain", domain.metadata.name] }).find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
+}
+
+async function makeRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Promise<Route> {
+  const { namespace = "" } = app.metadata;
+  const url = routeURL({ host, path, port }, domain.spec.name);
+  const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
+  const draft = {
+    metadata: { name, namespace, labels: { [LABELS.guid]: newGUID() } },
+    spec: { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [{ app: app.metadata.name, process: "web", port: 0, protocol: "http1" }] },
+  };
+  return as.create(Route, draft, () => unprocessable(`The route ${url} is already in use by another space, or its host is reserved.`));
+}

@@ -1,0 +1,125 @@
+// The HTTP face of Package: `/v3/packages`, upload and download.
+import { App } from "../../crds/app/app.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Space } from "../../crds/space/space.ts";
+import { Secret } from "../../kube/builtin.ts";
+import type { BlobStore } from "../../blobs/store.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
+import { CFError, notFound, unprocessable } from "../errors.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { appGUIDOf, appInBody, appKey, nameFromGUID, ownedBy } from "../lib/app-parts.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { metadataPatch } from "../lib/metadata.ts";
+import { presentPage } from "../lib/page.ts";
+import { metadataOnlySchema } from "../lib/payload.ts";
+import { spaceNamespaces } from "../lib/places.ts";
+import { newGUID } from "../../crds/guid.ts";
+import type { Services } from "../services.ts";
+import type { Session } from "../session.ts";
+import type { z } from "zod";
+import { createPackageBody, packageListQuery, toPackage, type CreatePackage } from "./payload.ts";
+import { packageState, presentPackage } from "./present.ts";
+import { storeUpload } from "./upload.ts";
+
+const path = "/v3/packages/:guid";
+const UPLOAD_DEADLINE_MS = 15 * 60_000;
+
+interface ListRequest {
+  as: Session;
+  query: z.output<typeof packageListQuery>;
+  base: string;
+  url: string;
+}
+
+function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
+  const namespaces = spaceNamespaces(as, query);
+  const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
+  const found = listObjects(as, Package, query, {
+    url,
+    ...(within && { within }),
+    where: (one) => oneOf(query.states, packageState(one)) && oneOf(query.types, one.spec.type) && oneOf(query.app_guids, appGUIDOf(as.view, one)),
+    dependsOn: [App],
+  });
+  return ok(presentPage(found, { base, url, query }, (one) => presentPackage(as.view, one, base)));
+}
+
+const rows: readonly Endpoint[] = [
+  endpoint("GET", "/v3/packages", { permission: "authenticated", query: packageListQuery, summary: "List packages" }, (request) => listReply(request)),
+  endpoint("GET", "/v3/apps/:guid/packages", { permission: { verb: "get", on: Package }, query: packageListQuery, summary: "List packages of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
+  endpoint("GET", path, { permission: { verb: "get", on: Package }, summary: "Get a package" }, ({ as, params, base }) => ok(presentPackage(as.view, as.get(Package, params["guid"] ?? ""), base))),
+  endpoint("PATCH", path, { permission: { verb: "patch", on: Package }, body: metadataOnlySchema, summary: "Update a package's metadata" }, async ({ as, params, body, base }) => {
+    const found = as.get(Package, params["guid"] ?? "");
+    return ok(presentPackage(as.view, await as.patch(Package, found, { type: "merge", body: { metadata: metadataPatch(body.metadata, found) } }), base));
+  }),
+  endpoint("POST", "/v3/packages", { permission: { verb: "create", on: Package }, body: createPackageBody, summary: "Create a package" }, async ({ as, body, base }) => {
+    const app = appInBody(as, body.relationships.app.data.guid);
+    if ((body.type === "docker") !== (app.spec.lifecycle.type === "docker")) throw unprocessable(`Cannot create ${body.type} package for a ${app.spec.lifecycle.type} app.`);
+    const secret = await keepCredentials(as, app, body);
+    return created(presentPackage(as.view, await as.create(Package, toPackage(app, body, secret)), base));
+  }),
+  endpoint("DELETE", path, { permission: { verb: "delete", on: Package }, summary: "Delete a package" }, async ({ as, params }) => {
+    const found = as.get(Package, params["guid"] ?? "");
+    await as.remove(Package, found);
+    return accepted(newJob("package.delete", as.view.guid(Package, found), as.now()));
+  }),
+];
+
+/** A pull Secret for the image's credentials; never part of a noun. */
+async function keepCredentials(as: Session, app: App, body: CreatePackage): Promise<string | undefined> {
+  if (body.type !== "docker" || !body.data.username || !body.data.password) return undefined;
+  const namespace = app.metadata.namespace ?? "";
+  as.require({ verb: "create", on: Package, namespace });
+  const name = `${nameFromGUID(app, newGUID())}-pull`.slice(-63).replace(/^-+/, "");
+  const registry = registryOf(body.data.image);
+  const auth = Buffer.from(`${body.data.username}:${body.data.password}`).toString("base64");
+  const config = JSON.stringify({ auths: { [registry]: { username: body.data.username, password: body.data.password, auth } } });
+  const metadata = { name, namespace, ownerReferences: ownedBy(app) };
+  await as.platform.create(Secret, { metadata, type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": Buffer.from(config).toString("base64") } }, { signal: as.signal });
+  return name;
+}
+
+/** The registry of an image reference; Docker's own when it names none. */
+function registryOf(image: string): string {
+  const [first = ""] = image.split("/");
+  const isHost = image.includes("/") && (first.includes(".") || first.includes(":") || first === "localhost");
+  return isHost ? first : "https://index.docker.io/v1/";
+}
+
+/** Rows of packages; contents go to the blob store. */
+export function packageEndpoints({ blobs }: Services): readonly Endpoint[] {
+  return [...rows, uploadRow(blobs), downloadRow(blobs)];
+}
+
+const contentRight = (verb: "get" | "update", found: Package) => ({ verb, on: Package, subresource: "content", namespace: found.metadata.namespace ?? "", name: found.metadata.name }) as const;
+
+function uploadRow(blobs: BlobStore): Endpoint {
+  return endpoint(
+    "POST",
+    `${path}/upload`,
+    { permission: { verb: "update", on: Package, subresource: "content" }, format: "multipart", deadlineMs: UPLOAD_DEADLINE_MS, summary: "Upload bits" },
+    async ({ as, params, base, request, signal }) => {
+      const found = as.get(Package, params["guid"] ?? "");
+      as.require(contentRight("update", found));
+      if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
+      if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
+      const content = await storeUpload(blobs, spaceGUID(as, found), request, signal);
+      return ok(presentPackage(as.view, await as.patch(Package, found, { type: "merge", body: { spec: { content } } }), base));
+    },
+  );
+}
+
+function downloadRow(blobs: BlobStore): Endpoint {
+  return endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Package, subresource: "content" }, deadlineMs: UPLOAD_DEADLINE_MS, summary: "Download bits" }, async ({ as, params }) => {
+    const found = as.get(Package, params["guid"] ?? "");
+    as.require(contentRight("get", found));
+    const { content } = found.spec;
+    if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
+    return { status: 200, body: await blobs.open(spaceGUID(as, found), content.digest), contentType: "application/octet-stream", headers: { "content-length": String(content.size) } };
+  });
+}
+
+function spaceGUID(as: Session, found: Package): string {
+  const space = as.view.spaceOf(found.metadata.namespace);
+  if (!space) throw notFound("Package");
+  return as.view.guid(Space, space);
+}

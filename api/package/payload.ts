@@ -1,0 +1,42 @@
+// What comes in for packages.
+import { z } from "zod";
+import type { App } from "../../crds/app/app.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { nameFromGUID, ownedBy } from "../lib/app-parts.ts";
+import { metadataForCreate, metadataSchema } from "../lib/metadata.ts";
+import { toOneSchema } from "../lib/payload.ts";
+import { csv, csvOf, listQuery } from "../lib/query.ts";
+
+const relationships = z.strictObject({ app: toOneSchema });
+const dockerData = z.strictObject({ image: z.string().min(1).max(1024), username: z.string().max(255).nullish(), password: z.string().max(5000).nullish() });
+
+export const createPackageBody = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("bits"), relationships, data: z.strictObject({}).optional(), metadata: metadataSchema.optional() }),
+  z.strictObject({ type: z.literal("docker"), relationships, data: dockerData, metadata: metadataSchema.optional() }),
+]);
+export type CreatePackage = z.output<typeof createPackageBody>;
+
+export const PACKAGE_STATES = ["AWAITING_UPLOAD", "PROCESSING_UPLOAD", "READY", "FAILED", "COPYING", "EXPIRED"] as const;
+export const packageListQuery = listQuery({
+  app_guids: csv.optional(),
+  space_guids: csv.optional(),
+  organization_guids: csv.optional(),
+  states: csvOf(...PACKAGE_STATES).optional(),
+  types: csvOf("bits", "docker").optional(),
+});
+
+/** The Package to create. Credentials go to a Secret, named here. */
+export function toPackage(app: App, body: CreatePackage, pullSecret: string | undefined): Draft {
+  const guid = newGUID();
+  const { labels, annotations } = metadataForCreate(body.metadata);
+  return {
+    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: ownedBy(app) },
+    spec: {
+      appRef: { name: app.metadata.name },
+      type: body.type,
+      ...(body.type === "docker" && { image: body.data.image, ...(pullSecret && { imagePullSecretRef: { name: pullSecret } }) }),
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// What comes in for processes.
+import { z } from "zod";
+import { listQuery, csv, csvOf } from "../lib/query.ts";
+import { metadataSchema } from "../lib/metadata.ts";
+import type { Process } from "../../crds/process/process.ts";
+
+const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600).nullable().optional();
+const endpointPath = z.string().min(1).max(255).regex(/^\//, "must be a valid URI path").nullable().optional();
+const checkType = z.enum(["port", "process", "http"]);
+
+const healthCheck = z.strictObject({
+  type: checkType.optional(),
+  data: z
+    .strictObject({ timeout: z.int().min(1, "must be greater than or equal to 1").max(180, "Maximum exceeded: max 180s").nullable().optional(), invocation_timeout: seconds, interval: seconds, endpoint: endpointPath })
+    .nullable()
+    .optional(),
+});
+const readinessCheck = z.strictObject({ type: checkType.optional(), data: z.strictObject({ invocation_timeout: seconds, interval: seconds, endpoint: endpointPath }).nullable().optional() });
+
+export const updateProcessBody = z.strictObject({
+  command: z.string().min(1).max(4096).nullable().optional(),
+  user: z.string().min(1).max(255).nullable().optional(),
+  health_check: healthCheck.optional(),
+  readiness_health_check: readinessCheck.optional(),
+  metadata: metadataSchema.optional(),
+});
+
+const megabytes = z.int("is not a number").min(1, "must be greater than 0").max(4_194_304).nullable().optional();
+
+export const scaleBody = z.strictObject({
+  instances: z.int("is not a number").min(0, "must be greater than or equal to 0").max(10_000).nullable().optional(),
+  memory_in_mb: megabytes,
+  disk_in_mb: megabytes,
+  log_rate_limit_in_bytes_per_second: z.int("is not a number").min(-1, "must be greater than or equal to -1").max(2 ** 53 - 1).nullable().optional(),
+});
+
+const embed = csvOf("process_instances").optional();
+export const processListQuery = listQuery({ types: csv.optional(), app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), embed });
+export const processGetQuery = z.strictObject({ embed });
+
+type Check = NonNullable<z.output<typeof updateProcessBody>["health_check"]>;
+
+/** The spec part of the patch that an update means. */
+export function toProcessSpec(body: z.output<typeof updateProcessBody>, process: Process): Record<string, unknown> {
+  const isWeb = process.spec.type === "web";
+  return {
+    ...(body.command !== undefined && { command: body.command }),
+    ...(body.user !== undefined && { user: body.user }),
+    ...(body.health_check && { healthCheck: toCheck(body.health_check, process.spec.healthCheck?.type ?? (isWeb ? "port" : "process")) }),
+    ...(body.readiness_health_check && { readinessHealthCheck: toCheck(body.readiness_health_check, process.spec.readinessHealthCheck?.type ?? "process") }),
+  };
+}
+
+/** Merge patch of a check: null takes a value away; leaving http takes the endpoint away. */
+function toCheck(check: Check, currentType: string): Record<string, unknown> {
+  const type = check.type ?? currentType;
+  const { timeout, invocation_timeout, interval, endpoint } = check.data ?? {};
+  return {
+    type,
+    ...(timeout !== undefined && { timeoutSeconds: timeout }),
+    ...(invocation_timeout !== undefined && { invocationTimeoutSeconds: invocation_timeout }),
+    ...(interval !== undefined && { intervalSeconds: interval }),
+    ...(type !== "http" ? { endpoint: null } : endpoint !== undefined && { endpoint }),
+  };
+}
+
+/** The spec part of the patch that a scaling means. */
+export function toScaleSpec(body: z.output<typeof scaleBody>): Record<string, unknown> {
+  const { instances, memory_in_mb: memoryMB, disk_in_mb: diskMB, log_rate_limit_in_bytes_per_second: logRateLimitBytesPerSecond } = body;
+  return Object.fromEntries(Object.entries({ instances, memoryMB, diskMB, logRateLimitBytesPerSecond }).filter(([, value]) => typeof value === "number"));
+}

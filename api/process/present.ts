@@ -1,0 +1,109 @@
+// How a Process and its instances go out.
+import { App } from "../../crds/app/app.ts";
+import type { HealthCheck } from "../../crds/fields.ts";
+import { derivedGUID } from "../../crds/guid.ts";
+import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
+import { Process } from "../../crds/process/process.ts";
+import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Space } from "../../crds/space/space.ts";
+import { appOf, currentDroplet, processGUID } from "../lib/app-parts.ts";
+import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
+import type { Session } from "../session.ts";
+import type { View } from "../view.ts";
+
+export const HIDDEN = "[PRIVATE DATA HIDDEN]";
+export const HIDDEN_IN_LISTS = "[PRIVATE DATA HIDDEN IN LISTS]";
+
+/** What a reader may see of the start command: it may hold secrets. */
+export type CommandView = "shown" | "hidden" | "list";
+
+/** How many instances are wanted. */
+export function wantedInstances(process: Process): number {
+  return process.spec.instances ?? defaultInstances(process.spec.type);
+}
+
+export function presentProcess(view: View, process: Process, base: string, show: CommandView): object {
+  const app = appOf(view, process);
+  const guid = processGUID(view, process);
+  const appGUID = app ? view.guid(App, app) : "";
+  const space = view.spaceOf(process.metadata.namespace);
+  const { spec } = process;
+  const self = `${base}/v3/processes/${guid}`;
+  return {
+    ...identityOf(view, Process, process),
+    guid,
+    version: derivedGUID("version", guid, String(process.metadata.generation ?? 0)),
+    type: spec.type,
+    command: commandOf(view, process, app, show),
+    user: spec.user ?? "vcap",
+    instances: wantedInstances(process),
+    memory_in_mb: spec.memoryMB,
+    disk_in_mb: spec.diskMB,
+    log_rate_limit_in_bytes_per_second: spec.logRateLimitBytesPerSecond,
+    health_check: presentCheck(effectiveHealthCheck(spec.type, spec.healthCheck), true),
+    readiness_health_check: presentCheck(effectiveReadinessCheck(spec.readinessHealthCheck), false),
+    relationships: { app: toOne(appGUID), revision: revisionOf(view, app) },
+    ...metadataMember(process),
+    links: {
+      self: link(self),
+      scale: link(`${self}/actions/scale`, "POST"),
+      app: link(`${base}/v3/apps/${appGUID}`),
+      space: link(`${base}/v3/spaces/${space ? view.guid(Space, space) : ""}`),
+      stats: link(`${self}/stats`),
+      process_instances: link(`${self}/process_instances`),
+    },
+  };
+}
+
+function commandOf(view: View, process: Process, app: App | undefined, show: CommandView): string | null {
+  if (show !== "shown") return show === "list" ? HIDDEN_IN_LISTS : HIDDEN;
+  const detected = app && currentDroplet(view, app)?.spec.processTypes[process.spec.type];
+  return process.spec.command ?? detected ?? null;
+}
+
+function revisionOf(view: View, app: App | undefined): object | null {
+  const name = app?.status?.revision;
+  const revision = name && view.store(Revision).find({ namespace: app?.metadata.namespace ?? "", name });
+  return revision ? toOne(view.guid(Revision, revision)) : null;
+}
+
+function presentCheck(check: HealthCheck, withTimeout: boolean): object {
+  return {
+    type: check.type,
+    data: {
+      ...(withTimeout && { timeout: check.timeoutSeconds ?? null }),
+      invocation_timeout: check.invocationTimeoutSeconds ?? null,
+      interval: check.intervalSeconds ?? null,
+      ...(check.type === "http" && { endpoint: check.endpoint ?? "/" }),
+    },
+  };
+}
+
+/** Who may see an app's variables may see its commands. */
+export function commandView(as: Session, process: Process): CommandView {
+  const shown = as.allows({ verb: "get", on: App, subresource: "env", namespace: process.metadata.namespace ?? "", name: process.spec.appRef.name });
+  return shown ? "shown" : "hidden";
+}
+
+const STATES = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" } as const;
+
+/** The LRP that runs a process now. */
+export function lrpOf(view: View, process: Process): LRP | undefined {
+  const name = process.status?.lrp;
+  return name ? view.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
+}
+
+/** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. */
+export function instancesOf(view: View, process: Process): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
+  const app = appOf(view, process);
+  if (app?.spec.state !== "Started") return [];
+  const lrp = lrpOf(view, process);
+  const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
+  // Before the runner has said anything, a start is under way.
+  const silent = lrp?.status?.instances === undefined ? "STARTING" : "DOWN";
+  return Array.from({ length: wantedInstances(process) }, (_, index) => {
+    const instance = known.get(index);
+    return { index, ...instance, cfState: instance ? STATES[instance.state] : silent };
+  });
+}

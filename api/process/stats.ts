@@ -1,0 +1,62 @@
+// `stats` of a process: what the LRP says of each instance, and what its runner measures.
+import type { Process } from "../../crds/process/process.ts";
+import type { InstanceStats } from "../../telemetry/envelope.ts";
+import type { TelemetryClient } from "../../telemetry/client.ts";
+import { keyOf } from "../../kube/object.ts";
+import type { View } from "../view.ts";
+import { instancesOf, lrpOf } from "./present.ts";
+
+const MB = 1024 * 1024;
+
+/** The `resources` of `/stats`. Without an answer from the runner the usage is zero; states come from the LRP all the same. */
+export async function presentStats(view: View, telemetry: TelemetryClient, process: Process, now: Date): Promise<object[]> {
+  const instances = instancesOf(view, process);
+  if (instances.length === 0) return [];
+  const measured = await measure(view, telemetry, process);
+  return instances.map((instance) => {
+    const stats = measured.get(instance.index);
+    const isUp = instance.cfState === "RUNNING" || instance.cfState === "STARTING";
+    const since = instance.since ? Date.parse(instance.since) : now.getTime();
+    return {
+      type: process.spec.type,
+      index: instance.index,
+      state: instance.cfState,
+      ...(isUp && address(instance)),
+      uptime: Math.max(0, Math.floor((now.getTime() - since) / 1000)),
+      ...(isUp && { usage: usage(stats, now) }),
+      mem_quota: process.spec.memoryMB * MB,
+      disk_quota: process.spec.diskMB * MB,
+      log_rate_limit: process.spec.logRateLimitBytesPerSecond,
+      fds_quota: 16384,
+      isolation_segment: null,
+      details: instance.details ?? null,
+      routable: instance.ready ?? false,
+      instance_guid: instance.guid ?? "",
+    };
+  });
+}
+
+async function measure(view: View, telemetry: TelemetryClient, process: Process): Promise<Map<number, InstanceStats>> {
+  const lrp = lrpOf(view, process);
+  if (!lrp) return new Map();
+  const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
+  return new Map(found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats]));
+}
+
+function address(instance: { host?: string; ports?: { port: number; hostPort: number }[] }): object {
+  const ports = (instance.ports ?? []).map(({ port, hostPort }) => ({ external: hostPort, internal: port, external_tls_proxy_port: null, internal_tls_proxy_port: null }));
+  return { host: instance.host ?? "", instance_internal_ip: instance.host ?? "", instance_ports: ports };
+}
+
+/** Counts are integers: the Go client refuses anything else. */
+function usage(stats: InstanceStats | undefined, now: Date): object {
+  return {
+    time: now.toISOString(),
+    cpu: stats?.usage.cpu ?? 0,
+    cpu_entitlement: null,
+    mem: Math.round(stats?.usage.mem ?? 0),
+    disk: Math.round(stats?.usage.disk ?? 0),
+    log_rate: 0,
+  };
+}
+
