@@ -1,3 +1,4 @@
+// What counts as a difference between a plan and a live object, and what does not.
 import { describe, expect, it } from "vitest";
 import { needsApply } from "./apply-diff.ts";
 

@@ -1,3 +1,4 @@
+// Status patches and merge patches: exactly what differs, and nothing when nothing does.
 import { describe, expect, it } from "vitest";
 import { mergeDiff, mergeDiffNamed } from "./merge-diff.ts";
 import type { KubeObject } from "./object.ts";

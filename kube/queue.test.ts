@@ -1,3 +1,4 @@
+// The queue on a clock of the test's own, and against a model.
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createQueue, LOW_PRIORITY, type Outcome, type Queue } from "./queue.ts";

@@ -1,3 +1,4 @@
+// The reflector's contract on a scripted HTTP server: every way in which a list or a watch can fail, and a model test over all of them.
 import fc from "fast-check";
 import { pino } from "pino";
 import { afterEach, describe, expect, it, vi } from "vitest";

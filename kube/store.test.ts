@@ -1,3 +1,4 @@
+// Stores: indexes, orders, changes and waiting.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "./object.ts";
 import { NotInCache } from "./reader.ts";

@@ -1,3 +1,4 @@
+// Kubeconfigs of every kind of user, and what is said of broken ones.
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -16,6 +16,26 @@ export interface Endpoint {
   adminToken: string;
 }
 
+/** An API server to be judged. `issueClient` makes a client certificate that it accepts. */
+export interface Server {
+  name: string;
+  start(): Promise<Endpoint & { stop(): Promise<void>; issueClient?(subject: { commonName: string; organizations?: string[] }): Promise<{ cert: string; key: string }> }>;
+}
+
+/** What a row may use. */
+export interface Scene {
+  readonly endpoint: Awaited<ReturnType<Server["start"]>>;
+  /** As the administrator. */
+  readonly client: KubeClient;
+  /** A namespace of the suite's own. */
+  readonly ns: string;
+  /** Starts a process's worth of controllers and waits until it is synced; stopped after the row. */
+  run(...controllers: Controller[]): Promise<Running>;
+  gadget(name: string, spec?: GadgetSpec): Promise<Gadget>;
+  /** Waits for a Ready condition of that status for the present generation. */
+  ready(name: string, status?: string): Promise<Gadget>;
+}
+
 export interface GadgetSpec {
   text?: string;
   replicas?: number;
