@@ -7,7 +7,7 @@ import type { InstanceRecord } from "./record.ts";
 import { openSlot, type Slot } from "./slot.ts";
 
 export interface LrpInstances {
-  /** The newest version of the object: opens, closes and restarts slots. Never waits. */
+  /** The newest version of the object: opens, closes and restarts slots. Never waits. Nothing after `stop` or `leave`. */
   desire(lrp: LRP): void;
   status(): LrpStatus;
   stats(): InstanceStats[];
@@ -31,6 +31,7 @@ export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: 
   const slots = new Map<number, { slot: Slot; restart: string | undefined }>();
   const closing = new Set<Promise<void>>();
   let lrp = first;
+  let ended = false;
 
   const close = (index: number): void => {
     const open = slots.get(index);
@@ -59,6 +60,7 @@ export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: 
   apply();
   return {
     desire(next) {
+      if (ended) return;
       lrp = next;
       apply();
     },
@@ -66,10 +68,12 @@ export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: 
     status: () => presentStatus([...slots.values()].map(({ slot }) => slot.status()), lrp.spec.instances),
     stats: () => [...slots.values()].map(({ slot }) => presentStats(context, lrp, slot)),
     async stop() {
+      ended = true;
       for (const index of [...slots.keys()].sort((a, b) => b - a)) close(index);
       await Promise.all(closing);
     },
     async leave() {
+      ended = true;
       await Promise.all([...[...slots.values()].map(({ slot }) => slot.leave()), ...closing]);
     },
   };

@@ -120,18 +120,17 @@ function lrpController(runner: Runner): Controller {
     // Processes change without anything in the cluster changing.
     sources: [(wake) => (runner.wake = wake)],
     reconcile(lrp) {
+      if (runner.closed) return {};
       const uid = lrp.metadata.uid ?? "";
       const held = runner.held.get(uid) ?? hold(runner, lrp, uid);
-      if (!held) return {};
       if (held.lrp() !== lrp) held.desire(lrp);
       return held.status();
     },
   });
 }
 
-function hold(runner: Runner, lrp: LRP, uid: string): LrpInstances | undefined {
+function hold(runner: Runner, lrp: LRP, uid: string): LrpInstances {
   const { inventory, context } = runner;
-  if (runner.closed) return undefined;
   if (!inventory) throw new Error("runner process reconciles before start() has returned");
   const { namespace, name } = lrp.metadata;
   const held = openLrpInstances({ context, lrp, takeRecord: (index) => inventory.take(uid, index), onChange: gathered(() => runner.wake({ namespace, name })) });
