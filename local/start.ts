@@ -50,12 +50,12 @@ export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
     dir: home.kube,
     host: HOST,
     port: options.kubePort,
-    tokens: [
-      { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
-      { token: tokens.admin, user: "admin", groups: ["system:masters"] },
-      { token: tokens.developer, user: DEVELOPER, groups: [] },
-    ],
-    log,
+    tokens: new Map([
+      [tokens.platform, { name: "cupola", groups: [PLATFORM_GROUP] }],
+      [tokens.admin, { name: "admin", groups: ["system:masters"] }],
+      [tokens.developer, { name: DEVELOPER, groups: [] }],
+    ]),
+    onError: (err) => log.error({ err }, "Kubernetes API"),
   });
   const access = { server: server.url, ca: server.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });

@@ -1,0 +1,83 @@
+// The builders, runners and routers that one process runs, behind one interface.
+import { join } from "node:path";
+import type { Logger } from "pino";
+import type { BlobStore } from "../blobs/store.ts";
+import { createLocalRouter } from "../backends/routers/local/local-router.ts";
+import { hostLauncher } from "../backends/runners/process/context.ts";
+import { createProcessRunner } from "../backends/runners/process/process-runner.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Controller } from "../kube/controller.ts";
+import type { Watches } from "../kube/watches.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { AppsDoor } from "./front-door.ts";
+import type { Operation } from "./operations.ts";
+
+/** What a backend needs of its process. */
+export interface BackendDeps {
+  client: KubeClient;
+  watches: Watches;
+  telemetry: Telemetry;
+  /** Where logs and stats of this process are read; published on the class. */
+  endpoint: { url: string; secretRef: { name: string } };
+  blobs: BlobStore;
+  /** Folder of this process's backends. */
+  data: string;
+  log: Logger;
+}
+
+/** One backend of this process. */
+export interface Backend {
+  controllers: readonly Controller[];
+  /** Before the controllers run. */
+  start(): Promise<void> | void;
+  /** After the controllers have stopped. `end`: no process of an app outlives this one. */
+  stop(instances: "keep" | "end"): Promise<void>;
+  apps?: AppsDoor;
+  /** Whether it can serve; true where it has nothing to wait for. */
+  ready?(): boolean;
+}
+
+type Maker = (deps: BackendDeps) => Backend;
+
+const MAKERS: Partial<Record<Operation, Maker>> = {
+  "process-runner": processRunner,
+  "local-router": localRouter,
+};
+
+/** The backends among these operations, ready to start. */
+export function makeBackends(operations: readonly Operation[], deps: BackendDeps): Backend[] {
+  return operations.flatMap((operation) => MAKERS[operation]?.(deps) ?? []);
+}
+
+/** Does any of these operations publish logs or stats? */
+export function hasTelemetry(operations: readonly Operation[]): boolean {
+  return operations.some((operation) => operation in MAKERS);
+}
+
+function processRunner({ client, watches, telemetry, endpoint, blobs, data, log }: BackendDeps): Backend {
+  const runner = createProcessRunner({
+    home: join(data, "instances"),
+    client,
+    watches,
+    telemetry,
+    endpoint,
+    launcher: hostLauncher(blobs, join(data, "droplets")),
+    onError: (err, what) => log.error({ err }, what),
+  });
+  return {
+    controllers: runner.controllers,
+    start: () => runner.start(),
+    stop: (instances) => runner.stop(instances === "end" ? "stop" : "leave"),
+  };
+}
+
+function localRouter({ watches, telemetry, endpoint }: BackendDeps): Backend {
+  const router = createLocalRouter({ watches, telemetry, endpoint });
+  return {
+    controllers: router.controllers,
+    start: () => router.start(),
+    stop: () => router.stop(),
+    ready: () => router.ready(),
+    apps: { request: (request, response) => router.handleRequest(request, response), upgrade: (request, socket, head) => router.handleUpgrade(request, socket, head) },
+  };
+}
