@@ -45,7 +45,7 @@ export const appController = defineController({
     const processes = alive(read.byIndex(Process, APP_INDEX, key));
     const revisions = alive(read.byIndex(Revision, APP_INDEX, key));
     const droplet = app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
-    const missing = planMissingProcesses(app, processes, droplet, context.now());
+    const missing = planMissingProcesses(app, guid, { processes, droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
     const refusal = isSnapshotDue(app, revisions) ? refuse(app, droplet, isComplete) : undefined;

@@ -24,21 +24,23 @@ export function wantedTypes(droplet: Droplet | undefined): string[] {
 }
 
 /**
- * The processes to make: appRef and type only, so that whoever applies one later owns every other field without a conflict.
+ * The processes to make: of the spec, appRef and type only, so that whoever applies one later owns every other field without a conflict.
  * Milliseconds to wait instead, while a Process may still be on its way together with a young App.
  */
-export function planMissingProcesses(app: App, processes: readonly Process[], droplet: Droplet | undefined, now: Date): { drafts: Draft[]; waitMs: number } {
+export function planMissingProcesses(app: App, guid: string, { processes, droplet, now }: { processes: readonly Process[]; droplet: Droplet | undefined; now: Date }): { drafts: Draft[]; waitMs: number } {
   const missing = wantedTypes(droplet).filter((type) => !processes.some((process) => process.spec.type === type));
   const age = now.getTime() - Date.parse(app.metadata.creationTimestamp ?? now.toISOString());
   if (missing.length > 0 && age < PROCESS_GRACE_MS) return { drafts: [], waitMs: PROCESS_GRACE_MS - age };
-  return { drafts: missing.map((type) => planProcess(app, type)), waitMs: 0 };
+  return { drafts: missing.map((type) => planProcess(app, guid, type)), waitMs: 0 };
 }
 
-function planProcess(app: App, type: string): Draft {
+function planProcess(app: App, guid: string, type: string): Draft {
+  // The standing web process presents its app's GUID and carries none.
+  const own: Record<string, string> = type === "web" ? {} : { [LABELS.guid]: derivedGUID("process", app.metadata.uid ?? "", type) };
   return {
     apiVersion: apiVersionOf(Process),
     kind: Process.kind,
-    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace },
+    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: { ...own, [LABELS.app]: guid }, ownerReferences: [ownerReferenceTo(app)] },
     spec: { appRef: { name: app.metadata.name }, type },
   };
 }

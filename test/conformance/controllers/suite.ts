@@ -20,7 +20,7 @@ import { Staging } from "../../../crds/staging/staging.ts";
 import { Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
-import { applyApp, currentLRP, eventually, makeSpace, playRunning, startWorld, untilReady, type Endpoint, type World } from "./world.ts";
+import { applyApp, currentLRP, eventually, makeSpace, playRunning, readyOf, startWorld, untilReady, type Endpoint, type World } from "./world.ts";
 
 export interface Server {
   name: string;
@@ -204,6 +204,9 @@ export function controllersOn(server: Server): void {
     });
 
     test("an idle platform writes nothing", async () => {
+      // Apps without a Process get theirs two seconds after their creation.
+      const apps = (await client.list(App, { namespace })).items;
+      for (const { metadata } of apps) await eventually(async () => expect(readyOf(await client.get(Process, { namespace, name: `${metadata.name}.web` }))).toBeDefined());
       await world.idle();
       await delay(500);
       world.writes.length = 0;

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../fixtures.ts";
+import { planDestinations, planRoute, type Target } from "./plan.ts";
+
+const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
+const app = { object: anApp(), guid: "app-guid" };
+const running = aRevision(1, {
+  description: "", dropletRef: { name: "d1" },
+  processes: [{ type: "web", memoryMB: 1, diskMB: 1, logRateLimitBytesPerSecond: -1, healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ports: [9090], runner: "r" }],
+});
+const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute> => planRoute({ route: aRoute(spec), guid: "route-guid", domain: aDomain(), place, class: "router", targets, binding: undefined });
+
+describe("destinations", () => {
+  test.each<[string, Target, number]>([
+    ["its own", { destination: { ...destination, port: 7000 }, app, revision: running }, 7000],
+    ["that of what runs", { destination, app, revision: running, process: aProcess({ ports: [5000] }) }, 9090],
+    ["the process's", { destination, app, process: aProcess({ ports: [5000] }), droplet: aDroplet({ ports: [3000] }) }, 5000],
+    ["the droplet's", { destination, app, process: aProcess(), droplet: aDroplet({ ports: [3000] }) }, 3000],
+    ["8080", { destination, app }, 8080],
+  ])("the port is %s", (_what, target, port) => expect(planDestinations([target])[0]?.port).toBe(port));
+
+  test("two that come to one port are one", () => {
+    expect(planDestinations([{ destination, app }, { destination: { ...destination, port: 8080 }, app }])).toHaveLength(1);
+  });
+});
+
+describe("the binding", () => {
+  test("is whole", () => {
+    const result = plan([{ destination, app }], { path: "/cart" });
+    expect(result.children).toEqual([
+      {
+        apiVersion: "workloads.cupola.dev/v1alpha1",
+        kind: "RouteBinding",
+        metadata: {
+          name: expect.stringMatching(/^shop-apps-[0-9a-f]{10}$/) as string,
+          namespace: "acme-dev",
+          labels: { "cupola.dev/space-guid": "space-guid", "cupola.dev/org-guid": "org-guid", "cupola.dev/route-guid": "route-guid" },
+          annotations: { "cupola.dev/org-name": "Acme Inc.", "cupola.dev/space-name": "dev" },
+        },
+        spec: {
+          class: "router", routeGUID: "route-guid", space: place.space, org: place.org, hostname: "shop.apps.example", path: "/cart", port: 0, internal: false,
+          destinations: [{ appGUID: "app-guid", app: "shop", processType: "web", port: 8080, protocol: "http1" }],
+        },
+      },
+    ]);
+    expect(result).toMatchObject({ status: { url: "shop.apps.example/cart" } });
+    expect(result.ready).toBeUndefined();
+  });
+
+  test("an app that is missing is a condition; the others are served", () => {
+    const result = plan([{ destination: { ...destination, app: "gone" } }, { destination, app }]);
+    expect(result.ready).toMatchObject({ status: "False", reason: "AppMissing", message: "no app of this namespace is named gone" });
+    expect((result.children?.[0] as unknown as { spec: { destinations: unknown[] } }).spec.destinations).toHaveLength(1);
+  });
+
+  test.each([[{ host: "" }, "apps.example"], [{ host: "*" }, "*.apps.example"], [{ host: "", port: 1234 }, "apps.example:1234"]])("the URL of %o is %s", (spec, url) => expect(plan([], spec).status).toEqual({ url }));
+});
