@@ -1,3 +1,4 @@
+// Which class is chosen, and what is refused.
 import { expect, test } from "vitest";
 import { chooseClass } from "./backend-class.ts";
 import { aRunner } from "./fixtures.ts";

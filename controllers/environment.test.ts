@@ -1,3 +1,4 @@
+// No secret value leaves its Secret, and no Secret is read for somebody who may not.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../crds/labels.ts";
 import { dataKey, isAllowed, planEnv, type SecretObject } from "./environment.ts";

@@ -1,3 +1,4 @@
+// What the bounds on history let go.
 import { expect, test } from "vitest";
 import { aDroplet } from "./fixtures.ts";
 import { planSurplus } from "./history.ts";

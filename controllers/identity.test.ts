@@ -1,3 +1,4 @@
+// Who keeps a GUID, and who holds a claim, on a client that only records.
 import { describe, expect, test } from "vitest";
 import { App } from "../crds/app/app.ts";
 import { appName, claimObjectName, newClaim } from "../crds/claim/rules.ts";

@@ -1,3 +1,4 @@
+// Names and labels of namespaces.
 import { describe, expect, test } from "vitest";
 import { isReservedNamespace, isRight, planNamespaceName, type NamespaceObject } from "./namespaces.ts";
 

@@ -1,3 +1,4 @@
+// What an App leads to, case by case.
 import { describe, expect, test } from "vitest";
 import { aDroplet, anApp, aProcess, aRevision, aRoute } from "../fixtures.ts";
 import { planMissingProcesses, planOldRevisions, planOutcome } from "./plan.ts";

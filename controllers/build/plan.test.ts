@@ -1,3 +1,4 @@
+// From a Build to its Staging and its end.
 import { describe, expect, test } from "vitest";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";

@@ -1,3 +1,4 @@
+// Which droplets are in use.
 import { expect, test } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { aDroplet, anApp, aRevision } from "../fixtures.ts";

@@ -1,3 +1,4 @@
+// Rights by name in an org.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { CF_ROLES, type CFRole } from "../../crds/roles.ts";

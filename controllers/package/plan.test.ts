@@ -1,3 +1,4 @@
+// Where a package stands, and which are in use.
 import { expect, test } from "vitest";
 import { aBuild, aDroplet, anApp, aPackage } from "../fixtures.ts";
 import { planPackage, planPackageReferences } from "./plan.ts";

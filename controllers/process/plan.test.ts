@@ -1,3 +1,4 @@
+// What an LRP holds, and which versions of a process live side by side.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";

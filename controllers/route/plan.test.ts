@@ -1,3 +1,4 @@
+// What a RouteBinding holds, and what a missing app does to it.
 import { describe, expect, test } from "vitest";
 import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../fixtures.ts";
 import { planDestinations, planRoute, type Target } from "./plan.ts";

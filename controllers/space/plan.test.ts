@@ -1,3 +1,4 @@
+// Rights by name in a space, and consent to adoption.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { CF_ROLES, ORG_MANAGER_IN_SPACE, type CFRole } from "../../crds/roles.ts";

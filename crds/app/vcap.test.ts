@@ -1,3 +1,4 @@
+// VCAP_APPLICATION, VCAP_SERVICES and DATABASE_URL as Cloud Foundry gives them.
 import { describe, expect, test } from "vitest";
 import { isPlatformVariable, systemEnv, vcapApplication } from "./vcap.ts";
 
