@@ -1,0 +1,28 @@
+// `npm run e2e -- --on laptop [--cf PATH] [journey …]`: the journeys alone. Ends in one line with their count.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command, Option } from "commander";
+import { runCommand } from "../../scripts/run-command.ts";
+import { closingLine, readVitestReport } from "../../scripts/test-counts.ts";
+
+const { on, cf } = new Command()
+  .addOption(new Option("--on <place>", "where the platform runs").choices(["laptop"]).default("laptop"))
+  .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
+  .argument("[journeys...]", "names of journeys; all unless said")
+  .parse()
+  .opts<{ on: string; cf?: string }>();
+
+const root = join(import.meta.dirname, "..", "..");
+const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
+const report = join(folder, "report.json");
+const names = process.argv.slice(2).filter((arg, at, all) => !arg.startsWith("--") && !["--on", "--cf"].includes(all[at - 1] ?? ""));
+const { code } = await runCommand(
+  [process.execPath, join(root, "node_modules", "vitest", "vitest.mjs"), "run", "--config", "test/e2e/vitest.config.ts", "--reporter=verbose", "--reporter=json", `--outputFile.json=${report}`, ...names],
+  { cwd: root, deadlineMs: 60 * 60_000, echo: true, env: { CUPOLA_E2E_ON: on, NO_COLOR: "1", ...(cf && { CF_BIN: cf }) } },
+);
+const count = readVitestReport(report);
+rmSync(folder, { recursive: true, force: true });
+const total = { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };
+console.log(closingLine(total));
+process.exitCode = total.failed > 0 ? 1 : 0;
