@@ -205,7 +205,7 @@ describe("a policy's own faults", () => {
     ["unknown name", { validations: [{ expression: "zzz" }] }, [expect.stringContaining("spec.validations[0].expression: Invalid value") as unknown as string]],
     ["unknown variable", { validations: [{ expression: "variables.zzz" }] }, [expect.stringContaining("undefined field 'zzz'") as unknown as string]],
     ["no params", { validations: [{ expression: "params.x" }] }, [expect.stringContaining("undeclared reference to 'params'") as unknown as string]],
-    ["nothing to check", {}, ["spec.validations: Required value: validations or auditAnnotations must contain at least one item"]],
+    ["nothing to check", {}, ["spec.validations: Required value: validations or auditAnnotations must contain at least one item", "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item"]],
   ])("%s", (_name, spec, expected) => {
     expect(check(spec)).toEqual(expected);
   });

@@ -76,9 +76,15 @@ interface Verdict {
   warnings: string[];
 }
 
-function admit(state: State, request: AdmissionRequest, deps: PolicyAdmissionDeps): AdmissionResult {
+/** For policies, a request about a Namespace is one in that namespace. */
+function placed(request: AdmissionRequest): AdmissionRequest {
+  return request.gvr.group === "" && request.gvr.resource === "namespaces" ? { ...request, namespace: request.name } : request;
+}
+
+function admit(state: State, original: AdmissionRequest, deps: PolicyAdmissionDeps): AdmissionResult {
   const verdict: Verdict = { denied: [], warnings: [] };
-  if (isExempt(request)) return { allowed: true, warnings: [] };
+  if (isExempt(original)) return { allowed: true, warnings: [] };
+  const request = placed(original);
   const variables = requestVariables(request, deps.authorize);
   for (const compiled of state.policies.values()) {
     const bindings = state.bindings.get(compiled.policy.metadata.name);

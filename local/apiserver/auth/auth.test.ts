@@ -215,7 +215,7 @@ describe("granting", () => {
     const binding = (name: string) => ({ metadata: { name: "b", namespace: "ns" }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name }, subjects: [{ kind: "User", name: "bob" }] });
     auth.checkRbacWrite(write(alice, "rolebindings", binding("view")));
     expect((await refused(() => auth.checkRbacWrite(write(alice, "rolebindings", binding("edit"))))).message).toContain("is attempting to grant RBAC permissions not currently held");
-    expect(await refused(() => auth.checkRbacWrite(write(alice, "rolebindings", binding("zzz"))))).toMatchObject({ code: 404, message: 'clusterrole.rbac.authorization.k8s.io "zzz" not found' });
+    expect(await refused(() => auth.checkRbacWrite(write(alice, "rolebindings", binding("zzz"))))).toMatchObject({ code: 404, message: 'rolebindings.rbac.authorization.k8s.io "zzz" not found' });
     store.put(rbac, "clusterroles", { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name: "binder" }, rules: [{ verbs: ["bind"], apiGroups: [rbac], resources: ["clusterroles"], resourceNames: ["edit"] }] });
     bind("binder", "binder", { kind: "User", name: "alice" }, "ns");
     auth.checkRbacWrite(write(alice, "rolebindings", binding("edit")));

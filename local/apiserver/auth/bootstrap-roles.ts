@@ -10,7 +10,7 @@ const read = ["get", "list", "watch"];
 const write = ["create", "update", "patch", "delete", "deletecollection"];
 
 const rule = (verbs: string[], group: string, ...resources: string[]): PolicyRule => ({ verbs, apiGroups: [group], resources });
-const urls = (...nonResourceURLs: string[]): PolicyRule => ({ verbs: ["get"], nonResourceURLs });
+const urls = (...paths: string[]): PolicyRule => ({ verbs: ["get"], nonResourceURLs: paths.sort() });
 
 const viewRules: PolicyRule[] = [
   rule(read, "", "configmaps", "endpoints", "persistentvolumeclaims", "persistentvolumeclaims/status", "pods", "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services", "services/status"),

@@ -48,7 +48,7 @@ function checkBinding(request: AdmissionRequest, binding: Binding, authorizer: R
   const resource = roleRef.kind === "Role" ? "roles" : "clusterroles";
   if (may(request, authorizer, { verb: "bind", resource, name: roleRef.name })) return;
   const rules = authorizer.index.rulesOf(roleRef, request.namespace);
-  if (!rules) throw notFound({ group: rbacGroup, resource: roleRef.kind.toLowerCase() }, roleRef.name);
+  if (!rules) throw notFound({ group: rbacGroup, resource: request.gvr.resource }, roleRef.name);
   const missing = whatIsMissing(request.user, rules, request.namespace, authorizer);
   if (missing !== undefined) throw forbidden({ group: rbacGroup, resource: request.gvr.resource }, binding.metadata.name, missing);
 }

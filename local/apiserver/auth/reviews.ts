@@ -1,8 +1,8 @@
 // Questions about identity and rights: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
 import type { KubeObject } from "../../../kube/object.ts";
 import type { AttributesRecord, Authorize, UserInfo, VirtualRequest, VirtualResource } from "../contract.ts";
-import { required } from "../field-errors.ts";
-import { badRequest, invalid } from "../status.ts";
+import { invalidValue } from "../field-errors.ts";
+import { badRequest, invalid, type StatusError } from "../status.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 
 const authenticationGroup = "authentication.k8s.io";
@@ -27,7 +27,7 @@ export function reviewResources({ authorizer, readToken, audiences }: ReviewDeps
   return [
     review(authenticationGroup, "TokenReview", false, ({ body }) => tokenReview(body, readToken, audiences)),
     review(authenticationGroup, "SelfSubjectReview", false, ({ user }) => ({ userInfo: userStatus(user) })),
-    review(authorizationGroup, "SubjectAccessReview", false, ({ body }) => decide(subjectOf(body, "SubjectAccessReview"), body, authorize)),
+    review(authorizationGroup, "SubjectAccessReview", false, ({ body }) => decide(subjectOf(body), body, authorize)),
     review(authorizationGroup, "SelfSubjectAccessReview", false, ({ user, body }) => decide(user, body, authorize)),
     review(authorizationGroup, "LocalSubjectAccessReview", true, (request) => localReview(request, authorize)),
     review(authorizationGroup, "SelfSubjectRulesReview", false, ({ user, body }) => rulesReview(user, body, authorizer)),
@@ -73,18 +73,21 @@ interface ReviewSpec {
   extra?: Record<string, string[]>;
 }
 
-function subjectOf(body: KubeObject, kind: string): UserInfo {
+/** kube-apiserver leaves the kind out of these. */
+function refused(field: string, value: unknown, detail: string): StatusError {
+  return invalid({ group: authorizationGroup, kind: "" }, "", [invalidValue(field, value, detail)]);
+}
+
+function subjectOf(body: KubeObject): UserInfo {
   const { user, groups, uid, extra } = specOf(body) as ReviewSpec;
-  if (!user && !groups?.length) throw invalid({ group: authorizationGroup, kind }, "", [required("spec.user", "at least one of user or group must be specified")]);
+  if (!user && !groups?.length) throw refused("spec.user", "", "at least one of user or group must be specified");
   return { name: user ?? "", groups: groups ?? [], ...(uid && { uid }), ...(extra && { extra }) };
 }
 
 function attributesOf(user: UserInfo, body: KubeObject): AttributesRecord {
   const { resourceAttributes: on, nonResourceAttributes: at } = specOf(body) as ReviewSpec;
-  if (!on === !at) {
-    const fault = { reason: "FieldValueInvalid" as const, field: "spec.resourceAttributes", message: `Invalid value: null: ${on ? "cannot be specified in combination with nonResourceAttributes" : "exactly one of nonResourceAttributes or resourceAttributes must be specified"}` };
-    throw invalid({ group: authorizationGroup, kind: body.kind }, "", [fault]);
-  }
+  if (on && at) throw refused("spec.nonResourceAttributes", { Path: at.path ?? "", Verb: at.verb ?? "" }, "cannot be specified in combination with resourceAttributes");
+  if (!on && !at) throw refused("spec.resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified");
   const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "", verb: "" };
   return at ? { ...none, user, verb: at.verb ?? "", path: at.path ?? "" } : { ...none, ...on, user };
 }
@@ -96,8 +99,8 @@ function decide(user: UserInfo, body: KubeObject, authorize: Authorize): Record<
 
 function localReview({ body, namespace }: VirtualRequest, authorize: Authorize): Record<string, unknown> {
   const asked = (specOf(body) as ReviewSpec).resourceAttributes?.namespace ?? "";
-  if (asked !== namespace) throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
-  return decide(subjectOf(body, "LocalSubjectAccessReview"), body, authorize);
+  if (asked !== namespace) throw refused("spec.resourceAttributes.namespace", asked, "must match metadata.namespace");
+  return decide(subjectOf(body), body, authorize);
 }
 
 function rulesReview(user: UserInfo, body: KubeObject, { rulesFor }: RbacAuthorizer): Record<string, unknown> {

@@ -9,28 +9,42 @@ import { unescapeField, type ValueShape } from "./values.ts";
 type Known = ValueShape | undefined;
 
 class CheckFault extends Error {
-  readonly node: ASTNode;
-  constructor(message: string, node: ASTNode) {
+  readonly position: number;
+  constructor(message: string, position: number) {
     super(message);
-    this.node = node;
+    this.position = position;
   }
 }
 
-/** What is wrong with an expression, as `ERROR: <input>:1:6: undefined field 'x'`; undefined when nothing is found. `wanted` is the type it must have. */
-export function checkExpression(text: string, variables: Record<string, Known>, wanted?: "bool" | "string"): string | undefined {
+/** What is wrong with an expression. */
+export interface ExpressionFault {
+  /** As kube-apiserver words it: `ERROR: <input>:1:6: undefined field 'x'` and the place; or for a wrong type `must evaluate to bool but got string`. */
+  message: string;
+  /** The expression is good, but gives another type than wanted. */
+  isType: boolean;
+}
+
+/** Looks for faults; undefined when nothing is found. `wanted` is the type the expression must have. */
+export function checkExpression(text: string, variables: Record<string, Known>, wanted?: "bool" | "string"): ExpressionFault | undefined {
   try {
     const program = compileExpression(text);
-    const type = infer(program.ast, new Map(Object.entries(variables)))?.type;
-    return wanted !== undefined && isOther(type, wanted) ? `must evaluate to ${wanted}` : undefined;
+    const type = celType(infer(program.ast, new Map(Object.entries(variables))));
+    if (wanted === undefined || type === undefined || type === wanted) return undefined;
+    return { isType: true, message: `must evaluate to ${wanted} but got ${type}` };
   } catch (error) {
-    if (error instanceof CheckFault) return located(text, error.node.start, error.message);
-    if (error instanceof CelSyntaxError) return `ERROR: <input>: ${error.message}`;
+    if (error instanceof CheckFault) return { isType: false, message: located(text, error.position, error.message) };
+    if (error instanceof CelSyntaxError) return { isType: false, message: `ERROR: <input>: ${error.message}` };
     throw error;
   }
 }
 
-function isOther(type: string | undefined, wanted: "bool" | "string"): boolean {
-  return type !== undefined && type !== (wanted === "bool" ? "boolean" : "string");
+const celTypes: Record<string, string> = { string: "string", integer: "int", number: "double", boolean: "bool", array: "list", object: "map" };
+const scalars = new Set(["string", "int", "double", "bool"]);
+const convertedFormats = new Set(["byte", "date", "date-time", "datetime", "duration"]);
+
+/** The CEL type of a shape, where it is certain. */
+function celType(known: Known): string | undefined {
+  return known?.type === undefined || convertedFormats.has(known.format ?? "") ? undefined : celTypes[known.type];
 }
 
 function located(text: string, position: number, message: string): string {
@@ -48,8 +62,21 @@ const typeNames = new Set(["int", "uint", "double", "bool", "string", "bytes", "
 function infer(node: ASTNode, names: Names): Known {
   const special = inferers[node.op];
   if (special) return special(node, names);
-  for (const operand of operands(node.args)) infer(operand, names);
+  const types = operands(node.args).map((operand) => infer(operand, names));
+  if (sameTypeOperators.has(node.op)) checkOperands(node, types.map(celType));
   return truthOperators.has(node.op) ? truth : undefined;
+}
+
+const sameTypeOperators = new Set(["==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"]);
+const orderOperators = new Set(["<", "<=", ">", ">="]);
+
+/** Operators do not convert; only order compares numbers of different kinds. */
+function checkOperands(node: ASTNode, [left, right]: (string | undefined)[]): void {
+  if (left === undefined || right === undefined || left === right || !scalars.has(left) || !scalars.has(right)) return;
+  const numbers = [left, right].every((type) => type === "int" || type === "double");
+  if (numbers && orderOperators.has(node.op)) return;
+  const [first] = node.args as ASTNode[];
+  throw new CheckFault(`found no matching overload for '_${node.op}_' applied to '(${left}, ${right})'`, node.input.indexOf(node.op, first?.end ?? 0));
 }
 
 const truthOperators = new Set(["==", "!=", "<", "<=", ">", ">=", "in", "&&", "||", "!_"]);
@@ -78,38 +105,51 @@ const inferers: Record<string, Infer> = {
   },
   "?:": (node, names) => {
     const [condition, yes, no] = (node.args as ASTNode[]).map((one) => infer(one, names));
-    if (condition?.type !== undefined && condition.type !== "boolean") throw new CheckFault("found no matching overload for '_?_:_'", node);
+    if (condition?.type !== undefined && condition.type !== "boolean") throw new CheckFault("found no matching overload for '_?_:_'", node.start);
     return yes === no ? yes : undefined;
   },
   call: (node, names) => {
     const [name, args] = node.args as [string, ASTNode[]];
     for (const arg of args) infer(arg, names);
     if (name === "has") return truth;
-    if (!isFunction(name)) throw new CheckFault(`undeclared reference to '${name}' (in container '')`, node);
+    if (!isFunction(name)) throw unknown(name, node.input.indexOf("(", node.start));
     return name === "string" ? { type: "string" } : undefined;
   },
   rcall: inferMethod,
 };
 
+const literalTypes: Record<string, string> = { boolean: "boolean", string: "string", bigint: "integer", number: "number" };
+
 function literal(args: unknown): Known {
-  return typeof args === "boolean" || typeof args === "string" ? { type: typeof args } : undefined;
+  const type = literalTypes[typeof args];
+  return type === undefined ? undefined : { type };
+}
+
+function unknown(name: string, position: number): CheckFault {
+  return new CheckFault(`undeclared reference to '${name}' (in container '')`, position);
 }
 
 function inferName(node: ASTNode, names: Names): Known {
   const name = node.args as string;
   if (names.has(name)) return names.get(name);
   if (typeNames.has(name)) return undefined;
-  throw new CheckFault(`undeclared reference to '${name}' (in container '')`, node);
+  throw unknown(name, node.start);
 }
 
 function inferField(node: ASTNode, target: Known, field: string): Known {
   if (!target?.property) {
-    if (target?.type !== undefined && target.type !== "object") throw new CheckFault(`type '${target.type}' does not support field selection`, node);
+    if (target?.type !== undefined && target.type !== "object") throw new CheckFault(`type '${celType(target) ?? target.type}' does not support field selection`, dotOf(node));
     return target?.items;
   }
   const found = target.property(target.escaped ? unescapeField(field) : field);
-  if (!found) throw new CheckFault(`undefined field '${field}'`, node);
+  if (!found) throw new CheckFault(`undefined field '${field}'`, dotOf(node));
   return found;
+}
+
+/** Where the dot before a selected field stands. */
+function dotOf(node: ASTNode): number {
+  const [target] = node.args as [ASTNode, string];
+  return node.input.indexOf(".", target.end);
 }
 
 const textMethods = new Set(["lowerAscii", "upperAscii", "replace", "substring", "trim", "join", "format", "charAt", "reverse"]);
@@ -121,7 +161,7 @@ function inferMethod(node: ASTNode, names: Names): Known {
   const target = infer(receiver, names);
   if (loopMacros.has(name) && args.length >= 2) return inferLoop(name, args, target, names);
   for (const arg of args) infer(arg, names);
-  if (!isMethod(name)) throw new CheckFault(`undeclared reference to '${name}' (in container '')`, node);
+  if (!isMethod(name)) throw unknown(name, node.input.indexOf("(", receiver.end));
   return resultOf(name, target);
 }
 
@@ -139,7 +179,7 @@ function inferQualified(node: ASTNode, names: Names): Known {
   const [name, receiver, args] = node.args as [string, ASTNode, ASTNode[]];
   const full = `${String(receiver.args)}.${name}`;
   if (full === "cel.bind" && args[0]?.op === "id" && args[1] && args[2]) return infer(args[2], new Map(names).set(args[0].args, infer(args[1], names)));
-  if (!isFunction(full)) throw new CheckFault(`undeclared reference to '${full}' (in container '')`, node);
+  if (!isFunction(full)) throw unknown(full, node.input.indexOf("(", receiver.end));
   for (const arg of args) infer(arg, names);
   return full.startsWith("sets.") ? truth : undefined;
 }

@@ -23,13 +23,25 @@ function checkNode(node: SchemaNode, path: string, isRoot: boolean): FieldError[
 function checkRule(rule: ValidationRule, node: SchemaNode, { path, shape }: { path: string; shape: ValueShape }): FieldError[] {
   if (!rule.rule?.trim()) return [required(`${path}.rule`, "rule is not specified")];
   const variables = { self: shape, oldSelf: rule.optionalOldSelf ? undefined : shape };
+  const faults = checkTexts(rule, variables, path);
+  if (rule.fieldPath && !pathExists(rule.fieldPath, node)) faults.push(invalidValue(`${path}.fieldPath`, rule.fieldPath, "must be a valid path"));
+  return faults;
+}
+
+function checkTexts(rule: ValidationRule, variables: Record<string, ValueShape | undefined>, path: string): FieldError[] {
   const faults: FieldError[] = [];
   const wrong = checkExpression(rule.rule, variables, "bool");
-  if (wrong) faults.push(invalidValue(`${path}.rule`, rule.rule, `compilation failed: ${wrong}`));
+  if (wrong) faults.push(ruleInvalid(`${path}.rule`, rule, wrong.isType ? "cel expression must evaluate to a bool" : `compilation failed: ${wrong.message}`));
   const wrongMessage = rule.messageExpression ? checkExpression(rule.messageExpression, variables, "string") : undefined;
-  if (wrongMessage) faults.push(invalidValue(`${path}.messageExpression`, rule.messageExpression, `messageExpression compilation failed: ${wrongMessage}`));
-  if (rule.fieldPath && !pathExists(rule.fieldPath, node)) faults.push(invalidValue(`${path}.fieldPath`, rule.fieldPath, `fieldPath must be a valid path: does not refer to a valid field`));
+  if (wrongMessage) faults.push(ruleInvalid(`${path}.messageExpression`, rule, wrongMessage.isType ? "messageExpression must evaluate to a string" : `messageExpression compilation failed: ${wrongMessage.message}`));
   return faults;
+}
+
+/** kube-apiserver shows the whole rule as its own type has it, in Go's JSON. */
+function ruleInvalid(field: string, rule: ValidationRule, detail: string): FieldError {
+  const shown = { Rule: rule.rule, Message: rule.message ?? "", MessageExpression: rule.messageExpression ?? "", Reason: rule.reason ?? null, FieldPath: rule.fieldPath ?? "", OptionalOldSelf: rule.optionalOldSelf ?? null };
+  const json = JSON.stringify(shown).replace(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
+  return { reason: "FieldValueInvalid", field, message: `Invalid value: ${json}: ${detail}` };
 }
 
 /** Whether `.a.b['c']` names fields of the schema. */

@@ -54,8 +54,7 @@ function checkKubernetes(raw: Raw, { path }: Place): FieldError[] {
   must(raw["x-kubernetes-embedded-resource"], isObject(raw["properties"]) || raw["x-kubernetes-preserve-unknown-fields"] === true, () =>
     required(`${path}.properties`, "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"));
   must(raw["x-kubernetes-int-or-string"], raw["type"] === undefined, () => forbiddenField(`${path}.type`, "must be empty if x-kubernetes-int-or-string is true"));
-  must(isObject(raw["properties"]) && raw["additionalProperties"] !== undefined, false, () => forbiddenField(`${path}.additionalProperties`, "must not be set together with properties"));
-  must(raw["additionalProperties"] === false, false, () => forbiddenField(`${path}.additionalProperties`, "additionalProperties cannot be set to false"));
+  must(isObject(raw["properties"]) && raw["additionalProperties"] !== undefined, false, () => forbiddenField(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"));
   must(raw["type"] === "array", isObject(raw["items"]), () => required(`${path}.items`, "must be specified"));
   must(raw["uniqueItems"], false, () => forbiddenField(`${path}.uniqueItems`, "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"));
   must(raw["$ref"], false, () => forbiddenField(`${path}.$ref`, "$ref is not supported"));
@@ -76,9 +75,9 @@ function checkListMap(raw: Raw, path: string): FieldError[] {
   const items = isObject(raw["items"]) ? raw["items"] : {};
   const properties = isObject(items["properties"]) ? items["properties"] : {};
   if (items["type"] !== "object") return [invalidValue(`${path}.items.type`, items["type"] ?? "", "must be object if parent array's x-kubernetes-list-type is map")];
-  return keys.flatMap((key, i) => {
-    const property = properties[key];
-    if (!isObject(property)) return [invalidValue(`${path}.x-kubernetes-list-map-keys[${i}]`, key, "entries must all be names of item properties")];
+  if (keys.some((key) => !isObject(properties[key]))) return [invalidValue(`${path}.x-kubernetes-list-map-keys`, keys, "entries must all be names of item properties")];
+  return keys.flatMap((key) => {
+    const property = properties[key] as Raw;
     const named = Array.isArray(items["required"]) && items["required"].includes(key);
     return named || property["default"] !== undefined ? [] : [required(`${path}.items.properties[${key}].default`, "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property")];
   });
@@ -90,7 +89,7 @@ function checkDefault(raw: Raw, { path }: Place): FieldError[] {
   const node = readSchema(raw);
   const value = structuredClone(raw["default"]);
   const unknown = isObject(value) ? prune(value, node) : [];
-  if (unknown.length > 0) return [invalidValue(`${path}.default`, raw["default"], `must not have unknown fields, but has ${unknown.join(", ")}`)];
+  if (unknown.length > 0) return [invalidValue(`${path}.default`, raw["default"], "must not have unknown fields")];
   applyDefaults(value, node);
   return validateValue(value, node, "", noOld).map((fault) => ({ ...fault, field: fault.field === "" || fault.field === "<nil>" ? `${path}.default` : `${path}.default.${fault.field}` }));
 }

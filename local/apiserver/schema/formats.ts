@@ -22,11 +22,20 @@ function isDuration(value: string): boolean {
 }
 
 function isDate(value: string): boolean {
-  return /^\d{4}-\d\d-\d\d$/.test(value) && new Date(`${value}T00:00:00Z`).toISOString().startsWith(value);
+  const date = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;
+  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value); // not the 31st of February
 }
 
 function isDateTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(value) && !Number.isNaN(Date.parse(value.replace(" ", "T")));
+}
+
+const label = "[\\p{S}\\p{L}0-9]([-\\p{S}\\p{L}0-9]{0,61}[\\p{S}\\p{L}0-9])?";
+const hostname = new RegExp(`^(${label}|(${label}\\.)+[\\p{L}]{2,63})$`, "u");
+
+/** One label, or several that end in one of two letters or more. */
+function isHostname(value: string): boolean {
+  return value.length <= 255 && hostname.test(value);
 }
 
 const uuid = (version: string, variant: string) => matches(new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, "i"));
@@ -34,7 +43,7 @@ const uuid = (version: string, variant: string) => matches(new RegExp(`^[0-9a-f]
 const formats: Record<string, (value: string) => boolean> = {
   uri: (value) => parseUrl(value) !== undefined,
   email: matches(/^(?:[^<>@\s]+|.*<[^<>@\s]+)@[^<>@\s]+>?$/),
-  hostname: (value) => value.length <= 255 && /^[\p{S}\p{L}0-9]([-\p{S}\p{L}0-9]{0,61}[\p{S}\p{L}0-9])?(\.[\p{S}\p{L}0-9]([-\p{S}\p{L}0-9]{0,61}[\p{S}\p{L}0-9])?)*$/u.test(value),
+  hostname: isHostname,
   ipv4: (value) => isIP(value) === 4,
   ipv6: (value) => isIP(value) === 6,
   cidr: isCidr,

@@ -66,12 +66,8 @@ function validateText(value: string, node: SchemaNode, path: string): FieldError
   return faults;
 }
 
-const formatRanges: Record<string, readonly [number, number]> = { int32: [-(2 ** 31), 2 ** 31 - 1] };
-
 function validateNumber(value: number, node: SchemaNode, path: string): FieldError[] {
   const faults: FieldError[] = [];
-  const range = formatRanges[node.format ?? ""];
-  if (range && (value < range[0] || value > range[1])) faults.push({ ...outOfBounds(path, value, ""), message: `Invalid value: ${value}: ${path} in body must be of type ${node.format}: "${value}"` });
   if (node.multipleOf !== undefined && !Number.isInteger(value / node.multipleOf)) faults.push(outOfBounds(path, value, `should be a multiple of ${node.multipleOf}`));
   return [...faults, ...validateMaximum(value, node, path), ...validateMinimum(value, node, path)];
 }
@@ -128,7 +124,7 @@ function validateRequired(value: Record<string, unknown>, node: SchemaNode, path
 
 function validateEmbedded(value: Record<string, unknown>, node: SchemaNode, path: string): FieldError[] {
   if (!node.embedded || path === "") return [];
-  return ["apiVersion", "kind"].filter((name) => !value[name]).map((name) => required(child(path, name), "must not be empty"));
+  return ["apiVersion", "kind"].filter((name) => !value[name]).map((name) => required(child(path, name)));
 }
 
 function validateJunctors(value: unknown, node: SchemaNode, path: string): FieldError[] {

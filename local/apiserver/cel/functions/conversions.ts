@@ -1,5 +1,5 @@
 // Type conversions and `size`, `type`, `dyn`.
-import { formatDuration, formatTimestamp, nanosPerSecond, requireDuration, requireTimestamp } from "../time.ts";
+import { formatDuration, formatTimestamp, nanosPerSecond, parseDuration, parseTimestamp } from "../time.ts";
 import { CelError, UnsignedInt, isList, isMap, kindOf, typeName, type CelOpaque, type CelTime, type CelValue } from "../values.ts";
 import { int64 } from "../operators.ts";
 import { mismatch, type Library } from "./library.ts";
@@ -22,21 +22,28 @@ function whole(value: CelValue): bigint {
   return BigInt(Math.trunc(value));
 }
 
+/** cel-go does not say what was wrong with the text. */
+function unreadable(type: string): never {
+  throw new CelError(`type conversion error from 'string' to '${type}'`);
+}
+
 function readInt(value: CelValue): bigint {
-  if (!/^[+-]?\d+$/.test(String(value))) throw new CelError(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-  return int64(BigInt(String(value).replace(/^\+/, "")));
+  return /^[+-]?\d+$/.test(String(value)) ? int64(BigInt(String(value).replace(/^\+/, ""))) : unreadable("int");
+}
+
+function readUint(value: CelValue): UnsignedInt {
+  return /^\d+$/.test(String(value)) ? new UnsignedInt(BigInt(String(value))) : unreadable("uint");
 }
 
 function readDouble(value: CelValue): number {
   const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value)) ? Number(value) : { NaN: NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
-  if (parsed === undefined) throw new CelError(`strconv.ParseFloat: parsing ${JSON.stringify(value)}: invalid syntax`);
-  return parsed;
+  return parsed ?? unreadable("double");
 }
 
 function readBool(value: CelValue): boolean {
   if (["1", "t", "T", "TRUE", "true", "True"].includes(String(value))) return true;
   if (["0", "f", "F", "FALSE", "false", "False"].includes(String(value))) return false;
-  throw new CelError(`strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return unreadable("bool");
 }
 
 function doubleText(value: CelValue): string {
@@ -84,16 +91,16 @@ export const conversions: Library = {
     size,
     int,
     string,
-    uint: by({ uint: same, int: (v) => new UnsignedInt(v as bigint), double: (v) => new UnsignedInt(whole(v)), string: (v) => new UnsignedInt(readInt(v)) }),
+    uint: by({ uint: same, int: (v) => new UnsignedInt(v as bigint), double: (v) => new UnsignedInt(whole(v)), string: readUint }),
     double: by({ double: same, int: Number, uint: (v) => Number((v as UnsignedInt).valueOf()), string: readDouble }),
     bool: by({ bool: same, string: readBool }),
     bytes: by({ bytes: same, string: (v) => new TextEncoder().encode(String(v)) }),
     timestamp: by({
       "google.protobuf.Timestamp": same,
-      string: (v) => requireTimestamp(String(v)),
+      string: (v) => parseTimestamp(String(v)) ?? unreadable("google.protobuf.Timestamp"),
       int: (v) => ({ celKind: "timestamp", nanos: (v as bigint) * nanosPerSecond }),
     }),
-    duration: by({ "google.protobuf.Duration": same, string: (v) => requireDuration(String(v)) }),
+    duration: by({ "google.protobuf.Duration": same, string: (v) => parseDuration(String(v)) ?? unreadable("google.protobuf.Duration") }),
   },
   methods: { string: { size }, list: { size }, map: { size }, bytes: { size } },
 };
