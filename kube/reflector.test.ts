@@ -227,6 +227,47 @@ describe("reflector", () => {
     await sees(b, "a");
   });
 
+  it("keeps managedFields of a manager that somebody asks for later, after one more list, and tells nobody of a change", async () => {
+    const b = await bench({}, (fake) => void fake.put("a"));
+    await sees(b, "a");
+    const changes: string[] = [];
+    b.watches.store(Thing).onChange(({ type }) => changes.push(type));
+    const kept = () => b.watches.store(Thing).list()[0]?.metadata.managedFields;
+    expect(kept()).toBeUndefined();
+    const handle = b.watches.ensure(Thing, { keepFieldsOf: ["applier"] });
+    await handle.settled;
+    expect(kept()).toEqual([{ manager: "applier", operation: "Apply" }]);
+    expect(b.fake.count("list")).toBe(2);
+    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).settled;
+    expect(b.fake.count("list")).toBe(2);
+    b.fake.put("b");
+    await sees(b, "a", "b");
+    expect(changes).toEqual(["added"]);
+  });
+
+  it("a list that was under way when fields were asked for does not count", async () => {
+    const b = await bench({}, (fake) => void fake.put("a"));
+    await b.until(() => b.fake.count("list") === 1);
+    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).settled;
+    expect(b.watches.store(Thing).list()[0]?.metadata.managedFields).toHaveLength(1);
+  });
+
+  it("shares a watch, lets it linger after its last user, and starts a new one after that", async () => {
+    const b = await bench();
+    const second = b.watches.ensure(Thing);
+    await b.watches.waitSynced(5_000);
+    second.release();
+    second.release();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(b.watches.status()).toHaveLength(1);
+    const own = b.watches.ensure(Thing, { namespace: "ns" });
+    expect(b.watches.status()).toHaveLength(2);
+    own.release();
+    await b.until(() => b.watches.status().length === 1);
+    expect(own.store.state).toBe("stopped");
+    expect(() => b.watches.read.list({ ...Thing, plural: "others" })).toThrow("others.test is not watched");
+  });
+
   it("model: after any sequence of faults and writes the store equals the server, and every object is added and deleted in turn", async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ do: fc.constant("put" as const), name: fc.constantFrom("a", "b", "c"), value: fc.integer({ min: 0, max: 9 }) }) },

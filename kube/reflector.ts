@@ -50,8 +50,8 @@ export interface Reflector {
   readonly stopped: Promise<void>;
   /** Look at once instead of waiting out a delay (a binding or a kind has appeared). */
   wake(): void;
-  /** List again: what `prepare` does has changed. */
-  relist(): void;
+  /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or the reflector has stopped. */
+  relist(): Promise<void>;
 }
 
 /**
@@ -78,6 +78,8 @@ class ReflectorRun<T extends KubeObject> {
   #parkings = 0;
   #expired = 0;
   #cut = new AbortController();
+  /** Those who wait for a list that has not begun yet. */
+  readonly #relists: (() => void)[] = [];
 
   constructor(options: ReflectorOptions<T>, signal: AbortSignal) {
     this.#options = options;
@@ -86,25 +88,41 @@ class ReflectorRun<T extends KubeObject> {
     this.#random = options.random ?? Math.random;
   }
 
-  relist(): void {
+  relist(): Promise<void> {
+    if (this.#signal.aborted) return Promise.resolve();
     this.#version = undefined;
     this.#cut.abort();
     this.nap.wake();
+    return new Promise((resolve) => this.#relists.push(resolve));
   }
 
   async loop(): Promise<void> {
+    // Whoever joins in the same turn is served by the first list.
+    await Promise.resolve();
     while (!this.#signal.aborted) {
       this.#cut = new AbortController();
       try {
-        if (this.#version === undefined) await this.#list();
-        await this.#watch();
+        if (this.#version === undefined || this.#relists.length > 0) await this.#list();
+        if (this.#relists.length === 0) await this.#watch();
       } catch (error) {
         if (!this.#signal.aborted && !this.#cut.signal.aborted) await this.#recover(error);
       }
     }
+    for (const resolve of this.#relists) resolve();
   }
 
   async #list(): Promise<void> {
+    const asked = this.#relists.splice(0);
+    try {
+      await this.#listOnce();
+    } catch (error) {
+      this.#relists.unshift(...asked);
+      throw error;
+    }
+    for (const resolve of asked) resolve();
+  }
+
+  async #listOnce(): Promise<void> {
     const { client, store, namespace, labelSelector, fieldSelector, prepare } = this.#options;
     if (!store.synced && store.state !== "parked") store.setState("listing");
     const objects: T[] = [];

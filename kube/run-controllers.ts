@@ -83,7 +83,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
     return handle.store;
   };
   const own = ensure(controller.for, { indexes: controller.indexes ?? {} });
-  const owned = (controller.owns ?? []).map((ref) => ensure(ref, { keepFieldsOf: [fieldManager], ...(!whole.has(resourceId(ref)) && { labelSelector: platform.controllerLabel }) }));
+  const owned = (controller.owns ?? []).map((ref) => ensure(ref, { keepFieldsOf: managersOf(ref, options), ...(!whole.has(resourceId(ref)) && { labelSelector: platform.controllerLabel }) }));
   const reads = (controller.reads ?? []).map((ref) => ensure(ref));
   const rules = (controller.watches ?? []).map(({ ref, wakes, namespace, labelSelector }) => ({ wakes, store: ensure(ref, { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }) }) }));
 
@@ -102,6 +102,12 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   return { queue, synced, stopped };
 }
 
+/** The field managers of all controllers that own the kind, so that the first list serves all of them. */
+function managersOf(ref: ResourceRef, { controllers, platform }: RunOptions): string[] {
+  const owners = controllers.filter(({ owns = [] }) => owns.some((owned) => resourceId(owned) === resourceId(ref)));
+  return owners.map(({ name }) => `${platform.fieldManagerPrefix}-${name}`);
+}
+
 interface Rule {
   store: Store;
   wakes: (object: KubeObject, read: Watches["read"]) => Wake;
@@ -110,6 +116,7 @@ interface Rule {
 async function begin(wiring: Wiring, rules: readonly Rule[]): Promise<void> {
   const { handles, own, owned, queue, options } = wiring;
   await Promise.all(handles.map(({ store }) => untilSynced(store, options.signal)));
+  await Promise.all(handles.map(({ settled }) => settled));
   listen(wiring, rules);
   for (const source of wiring.controller.sources ?? []) source((key) => void queue.add(keyOf(key)), options.signal);
   for (const object of own.list()) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });

@@ -34,6 +34,8 @@ export interface EnsureOptions<T extends KubeObject> {
 
 export interface WatchHandle<T extends KubeObject> {
   readonly store: Store<T>;
+  /** Resolves when what this `ensure` asked to keep is in the cache (at once for a new watch: then the store is not synced yet). */
+  readonly settled: Promise<void>;
   /** This user needs the watch no more. Once only; later calls do nothing. */
   release(): void;
 }
@@ -108,13 +110,14 @@ export function createWatches(options: WatchesOptions): Watches {
       const key = JSON.stringify([ref.group, ref.version, ref.plural, wish.namespace ?? "", wish.labelSelector ?? "", wish.fieldSelector ?? ""]);
       const known = entries.get(key);
       const entry = known ?? startEntry(options, ref, wish as unknown as EnsureOptions<KubeObject>);
-      if (!known) entries.set(key, entry);
-      else join(entry, wish as unknown as EnsureOptions<KubeObject>);
+      entries.set(key, entry);
+      const settled = known ? join(entry, wish as unknown as EnsureOptions<KubeObject>) : Promise.resolve();
       clearTimeout(entry.linger);
       entry.users++;
       let held = true;
       return {
         store: entry.store as unknown as Store<T>,
+        settled,
         release() {
           if (held) release(key, entry);
           held = false;
@@ -150,13 +153,13 @@ function startEntry(options: WatchesOptions, ref: ResourceRef, wish: EnsureOptio
   return { id, scope, store, reflector, stop, users: 0, keepFieldsOf, linger: undefined };
 }
 
-function join(entry: Entry, wish: EnsureOptions<KubeObject>): void {
+async function join(entry: Entry, wish: EnsureOptions<KubeObject>): Promise<void> {
   for (const [name, of] of Object.entries(wish.indexes ?? {})) entry.store.addIndex(name, of);
   for (const [name, of] of Object.entries(wish.orders ?? {})) entry.store.addOrder(name, of);
   const missing = (wish.keepFieldsOf ?? []).filter((manager) => !entry.keepFieldsOf.has(manager));
   for (const manager of missing) entry.keepFieldsOf.add(manager);
-  // What is cached already lost these entries. Nothing is cached before the first list, so that costs nothing.
-  if (missing.length > 0) entry.reflector.relist();
+  // What is cached already has lost these entries.
+  if (missing.length > 0) await entry.reflector.relist();
 }
 
 function choose(entries: readonly Entry[], id: string, namespace: string | undefined): Entry {

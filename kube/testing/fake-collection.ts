@@ -71,7 +71,7 @@ class Fake implements FakeCollection {
   put(name: string, spec: unknown = {}, labels: Record<string, string> = {}): KubeObject {
     const uid = this.#objects.get(name)?.metadata.uid ?? `uid-${name}-${this.#version}`;
     const known = this.#objects.has(name);
-    const metadata = { name, namespace: "ns", uid, labels, resourceVersion: String(++this.#version), managedFields: [{ manager: "x", operation: "Update" as const }] };
+    const metadata = { name, namespace: "ns", uid, labels, resourceVersion: String(++this.#version), managedFields: [{ manager: "x", operation: "Update" as const }, { manager: "applier", operation: "Apply" as const }] };
     const object: KubeObject = { apiVersion: "test/v1", kind: "Thing", metadata, spec };
     this.#objects.set(name, object);
     this.#emit(known ? "MODIFIED" : "ADDED", object);
