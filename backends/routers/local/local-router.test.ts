@@ -118,6 +118,62 @@ describe("a routed request", () => {
     for (let i = 0; i < 4; i++) expect(await call({ method: "POST", body: "payload" })).toMatchObject({ status: 200, body: "payload" });
   });
 
+  it("keeps what HTTP is particular about", async () => {
+    put(binding("shop.test"));
+    put(
+      lrp([
+        await app((req, res) => {
+          if (req.url === "/cookies") res.setHeader("set-cookie", ["a=1", "b=2"]);
+          if (req.url === "/head") res.setHeader("content-length", "1234");
+          if (req.url === "/status") res.writeHead(299, "Fine Indeed");
+          if (req.url === "/none") res.writeHead(204);
+          res.end();
+        }),
+      ]),
+    );
+    expect((await call({ path: "/cookies" })).headers["set-cookie"]).toEqual(["a=1", "b=2"]);
+    expect(await call({ path: "/head", method: "HEAD" })).toMatchObject({ status: 200, body: "", headers: { "content-length": "1234" } });
+    expect((await call({ path: "/none" })).status).toBe(204);
+    const socket = connect(door, "127.0.0.1");
+    socket.write("GET /status HTTP/1.0\r\nHost: shop.test\r\n\r\n");
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 299 Fine Indeed\r\n/);
+  });
+
+  it("sends the head before the body, and tells the instance when the client leaves", async () => {
+    let left: (() => void) | undefined;
+    const gone = new Promise<void>((resolve) => (left = resolve));
+    put(binding("shop.test"));
+    put(lrp([await app((_, res) => (res.flushHeaders(), res.on("close", () => left?.())))]));
+    const sent = request({ port: door, host: "127.0.0.1", headers: { host: "shop.test" }, agent: false });
+    sent.on("error", () => undefined);
+    sent.end();
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    response.on("error", () => undefined);
+    sent.destroy();
+    await gone;
+    await vi.waitFor(() => expect(lines()).toHaveLength(1));
+  });
+
+  it("waits for 100-continue as its client does", async () => {
+    put(binding("shop.test"));
+    put(lrp([await app((req, res) => void text(req).then((body) => res.end(body)))]));
+    const sent = request({ port: door, host: "127.0.0.1", method: "PUT", headers: { host: "shop.test", expect: "100-continue", "content-length": "5" }, agent: false });
+    sent.flushHeaders();
+    await once(sent, "continue");
+    sent.end("hello");
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    expect(await text(response)).toBe("hello");
+  });
+
+  it("survives instances that close idle connections", async () => {
+    const server = createServer((req, res) => res.end(req.method));
+    server.keepAliveTimeout = 1;
+    server.keepAliveTimeoutBuffer = 0;
+    put(binding("shop.test"));
+    put(lrp([await listen(server)]));
+    for (let i = 0; i < 60; i++) expect((await call()).body).toBe("GET");
+  });
+
   it("is not lost while a new version takes over", async () => {
     put(binding("shop.test"));
     const [old, next] = [createServer((_, res) => setTimeout(() => res.end("old"), 20)), createServer((_, res) => res.end("new"))];
