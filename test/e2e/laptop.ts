@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { request } from "undici";
 import { runCommand } from "../../scripts/run-command.ts";
 import { freePort } from "../cluster/free-port.ts";
 
@@ -10,6 +11,13 @@ const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
 export interface Ran {
   code: number | null;
   output: string;
+}
+
+/** What an app answered. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
 }
 
 export interface Laptop {
@@ -24,7 +32,7 @@ export interface Laptop {
   cupJson<T = Record<string, unknown>>(...args: string[]): Promise<T>;
   kubectl(...args: string[]): Promise<Ran>;
   /** A request to an app by its host. */
-  get(host: string, path?: string): Promise<Response>;
+  get(host: string, path?: string): Promise<Answer>;
   pid(): number;
   /** After a kill: starts again on the same home and ports. */
   start(): Promise<void>;
@@ -55,7 +63,7 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
       return JSON.parse(output) as T;
     },
     kubectl: (...args) => run(["kubectl", ...args]),
-    get: (host, path = "/") => fetch(`http://${host}:${port}${path}`, { signal: AbortSignal.timeout(10_000) }),
+    get: (host, path = "/") => getFrom(port, host, path),
     pid: () => (JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as { pid: number }).pid,
     async start() {
       const { code, output } = await cup("local", "start", "--detach", "--port", String(port), "--kube-port", String(kubePort), ...(options.hello ? [] : ["--empty"]));
@@ -68,4 +76,10 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
   };
   await laptop.start();
   return laptop;
+}
+
+/** Browsers and curl resolve `*.localhost` by themselves; the C library does not everywhere. */
+async function getFrom(port: number, host: string, path: string): Promise<Answer> {
+  const answer = await request(`http://127.0.0.1:${port}${path}`, { headers: { host: `${host}:${port}` }, headersTimeout: 10_000, bodyTimeout: 10_000 });
+  return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
 }
