@@ -212,6 +212,43 @@ export function controllerRows(scene: Scene): void {
       expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "made-once" })).data).toEqual({ a: "changed" });
     });
 
+    it("costs one write for each object, child and status, and none while idle", async () => {
+      const controller = gadgets({ owns: [ConfigMap], reconcile: ({ metadata }) => ({ status: { done: true }, children: [0, 1].map((at) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-${at}`, namespace: scene.ns }, data: { a: "1" } })) }) });
+      const running = await scene.run(controller);
+      await Promise.all(Array.from({ length: 30 }, (_, i) => scene.gadget(`many-${i}`)));
+      await Promise.all(Array.from({ length: 30 }, (_, i) => scene.ready(`many-${i}`)));
+      await running.idle();
+      expect(running.writes.filter((write) => write.includes("many-"))).toHaveLength(90);
+      running.forget();
+      await scene.gadget("last");
+      await scene.ready("last");
+      await running.idle();
+      expect(running.writes.filter((write) => !write.includes("last"))).toEqual([]);
+    });
+
+    it("touches only what it selects, and cleans up after an object that it no longer does", async () => {
+      const finalized: string[] = [];
+      const controller = gadgets({
+        owns: [ConfigMap],
+        selects: ({ spec }) => spec.target === "mine",
+        finalizer: "machinery.example/selected",
+        finalize: ({ metadata }) => void finalized.push(metadata.name),
+        reconcile: ({ metadata }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-sel`, namespace: scene.ns } }] }),
+      });
+      const running = await scene.run(controller);
+      await scene.gadget("foreign", { target: "yours" });
+      await scene.gadget("chosen", { target: "mine" });
+      await scene.ready("chosen");
+      await running.idle();
+      expect(running.writes.filter((write) => write.includes("foreign"))).toEqual([]);
+      await scene.client.patch(Gadget, { namespace: scene.ns, name: "chosen" }, { type: "merge", body: { spec: { target: "yours" } } });
+      await eventually(async () => {
+        expect(await scene.client.find(ConfigMap, { namespace: scene.ns, name: "chosen-sel" })).toBeUndefined();
+        expect((await scene.client.get(Gadget, { namespace: scene.ns, name: "chosen" })).metadata.finalizers ?? []).toEqual([]);
+      });
+      expect(finalized).toEqual(["chosen"]);
+    });
+
     it("works in two processes at once without fighting", async () => {
       const [one, two] = await Promise.all([scene.run(gadgets()), scene.run(gadgets())]);
       await scene.gadget("twins", { text: "x" });
