@@ -26,6 +26,8 @@ interface Entry {
   dirs: readonly string[];
   onSample: OnSample;
   cpuSeconds?: number;
+  /** Its disk has been measured once. */
+  measured?: boolean;
   usage: Usage;
 }
 
@@ -42,10 +44,15 @@ export function createMeter({ intervalMs = 1000, diskEvery = 15, onError }: Mete
   let timer: NodeJS.Timeout | undefined;
   let looks = 0;
 
+  let measuring: Promise<void> | undefined;
+
   const look = async (): Promise<void> => {
     const rows = await readProcesses();
-    const sizes = looks++ % diskEvery === 0 ? await measureDirs([...entries]) : undefined;
-    for (const entry of entries) await sample(entry, rows, sizes);
+    for (const entry of entries) await sample(entry, rows);
+    const all = looks++ % diskEvery === 0;
+    // New ones at once, so that their numbers are soon whole. Beside the looks: memory is not left unwatched for a large folder.
+    const due = [...entries].filter((entry) => all || !entry.measured);
+    if (due.length > 0) measuring ??= measureDisk(due).catch((error: unknown) => onError?.(error)).finally(() => (measuring = undefined));
   };
   const arm = (): void => {
     if (timer || entries.size === 0) return;
@@ -77,26 +84,31 @@ export function createMeter({ intervalMs = 1000, diskEvery = 15, onError }: Mete
   };
 }
 
-async function sample(entry: Entry, rows: readonly ProcessRow[], sizes: ReadonlyMap<string, number> | undefined): Promise<void> {
+async function sample(entry: Entry, rows: readonly ProcessRow[]): Promise<void> {
   const members = membersOf(rows, entry.leader);
   const cpuSeconds = members.reduce((sum, row) => sum + row.cpuSeconds, 0);
   const at = Date.now();
   // Time of members that ended is gone from the sum: never less than nothing.
   const used = Math.max(0, cpuSeconds - (entry.cpuSeconds ?? cpuSeconds));
-  entry.usage = {
-    cpu: used / Math.max((at - entry.usage.at) / 1000, 0.001),
-    mem: await memoryOf(members),
-    disk: sizes ? entry.dirs.reduce((sum, dir) => sum + (sizes.get(dir) ?? 0), 0) : entry.usage.disk,
-    at,
-  };
+  const cpu = used / Math.max((at - entry.usage.at) / 1000, 0.001);
+  entry.usage = { cpu, mem: await memoryOf(members), disk: entry.usage.disk, at };
   entry.cpuSeconds = cpuSeconds;
   entry.onSample(entry.usage, members);
 }
 
-async function measureDirs(entries: readonly Entry[]): Promise<Map<string, number>> {
+/** A folder that several instances share is read once. */
+async function measureDisk(entries: readonly Entry[]): Promise<void> {
   const sizes = new Map<string, number>();
-  for (const dir of new Set(entries.flatMap((entry) => entry.dirs))) sizes.set(dir, await sizeOf(dir, { files: 500_000 }));
-  return sizes;
+  for (const entry of entries) {
+    let disk = 0;
+    for (const dir of entry.dirs) {
+      const size = sizes.get(dir) ?? (await sizeOf(dir, { files: 500_000 }));
+      sizes.set(dir, size);
+      disk += size;
+    }
+    entry.usage = { ...entry.usage, disk };
+    entry.measured = true;
+  }
 }
 
 /** Bytes on disk below a directory, as `du`. Stops counting after `files`. What vanishes meanwhile counts nothing. */

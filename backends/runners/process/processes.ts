@@ -38,10 +38,13 @@ export function membersOf(rows: readonly ProcessRow[], leader: number): ProcessR
   return rows.filter((row) => members.has(row.pid) && !row.zombie);
 }
 
-/** Memory that the processes have for themselves, and once the largest part that they may share (program text, copied-on-write heaps). */
+/**
+ * Memory that nobody can take back from the processes: what each has for itself, and once what they share by intention.
+ * Program text and files are not counted, as a memory limit of Linux ends nobody for them. Elsewhere: resident memory.
+ */
 export async function memoryOf(members: readonly ProcessRow[]): Promise<number> {
   if (process.platform !== "linux") return members.reduce((sum, row) => sum + row.residentBytes, 0);
-  const parts = await Promise.all(members.map((row) => readStatm(row.pid)));
+  const parts = await Promise.all(members.map((row) => readMemory(row.pid)));
   return parts.reduce((sum, part) => sum + part.own, 0) + Math.max(0, ...parts.map((part) => part.shared));
 }
 
@@ -110,9 +113,10 @@ export function parseStat(pid: number, text: string, boot: string): ProcessRow {
   };
 }
 
-async function readStatm(pid: number): Promise<{ own: number; shared: number }> {
-  const [, resident = 0, shared = 0] = ((await readText(`/proc/${pid}/statm`)) ?? "").split(" ").map(Number);
-  return { own: (resident - shared) * pageBytes, shared: shared * pageBytes };
+async function readMemory(pid: number): Promise<{ own: number; shared: number }> {
+  const status = (await readText(`/proc/${pid}/status`)) ?? "";
+  const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
+  return { own: bytes("RssAnon"), shared: bytes("RssShmem") };
 }
 
 async function readText(path: string): Promise<string | undefined> {

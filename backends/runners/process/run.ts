@@ -36,12 +36,14 @@ export interface Run {
 interface Session extends Run {
   files: InstanceFiles;
   log: InstanceLog;
+  /** Hands out what the instance has written so far and ends reading: what is logged after it comes after it. */
+  closeOutput: () => void;
 }
 
 /** Starts the instance, or goes on with the one that the record names, and resolves when it is over. Never rejects but for a fault of ours. */
 export async function runInstance(run: Run): Promise<RunEnd> {
   const files = instanceFiles(run.context.instancesDir, run.record.guid);
-  const session: Session = { ...run, files, log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid) };
+  const session: Session = { ...run, files, log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid), closeOutput: () => undefined };
   const end = await attempt(session);
   if (end.kind === "left") return end;
   run.context.ports.giveBack(run.record.ports.map((port) => port.hostPort));
@@ -63,12 +65,12 @@ async function attempt(session: Session): Promise<RunEnd> {
     await killInstance(record.process, session.files.tmp);
     return { kind: "stopped" };
   }
-  const closeOutput = followOutput(session.lrp, session.files, log);
+  session.closeOutput = followOutput(session.lrp, session.files, log);
   try {
     return await supervise(session, live, AbortSignal.any([signal, over.signal]));
   } finally {
     over.abort();
-    closeOutput();
+    session.closeOutput();
   }
 }
 
@@ -88,6 +90,8 @@ async function start(session: Session): Promise<LiveProcess | "stopped" | Error>
     if (signal.aborted) return "stopped";
     const live = await startProcess(launch, files);
     record.process = { pid: live.pid, identity: live.identity };
+    // The start timeout runs from here: a droplet that was long in coming is not the app's fault.
+    record.startedAt = context.now().toISOString();
     await writeRecord(context.instancesDir, record);
     return live;
   } catch (error) {
@@ -165,17 +169,19 @@ async function supervise(session: Session, live: LiveProcess, signal: AbortSigna
 }
 
 /** Takes what is left of a crashed instance away and says in the log and in the result why. */
-async function crash({ lrp, files, log, context }: Session, live: LiveProcess, why: Failure): Promise<string> {
+async function crash({ lrp, files, log, context, closeOutput }: Session, live: LiveProcess, why: Failure): Promise<string> {
   const source = outputSource(lrp);
   if ("exit" in why) {
     await killInstance(live, files.tmp);
+    closeOutput();
     const text = describeExit(why.exit);
     log(source, text.replace("Exited with", "Exit"));
     return `${source}: ${text}`;
   }
   if ("exceeded" in why) {
-    log(source, `Exit status 137 (${why.exceeded})`, { stream: "ERR" });
     await killInstance(live, files.tmp);
+    closeOutput();
+    log(source, `Exit status 137 (${why.exceeded})`, { stream: "ERR" });
     return `${source}: Exited with status 137 (${why.exceeded})`;
   }
   log("CELL", why.unhealthy, { stream: "ERR" });
@@ -183,11 +189,12 @@ async function crash({ lrp, files, log, context }: Session, live: LiveProcess, w
   return why.unhealthy;
 }
 
-async function stop({ log, context, files, record }: Session, live: LiveProcess, wasReady: boolean): Promise<RunEnd> {
+async function stop({ log, context, files, record, closeOutput }: Session, live: LiveProcess, wasReady: boolean): Promise<RunEnd> {
   log("CELL", `Stopping instance ${record.guid}`);
   // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
   if (wasReady) await Promise.race([delay(context.periods.drain), live.exited]);
   const { forced } = await endInstance(live, files.tmp, context.periods.grace);
+  closeOutput();
   log("CELL", forced ? `Stopped instance ${record.guid} (exceeded ${context.periods.grace / 1000}s graceful shutdown interval)` : `Stopped instance ${record.guid}`);
   return { kind: "stopped" };
 }

@@ -93,6 +93,8 @@ describe("an instance", () => {
     const slot = open(lrp(`console.log("no luck"); process.exit(3)`));
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", ready: false, crashCount: 4, details: "APP/PROC/WEB: Exited with status 3" }), soon);
     expect(logs().filter((line) => line === "APP/PROC/WEB/0 OUT no luck")).toHaveLength(4);
+    const own = logs().filter((line) => line.startsWith("APP/"));
+    expect(own.slice(0, 2)).toEqual(["APP/PROC/WEB/0 OUT no luck", "APP/PROC/WEB/0 OUT Exit status 3"]);
     expect(logs()).toContain('API/0 OUT Process has crashed with type: "web"');
     slot.restart("again");
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ restart: "again", crashCount: 1 }), soon);
