@@ -75,7 +75,9 @@ interface ReviewSpec {
 
 /** kube-apiserver leaves the kind out of these. */
 function refused(field: string, value: unknown, detail: string): StatusError {
-  return invalid({ group: authorizationGroup, kind: "" }, "", [invalidValue(field, value, detail)]);
+  const error = invalid({ group: authorizationGroup, kind: "" }, "", [invalidValue(field, value, detail)]);
+  delete error.body.details?.kind;
+  return error;
 }
 
 function subjectOf(body: KubeObject): UserInfo {

@@ -33,7 +33,7 @@ export function checkExpression(text: string, variables: Record<string, Known>, 
     return { isType: true, message: `must evaluate to ${wanted} but got ${type}` };
   } catch (error) {
     if (error instanceof CheckFault) return { isType: false, message: located(text, error.position, error.message) };
-    if (error instanceof CelSyntaxError) return { isType: false, message: `ERROR: <input>: ${error.message}` };
+    if (error instanceof CelSyntaxError) return { isType: false, message: located(text, error.position, error.message) };
     throw error;
   }
 }

@@ -30,9 +30,14 @@ export interface Program {
   run: Compiled;
 }
 
-/** An expression that does not parse. `message` says where, in one line. */
+/** An expression that does not parse or compile, and from which character on. */
 export class CelSyntaxError extends Error {
   override readonly name = "CelSyntaxError";
+  readonly position: number;
+  constructor(message: string, options: { position?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.position = options.position ?? 0;
+  }
 }
 
 const parser = new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn: true, homogeneousAggregateLiterals: false });
@@ -53,7 +58,7 @@ function parse(text: string): ASTNode {
     return parser.parse(text).ast;
   } catch (cause) {
     if (!(cause instanceof ParseError)) throw cause;
-    throw new CelSyntaxError(`Syntax error: ${cause.summary} at position ${cause.range?.start ?? 0}`, { cause });
+    throw new CelSyntaxError(`Syntax error: ${cause.summary}`, { position: cause.range?.start ?? 0, cause });
   }
 }
 

@@ -53,7 +53,6 @@ function checkKubernetes(raw: Raw, { path }: Place): FieldError[] {
   must(raw["x-kubernetes-embedded-resource"], raw["type"] === "object", () => invalidValue(`${path}.type`, raw["type"] ?? "", "must be object if x-kubernetes-embedded-resource is true"));
   must(raw["x-kubernetes-embedded-resource"], isObject(raw["properties"]) || raw["x-kubernetes-preserve-unknown-fields"] === true, () =>
     required(`${path}.properties`, "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"));
-  must(raw["x-kubernetes-int-or-string"], raw["type"] === undefined, () => forbiddenField(`${path}.type`, "must be empty if x-kubernetes-int-or-string is true"));
   must(isObject(raw["properties"]) && raw["additionalProperties"] !== undefined, false, () => forbiddenField(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"));
   must(raw["type"] === "array", isObject(raw["items"]), () => required(`${path}.items`, "must be specified"));
   must(raw["uniqueItems"], false, () => forbiddenField(`${path}.uniqueItems`, "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"));
