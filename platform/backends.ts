@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/store.ts";
-import { createLocalRouter } from "../backends/routers/local/local-router.ts";
+import { createLocalRouter } from "../backends/routers/local/local.ts";
 import { hostLauncher } from "../backends/runners/process/context.ts";
-import { createProcessRunner } from "../backends/runners/process/process-runner.ts";
+import { createProcessRunner } from "../backends/runners/process/process.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Controller } from "../kube/controller.ts";
 import type { Watches } from "../kube/watches.ts";

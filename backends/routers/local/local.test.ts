@@ -11,7 +11,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import type { Change } from "../../../kube/reader.ts";
 import type { Watches } from "../../../kube/watches.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
-import { createLocalRouter, frontDoorOptions, type LocalRouter } from "./local-router.ts";
+import { createLocalRouter, frontDoorOptions, type LocalRouter } from "./local.ts";
 
 /** The two stores that the router follows, fed by hand. */
 function fakeWatches() {
