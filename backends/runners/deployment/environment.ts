@@ -1,0 +1,51 @@
+// The environment of an instance in a Pod: what only the Pod knows by the downward API, ports, and the LRP's own. Pure.
+import { STABLE_LABELS } from "../../../crds/labels.ts";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+
+/** One variable of a container, as Kubernetes takes it. */
+export interface ContainerVariable {
+  name: string;
+  value?: string;
+  valueFrom?: { fieldRef: { apiVersion?: string; fieldPath: string } } | { secretKeyRef: { name: string; key: string } };
+}
+
+/** Kubernetes expands $(NAME) in values and commands; a user's text is meant as it is. */
+export function literal(text: string): string {
+  return text.replaceAll("$(", "$$$$(");
+}
+
+const field = (name: string, fieldPath: string): ContainerVariable => ({ name, valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } } });
+
+/** In the order in which later ones may refer to earlier ones; no name twice, the runner's own win. */
+export function planEnvironment(spec: LRP["spec"]): ContainerVariable[] {
+  const index = `metadata.labels['${STABLE_LABELS.instanceIndex}']`;
+  const own: ContainerVariable[] = [
+    field("CF_INSTANCE_INDEX", index),
+    field("INSTANCE_INDEX", index),
+    field("CF_INSTANCE_GUID", "metadata.uid"),
+    field("INSTANCE_GUID", "metadata.uid"),
+    field("CF_INSTANCE_IP", "status.hostIP"),
+    field("CF_INSTANCE_INTERNAL_IP", "status.podIP"),
+    ...portVariables(spec),
+  ];
+  const taken = new Set(own.map((variable) => variable.name));
+  return [...own, ...spec.env.filter((variable) => !taken.has(variable.name)).map(toVariable)];
+}
+
+function portVariables({ ports, droplet }: LRP["spec"]): ContainerVariable[] {
+  const first = ports[0];
+  const instance: ContainerVariable[] = [
+    // The Pod has an address of its own: its port is the same inside and outside.
+    { name: "CF_INSTANCE_PORT", value: first === undefined ? "" : String(first) },
+    { name: "CF_INSTANCE_ADDR", value: first === undefined ? "" : `$(CF_INSTANCE_INTERNAL_IP):${first}` },
+    { name: "CF_INSTANCE_PORTS", value: JSON.stringify(ports.map((port) => ({ external: port, internal: port }))) },
+  ];
+  if (first === undefined) return instance;
+  const buildpack = [{ name: "VCAP_APP_HOST", value: "0.0.0.0" }, { name: "VCAP_APP_PORT", value: String(first) }];
+  return [...instance, { name: "PORT", value: String(first) }, ...(droplet.kind === "docker" ? [] : buildpack)];
+}
+
+function toVariable(variable: LRP["spec"]["env"][number]): ContainerVariable {
+  if (variable.valueFrom) return { name: variable.name, valueFrom: { secretKeyRef: { ...variable.valueFrom.secretKeyRef } } };
+  return { name: variable.name, value: literal(variable.value ?? "") };
+}

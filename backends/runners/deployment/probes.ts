@@ -1,0 +1,43 @@
+// Cloud Foundry's health checks as probes of the kubelet. Pure.
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+
+const START_TIMEOUT_SECONDS = 60;
+const START_PERIOD_SECONDS = 2;
+const INTERVAL_SECONDS = 30;
+
+type Check = Pick<LRP["spec"]["healthCheck"], "type" | "endpoint" | "invocationTimeoutSeconds" | "intervalSeconds">;
+
+export interface Probe {
+  httpGet?: { path: string; port: number };
+  tcpSocket?: { port: number };
+  periodSeconds: number;
+  timeoutSeconds: number;
+  failureThreshold: number;
+}
+
+/** The probes of a container. One failure of a running instance ends it, as in Diego; a check of type `process` needs no probe. */
+export function planProbes(spec: LRP["spec"]): { startupProbe?: Probe; livenessProbe?: Probe; readinessProbe?: Probe } {
+  const { healthCheck, readinessHealthCheck, ports } = spec;
+  const port = ports[0];
+  const live = port === undefined ? undefined : handlerOf(healthCheck, port);
+  const ready = port === undefined ? undefined : handlerOf(readinessHealthCheck, port);
+  const timeout = healthCheck.timeoutSeconds ?? START_TIMEOUT_SECONDS;
+  return {
+    ...(live && { startupProbe: { ...live, periodSeconds: START_PERIOD_SECONDS, timeoutSeconds: invocation(healthCheck), failureThreshold: Math.ceil(timeout / START_PERIOD_SECONDS) } }),
+    ...(live && { livenessProbe: steady(live, healthCheck) }),
+    ...(ready && { readinessProbe: steady(ready, readinessHealthCheck) }),
+  };
+}
+
+function steady(handler: Pick<Probe, "httpGet" | "tcpSocket">, check: Check): Probe {
+  return { ...handler, periodSeconds: check.intervalSeconds ?? INTERVAL_SECONDS, timeoutSeconds: invocation(check), failureThreshold: 1 };
+}
+
+function invocation(check: Check): number {
+  return check.invocationTimeoutSeconds ?? 1;
+}
+
+function handlerOf(check: Check, port: number): Pick<Probe, "httpGet" | "tcpSocket"> | undefined {
+  if (check.type === "process") return undefined;
+  return check.type === "http" ? { httpGet: { path: check.endpoint ?? "/", port } } : { tcpSocket: { port } };
+}
