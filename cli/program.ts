@@ -2,6 +2,11 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { withContext, withoutContext } from "./context.ts";
 import { EXIT_CODES } from "./failure.ts";
+import type { LoginOptions } from "./target/login.ts";
+import type { PushOptions } from "./push/options.ts";
+import type { RouteOptions } from "./route/route.ts";
+import type { ScaleOptions } from "./app/scale.ts";
+import type { StartOptions } from "./local/start.ts";
 
 /** Builds the command tree. */
 export function buildProgram(): Command {
@@ -30,7 +35,7 @@ function addLocal(program: Command): void {
     .option("--kube-port <n>", "port of the Kubernetes API", toPort, 6443)
     .option("--empty", "push no example app")
     .option("--detach", "return when it is ready, and leave it running")
-    .action(withoutContext(async (progress, options: Parameters<typeof import("./local/start.ts").localStart>[1]) => (await import("./local/start.ts")).localStart(progress, options)));
+    .action(withoutContext(async (progress, options: StartOptions) => (await import("./local/start.ts")).localStart(progress, options)));
   local.command("stop").description("stop Cupola and its apps").addOption(home()).action(withoutContext(async (progress, options: { home?: string }) => (await import("./local/stop.ts")).localStop(progress, options)));
   local.command("status").description("is it running, and where").addOption(home()).action(withoutContext(async (_progress, options: { home?: string }) => (await import("./local/status.ts")).localStatus(options)));
 }
@@ -44,7 +49,7 @@ function addTarget(program: Command): void {
     .option("--kubeconfig <file>", "kubeconfig to take credentials from")
     .option("-o, --org <name>")
     .option("-s, --space <name>")
-    .action(withoutContext(async (_progress, options: Parameters<typeof import("./target/login.ts").login>[0]) => (await import("./target/login.ts")).login(options)));
+    .action(withoutContext(async (_progress, options: LoginOptions) => (await import("./target/login.ts")).login(options)));
   program
     .command("target")
     .description("show, or set, org and space")
@@ -80,8 +85,6 @@ function addPushOptions(command: Command): Command {
     .option("--var <name=value>", "value of a ((variable)); may be given several times", collect)
     .option("--vars-file <file>", "YAML file of variables; may be given several times", collect);
 }
-
-type PushOptions = import("./push/options.ts").PushOptions;
 
 function addApps(program: Command): void {
   addPushOptions(program.command("push [app]").description("build and start an app from this folder"))
@@ -123,15 +126,13 @@ function addAppVerbs(program: Command): void {
     .option("-m, --memory <size>", "memory per instance; restarts the app")
     .option("-k, --disk <size>", "disk per instance; restarts the app")
     .option("--process <type>", "process type", "web")
-    .action(withContext(async (context, name: string, options: Parameters<typeof import("./app/scale.ts").scale>[2]) => (await import("./app/scale.ts")).scale(context, name, options)));
+    .action(withContext(async (context, name: string, options: ScaleOptions) => (await import("./app/scale.ts")).scale(context, name, options)));
   program
     .command("delete <app>")
     .description("delete an app")
     .option("-r, --routes", "its routes too")
     .action(withContext(async (context, name: string, options: { routes?: boolean }) => (await import("./app/delete.ts")).deleteApp(context, name, options)));
 }
-
-type RouteOptions = import("./route/route.ts").RouteOptions;
 
 function addRoutes(program: Command): void {
   const address = (command: Command): Command => command.option("-n, --hostname <host>", "host").option("--path <path>", "path");

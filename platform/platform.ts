@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { createDirectoryStore } from "../blobs/directory/directory.ts";
 import type { BlobStore } from "../blobs/store.ts";
-import type { RequestRecord } from "../kube/client/client.ts";
 import { createClient, type ClusterAccess } from "../kube/client/create-client.ts";
-import type { KubeClient } from "../kube/client/client.ts";
+import type { KubeClient, RequestRecord } from "../kube/client/client.ts";
+import { defined } from "../kube/defined.ts";
 import { runControllers, type ControllerRun } from "../kube/run-controllers.ts";
 import { createWatches, type Watches } from "../kube/watches.ts";
 import { API_MANAGER } from "../crds/groups.ts";
@@ -57,19 +57,17 @@ interface Running {
 /** Starts, and waits until everything that was there is ingested. @throws Error when the port is taken or the cluster does not answer in 60 s */
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
   const { access, operations, log, onRequest } = options;
-  const client = createClient({ ...access, fieldManager: API_MANAGER, userAgent: "cupola", ...(onRequest && { onRequest }) });
+  const client = createClient({ ...access, fieldManager: API_MANAGER, userAgent: "cupola", ...defined({ onRequest }) });
   const watches = createWatches({ client, log, transform: keepUpdatedAt });
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
-  const { telemetry, backends } = hasTelemetry(operations) ? await startBackends({ ...options, client, watches, blobs }) : { telemetry: undefined, backends: [] };
-  const api = operations.includes("api")
-    ? createApi({ client, watches, blobs, log, telemetry: createTelemetryClient(watches, log), ...(options.publicURL && { url: options.publicURL }) })
-    : undefined;
-  const apps = backends.find((backend) => backend.apps)?.apps;
-  const halt = new AbortController();
+  const parts: Parts = { ...options, client, watches, blobs };
+  const { telemetry, backends } = hasTelemetry(operations) ? await startBackends(parts) : { telemetry: undefined, backends: [] };
+  const api = operations.includes("api") ? startApi(parts) : undefined;
   const isReady = (): boolean => (api?.ready() ?? true) && backends.every((backend) => backend.ready?.() ?? true);
-  const door = await openFrontDoor({ ...options.listen, ready: isReady, ...(api && { api: api.handler }), ...(apps && { apps }) });
-  const all = [...(operations.includes("controllers") ? createControllers({ apiURL: options.publicURL ?? door.url, hasContent: (space, digest) => blobs.has(space, digest) }) : []), ...backends.flatMap((backend) => backend.controllers)];
-  const controllers = all.length > 0 ? runControllers({ client, controllers: all, watches, platform: PLATFORM, signal: halt.signal, log }) : undefined;
+  const apps = backends.find((backend) => backend.apps)?.apps;
+  const door = await openFrontDoor({ ...options.listen, ready: isReady, ...defined({ api: api?.handler, apps }) });
+  const halt = new AbortController();
+  const controllers = startControllers(parts, backends, { apiURL: options.publicURL ?? door.url, signal: halt.signal });
   const running: Running = { client, watches, telemetry, backends, controllers, halt, api, door };
   try {
     await untilReady(running);
@@ -80,8 +78,22 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
   return { url: door.url, ready: isReady, idle: () => controllers?.idle() ?? Promise.resolve(), stop: ({ instances }) => stopAll(running, instances) };
 }
 
-async function startBackends(options: PlatformOptions & { client: KubeClient; watches: Watches; blobs: BlobStore }): Promise<{ telemetry: TelemetryServer; backends: Backend[] }> {
-  const { client, watches, blobs, data, log, operations } = options;
+/** What every operation of the process shares. */
+type Parts = PlatformOptions & { client: KubeClient; watches: Watches; blobs: BlobStore };
+
+function startApi({ client, watches, blobs, log, publicURL }: Parts): Api {
+  return createApi({ client, watches, blobs, log, telemetry: createTelemetryClient(watches, log), ...defined({ url: publicURL }) });
+}
+
+/** The platform's own controllers, where this process has them, and its backends'; undefined when there are none. */
+function startControllers({ client, watches, blobs, log, operations }: Parts, backends: readonly Backend[], { apiURL, signal }: { apiURL: string; signal: AbortSignal }): ControllerRun | undefined {
+  const own = operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
+  const controllers = [...own, ...backends.flatMap((backend) => backend.controllers)];
+  return controllers.length > 0 ? runControllers({ client, controllers, watches, platform: PLATFORM, signal, log }) : undefined;
+}
+
+async function startBackends(parts: Parts): Promise<{ telemetry: TelemetryServer; backends: Backend[] }> {
+  const { client, watches, blobs, data, log, operations } = parts;
   const { token, secretRef } = await ensureTelemetryToken(client);
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
   const server = await startTelemetryServer({ telemetry, token });

@@ -20,22 +20,30 @@ export function presentBuild(view: View, build: Build, base: string): object {
   const droplet = dropletOf(view, build);
   const dropletGUID = droplet && view.guid(Droplet, droplet);
   const state = buildState(build);
-  const { status, spec } = build;
+  const { spec } = build;
   return {
     ...at,
     state: state === "STAGED" && !droplet ? "STAGING" : state,
     staging_memory_in_mb: spec.memoryMB,
     staging_disk_in_mb: spec.diskMB,
     staging_log_rate_limit_bytes_per_second: -1,
-    error: status?.error ? `${status.error.code} - ${status.error.message}` : null,
+    error: errorOf(build),
     lifecycle: presentLifecycle(view, spec.lifecycle ?? appOf(view, build)?.spec.lifecycle ?? { type: "buildpack" }),
     package: { guid: packageGUID(view, build) },
     droplet: dropletGUID ? { guid: dropletGUID, href: `${base}/v3/droplets/${dropletGUID}` } : null,
-    created_by: { guid: spec.createdBy?.guid ?? null, name: spec.createdBy?.name ?? null, email: null },
+    created_by: createdBy(build),
     relationships: { app: toOne(app) },
     ...metadataMember(build),
     links: { self: link(`${base}/v3/builds/${at.guid}`), app: link(`${base}/v3/apps/${app}`), ...(dropletGUID && { droplet: link(`${base}/v3/droplets/${dropletGUID}`) }) },
   };
+}
+
+function errorOf({ status }: Build): string | null {
+  return status?.error ? `${status.error.code} - ${status.error.message}` : null;
+}
+
+function createdBy({ spec }: Build): object {
+  return { guid: spec.createdBy?.guid ?? null, name: spec.createdBy?.name ?? null, email: null };
 }
 
 function dropletOf(view: View, build: Build): Droplet | undefined {

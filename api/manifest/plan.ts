@@ -1,4 +1,5 @@
 // What an application of a manifest means for its App and its processes. Pure.
+import { defined } from "../../kube/defined.ts";
 import type { LifecycleInput } from "../lib/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
@@ -10,10 +11,16 @@ const LOCAL_KEYS = [
 /** The lifecycle that an entry asks for; undefined when it says nothing about it. */
 export function lifecycleOf(app: Application): LifecycleInput | undefined {
   if (app.lifecycle === "docker" || app.docker) return { type: "docker" };
-  const auto = app.buildpack === null || app.buildpack === "default" || app.buildpack === "null";
-  const buildpacks = app.buildpacks ?? (app.buildpack === undefined ? undefined : auto ? [] : [app.buildpack ?? ""]);
-  if (app.lifecycle === undefined && buildpacks === undefined && app.stack === undefined) return undefined;
-  return { type: app.lifecycle ?? "buildpack", data: { ...(buildpacks && { buildpacks }), ...(app.stack && { stack: app.stack }) } };
+  const buildpacks = buildpacksOf(app);
+  if ([app.lifecycle, buildpacks, app.stack].every((given) => given === undefined)) return undefined;
+  return { type: app.lifecycle ?? "buildpack", data: defined({ buildpacks, stack: app.stack ?? undefined }) };
+}
+
+/** `buildpack: default` (or null) asks for detection, as does an empty list. */
+function buildpacksOf({ buildpacks, buildpack }: Application): string[] | undefined {
+  if (buildpacks) return buildpacks;
+  if (buildpack === undefined) return undefined;
+  return buildpack === null || buildpack === "default" || buildpack === "null" ? [] : [buildpack];
 }
 
 /** Every process that an entry speaks of; process keys of the app itself are the web process's, unless it has an entry of its own. */
@@ -44,7 +51,7 @@ export function processSpec(entry: ProcessEntry, current: { check: string; readi
 }
 
 function check(entry: ProcessEntry, prefix: "" | "readiness-", currentType: string): Record<string, unknown> | undefined {
-  const given = defined({
+  const given: Record<string, unknown> = defined({
     type: entry[`${prefix}health-check-type`],
     endpoint: entry[`${prefix}health-check-http-endpoint`],
     invocationTimeoutSeconds: entry[`${prefix}health-check-invocation-timeout`],
@@ -54,10 +61,6 @@ function check(entry: ProcessEntry, prefix: "" | "readiness-", currentType: stri
   if (Object.keys(given).length === 0) return undefined;
   const type = given["type"] ?? (given["endpoint"] ? "http" : currentType);
   return { ...given, type, ...(type !== "http" && { endpoint: null }) };
-}
-
-function defined(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** A route as a manifest writes it. */

@@ -1,5 +1,5 @@
 // The routes that a manifest asks for: found or made, and mapped to the app's web process.
-import { App } from "../../crds/app/app.ts";
+import type { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";

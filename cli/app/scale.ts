@@ -1,4 +1,5 @@
 // `cup scale`: instances at once; sizes by a restart.
+import { defined } from "../../kube/defined.ts";
 import type { Json } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
@@ -14,19 +15,17 @@ export interface ScaleOptions {
 }
 
 export async function scale(context: Context, name: string, options: ScaleOptions): Promise<Result> {
-  const body: Json = {
-    ...(options.instances !== undefined && { instances: options.instances }),
-    ...(options.memory && { memory_in_mb: toMegabytes(options.memory) }),
-    ...(options.disk && { disk_in_mb: toMegabytes(options.disk) }),
-  };
+  const { instances, memory, disk } = options;
+  const body: Json = defined({ instances, memory_in_mb: memory && toMegabytes(memory), disk_in_mb: disk && toMegabytes(disk) });
   if (Object.keys(body).length === 0) throw new Failure("what should change?", { kind: "usage", next: `cup scale ${name} --instances 2` });
   const app = await context.app(name);
   const process = await context.api.request("POST", `/v3/apps/${app.guid}/processes/${options.process}/actions/scale`, { body });
-  const resized = Boolean(options.memory ?? options.disk);
-  if (app["state"] === "STARTED" && resized) {
+  const resized = Boolean(memory ?? disk);
+  const isStarted = app["state"] === "STARTED";
+  if (isStarted && resized) {
     context.progress.step(`Restarting ${name} with its new size`);
     await context.api.request("POST", `/v3/apps/${app.guid}/actions/restart`);
   }
-  if (app["state"] === "STARTED" && (resized || options.instances !== 0)) await waitUntilRunning(context, app);
+  if (isStarted && (resized || instances !== 0)) await waitUntilRunning(context, app);
   return { json: process, text: [`${name} ${options.process}: ${String(process["instances"])} instances of ${String(process["memory_in_mb"])}M.`] };
 }

@@ -23,16 +23,24 @@ function toText(state: ProcessState): string[] {
 }
 
 function toRow(instance: Instance): string[] {
-  const { usage } = instance;
+  const { cpu, mem, disk } = instance.usage ?? {};
   return [
     `#${instance.index}`,
-    instance.state.toLowerCase() + (instance.state === "RUNNING" && instance.routable === false ? " (not ready)" : ""),
+    stateOf(instance),
     instance.uptime === undefined ? "" : duration(instance.uptime),
-    usage?.cpu === undefined ? "" : `${(usage.cpu * 100).toFixed(1)}%`,
-    usage?.mem === undefined ? "" : `${bytes(usage.mem)} of ${bytes(instance.mem_quota ?? 0)}`,
-    usage?.disk === undefined ? "" : `${bytes(usage.disk)} of ${bytes(instance.disk_quota ?? 0)}`,
+    cpu === undefined ? "" : `${(cpu * 100).toFixed(1)}%`,
+    share(mem, instance.mem_quota),
+    share(disk, instance.disk_quota),
     instance.details ?? "",
   ];
+}
+
+function stateOf({ state, routable }: Instance): string {
+  return state.toLowerCase() + (state === "RUNNING" && routable === false ? " (not ready)" : "");
+}
+
+function share(used: number | undefined, quota: number | null | undefined): string {
+  return used === undefined ? "" : `${bytes(used)} of ${bytes(quota ?? 0)}`;
 }
 
 function duration(seconds: number): string {

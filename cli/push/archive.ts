@@ -38,8 +38,8 @@ export async function packSource(source: string): Promise<Archive> {
 }
 
 async function readIgnore(source: string): Promise<Ignore> {
-  const text = await readFile(join(source, ".cfignore"), "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
+  const text = await readFile(join(source, ".cfignore"), "utf8").catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
     throw error;
   });
   return ignore().add(ALWAYS_IGNORED).add(text);

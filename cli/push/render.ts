@@ -1,12 +1,13 @@
 // `cup render`: the App, Process and Route objects that a push would write, for `kubectl apply --server-side` or a GitOps repository.
 import { stringify } from "yaml";
 import { z } from "zod";
+import { defined } from "../../kube/defined.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/resource-ref.ts";
 import type { SpecInput } from "../../kube/resource.ts";
 import { App } from "../../crds/app/app.ts";
 import { objectNameFor } from "../../crds/names.ts";
 import { Process } from "../../crds/process/process.ts";
-import { processName } from "../../crds/process/rules.ts";
+import { effectiveHealthCheck, processName } from "../../crds/process/rules.ts";
 import { Route } from "../../crds/route/route.ts";
 import { toMegabytes } from "../app/size.ts";
 import type { Context } from "../context.ts";
@@ -53,21 +54,28 @@ export async function renderCommand(context: Context, name: string | undefined, 
 export function renderApp(app: Application, { domains, defaultDomain }: { domains: readonly string[]; defaultDomain: string | undefined }): Rendered[] {
   const parsed = appFields.parse(app);
   const objectName = objectNameFor(app.name, "app");
-  const lifecycle = app.docker?.image ? { type: "docker" as const } : { ...(parsed.buildpacks && { buildpacks: parsed.buildpacks }), ...(parsed.stack && { stack: parsed.stack }) };
-  const env = Object.entries(parsed.env ?? {}).map(([name, value]) => ({ name, value: String(value) }));
-  const spec: SpecInput<typeof App> = {
+  return [
+    object(App, objectName, toAppSpec(app, parsed, objectName)),
+    ...processesOf(parsed).map((process) => object(Process, processName(objectName, process.type), toProcess(objectName, process))),
+    ...routesOf(app, parsed.routes, defaultDomain).map((address) => toRoute(address, objectName, domains)),
+  ];
+}
+
+function toAppSpec(app: Application, { buildpacks, stack, env = {} }: z.output<typeof appFields>, objectName: string): SpecInput<typeof App> {
+  const lifecycle = app.docker?.image ? { type: "docker" as const } : defined({ buildpacks, stack });
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value: String(value) }));
+  return {
     ...(objectName !== app.name && { name: app.name }),
     state: "Started",
     ...(Object.keys(lifecycle).length > 0 && { lifecycle }),
-    ...(env.length > 0 && { env }),
+    ...(variables.length > 0 && { env: variables }),
   };
+}
+
+/** Process keys of the app itself are the web process's, unless it has an entry of its own. */
+function processesOf(parsed: z.output<typeof appFields>): z.output<typeof processFields>[] {
   const extra = parsed.processes ?? [];
-  const processes = extra.some((process) => process.type === "web") ? extra : [{ ...parsed, type: "web" }, ...extra];
-  return [
-    object(App, objectName, spec),
-    ...processes.map((process) => object(Process, processName(objectName, process.type), toProcess(objectName, process))),
-    ...routesOf(app, parsed.routes, defaultDomain).map((address) => toRoute(address, objectName, domains)),
-  ];
+  return extra.some((process) => process.type === "web") ? extra : [{ ...parsed, type: "web" }, ...extra];
 }
 
 function object(ref: ResourceRef, name: string, spec: object): Rendered {
@@ -75,22 +83,15 @@ function object(ref: ResourceRef, name: string, spec: object): Rendered {
 }
 
 function toProcess(app: string, process: z.output<typeof processFields>): SpecInput<typeof Process> {
-  const check = process["health-check-type"];
-  return {
-    appRef: { name: app },
-    type: process.type,
-    ...(process.instances !== undefined && { instances: process.instances }),
-    ...(process.memory !== undefined && { memoryMB: process.memory }),
-    ...(process.disk_quota !== undefined && { diskMB: process.disk_quota }),
-    ...(process.command && { command: process.command }),
-    ...((check ?? process.timeout) && {
-      healthCheck: {
-        type: check === "none" ? "process" : (check ?? (process.type === "web" ? "port" : "process")),
-        ...(process["health-check-http-endpoint"] && { endpoint: process["health-check-http-endpoint"] }),
-        ...(process.timeout && { timeoutSeconds: process.timeout }),
-      },
-    }),
-  };
+  const { type, instances, memory: memoryMB, disk_quota: diskMB, command } = process;
+  return { appRef: { name: app }, type, ...defined({ instances, memoryMB, diskMB, command, healthCheck: toHealthCheck(process) }) };
+}
+
+function toHealthCheck(process: z.output<typeof processFields>): SpecInput<typeof Process>["healthCheck"] {
+  const { "health-check-type": given, "health-check-http-endpoint": endpoint, timeout: timeoutSeconds } = process;
+  if ([given, endpoint, timeoutSeconds].every((field) => field === undefined)) return undefined;
+  const type = given === "none" ? "process" : (given ?? effectiveHealthCheck(process.type, undefined).type);
+  return { type, ...defined({ endpoint, timeoutSeconds }) };
 }
 
 function routesOf(app: Application, routes: { route: string }[] | undefined, defaultDomain: string | undefined): string[] {

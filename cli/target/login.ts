@@ -1,10 +1,11 @@
 // `cup login`: remembers an API and a kubeconfig user, and proves both by asking who we are.
+import { defined } from "../../kube/defined.ts";
 import { apiClient, type Resource } from "../api/client.ts";
 import { named } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { fields, type Result } from "../output.ts";
-import { writeConfig, type Config } from "./config.ts";
-import { authorizationOf, findLocal } from "./resolve.ts";
+import { writeConfig } from "./config.ts";
+import { authorizationOf, findLocal, type Target } from "./resolve.ts";
 
 export interface LoginOptions {
   api?: string;
@@ -16,21 +17,30 @@ export interface LoginOptions {
 
 /** Without --api: the Cupola of this laptop. */
 export async function login(options: LoginOptions): Promise<Result> {
-  const local = findLocal();
-  const api = (options.api ?? local?.url)?.replace(/\/+$/, "");
-  if (!api) throw new Failure("which API?", { kind: "usage", next: "cup login --api URL" });
-  const ownKubeconfig = api === local?.url ? local.kubeconfig : undefined;
-  const kubeconfig = options.kubeconfig ?? ownKubeconfig;
-  const user = options.user ?? (ownKubeconfig ? "admin" : undefined);
-  const config: Config = { api, ...(kubeconfig && { kubeconfig }), ...(user && { user }) };
-  const client = apiClient(api, await authorizationOf(config));
+  const config = chooseAccess(options);
+  const client = apiClient(config.api, await authorizationOf(config));
   const me = await client.request<{ name: string }>("GET", "/whoami");
   const org = await pick(client, "/v3/organizations", options.org);
   const space = org && (await pick(client, "/v3/spaces", options.space, { organization_guids: org.guid }));
-  writeConfig({ ...config, ...(org && { org }), ...(space && { space }) });
+  const chosen = { ...config, ...defined({ org, space }) };
+  writeConfig(chosen);
+  return describeTarget(chosen, me.name);
+}
+
+/** Where the API is and who we are there. The laptop's own API brings its own kubeconfig. */
+function chooseAccess(options: LoginOptions): Target {
+  const local = findLocal();
+  const api = (options.api ?? local?.url)?.replace(/\/+$/, "");
+  if (!api) throw new Failure("which API?", { kind: "usage", next: "cup login --api URL" });
+  const own = api === local?.url ? { kubeconfig: local.kubeconfig, user: "admin" } : {};
+  return { ...own, ...defined({ api, kubeconfig: options.kubeconfig, user: options.user }) } as Target;
+}
+
+/** What `login` and `target` answer. */
+export function describeTarget({ api, org, space }: Target, user: string): Result {
   return {
-    json: { api, user: me.name, org: org?.name, space: space?.name },
-    text: fields([["API", api], ["user", me.name], ["org", org?.name ?? "none: cup target --org NAME"], ["space", space?.name ?? "none: cup target --space NAME"]]),
+    json: { api, user, org: org?.name, space: space?.name },
+    text: fields([["API", api], ["user", user], ["org", org?.name ?? "none: cup target --org NAME"], ["space", space?.name ?? "none: cup target --space NAME"]]),
   };
 }
 

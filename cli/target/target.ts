@@ -1,22 +1,29 @@
 // `cup target`: shows or changes org and space.
+import { defined } from "../../kube/defined.ts";
 import { named, type Context } from "../context.ts";
-import { fields, type Result } from "../output.ts";
+import type { Result } from "../output.ts";
 import { writeConfig } from "./config.ts";
-import { toPlace } from "./login.ts";
+import { describeTarget, toPlace } from "./login.ts";
+import type { Target } from "./resolve.ts";
 
-export async function target(context: Context, options: { org?: string; space?: string }): Promise<Result> {
-  const { target: before, api } = context;
-  const org = options.org ? toPlace(await named(api, "/v3/organizations", options.org)) : before.org;
-  const stays = options.org === undefined || options.org === before.org?.name;
-  const inOrg: Record<string, string> = org ? { organization_guids: org.guid } : {};
-  const space = options.space ? toPlace(await named(api, "/v3/spaces", options.space, inOrg)) : stays ? before.space : undefined;
-  if (options.org !== undefined || options.space !== undefined) {
-    const { org: _org, space: _space, ...rest } = before;
-    writeConfig({ ...rest, ...(org && { org }), ...(space && { space }) });
-  }
-  const me = await api.request<{ name: string }>("GET", "/whoami");
-  return {
-    json: { api: api.base, user: me.name, org: org?.name, space: space?.name },
-    text: fields([["API", api.base], ["user", me.name], ["org", org?.name ?? "none targeted"], ["space", space?.name ?? "none targeted"]]),
-  };
+export interface TargetOptions {
+  org?: string;
+  space?: string;
+}
+
+export async function target(context: Context, options: TargetOptions): Promise<Result> {
+  const asked = options.org !== undefined || options.space !== undefined;
+  const after = asked ? await retarget(context, options) : context.target;
+  if (asked) writeConfig(after);
+  const me = await context.api.request<{ name: string }>("GET", "/whoami");
+  return describeTarget(after, me.name);
+}
+
+/** Another org leaves the space behind. */
+async function retarget({ target: before, api }: Context, options: TargetOptions): Promise<Target> {
+  const { org: oldOrg, space: oldSpace, ...rest } = before;
+  const org = options.org === undefined ? oldOrg : toPlace(await named(api, "/v3/organizations", options.org));
+  const within: Record<string, string> = org ? { organization_guids: org.guid } : {};
+  if (options.space !== undefined) return { ...rest, ...defined({ org, space: toPlace(await named(api, "/v3/spaces", options.space, within)) }) };
+  return { ...rest, ...defined({ org, space: org?.guid === oldOrg?.guid ? oldSpace : undefined }) };
 }

@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// The entry of `cupola`: any set of operations, with a kubeconfig or, in a pod, its service account. What the image runs.
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { pino } from "pino";
+import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
+import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
+import { startPlatform } from "./platform.ts";
+
+interface Options {
+  operation: Operation[];
+  kubeconfig?: string;
+  context?: string;
+  host: string;
+  port: number;
+  data: string;
+  publicUrl?: string;
+}
+
+const options = new Command("cupola")
+  .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
+  .option("--operation <names>", "what this process does, by commas", operations, [...CLUSTER_OPERATIONS])
+  .option("--kubeconfig <file>", "the cluster (default: the service account of this pod, else KUBECONFIG)")
+  .option("--context <name>", "context of the kubeconfig")
+  .option("--host <address>", "address to listen at", "127.0.0.1")
+  .option("--port <n>", "port to listen at; 0 for any", port, 8080)
+  .option("--data <dir>", "folder of blobs and backends", join(tmpdir(), "cupola"))
+  .option("--public-url <url>", "address of the CF API as clients see it")
+  .parse()
+  .opts<Options>();
+
+function operations(text: string): Operation[] {
+  try {
+    return parseOperations(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0 || number > 65535) throw new InvalidArgumentError("a port is a number from 0 to 65535.");
+  return number;
+}
+
+const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false }));
+const access = await loadDefaultAccess({ ...(options.kubeconfig && { path: options.kubeconfig }), ...(options.context && { context: options.context }) });
+const platform = await startPlatform({
+  access,
+  operations: options.operation,
+  data: options.data,
+  listen: { host: options.host, port: options.port },
+  log,
+  ...(options.publicUrl && { publicURL: options.publicUrl }),
+});
+// One line on stdout for whoever started this: where it is.
+process.stdout.write(`${JSON.stringify({ ready: true, url: platform.url, operations: options.operation })}\n`);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void platform.stop({ instances: "keep" }).then(() => process.exit(0)));
