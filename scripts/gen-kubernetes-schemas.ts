@@ -67,22 +67,28 @@ function isOf(schema: Schema, group: string, version: string, kind: string): boo
 
 type Message = Record<string, [name: string, type: string]>;
 
+const FIELD = /^ {2}(optional|repeated|map<string, ([\w.]+)>) ?([\w.]*) (\w+) = (\d+);/gm;
+const SCALAR = /^(string|bool|bytes|double|float|u?int(32|64))$/;
+
 /** All messages of a .proto file. A type is `string`, a full message name, `[]type` or `map:type`. */
 function readMessages(text: string): Record<string, Message> {
   const pack = /^package ([\w.]+);/m.exec(text)?.[1] ?? "";
-  const fullName = (given: string): string => {
-    const type = given.replace(/^\./, "");
-    return /^(string|bool|bytes|double|float|u?int(32|64))$/.test(type) ? type : openApiName(type.includes(".") ? type : `${pack}.${type}`);
-  };
+  const fullName = (type: string) => qualifiedType(pack, type.replace(/^\./, ""));
   const messages: Record<string, Message> = {};
   for (const [, name = "", body = ""] of text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
     const fields: Message = {};
-    for (const [, label, mapType, type = "", field = "", number = ""] of body.matchAll(/^ {2}(optional|repeated|map<string, ([\w.]+)>) ?([\w.]*) (\w+) = (\d+);/gm)) {
+    for (const match of body.matchAll(FIELD)) {
+      const [label = "", mapType, type = "", field = "", number = ""] = match.slice(1);
       fields[number] = [field, mapType ? `map:${fullName(mapType)}` : (label === "repeated" ? "[]" : "") + fullName(type)];
     }
     messages[openApiName(`${pack}.${name}`)] = fields;
   }
   return messages;
+}
+
+function qualifiedType(pack: string, type: string): string {
+  if (SCALAR.test(type)) return type;
+  return openApiName(type.includes(".") ? type : `${pack}.${type}`);
 }
 
 /** `k8s.io.api.core.v1.Pod` as OpenAPI names it. */

@@ -1,5 +1,5 @@
 // Errors as the Kubernetes API words them: one function per kind of refusal, all thrown as StatusError.
-import { type FieldError, type StatusBody } from "./contract.ts";
+import type { FieldError, StatusBody } from "./contract.ts";
 
 /** An error that has an answer: `body` is sent as it is, with `body.code` as HTTP status. */
 export class StatusError extends Error {
@@ -36,7 +36,7 @@ function detailsOf(on: Named, name: string): StatusBody["details"] {
 export const notFound = (on: Named, name: string) =>
   failure(404, "NotFound", `${qualified(on)} "${name}" not found`, { details: detailsOf(on, name) });
 
-/** The path leads nowhere. */
+/** A resource that is not served in a group version that is. */
 export const noSuchPath = () => failure(404, "NotFound", "the server could not find the requested resource", { details: {} });
 
 export const alreadyExists = (on: Named, name: string) =>
@@ -58,14 +58,14 @@ export const forbidden = (on: Named, name: string, why: string) =>
 
 export const forbiddenPath = (message: string) => failure(403, "Forbidden", message, { details: {} });
 
-export const methodNotAllowed = (on: Named) =>
-  failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", { details: { ...(on.group && { group: on.group }), kind: on.resource } });
+export const methodNotAllowed = () =>
+  failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", { details: {} });
 
 export const unsupportedMedia = (accepted: string[]) =>
   failure(415, "UnsupportedMediaType", `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`);
 
 export const notAcceptable = (accepted: string[]) =>
-  failure(406, "NotAcceptable", `only the following media types are accepted: ${accepted.join(", ")}`);
+  failure(406, "NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`, { details: {} });
 
 export const tooLarge = (limit: number) =>
   failure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
@@ -83,7 +83,7 @@ export function invalid(on: { group: string; kind: string }, name: string, error
   const lines = errors.map((error) => (error.field ? `${error.field}: ${error.message}` : error.message));
   const joined = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
   return failure(422, "Invalid", `${qualified({ group: on.group, resource: on.kind })} "${name}" is invalid: ${joined}`, {
-    details: { ...(name && { name }), ...(on.group && { group: on.group }), kind: on.kind, causes: errors },
+    details: { ...(name && { name }), ...(on.group && { group: on.group }), ...(on.kind && { kind: on.kind }), causes: errors },
   });
 }
 

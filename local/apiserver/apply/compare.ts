@@ -1,7 +1,7 @@
 // What differs between two values, as sets of paths: added, removed, modified. Lists and maps that merge are compared entry by entry.
 import { emptySet, type FieldSet, insert } from "./field-set.ts";
 import { partOf, type TypeView } from "./type-view.ts";
-import { entryView, isMap, itemsByElement, type JsonMap, sameValue } from "./values.ts";
+import { entryView, isMap, itemsByElement, sameValue } from "./values.ts";
 
 export interface Comparison {
   added: FieldSet;
@@ -12,7 +12,7 @@ export interface Comparison {
 /** Compares two values of one type; undefined stands for absent. */
 export function compare(view: TypeView, before: unknown, after: unknown): Comparison {
   const result: Comparison = { added: emptySet(), removed: emptySet(), modified: emptySet() };
-  walk(result, { view, path: [] }, before, after);
+  walk(result, { view, path: [] }, [before, after]);
   return result;
 }
 
@@ -21,41 +21,42 @@ interface At {
   path: string[];
 }
 
-function walk(result: Comparison, at: At, given: unknown, changed: unknown): void {
-  // Struct fields of built-in kinds are always there in kube-apiserver's own types: absent and empty are the same.
-  const structural = at.view.name !== undefined && isMap(at.view.default) && Object.keys(at.view.default).length === 0;
-  const before = structural ? given ?? {} : given;
-  const after = structural ? changed ?? {} : changed;
-  const partBefore = before === undefined ? undefined : partOf(at.view, before);
-  const partAfter = after === undefined ? undefined : partOf(at.view, after);
-  let leaf = false;
-  if (partBefore !== undefined && partAfter !== undefined && partBefore !== partAfter && before !== null && after !== null) {
-    leaf = descend(result, at, partBefore, [before, undefined]);
-    leaf = descend(result, at, partAfter, [undefined, after]) || leaf;
-    if (!sameValue(before, after)) insert(result.modified, at.path);
+/** A value before and after; undefined is absent. */
+type Sides = [before: unknown, after: unknown];
+
+function walk(result: Comparison, at: At, sides: Sides): void {
+  const [before, after] = sides;
+  const partBefore = shapeOf(at.view, before);
+  const partAfter = shapeOf(at.view, after);
+  if (partBefore !== undefined && partAfter !== undefined && partBefore !== partAfter) {
+    descend(result, at, partBefore, [before, undefined]);
+    descend(result, at, partAfter, [undefined, after]);
+    insert(result.modified, at.path);
     return;
   }
   // null takes the shape of the other side.
-  const part = (after === undefined || after === null ? partBefore : partAfter) ?? partAfter ?? "scalar";
-  leaf = descend(result, at, part, [before, after]);
-  if (leaf) return;
+  if (descend(result, at, partAfter ?? partBefore ?? "scalar", sides)) return;
   if (before === undefined) insert(result.added, at.path);
   else if (after === undefined) insert(result.removed, at.path);
 }
 
+const shapeOf = (view: TypeView, value: unknown) => (value === undefined || value === null ? undefined : partOf(view, value));
+
 /** True when the value was treated as one leaf. */
-function descend(result: Comparison, at: At, part: "scalar" | "list" | "map", [before, after]: [unknown, unknown]): boolean {
-  const isAtomic = part === "scalar" || (part === "list" ? at.view.list?.relation === "atomic" : at.view.map?.atomic);
-  if (isAtomic || (isNothing(before) && isNothing(after))) {
-    leafOf(result, at.path, before, after);
+function descend(result: Comparison, at: At, part: "scalar" | "list" | "map", sides: Sides): boolean {
+  if (isAtomic(at.view, part) || sides.every(isNothing)) {
+    leafOf(result, at.path, sides);
     return true;
   }
-  if (part === "list") walkItems(result, at, asList(before), asList(after));
-  else walkEntries(result, at, isMap(before) ? before : {}, isMap(after) ? after : {});
+  if (part === "list") walkItems(result, at, sides);
+  else walkEntries(result, at, sides);
   return false;
 }
 
-const asList = (value: unknown) => (Array.isArray(value) ? (value as unknown[]) : undefined);
+function isAtomic(view: TypeView, part: "scalar" | "list" | "map"): boolean {
+  if (part === "scalar") return true;
+  return part === "list" ? view.list?.relation === "atomic" : view.map?.atomic === true;
+}
 
 function isNothing(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
@@ -63,41 +64,51 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-function leafOf(result: Comparison, path: string[], before: unknown, after: unknown): void {
+function leafOf(result: Comparison, path: string[], [before, after]: Sides): void {
   if (before === undefined) insert(result.added, path);
   else if (after === undefined) insert(result.removed, path);
   else if (!sameValue(before, after)) insert(result.modified, path);
 }
 
-function walkEntries(result: Comparison, at: At, before: JsonMap, after: JsonMap): void {
+/** Struct fields of built-in kinds are always there in kube-apiserver's own types: absent and empty are the same. */
+function isStruct(view: TypeView): boolean {
+  return view.name !== undefined && isMap(view.default) && Object.keys(view.default).length === 0;
+}
+
+function walkEntries(result: Comparison, at: At, [before, after]: Sides): void {
   const map = at.view.map;
   if (!map) return;
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const left = before[key];
-    const right = after[key];
+  const left = isMap(before) ? before : {};
+  const right = isMap(after) ? after : {};
+  for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
     // Same reference: nothing below can differ.
-    if (left !== right) walk(result, { view: entryView(map, key), path: [...at.path, `f:${key}`] }, left, right);
+    if (left[key] === right[key]) continue;
+    const view = entryView(map, key);
+    const absent = isStruct(view) ? {} : undefined;
+    walk(result, { view, path: [...at.path, `f:${key}`] }, [left[key] ?? absent, right[key] ?? absent]);
   }
 }
 
-function walkItems(result: Comparison, at: At, before: unknown[] | undefined, after: unknown[] | undefined): void {
+function walkItems(result: Comparison, at: At, [before, after]: Sides): void {
   const list = at.view.list;
   if (!list) return;
-  const left = itemsByElement(list, before);
-  const right = itemsByElement(list, after);
+  const left = itemsByElement(list, Array.isArray(before) ? before : []);
+  const right = itemsByElement(list, Array.isArray(after) ? after : []);
   for (const element of new Set([...left.keys(), ...right.keys()])) {
-    const path = [...at.path, element];
-    const olds = left.get(element) ?? [];
-    const news = right.get(element) ?? [];
-    if (olds.length <= 1 && news.length <= 1) walk(result, { view: list.element(), path }, olds[0], news[0]);
-    else if (olds.length > 1 && news.length > 1) {
-      if (!sameValue(olds, news)) insert(result.modified, path);
-    } else if (olds.length > 1) {
-      if (news.length > 0) walk(result, { view: list.element(), path }, undefined, news[0]);
-      insert(result.removed, path);
-    } else {
-      if (olds.length > 0) walk(result, { view: list.element(), path }, olds[0], undefined);
-      insert(result.added, path);
-    }
+    compareItems(result, { view: list.element(), path: [...at.path, element] }, left.get(element) ?? [], right.get(element) ?? []);
+  }
+}
+
+/** Duplicates of one key are compared as a whole; they are one path. */
+function compareItems(result: Comparison, at: At, olds: unknown[], news: unknown[]): void {
+  if (olds.length <= 1 && news.length <= 1) walk(result, at, [olds[0], news[0]]);
+  else if (olds.length > 1 && news.length > 1) {
+    if (!sameValue(olds, news)) insert(result.modified, at.path);
+  } else if (olds.length > 1) {
+    if (news.length > 0) walk(result, at, [undefined, news[0]]);
+    insert(result.removed, at.path);
+  } else {
+    if (olds.length > 0) walk(result, at, [olds[0], undefined]);
+    insert(result.added, at.path);
   }
 }

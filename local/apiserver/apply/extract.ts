@@ -1,7 +1,7 @@
 // From values to field sets and back: which paths a value has, and a value without the paths of a set.
 import { below, emptySet, type FieldSet, isEmpty } from "./field-set.ts";
 import { partOf, type TypeView } from "./type-view.ts";
-import { elementOf, entryView, isMap, itemsByElement, type JsonMap } from "./values.ts";
+import { entryView, findElement, isMap, itemsByElement, type JsonMap } from "./values.ts";
 
 /** All paths of a value: leaves, items of lists, entries of maps that the schema does not name. */
 export function fieldsOf(view: TypeView, value: unknown): FieldSet {
@@ -50,12 +50,15 @@ export function withNamedFields(set: FieldSet, view: TypeView | undefined): Fiel
   const members = new Set(set.members);
   const children = new Map<string, FieldSet>();
   for (const [element, child] of set.children) {
-    const isField = element.startsWith("f:");
-    if (isField && view?.map?.field(element.slice(2))) members.add(element);
-    const inner = isField ? view?.map && entryView(view.map, element.slice(2)) : element.startsWith("k:") ? view?.list?.element() : undefined;
-    children.set(element, withNamedFields(child, inner));
+    if (element.startsWith("f:") && view?.map?.field(element.slice(2))) members.add(element);
+    children.set(element, withNamedFields(child, viewAt(view, element)));
   }
   return { members, children };
+}
+
+function viewAt(view: TypeView | undefined, element: string): TypeView | undefined {
+  if (element.startsWith("f:")) return view?.map && entryView(view.map, element.slice(2));
+  return element.startsWith("k:") ? view?.list?.element() : undefined;
 }
 
 /** A value without the paths of a set; undefined when nothing is left of a map or list. */
@@ -70,7 +73,8 @@ function listWithout(view: TypeView, items: unknown[], remove: FieldSet): unknow
   const list = view.list;
   if (!list || items.length === 0 || list.relation === "atomic") return undefined;
   const kept = items.flatMap((item) => {
-    const element = elementOf(list, item);
+    const element = findElement(list, item);
+    if (element === undefined) return [item];
     if (remove.members.has(element)) return [];
     const inner = below(remove, element);
     return isEmpty(inner) ? [item] : [withoutFields(list.element(), item, inner) ?? null];

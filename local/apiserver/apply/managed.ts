@@ -1,13 +1,13 @@
 // Who owns which field: keeps `metadata.managedFields` on every write and carries out server-side apply.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type StatusBody } from "../contract.ts";
+import type { KubeObject, ManagedFieldsEntry } from "../../../kube/object.ts";
+import type { StatusBody } from "../contract.ts";
 import { badRequest, failure, StatusError } from "../status.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { fieldsOf, withNamedFields, withoutFields } from "./extract.ts";
 import { difference, emptySet, type FieldSet, intersection, isEmpty, printPaths, setOf, union, withoutTrees } from "./field-set.ts";
 import { capUpdaters, decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from "./managers.ts";
 import { mergeValues } from "./merge.ts";
-import { type TypeView } from "./type-view.ts";
+import type { TypeView } from "./type-view.ts";
 import { sameValue } from "./values.ts";
 import { shapeFaults } from "./validate.ts";
 
@@ -42,16 +42,22 @@ function blank(object: KubeObject): KubeObject {
 
 /** Sets `next.metadata.managedFields` after an ordinary write; `live` is absent on create. */
 export function trackUpdate(request: FieldsRequest, live: KubeObject | undefined, next: KubeObject): void {
-  const sent = next.metadata.managedFields;
-  const isReset = request.subresource === "" && Array.isArray(sent) && (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0));
-  let managers = isReset ? new Map() : decodeManagers(request.subresource === "" ? sent : live?.metadata.managedFields);
-  if (!isReset && managers.size === 0) managers = decodeManagers(live?.metadata.managedFields);
+  const sent = request.subresource === "" ? next.metadata.managedFields : undefined;
+  const managers = managersOf(sent, live);
   delete next.metadata.managedFields;
   // An object whose ownership was reset stays untracked until somebody applies it.
   if (live && managers.size === 0) return;
   recordChange(request, managers, live ? withoutManaged(live) : blank(next), next);
   const encoded = encodeManagers(managers);
   if (encoded) next.metadata.managedFields = encoded;
+}
+
+/** A client may send the field back as it was, changed, or empty to reset it. */
+function managersOf(sent: ManagedFieldsEntry[] | undefined, live: KubeObject | undefined): Managers {
+  const isReset = sent !== undefined && (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0));
+  if (isReset) return new Map();
+  const managers = decodeManagers(sent);
+  return managers.size > 0 ? managers : decodeManagers(live?.metadata.managedFields);
 }
 
 function recordChange(request: FieldsRequest, managers: Managers, live: KubeObject, next: KubeObject): void {
@@ -93,10 +99,7 @@ export interface ApplyRequest extends FieldsRequest {
 
 /** The live object (undefined: it does not exist) with a configuration applied. Throws StatusError 409 on conflicts. */
 export function applyConfiguration(request: ApplyRequest, live: KubeObject | undefined, config: KubeObject): KubeObject {
-  if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
-  const faults = shapeFaults(request.view, config);
-  if (faults.length > 0) throw failure(500, "", `failed to create typed patch object (${request.described}): ${faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`}`);
-
+  checkConfiguration(request, config);
   const base = live ? withoutManaged(live) : blank(config);
   const managers = decodeManagers(live?.metadata.managedFields);
   if (live && managers.size === 0) recordChange({ ...request, manager: "before-first-apply", subresource: "" }, managers, blank(config), base);
@@ -116,6 +119,14 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   if (encoded) result.metadata.managedFields = encoded;
   syncLastApplied(request, result, config);
   return result;
+}
+
+function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
+  if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
+  const faults = shapeFaults(request.view, config);
+  if (faults.length === 0) return;
+  const list = faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`;
+  throw failure(500, "", `failed to create typed patch object (${request.described}): ${list}`);
 }
 
 function ownedBy(request: FieldsRequest, config: KubeObject): FieldSet {
@@ -193,10 +204,10 @@ function conflictError(conflicts: { manager: Manager; path: string }[]): StatusE
   return new StatusError(body);
 }
 
-/** As kube-apiserver prints a manager: `"name" using apps/v1 at <time>`, without the time for appliers. */
+/** As kube-apiserver prints a manager: `"name" using apps/v1`, for appliers the name alone. */
 function managerTitle(manager: Manager): string {
   let title = JSON.stringify(manager.name);
   if (manager.subresource) title += ` with subresource ${JSON.stringify(manager.subresource)}`;
-  if (manager.operation === "Update") title += ` using ${manager.apiVersion}${manager.time ? ` at ${manager.time}` : ""}`;
+  if (manager.operation === "Update") title += ` using ${manager.apiVersion}`;
   return title;
 }

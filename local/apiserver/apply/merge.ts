@@ -1,24 +1,25 @@
 // Lays an applied configuration over a live value: granular maps and list-maps merge, everything else is replaced.
 import { partOf, type TypeView } from "./type-view.ts";
-import { elementOf, entryView, isMap, itemsByElement, type JsonMap } from "./values.ts";
+import { entryView, findElement, isMap, itemsByElement, type JsonMap } from "./values.ts";
 
 /** The merged value; undefined stands for absent on both sides and in the result. Inputs are not changed, but parts of them are shared. */
 export function mergeValues(view: TypeView, live: unknown, config: unknown): unknown {
   if (config === undefined) return live;
-  if (live === undefined && !needsDescent(view, config)) return config;
-  const part = config === null ? partOf(view, live) : partOf(view, config);
-  if (part === "map" && !view.map?.atomic && !(isNothing(live) && isNothing(config))) return mergeMaps(view, live, config);
-  if (part === "list" && view.list && view.list.relation !== "atomic" && !(isNothing(live) && isNothing(config))) return mergeLists(view, live, config);
+  return isNothing(live) && isNothing(config) ? config : mergeParts(view, live, config);
+}
+
+function mergeParts(view: TypeView, live: unknown, config: unknown): unknown {
+  const part = partOf(view, config === null ? live : config);
+  if (part === "map" && !view.map?.atomic) return mergeMaps(view, live, config);
+  if (part === "list" && view.list?.relation !== "atomic") return mergeLists(view, live, config);
   return config;
 }
 
-/** Without a live value only lists have to be looked at: their items may repeat a key, which is refused. */
-function needsDescent(view: TypeView, config: unknown): boolean {
-  return typeof config === "object" && config !== null && view.scalar === undefined;
+function isNothing(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isMap(value)) return Object.keys(value).length === 0;
+  return value === undefined || value === null;
 }
-
-const isNothing = (value: unknown) =>
-  value === undefined || value === null || (Array.isArray(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0);
 
 function mergeMaps(view: TypeView, live: unknown, config: unknown): unknown {
   const map = view.map;
@@ -35,21 +36,16 @@ function mergeMaps(view: TypeView, live: unknown, config: unknown): unknown {
 function mergeLists(view: TypeView, live: unknown, config: unknown): unknown {
   const list = view.list;
   if (!list) return config;
-  const lefts = Array.isArray(live) ? (live as unknown[]) : [];
-  const rights = Array.isArray(config) ? (config as unknown[]) : [];
-  const right = itemsByElement(list, rights);
-  for (const [element, same] of right) if (same.length > 1) throw new Error(`duplicate entries for key ${element.slice(2)}`);
-  const left = itemsByElement(list, lefts);
-  const out: unknown[] = [];
-  for (const { element, item } of mergedOrder(lefts.map((entry) => ({ element: elementOf(list, entry), item: entry })), [...right.keys()])) {
+  const lefts = (Array.isArray(live) ? (live as unknown[]) : []).map((item): Placed => ({ element: findElement(list, item) ?? "", item }));
+  const right = itemsByElement(list, Array.isArray(config) ? (config as unknown[]) : []);
+  const left = Map.groupBy(lefts, ({ element }) => element);
+  const out = mergedOrder(lefts, [...right.keys()]).map(({ element, item }) => {
     const mine = right.get(element);
-    if (!mine) out.push(item);
-    else {
-      const theirs = left.get(element);
-      const merged = mergeValues(list.element(), theirs?.length === 1 ? theirs[0] : undefined, mine[0]);
-      out.push(merged === undefined ? {} : merged);
-    }
-  }
+    if (!mine) return item;
+    const theirs = left.get(element);
+    // Duplicates are not merged with: the configuration replaces them.
+    return mergeValues(list.element(), theirs?.length === 1 ? theirs[0]?.item : undefined, mine[0]) ?? {};
+  });
   return out.length > 0 ? out : undefined;
 }
 
@@ -60,32 +56,21 @@ interface Placed {
 
 /** Items of the configuration keep its order; live items that it does not name keep their place before the next shared one. */
 function mergedOrder(live: Placed[], config: string[]): Placed[] {
-  const inLive = new Set(live.map(({ element }) => element));
-  const inConfig = new Set(config);
-  const shared = config.filter((element) => inLive.has(element));
-  const out: Placed[] = [];
+  const wanted = new Set(config);
+  const present = new Set(live.map(({ element }) => element));
   const placed = new Set<string>();
-  let l = 0;
-  let c = 0;
-  let next = shared.shift();
-  const takeConfig = (element: string) => {
+  const out: Placed[] = [];
+  let at = 0;
+  /** Moves on to the next live item that stops; strangers on the way are kept, shared ones wait for their turn. */
+  const advance = (stops: (element: string) => boolean) => {
+    for (let next = live[at]; next && !stops(next.element); next = live[++at]) if (!wanted.has(next.element)) out.push(next);
+  };
+  for (const element of config) {
+    advance((each) => wanted.has(each) && !placed.has(each));
+    if (present.has(element)) advance((each) => each === element);
     out.push({ element });
     placed.add(element);
-    c += 1;
-    if (next === element) next = shared.shift();
-  };
-  while (l < live.length || c < config.length) {
-    const theirs = live[l];
-    const mine = config[c];
-    if (theirs && !inConfig.has(theirs.element)) {
-      out.push(theirs);
-      l += 1;
-    } else if (theirs && (placed.has(theirs.element) || (mine !== undefined && theirs.element !== mine && next !== theirs.element))) {
-      l += 1;
-    } else if (mine !== undefined) {
-      if (theirs?.element === mine) l += 1;
-      takeConfig(mine);
-    } else l += 1;
   }
+  advance(() => false);
   return out;
 }

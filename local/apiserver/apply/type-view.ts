@@ -1,5 +1,5 @@
 // How an OpenAPI schema looks to merging: scalar, list (atomic, set, map) or map (granular, atomic). Lazily built, once per schema node.
-import { type JsonSchema } from "../contract.ts";
+import type { JsonSchema } from "../contract.ts";
 
 export interface ListView {
   relation: "atomic" | "set" | "map";
@@ -62,21 +62,28 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
 
   function build(schema: JsonSchema): TypeView {
     const name = refOf(schema);
-    if (name !== undefined) {
-      const target = resolve(name);
-      if (!target) return untyped;
-      const view = viewOf(target);
-      const own = { ...view, name, ...("default" in schema && { default: schema.default }) };
-      return schema["x-kubernetes-map-type"] === "atomic" && view.map ? { ...own, map: { ...view.map, atomic: true } } : own;
-    }
+    if (name !== undefined) return referenced(schema, name);
     const base = { schema, ...("default" in schema && { default: schema.default }) };
-    if (schema["x-kubernetes-int-or-string"] === true || schema.format === "int-or-string" || isScalarUnion(schema)) return { ...base, scalar: "any" };
+    if (isIntOrString(schema)) return { ...base, scalar: "any" };
     switch (schema.type) {
       case "object": return { ...base, ...objectView(schema) };
       case "array": return { ...base, list: listView(schema) };
-      case "string": case "integer": case "number": case "boolean": return { ...base, scalar: schema.type };
-      default: return schema.properties ? { ...base, ...objectView(schema) } : { ...untyped, ...base };
+      default: return otherView(schema, base);
     }
+  }
+
+  function otherView(schema: JsonSchema, base: Pick<TypeView, "schema" | "default">): TypeView {
+    const { type } = schema;
+    if (type === "string" || type === "integer" || type === "number" || type === "boolean") return { ...base, scalar: type };
+    return schema.properties ? { ...base, ...objectView(schema) } : { ...untyped, ...base };
+  }
+
+  function referenced(schema: JsonSchema, name: string): TypeView {
+    const target = resolve(name);
+    if (!target) return untyped;
+    const view = viewOf(target);
+    const own = { ...view, name, ...("default" in schema && { default: schema.default }) };
+    return schema["x-kubernetes-map-type"] === "atomic" && view.map ? { ...own, map: { ...view.map, atomic: true } } : own;
   }
 
   function objectView(schema: JsonSchema): Pick<TypeView, "map"> {
@@ -118,6 +125,10 @@ function refOf(schema: JsonSchema): string | undefined {
   return undefined;
 }
 
+function isIntOrString(schema: JsonSchema): boolean {
+  return schema["x-kubernetes-int-or-string"] === true || schema.format === "int-or-string" || isScalarUnion(schema);
+}
+
 function isScalarUnion(schema: JsonSchema): boolean {
   const options = (schema.oneOf ?? schema.anyOf) as JsonSchema[] | undefined;
   return schema.type === undefined && Array.isArray(options) && options.length > 0 && options.every((option) => ["string", "number", "integer"].includes(String(option.type)));
@@ -125,8 +136,7 @@ function isScalarUnion(schema: JsonSchema): boolean {
 
 /** The part of a view that fits a value; undefined when none does. `null` fits everything. */
 export function partOf(view: TypeView, value: unknown): "scalar" | "list" | "map" | undefined {
-  if (value === null || value === undefined) return view.map ? "map" : view.scalar ? "scalar" : view.list ? "list" : undefined;
-  if (Array.isArray(value)) return view.list ? "list" : undefined;
-  if (typeof value === "object") return view.map ? "map" : undefined;
-  return view.scalar ? "scalar" : undefined;
+  if (value === null || value === undefined) return (["map", "scalar", "list"] as const).find((part) => view[part] !== undefined);
+  const part = Array.isArray(value) ? "list" : typeof value === "object" ? "map" : "scalar";
+  return view[part] === undefined ? undefined : part;
 }

@@ -14,7 +14,10 @@ export function shapeFaults(view: TypeView, value: unknown, path = ""): string[]
   }
 }
 
-const got = (value: unknown) => (typeof value === "object" ? `&{${JSON.stringify(value)}}` : `&value.valueUnstructured{Value:${JSON.stringify(value)}}`);
+const got = (value: unknown) => `&value.valueUnstructured{Value:${JSON.stringify(value)}}`;
+
+/** Numbers are told of the kind they got, other scalars of the value. */
+const gotScalar = (view: TypeView, value: unknown) => (view.scalar === "integer" || view.scalar === "number" ? typeof value : got(value));
 const expected = (view: TypeView) => (view.map ? "map" : view.list ? "list" : scalarName(view));
 
 function scalarName(view: TypeView): string {
@@ -25,7 +28,7 @@ function scalarName(view: TypeView): string {
 function scalarFault(view: TypeView, value: unknown, path: string): string[] {
   const type = view.scalar;
   const fits = type === "any" || (type === "integer" || type === "number" ? typeof value === "number" : typeof value === type);
-  return fits ? [] : [`${path}: expected ${scalarName(view)}, got ${got(value)}`];
+  return fits ? [] : [`${path}: expected ${scalarName(view)}, got ${gotScalar(view, value)}`];
 }
 
 function mapFaults(view: TypeView, value: unknown, path: string): string[] {

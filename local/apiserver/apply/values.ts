@@ -18,8 +18,14 @@ export function elementOf(list: ListView, item: unknown): string {
     const value = item[key] ?? view.map?.field(key)?.default;
     if (value !== undefined) keys[key] = value;
   }
-  if (Object.keys(keys).length === 0) throw new Error(`associative list with keys has an element that omits key field ${list.keys.map((key) => JSON.stringify(key)).join(", ")} (and doesn't have default value)`);
+  if (Object.keys(keys).length === 0) throw new Error(`associative list with keys has an element that omits all key fields [${list.keys.map((key) => JSON.stringify(key)).join(" ")}] (and doesn't have default values for any key fields)`);
   return `k:${JSON.stringify(keys)}`;
+}
+
+/** As elementOf; undefined when the item has no key. */
+export function findElement(list: ListView, item: unknown): string | undefined {
+  const isKeyed = list.relation === "set" || (isMap(item) && list.keys.some((key) => (item[key] ?? list.element().map?.field(key)?.default) !== undefined));
+  return isKeyed ? elementOf(list, item) : undefined;
 }
 
 /** The type of a map's entry, declared or not. */
@@ -27,11 +33,12 @@ export function entryView(map: MapView, key: string): TypeView {
   return map.field(key) ?? map.element?.() ?? untyped;
 }
 
-/** Items of a list by path element; several when the list has duplicates. */
+/** Items of a list by path element; several when the list has duplicates. Items without a key belong to nobody and are left out. */
 export function itemsByElement(list: ListView, items: unknown[] | undefined): Map<string, unknown[]> {
   const found = new Map<string, unknown[]>();
   for (const item of items ?? []) {
-    const element = elementOf(list, item);
+    const element = findElement(list, item);
+    if (element === undefined) continue;
     const same = found.get(element);
     if (same) same.push(item);
     else found.set(element, [item]);

@@ -1,8 +1,8 @@
 // The columns of built-in kinds' tables, as kube-apiserver's printers define them.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { since } from "../registry/age.ts";
-import { type Column } from "../registry/types.ts";
+import type { Column } from "../registry/types.ts";
 
 type Cell = (object: KubeObject) => unknown;
 
@@ -63,11 +63,11 @@ const rolloutWide = [wide("Containers", containerNames), wide("Images", images),
 
 const COLUMNS: Record<string, Column[]> = {
   Namespace: [NAME, column("Status", (o) => status(o).phase ?? ""), AGE],
-  ConfigMap: [NAME, column("Data", (o) => String(dataCount(o))), AGE],
-  Secret: [NAME, column("Type", (o) => o.type ?? ""), column("Data", (o) => String(dataCount(o))), AGE],
+  ConfigMap: [NAME, column("Data", dataCount), AGE],
+  Secret: [NAME, column("Type", (o) => o.type ?? ""), column("Data", dataCount), AGE],
   Service: [NAME, column("Type", (o) => spec(o).type), column("Cluster-IP", (o) => orNone(String(spec(o).clusterIP ?? ""))), column("External-IP", (o) => orNone(spec(o).type === "ExternalName" ? String(spec(o).externalName ?? "") : "")),
     column("Port(s)", (o) => ports(spec(o).ports)), AGE, wide("Selector", (o) => selectorText(spec(o).selector))],
-  ServiceAccount: [NAME, column("Secrets", (o) => String(listOf(o.secrets).length)), AGE],
+  ServiceAccount: [NAME, column("Secrets", (o) => listOf(o.secrets).length), AGE],
   Event: eventColumns,
   Endpoints: [NAME, column("Endpoints", endpoints), AGE],
   EndpointSlice: [NAME, column("AddressType", (o) => o.addressType), column("Ports", (o) => joined(listOf(o.ports).map((port) => port.port))),

@@ -1,7 +1,7 @@
 // Reads a typed object the way kube-apiserver's Go types do: unknown fields go (and are named), null is absent, wrong types are refused.
-import { type TypeView } from "../apply/type-view.ts";
+import type { ListView, TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { badRequest } from "../status.ts";
 
 /** A value that does not fit its field. */
@@ -36,13 +36,22 @@ function cleanValue(view: TypeView, value: unknown, path: string): string[] {
     return cleanTyped(view, value, path);
   }
   if (Array.isArray(value)) {
-    const list = view.list;
-    if (!list) throw mismatch("array", view, path);
-    return (value as unknown[]).flatMap((item, index) => (item === null ? [] : cleanValue(list.element(), item, `${path}[${index}]`)));
+    if (!view.list) throw mismatch("array", view, path);
+    return cleanItems(view.list, value, path);
   }
-  if (!view.scalar) throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
-  if (!fits(view, value)) throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
+  if (!view.scalar || !fits(view, value)) throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
+  if (view.schema.format === "byte" && typeof value === "string") checkBase64(value, path);
   return [];
+}
+
+function cleanItems(list: ListView, items: unknown[], path: string): string[] {
+  return items.flatMap((item, index) => (item === null ? [] : cleanValue(list.element(), item, `${path}[${index}]`)));
+}
+
+function checkBase64(value: string, path: string): void {
+  if (/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value)) return;
+  const at = value.search(/[^A-Za-z0-9+/\s=]/);
+  throw new TypeFault(path, `illegal base64 data at input byte ${Math.max(at, 0)}`);
 }
 
 function fits(view: TypeView, value: unknown): boolean {

@@ -1,5 +1,5 @@
 // What kube-apiserver fills in for built-in kinds. Only defaults that clients of a laptop cluster look at.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 
 type Fill = (object: JsonMap) => void;
@@ -14,19 +14,21 @@ const specOf = (object: JsonMap): JsonMap => (object.spec ??= {}) as JsonMap;
 function fillPodSpec(spec: JsonMap | undefined): void {
   if (!spec) return;
   fill(spec, { restartPolicy: "Always", dnsPolicy: "ClusterFirst", schedulerName: "default-scheduler", terminationGracePeriodSeconds: 30, securityContext: {} });
-  for (const container of [...itemsAt(spec, "containers"), ...itemsAt(spec, "initContainers")]) {
-    const image = typeof container.image === "string" ? container.image : "";
-    const isLatest = image.endsWith(":latest") || !/[:@][^/]*$/.test(image);
-    fill(container, { terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", imagePullPolicy: isLatest ? "Always" : "IfNotPresent", resources: {} });
-    for (const port of itemsAt(container, "ports")) fill(port, { protocol: "TCP" });
-    for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) fillProbe(mapAt(container, probe));
-    for (const env of itemsAt(container, "env")) fill(mapAt(mapAt(env, "valueFrom") ?? {}, "fieldRef"), { apiVersion: "v1" });
-  }
+  for (const container of [...itemsAt(spec, "containers"), ...itemsAt(spec, "initContainers")]) fillContainer(container);
   for (const volume of itemsAt(spec, "volumes")) {
     fill(mapAt(volume, "secret"), { defaultMode: 420 });
     fill(mapAt(volume, "configMap"), { defaultMode: 420 });
     fill(mapAt(volume, "projected"), { defaultMode: 420 });
   }
+}
+
+function fillContainer(container: JsonMap): void {
+  const image = typeof container.image === "string" ? container.image : "";
+  const isLatest = image.endsWith(":latest") || !/[:@][^/]*$/.test(image);
+  fill(container, { terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", imagePullPolicy: isLatest ? "Always" : "IfNotPresent", resources: {} });
+  for (const port of itemsAt(container, "ports")) fill(port, { protocol: "TCP" });
+  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) fillProbe(mapAt(container, probe));
+  for (const env of itemsAt(container, "env")) fill(mapAt(mapAt(env, "valueFrom") ?? {}, "fieldRef"), { apiVersion: "v1" });
 }
 
 function fillProbe(probe: JsonMap | undefined): void {
@@ -43,6 +45,7 @@ const fillDeployment: Fill = (object) => {
   fill(strategy, { type: "RollingUpdate" });
   if (strategy?.type === "RollingUpdate") fill(strategy, { rollingUpdate: { maxSurge: "25%", maxUnavailable: "25%" } });
   fillPodSpec(templateSpec(spec));
+  object.status ??= {};
 };
 
 const fillStatefulSet: Fill = (object) => {
@@ -54,7 +57,7 @@ const fillStatefulSet: Fill = (object) => {
 const fillService: Fill = (object) => {
   const spec = specOf(object);
   fill(spec, { type: "ClusterIP", sessionAffinity: "None" });
-  if (spec.type !== "ExternalName") fill(spec, { ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack", internalTrafficPolicy: "Cluster" });
+  if (spec.type !== "ExternalName") fill(spec, { internalTrafficPolicy: "Cluster" });
   for (const port of itemsAt(spec, "ports")) {
     fill(port, { protocol: "TCP" });
     fill(port, { targetPort: port.port });
@@ -119,6 +122,7 @@ const FILLS: Record<string, Fill> = {
   ValidatingAdmissionPolicy: (object) => {
     fill(specOf(object), { failurePolicy: "Fail" });
     fillMatch(mapAt(specOf(object), "matchConstraints"));
+    object.status ??= {};
   },
   ValidatingAdmissionPolicyBinding: (object) => fillMatch(mapAt(specOf(object), "matchResources")),
   CustomResourceDefinition: fillCrd,

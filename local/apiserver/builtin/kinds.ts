@@ -2,11 +2,11 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { isMap } from "../apply/values.ts";
-import { type FieldError } from "../contract.ts";
+import type { FieldError } from "../contract.ts";
 import { label1035Name, labelName, pathSegmentName, subdomainName } from "../registry/names.ts";
-import { type ResourceType, type Strategy, type VersionType } from "../registry/types.ts";
+import type { ResourceType, Strategy, VersionType } from "../registry/types.ts";
 import { builtinColumns } from "./columns.ts";
 import { decodeTyped } from "./decode.ts";
 import { applyBuiltinDefaults } from "./defaults.ts";
@@ -39,11 +39,13 @@ const NAME_RULES: Record<string, (name: string, isPrefix: boolean) => string[]> 
   Namespace: labelName, Service: label1035Name, Role: pathSegmentName, ClusterRole: pathSegmentName, RoleBinding: pathSegmentName, ClusterRoleBinding: pathSegmentName,
 };
 const WITH_GENERATION = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "EndpointSlice"]);
-const RETURNS_DELETED = new Set(["Pod", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
+const RETURNS_DELETED = new Set(["Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
 const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "EndpointSlice", "NetworkPolicy", "Ingress", "PodDisruptionBudget"]);
 const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
+/** Their status is printed even when nothing is in it. */
+const EMPTY_STATUS = new Set(["Deployment", "ValidatingAdmissionPolicy", "Job", "PodDisruptionBudget"]);
 /** Statuses that a create may carry: kube-apiserver resets the others. */
-const STATUS_ON_CREATE = new Set(["Node"]);
+const STATUS_ON_CREATE = new Set(["Node", "Service", "Pod", "Namespace"]);
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 const at = (...path: string[]) => (object: KubeObject): string => {
@@ -72,10 +74,17 @@ function prepareNew(object: KubeObject): void {
     object.status = { phase: "Active" };
     object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name };
   }
+  if (object.kind === "Event") {
+    object.eventTime ??= null;
+    if (object.apiVersion === "v1") object.reportingComponent ??= "";
+    object.reportingInstance ??= "";
+  }
   const spec = object.spec as Record<string, unknown> | undefined;
   if (object.kind === "Service" && spec && spec.type !== "ExternalName") {
     spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
     spec.clusterIPs ??= [spec.clusterIP];
+    spec.ipFamilies ??= ["IPv4"];
+    spec.ipFamilyPolicy ??= "SingleStack";
   }
 }
 
@@ -83,13 +92,15 @@ function prepareChange(object: KubeObject, old: KubeObject, subresource: string)
   if (object.kind === "Namespace") {
     if (subresource !== "finalize") object.spec = old.spec;
     if (subresource === "") object.status = old.status;
-    return;
-  }
+  } else if (object.kind === "Service") keepAllocated(object, old);
+}
+
+/** What was allocated to a Service stays when a client leaves it out. */
+function keepAllocated(object: KubeObject, old: KubeObject): void {
   const spec = object.spec as Record<string, unknown> | undefined;
-  if (object.kind === "Service" && spec) {
-    const before = (old.spec ?? {}) as Record<string, unknown>;
-    for (const field of ["clusterIP", "clusterIPs"]) if (spec[field] === undefined && before[field] !== undefined && spec.type !== "ExternalName") spec[field] = before[field];
-  }
+  if (!spec || spec.type === "ExternalName") return;
+  const before = (old.spec ?? {}) as Record<string, unknown>;
+  for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]) if (before[field] !== undefined) spec[field] ??= before[field];
 }
 
 function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
@@ -102,7 +113,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       return { object: body, faults };
     },
     prepareCreate(object) {
-      if (hasStatus && !STATUS_ON_CREATE.has(data.kind) && !["Service", "Pod", "Namespace"].includes(data.kind)) delete object.status;
+      if (hasStatus && !STATUS_ON_CREATE.has(data.kind)) resetStatus(object);
       prepareNew(object);
       extraRules?.prepareCreate?.(object);
     },
@@ -117,6 +128,11 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
     unconditionalUpdate: !CONDITIONAL.has(data.kind),
     ...(WITH_GENERATION.has(data.kind) && { generationOf: data.kind === "EndpointSlice" ? (object: KubeObject) => [object.endpoints, object.ports, object.addressType] : (object: KubeObject) => object.spec }),
   };
+}
+
+function resetStatus(object: KubeObject): void {
+  if (EMPTY_STATUS.has(object.kind)) object.status = {};
+  else delete object.status;
 }
 
 /** What a folder of its own adds to one built-in kind. */

@@ -1,8 +1,10 @@
 // What kube-apiserver refuses of built-in kinds, and how it prepares them. Only rules that protect something on a laptop.
+import { checkPolicy } from "../admission/check.ts";
+import type { PolicySpec } from "../admission/types.ts";
 import { isDeepStrictEqual } from "node:util";
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import { type FieldError } from "../contract.ts";
+import type { FieldError } from "../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
 
 const KEY = /^[-._a-zA-Z0-9]+$/;
@@ -24,14 +26,14 @@ function dataRules(object: KubeObject, old: KubeObject | undefined): FieldError[
     }
   }
   const bytes = object.kind === "Secret" ? Math.floor((size * 3) / 4) : size;
-  if (bytes > DATA_LIMIT) errors.push({ ...tooLong(object.kind === "Secret" ? "data" : "", DATA_LIMIT) });
-  if (old?.immutable === true) {
-    if (object.immutable !== true) errors.push(forbiddenField("immutable", "field is immutable when `immutable` is set"));
-    for (const field of ["data", "binaryData"]) {
-      if (!isDeepStrictEqual(mapOf(object[field]), mapOf(old[field]))) errors.push(forbiddenField(field, "field is immutable when `immutable` is set"));
-    }
-  }
-  return errors;
+  if (bytes > DATA_LIMIT) errors.push(tooLong(object.kind === "Secret" ? "data" : "", DATA_LIMIT));
+  return old?.immutable === true ? [...errors, ...immutableRules(object, old)] : errors;
+}
+
+function immutableRules(object: KubeObject, old: KubeObject): FieldError[] {
+  const changed = ["data", "binaryData"].filter((field) => !isDeepStrictEqual(mapOf(object[field]), mapOf(old[field])));
+  if (object.immutable !== true) changed.unshift("immutable");
+  return changed.map((field) => forbiddenField(field, "field is immutable when `immutable` is set"));
 }
 
 const SECRET_KEYS: Record<string, string[]> = {
@@ -42,9 +44,6 @@ const secretRules: Rule = (object, old) => {
   const errors = dataRules(object, old);
   if (old && object.type !== old.type) errors.push(invalidValue("type", object.type, "field is immutable"));
   for (const key of SECRET_KEYS[String(object.type)] ?? []) if (mapOf(object.data)[key] === undefined) errors.push(required(`data[${key}]`));
-  for (const [key, value] of Object.entries(mapOf(object.data))) {
-    if (typeof value === "string" && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value)) errors.push(invalidValue(`data[${key}]`, "", "illegal base64 data"));
-  }
   return errors;
 };
 
@@ -77,7 +76,7 @@ const roleBindingRules: Rule = (object, old) => {
     const at = `subjects[${index}]`;
     if (!subject.name) errors.push(required(`${at}.name`));
     if (subject.kind === "ServiceAccount" && !subject.namespace) errors.push(required(`${at}.namespace`));
-    if (!["ServiceAccount", "User", "Group"].includes(String(subject.kind))) errors.push(notSupported(`${at}.kind`, subject.kind ?? "", ["Group", "ServiceAccount", "User"]));
+    if (!["ServiceAccount", "User", "Group"].includes(String(subject.kind))) errors.push(notSupported(`${at}.kind`, subject.kind ?? "", ["ServiceAccount", "User", "Group"]));
   });
   return errors;
 };
@@ -86,10 +85,11 @@ const roleRules: Rule = (object) =>
   listOf(object.rules).flatMap((rule, index) => {
     const at = `rules[${index}]`;
     const has = (field: string) => Array.isArray(rule[field]) && rule[field].length > 0;
-    if (!has("verbs")) return [required(`${at}.verbs`, "verbs must contain at least one value")];
-    if (has("nonResourceURLs")) return object.kind === "Role" ? [invalidValue(`${at}.nonResourceURLs`, rule.nonResourceURLs, "namespaced rules cannot apply to non-resource URLs")] : [];
-    if (!has("apiGroups")) return [required(`${at}.apiGroups`, "resource rules must supply at least one api group")];
-    return has("resources") ? [] : [required(`${at}.resources`, "resource rules must supply at least one resource")];
+    const errors = has("verbs") ? [] : [required(`${at}.verbs`, "verbs must contain at least one value")];
+    if (has("nonResourceURLs")) return object.kind === "Role" ? [...errors, invalidValue(`${at}.nonResourceURLs`, rule.nonResourceURLs, "namespaced rules cannot apply to non-resource URLs")] : errors;
+    if (!has("apiGroups")) errors.push(required(`${at}.apiGroups`, "resource rules must supply at least one api group"));
+    if (!has("resources")) errors.push(required(`${at}.resources`, "resource rules must supply at least one resource"));
+    return errors;
   });
 
 const workloadRules: Rule = (object, old) => {
@@ -108,18 +108,17 @@ const workloadRules: Rule = (object, old) => {
 const policyRules: Rule = (object) => {
   const spec = mapOf(object.spec);
   const errors: FieldError[] = [];
-  if (listOf(spec.validations).length === 0 && listOf(spec.auditAnnotations).length === 0) errors.push(required("spec.validations", "validations or auditAnnotations must be non-empty"));
   if (!isMap(spec.matchConstraints)) errors.push(required("spec.matchConstraints"));
   else if (listOf(spec.matchConstraints.resourceRules).length === 0) errors.push(required("spec.matchConstraints.resourceRules"));
   if (!["Fail", "Ignore"].includes(String(spec.failurePolicy))) errors.push(notSupported("spec.failurePolicy", spec.failurePolicy, ["Fail", "Ignore"]));
-  return errors;
+  return [...errors, ...checkPolicy({ spec: spec as PolicySpec })];
 };
 
 const bindingRules: Rule = (object) => {
   const spec = mapOf(object.spec);
   const errors: FieldError[] = [];
   if (!spec.policyName) errors.push(required("spec.policyName"));
-  if (!Array.isArray(spec.validationActions) || spec.validationActions.length === 0) errors.push(required("spec.validationActions"));
+  if (!Array.isArray(spec.validationActions) || spec.validationActions.length === 0) errors.push(required("spec.validationActions", "at least one validation action is required"));
   const paramRef = spec.paramRef;
   if (isMap(paramRef)) {
     if (!paramRef.name && !paramRef.selector) errors.push(required("spec.paramRef", "one of name or selector must be specified"));

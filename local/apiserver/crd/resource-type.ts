@@ -1,18 +1,18 @@
 // From a CustomResourceDefinition to the resource type that the registry serves.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { keepAllBut, restore } from "../builtin/kinds.ts";
 import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
 import { builtinView, OBJECT_META, viewOfSchema } from "../builtin/schemas.ts";
-import { type CompiledSchema, type JsonSchema } from "../contract.ts";
+import type { CompiledSchema, JsonSchema } from "../contract.ts";
 import { badRequest } from "../status.ts";
 import { compileSchema } from "../schema/compile.ts";
 import { since } from "../registry/age.ts";
 import { apiVersionOf } from "../registry/convert.ts";
 import { subdomainName } from "../registry/names.ts";
-import { type Column, type ResourceType, type ScalePaths, type Strategy, type Subresource, type VersionType } from "../registry/types.ts";
+import type { Column, ResourceType, ScalePaths, Strategy, Subresource, VersionType } from "../registry/types.ts";
 import { findAll, parseJsonPath } from "./json-path.ts";
-import { type Crd, type CrdVersion } from "./types.ts";
+import type { Crd, CrdVersion } from "./types.ts";
 
 const VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const OPEN: JsonSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

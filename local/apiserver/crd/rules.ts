@@ -1,11 +1,11 @@
 // What is checked and filled in when a CustomResourceDefinition itself is written.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type ExtraRules } from "../builtin/kinds.ts";
-import { type FieldError } from "../contract.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { ExtraRules } from "../builtin/kinds.ts";
+import type { FieldError } from "../contract.ts";
 import { invalidValue, notSupported, required } from "../field-errors.ts";
 import { labelName, subdomainName } from "../registry/names.ts";
 import { checkSchema } from "../schema/check.ts";
-import { CLEANUP, type Crd, type CrdCondition, type CrdVersion } from "./types.ts";
+import type { Crd, CrdCondition, CrdVersion } from "./types.ts";
 
 const established = (time: string): CrdCondition[] => [
   { lastTransitionTime: time, message: "no conflicts found", reason: "NoConflicts", status: "True", type: "NamesAccepted" },
@@ -31,35 +31,45 @@ function versionErrors(versions: CrdVersion[]): FieldError[] {
     errors.push(...labelName(version.name, false).map((fault) => invalidValue(`${at}.name`, version.name, fault)));
     const schema = version.schema?.openAPIV3Schema;
     if (!schema) errors.push(required(`${at}.schema.openAPIV3Schema`, "schemas are required"));
-    else errors.push(...checkSchema(schema, `${at}.schema.openAPIV3Schema`));
+    else errors.push(...checkSchema(schema, versions.length === 1 ? "spec.validation.openAPIV3Schema" : `${at}.schema.openAPIV3Schema`));
   });
   return errors;
 }
 
+const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
+const IMMUTABLE: [field: string, get: (spec: Crd["spec"]) => unknown][] = [
+  ["spec.scope", (spec) => spec.scope], ["spec.group", (spec) => spec.group], ["spec.names.plural", (spec) => spec.names.plural], ["spec.names.kind", (spec) => spec.names.kind],
+];
+
 function validateCrd(object: KubeObject, old: KubeObject | undefined): FieldError[] {
   const crd = object as Crd;
+  const missing = missingFields(crd);
+  if (missing.length > 0) return missing;
   const { spec } = crd;
-  const errors: FieldError[] = [];
-  if (!spec?.group) errors.push(required("spec.group"));
-  if (!spec?.names?.plural) errors.push(required("spec.names.plural"));
-  if (!spec?.names?.kind) errors.push(required("spec.names.kind"));
-  if (!spec?.scope) errors.push(required("spec.scope"));
-  if (!Array.isArray(spec?.versions) || spec.versions.length === 0) errors.push(required("spec.versions", "must have at least one version"));
-  if (errors.length > 0) return errors;
-  errors.push(...subdomainName(spec.group, false).map((fault) => invalidValue("spec.group", spec.group, fault)));
-  if (spec.group.endsWith(".k8s.io") || spec.group === "k8s.io" || spec.group.endsWith(".kubernetes.io")) {
-    const approval = crd.metadata.annotations?.["api-approved.kubernetes.io"];
-    if (!approval) errors.push(required('metadata.annotations[api-approved.kubernetes.io]', "protected groups must have approval annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111"));
-  }
-  if (crd.metadata.name !== `${spec.names.plural}.${spec.group}`) errors.push(invalidValue("metadata.name", crd.metadata.name, "must be spec.names.plural+\".\"+spec.group"));
+  const errors = nameErrors(crd);
   if (!["Namespaced", "Cluster"].includes(spec.scope)) errors.push(notSupported("spec.scope", spec.scope, ["Cluster", "Namespaced"]));
   if (spec.conversion?.strategy !== "None") errors.push(notSupported("spec.conversion.strategy", spec.conversion?.strategy, ["None"]));
   const before = (old as Crd | undefined)?.spec;
-  if (before && before.scope !== spec.scope) errors.push(invalidValue("spec.scope", spec.scope, "field is immutable"));
-  if (before && before.group !== spec.group) errors.push(invalidValue("spec.group", spec.group, "field is immutable"));
-  if (before && before.names.plural !== spec.names.plural) errors.push(invalidValue("spec.names.plural", spec.names.plural, "field is immutable"));
-  if (before && before.names.kind !== spec.names.kind) errors.push(invalidValue("spec.names.kind", spec.names.kind, "field is immutable"));
+  if (before) errors.push(...IMMUTABLE.filter(([, get]) => get(before) !== get(spec)).map(([field, get]) => invalidValue(field, get(spec), "field is immutable")));
   return [...errors, ...versionErrors(spec.versions)];
+}
+
+function missingFields({ metadata, spec }: Crd): FieldError[] {
+  const names = { ...spec?.names };
+  const unnamed = (["plural", "singular", "kind", "listKind"] as const).filter((field) => !names[field]).map((field) => `spec.names.${field}`);
+  const errors = [...(["group", "scope"] as const).filter((field) => !spec?.[field]).map((field) => `spec.${field}`), ...unnamed].map((field) => required(field));
+  if (!Array.isArray(spec?.versions) || spec.versions.length === 0) errors.push(invalidValue("spec.versions", null, "must have exactly one version marked as storage version"));
+  if (errors.length > 0 && metadata.name !== `${names.plural}.${spec?.group}`) errors.unshift(invalidValue("metadata.name", metadata.name, "must be spec.names.plural+\".\"+spec.group"));
+  return errors;
+}
+
+function nameErrors({ metadata, spec }: Crd): FieldError[] {
+  const errors = subdomainName(spec.group, false).map((fault) => invalidValue("spec.group", spec.group, fault));
+  if (metadata.name !== `${spec.names.plural}.${spec.group}`) errors.unshift(invalidValue("metadata.name", metadata.name, "must be spec.names.plural+\".\"+spec.group"));
+  if (PROTECTED.test(spec.group) && !metadata.annotations?.["api-approved.kubernetes.io"]) {
+    errors.push(required("metadata.annotations[api-approved.kubernetes.io]", "protected groups must have approval annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111"));
+  }
+  return errors;
 }
 
 /** The rules of the kind CustomResourceDefinition; `now` in milliseconds. */
@@ -67,7 +77,6 @@ export function crdRules(now: () => number): ExtraRules {
   const time = () => `${new Date(now()).toISOString().slice(0, 19)}Z`;
   return {
     prepareCreate(object) {
-      object.metadata.finalizers = [...new Set([...(object.metadata.finalizers ?? []), CLEANUP])];
       if (Array.isArray((object as Crd).spec?.versions)) establish(object as Crd, time());
     },
     prepareUpdate(object, _old, subresource) {

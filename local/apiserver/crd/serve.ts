@@ -1,9 +1,9 @@
 // Keeps the catalogue in step with the stored CustomResourceDefinitions.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type Catalogue } from "../registry/catalogue.ts";
-import { type Store } from "../storage/store.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { Catalogue } from "../registry/catalogue.ts";
+import type { Store } from "../storage/store.ts";
 import { toResourceType } from "./resource-type.ts";
-import { type Crd } from "./types.ts";
+import type { Crd } from "./types.ts";
 
 const KEY = "apiextensions.k8s.io/customresourcedefinitions";
 

@@ -1,6 +1,6 @@
 // The parts of a CustomResourceDefinition that the server reads. Types only.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type JsonSchema } from "../contract.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { JsonSchema } from "../contract.ts";
 
 export interface CrdVersion {
   name: string;

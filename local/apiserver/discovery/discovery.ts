@@ -1,8 +1,8 @@
 // Discovery documents: which groups, versions and resources are served, in the old form and the aggregated one.
 import { byPriority } from "../crd/resource-type.ts";
 import { apiVersionOf } from "../registry/convert.ts";
-import { type Catalogue } from "../registry/catalogue.ts";
-import { type ResourceType, type VersionType } from "../registry/types.ts";
+import type { Catalogue } from "../registry/catalogue.ts";
+import type { ResourceType, VersionType } from "../registry/types.ts";
 
 interface Entry {
   name: string;
@@ -39,7 +39,7 @@ function served(catalogue: Catalogue, group: string, version: string) {
 
 function entriesOf(type: ResourceType, version: VersionType): Entry[] {
   const main: Entry = {
-    name: type.resource, singularName: type.singular, namespaced: type.namespaced, kind: type.kind, verbs: type.verbs.toSorted(),
+    name: type.resource, singularName: type.singular, namespaced: type.namespaced, kind: type.kind, verbs: type.verbs,
     ...(type.shortNames.length > 0 && { shortNames: type.shortNames }), ...(type.categories.length > 0 && { categories: type.categories }),
   };
   const subs = version.subresources.map(({ name, gvk, verbs }): Entry => ({
@@ -88,7 +88,7 @@ export function aggregated(catalogue: Catalogue, core: boolean): object {
 function aggregatedResources(catalogue: Catalogue, group: string, version: string): object[] {
   const { types, virtuals } = served(catalogue, group, version);
   const stored = types.map(({ type, version: v }) => ({
-    resource: type.resource, responseKind: { group: type.group, version, kind: type.kind }, scope: type.namespaced ? "Namespaced" : "Cluster", singularResource: type.singular, verbs: type.verbs.toSorted(),
+    resource: type.resource, responseKind: { group: type.group, version, kind: type.kind }, scope: type.namespaced ? "Namespaced" : "Cluster", singularResource: type.singular, verbs: type.verbs,
     ...(type.shortNames.length > 0 && { shortNames: type.shortNames }), ...(type.categories.length > 0 && { categories: type.categories }),
     ...(v.subresources.length > 0 && { subresources: v.subresources.map(({ name, gvk, verbs }) => ({ subresource: name, responseKind: gvk, verbs })) }),
   }));

@@ -1,10 +1,10 @@
 // OpenAPI v3, one document per group version, with just the paths that clients look at; v2 as far as old clients need it.
 import { createHash } from "node:crypto";
 import { builtinSchemas } from "../builtin/schemas.ts";
-import { type JsonSchema } from "../contract.ts";
-import { type Catalogue } from "../registry/catalogue.ts";
+import type { JsonSchema } from "../contract.ts";
+import type { Catalogue } from "../registry/catalogue.ts";
 import { patchTypes } from "../registry/patch.ts";
-import { type ResourceType, type VersionType } from "../registry/types.ts";
+import type { ResourceType, VersionType } from "../registry/types.ts";
 import { groupsOf } from "./discovery.ts";
 
 const REF = "#/components/schemas/";

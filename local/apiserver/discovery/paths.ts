@@ -1,9 +1,8 @@
 // Answers the paths that are no resources: discovery, version, health, OpenAPI.
-import { type Catalogue } from "../registry/catalogue.ts";
-import { type Exchange } from "../http/resource.ts";
+import type { Catalogue } from "../registry/catalogue.ts";
+import type { Exchange } from "../http/resource.ts";
 import { negotiate } from "../http/negotiate.ts";
 import { sendPlain, sendText } from "../http/respond.ts";
-import { noSuchPath } from "../status.ts";
 import { aggregated, groupDocument, groupList, resourceList } from "./discovery.ts";
 import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 
@@ -12,8 +11,13 @@ const VERSION = {
   gitVersion: "v1.34.4", gitCommit: "", gitTreeState: "clean", buildDate: "1970-01-01T00:00:00Z", goVersion: "", compiler: "", platform: "",
 };
 
+const CORE_VERSIONS = { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
+const NOT_FOUND = "404 page not found\n";
+
 /** Paths that everybody may read, before any credentials are looked at. */
 export const OPEN_PATHS = new Set(["/healthz", "/livez", "/readyz", "/version"]);
+
+type PathHandler = (exchange: Pick<Exchange, "request" | "response">, parts: string[]) => void;
 
 /** Documents are made once per revision of the catalogue. */
 export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
@@ -31,15 +35,12 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     return cache.get(key);
   };
 
-  function document(parts: string[], as: string | undefined): string | undefined {
-    const [root = "", a = "", b = ""] = parts;
-    if (root === "api") {
-      if (parts.length === 1) return as ? once("api2", () => aggregated(catalogue, true)) : once("api", () => ({ kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] }));
-      return parts.length === 2 ? once(`api/${a}`, () => resourceList(catalogue, "", a)) : undefined;
-    }
-    if (parts.length === 1) return as ? once("apis2", () => aggregated(catalogue, false)) : once("apis", () => groupList(catalogue));
-    if (parts.length === 2) return once(`apis/${a}`, () => groupDocument(catalogue, a));
-    return parts.length === 3 && a !== "" ? once(`apis/${a}/${b}`, () => resourceList(catalogue, a, b)) : undefined;
+  /** Of `/api` and `/apis`, their groups and versions. */
+  function document([root = "", a = "", b = ""]: string[], as: string | undefined): string | undefined {
+    const isCore = root === "api";
+    if (a === "") return as ? once(`${root} aggregated`, () => aggregated(catalogue, isCore)) : once(root, () => (isCore ? CORE_VERSIONS : groupList(catalogue)));
+    if (isCore) return b === "" ? once(`api/${a}`, () => resourceList(catalogue, "", a)) : undefined;
+    return b === "" ? once(`apis/${a}`, () => groupDocument(catalogue, a)) : once(`apis/${a}/${b}`, () => resourceList(catalogue, a, b));
   }
 
   function openApi(parts: string[]): string | undefined {
@@ -51,24 +52,34 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     return root === "apis" && name ? once(`openapi/v3/${group}/${name}`, () => openApiV3(catalogue, group, name)) : undefined;
   }
 
-  /** Throws 404 for paths that lead nowhere. */
-  return function handlePath({ request, response, info }: Pick<Exchange, "request" | "response" | "info">): void {
-    const parts = info.path.split("/").filter((part) => part !== "");
-    const root = parts[0] ?? "";
-    if (["healthz", "livez", "readyz"].includes(root)) return sendPlain(response, isReady() ? 200 : 500, isReady() ? "ok" : "not ready");
-    if (root === "version" && parts.length === 1) return sendText(response, 200, JSON.stringify(VERSION), { format: "json" });
-    if (request.method !== "GET" && request.method !== "HEAD") throw noSuchPath();
-    if (root === "openapi") {
-      if (parts[1] === "v2" && request.headers.accept?.includes("protobuf")) return sendEmptyV2(response);
-      const text = openApi(parts);
-      if (text === undefined) throw noSuchPath();
-      return sendText(response, 200, text, { format: "json" });
-    }
-    if (root !== "api" && root !== "apis") throw noSuchPath();
+  function handleDiscovery({ request, response }: Pick<Exchange, "request" | "response">, parts: string[]): void {
     const { as } = parts.length === 1 ? negotiate(request, ["APIGroupDiscoveryList"]) : { as: undefined };
-    const text = document(parts, as);
-    if (text === undefined) throw noSuchPath();
-    sendAs(response, text, as);
+    const text = parts.length <= 3 ? document(parts, as) : undefined;
+    if (text === undefined) sendPlain(response, 404, NOT_FOUND);
+    else sendAs(response, text, as);
+  }
+
+  function handleOpenApi({ request, response }: Pick<Exchange, "request" | "response">, parts: string[]): void {
+    if (parts[1] === "v2" && request.headers.accept?.includes("protobuf")) return sendEmptyV2(response);
+    const text = openApi(parts);
+    if (text === undefined) sendPlain(response, 404, NOT_FOUND);
+    else sendText(response, 200, text, { format: "json" });
+  }
+
+  const health: PathHandler = ({ response }) => sendPlain(response, isReady() ? 200 : 500, isReady() ? "ok" : "not ready");
+  const HANDLERS: Record<string, PathHandler> = {
+    healthz: health, livez: health, readyz: health, openapi: handleOpenApi, api: handleDiscovery, apis: handleDiscovery,
+    version: ({ response }) => sendText(response, 200, JSON.stringify(VERSION), { format: "json" }),
+  };
+
+  /** Unknown paths get 404 as plain text. */
+  return function handlePath(exchange: Pick<Exchange, "request" | "response" | "info">): void {
+    const { request, response, info } = exchange;
+    const parts = info.path.split("/").filter((part) => part !== "");
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    const handle = isRead ? HANDLERS[parts[0] ?? ""] : undefined;
+    if (handle) handle(exchange, parts);
+    else sendPlain(response, 404, NOT_FOUND);
   };
 }
 

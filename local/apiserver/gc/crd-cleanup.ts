@@ -1,6 +1,7 @@
 // Before a CustomResourceDefinition goes, its objects go.
 import { CLEANUP, type Crd } from "../crd/types.ts";
-import { type Core } from "../registry/core.ts";
+import type { Core } from "../registry/core.ts";
+import type { ResourceType } from "../registry/types.ts";
 import { edit, removeAsSystem } from "../registry/system.ts";
 import { unlessGone } from "./garbage-collector.ts";
 import { createWorkQueue } from "./work-queue.ts";
@@ -25,14 +26,18 @@ export function cleanUpCrds(core: Core, onError: (error: unknown) => void): () =
   };
 }
 
+async function removeAll(core: Core, type: ResourceType): Promise<void> {
+  for (const object of core.store.table(type.storageKey).list()) {
+    if (!object.metadata.deletionTimestamp) await unlessGone(() => removeAsSystem(core, type, object, {}));
+  }
+}
+
 async function settle(core: Core, name: string): Promise<void> {
   const crd = core.store.table(KEY).find("", name) as Crd | undefined;
   if (!crd?.metadata.deletionTimestamp || !crd.metadata.finalizers?.includes(CLEANUP)) return;
   const storageKey = `${crd.spec.group}/${crd.spec.names.plural}`;
   const type = core.catalogue.find(crd.spec.group, crd.spec.names.plural);
-  for (const object of core.store.table(storageKey).list()) {
-    if (type && !object.metadata.deletionTimestamp) await unlessGone(() => removeAsSystem(core, type, object, {}));
-  }
+  if (type) await removeAll(core, type);
   if (type && core.store.table(storageKey).count() > 0) return;
   const crds = core.catalogue.find(GROUP, "customresourcedefinitions");
   if (!crds) return;

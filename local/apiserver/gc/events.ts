@@ -1,5 +1,5 @@
 // Events are kept for an hour.
-import { type Core } from "../registry/core.ts";
+import type { Core } from "../registry/core.ts";
 
 const KEPT_MS = 3_600_000;
 const EVERY_MS = 300_000;

@@ -1,6 +1,6 @@
 // Deletes what nobody owns any more, and carries out foreground and orphan deletion.
-import { type KubeObject, type OwnerReference } from "../../../kube/object.ts";
-import { type Core } from "../registry/core.ts";
+import type { KubeObject, OwnerReference } from "../../../kube/object.ts";
+import type { Core } from "../registry/core.ts";
 import { edit, removeAsSystem, typeOfKey } from "../registry/system.ts";
 import { StatusError } from "../status.ts";
 import { indexOwners, type Owners, type Place } from "./owners.ts";
@@ -31,9 +31,9 @@ async function settle(core: Core, owners: Owners, uid: string): Promise<void> {
     for (const dependent of owners.dependents(uid)) await settlePlace(core, owners, dependent);
     return;
   }
-  const finalizers = object.metadata.finalizers ?? [];
-  if (object.metadata.deletionTimestamp && finalizers.includes(ORPHAN)) return orphan(core, owners, place, uid);
-  if (object.metadata.deletionTimestamp && finalizers.includes(FOREGROUND)) return deleteInForeground(core, owners, place, uid);
+  const asked = object.metadata.deletionTimestamp ? (object.metadata.finalizers ?? []) : [];
+  if (asked.includes(ORPHAN)) return orphan(core, owners, place, uid);
+  if (asked.includes(FOREGROUND)) return deleteInForeground(core, owners, place, uid);
   await settlePlace(core, owners, place);
 }
 

@@ -1,6 +1,6 @@
 // The life of namespaces: the ones that always exist, what each gets at birth, and emptying those that are being deleted.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type Core } from "../registry/core.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { Core } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { edit, removeAsSystem, systemCall } from "../registry/system.ts";
 import { StatusError } from "../status.ts";

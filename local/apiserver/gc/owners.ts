@@ -1,6 +1,7 @@
 // Who owns whom: an index of all objects by uid and of dependents by their owners' uids.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type Store } from "../storage/store.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { ChangeEvent } from "../contract.ts";
+import type { Store } from "../storage/store.ts";
 
 export interface Place {
   storageKey: string;
@@ -47,11 +48,16 @@ export function indexOwners(store: Store, onChange: (uid: string) => void): Owne
   const unsubscribe = store.subscribe((storageKey, { type, object, oldObject }) => {
     if (oldObject) drop(oldObject);
     if (type !== "DELETED") add(storageKey, object);
+    report(type, object, oldObject);
+  });
+
+  function report(type: ChangeEvent["type"], object: KubeObject, oldObject: KubeObject | undefined): void {
     const uid = object.metadata.uid ?? "";
     const isInteresting = type === "DELETED" ? dependents.has(uid) : object.metadata.deletionTimestamp !== undefined || ownersOf(object).length > 0;
     if (isInteresting) onChange(uid);
     // An owner that waits for its dependents may go on.
-    if (type === "DELETED" || oldObject) for (const owner of ownersOf(oldObject)) if (places.has(owner)) onChange(owner);
-  });
+    for (const owner of ownersOf(oldObject)) if (places.has(owner)) onChange(owner);
+  }
+
   return { find: (uid) => places.get(uid), dependents: (uid) => [...(dependents.get(uid)?.values() ?? [])], stop: unsubscribe };
 }

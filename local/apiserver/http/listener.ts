@@ -1,9 +1,9 @@
 // The TLS door: accepts connections, finds out who calls, hands requests on, turns every failure into a Status.
 import { createServer, type Server } from "node:https";
-import { type IncomingMessage, type ServerResponse } from "node:http";
-import { type TLSSocket } from "node:tls";
-import { type AddressInfo } from "node:net";
-import { type Auth, type Credentials } from "../contract.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { AddressInfo } from "node:net";
+import type { Auth, Credentials } from "../contract.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
 import { failure } from "../status.ts";
 import { readRequest } from "./path.ts";

@@ -1,5 +1,5 @@
 // What form the caller wants the answer in.
-import { type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { notAcceptable } from "../status.ts";
 
 export interface Wanted {
@@ -21,18 +21,20 @@ export function negotiate(request: IncomingMessage, views: string[]): Wanted {
   if (!header) return { format: "json" };
   const offers = header.split(",").flatMap((part) => readOffer(part, views)).sort((a, b) => b.quality - a.quality);
   const best = offers[0];
-  if (!best) throw notAcceptable(ACCEPTED.slice(0, 2));
+  if (!best) throw notAcceptable(ACCEPTED);
   return { format: best.format, ...(best.as && { as: best.as }) };
 }
 
+const FORMATS: Record<string, Wanted["format"]> = { "application/yaml": "yaml", "text/yaml": "yaml", "application/json": "json", "*/*": "json", "application/*": "json" };
+const OLD_VERSIONS = ["v1beta1", "v2beta1"];
+
 function readOffer(part: string, views: string[]): Offer[] {
   const [type = "", ...rest] = part.split(";").map((piece) => piece.trim());
-  const parameters = Object.fromEntries(rest.map((piece) => piece.split("=") as [string, string]));
-  const format = type === "application/yaml" || type === "text/yaml" ? "yaml" : ["application/json", "*/*", "application/*"].includes(type) ? "json" : undefined;
+  const { as, v, q } = Object.fromEntries(rest.map((piece) => piece.split("=") as [string, string])) as { as?: string; v?: string; q?: string };
+  const format = FORMATS[type];
   if (!format) return [];
-  const quality = parameters.q === undefined ? 1 : Number(parameters.q);
-  const as = parameters.as;
+  const quality = q === undefined ? 1 : Number(q);
   if (as === undefined) return [{ format, quality }];
-  if (!VIEWS.has(as) || !views.includes(as) || (parameters.v === "v1beta1" || parameters.v === "v2beta1")) return [];
-  return [{ format, as, quality }];
+  const isOffered = VIEWS.has(as) && views.includes(as) && !OLD_VERSIONS.includes(v ?? "");
+  return isOffered ? [{ format, as, quality }] : [];
 }

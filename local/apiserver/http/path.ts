@@ -19,14 +19,12 @@ const NONE = { group: "", version: "", resource: "", subresource: "", namespace:
 /** Reads method and path; a `metadata.name` field selector names one object, as for the authorizer. */
 export function readRequest(method: string, path: string, query: URLSearchParams): RequestInfo {
   const other: RequestInfo = { ...NONE, verb: method.toLowerCase(), path, isResource: false };
-  const parts = path.split("/").filter((part) => part !== "");
-  const isCore = parts[0] === "api" && parts.length >= 3;
-  if (!isCore && !(parts[0] === "apis" && parts.length >= 4)) return other;
-  const decoded = parts.map(decode);
-  if (decoded.some((part) => part === undefined)) return other;
-  const [, ...rest] = decoded as string[];
-  const [group = "", version = ""] = isCore ? ["", rest[0]] : [rest[0], rest[1]];
-  const resourceParts = rest.slice(isCore ? 1 : 2);
+  const parts = path.split("/").filter((part) => part !== "").map(decode);
+  if (parts.some((part) => part === undefined)) return other;
+  const [root, ...rest] = parts as string[];
+  // The core group has no name in the path.
+  const [group = "", version = "", ...resourceParts] = root === "api" ? ["", ...rest] : rest;
+  if ((root !== "api" && root !== "apis") || resourceParts.length === 0) return other;
   const at = place(resourceParts);
   const verb = VERBS[method] ?? method.toLowerCase();
   return { ...NONE, group, version, path, isResource: true, ...at, ...named(verb, at.name, query) };
@@ -41,21 +39,20 @@ function decode(part: string): string | undefined {
   }
 }
 
+/** Subresources of a Namespace itself; anything else below one is a resource in it. */
+const OF_NAMESPACE = new Set(["status", "finalize"]);
+
 function place(parts: string[]): Pick<RequestInfo, "namespace" | "resource" | "name" | "subresource"> {
-  if (parts[0] === "namespaces" && parts.length > 2 && !(parts.length === 3 && (parts[2] === "status" || parts[2] === "finalize"))) {
-    const [, namespace = "", resource = "", name = "", ...sub] = parts;
-    return { namespace, resource, name, subresource: sub.join("/") };
-  }
-  const [resource = "", name = "", ...sub] = parts;
+  const [first = "", second = "", third = "", fourth = "", ...more] = parts;
+  const isInside = first === "namespaces" && parts.length > 2 && !(parts.length === 3 && OF_NAMESPACE.has(third));
+  if (isInside) return { namespace: second, resource: third, name: fourth, subresource: more.join("/") };
   // For the authorizer a namespace is inside itself.
-  return { namespace: resource === "namespaces" ? name : "", resource, name, subresource: sub.join("/") };
+  return { namespace: first === "namespaces" ? second : "", resource: first, name: second, subresource: parts.slice(2).join("/") };
 }
 
 function named(verb: string, name: string, query: URLSearchParams): Pick<RequestInfo, "verb" | "name"> {
-  if (name !== "") return { verb, name };
-  if (verb !== "get" && verb !== "delete") return { verb, name };
-  const watch = query.get("watch");
-  const collection = verb === "delete" ? "deletecollection" : watch === "true" || watch === "1" ? "watch" : "list";
+  if (name !== "" || (verb !== "get" && verb !== "delete")) return { verb, name };
+  const isWatch = ["true", "1"].includes(query.get("watch") ?? "");
   const only = /(?:^|,)metadata\.name==?([^,]+)/.exec(query.get("fieldSelector") ?? "");
-  return { verb: collection, name: only?.[1] ?? "" };
+  return { verb: verb === "delete" ? "deletecollection" : isWatch ? "watch" : "list", name: only?.[1] ?? "" };
 }

@@ -137,10 +137,9 @@ function decodeMessage(name: string, buffer: Buffer, depth: number): Json {
 function put(out: Json, [name, type]: [string, string], field: Field, depth: number): void {
   if (type.startsWith("map:")) {
     const entry = raw(field.bytes);
-    const key = entry.get(1)?.bytes.toString("utf8") ?? "";
-    const valueType = type.slice(4);
+    const key = text(entry.get(1));
     const value = entry.get(2) ?? { number: 2, wire: 2, value: 0n, bytes: Buffer.alloc(0) };
-    if (key !== "__proto__") ((out[name] ??= {}) as Json)[key] = single(valueType, value, depth);
+    if (key !== "__proto__") ((out[name] ??= {}) as Json)[key] = single(type.slice(4), value, depth);
   } else if (type.startsWith("[]")) {
     const value = single(type.slice(2), field, depth);
     // Lists of ExtraValue and the like are lists already.
@@ -162,11 +161,19 @@ export function decodeProtobuf(body: Buffer): Json {
   if (!body.subarray(0, 4).equals(MAGIC)) throw badRequest("the body is not in Kubernetes' protobuf form");
   const unknown = raw(body.subarray(4));
   const meta = raw(unknown.get(1)?.bytes ?? Buffer.alloc(0));
-  const apiVersion = meta.get(1)?.bytes.toString("utf8") ?? "";
-  const kind = meta.get(2)?.bytes.toString("utf8") ?? "";
+  const apiVersion = text(meta.get(1));
+  const kind = text(meta.get(2));
+  const name = messageOf(apiVersion, kind);
+  if (name === undefined) throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  return { apiVersion, kind, ...decodeMessage(name, unknown.get(2)?.bytes ?? Buffer.alloc(0), 0) };
+}
+
+const text = (field: Field | undefined) => field?.bytes.toString("utf8") ?? "";
+
+function messageOf(apiVersion: string, kind: string): string | undefined {
   const [group = "", version = ""] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
-  const found = Object.entries(builtinSchemas()).find(([, schema]) =>
-    (schema["x-kubernetes-group-version-kind"] as { group: string; version: string; kind: string }[] | undefined)?.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind));
-  if (!found) throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  return { apiVersion, kind, ...decodeMessage(found[0], unknown.get(2)?.bytes ?? Buffer.alloc(0), 0) };
+  return Object.entries(builtinSchemas()).find(([, schema]) => {
+    const gvks = (schema["x-kubernetes-group-version-kind"] ?? []) as { group: string; version: string; kind: string }[];
+    return gvks.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind);
+  })?.[0];
 }

@@ -1,22 +1,22 @@
 // One resource request: authorize, find the verb, answer in the form asked for.
-import { type IncomingMessage, type ServerResponse } from "node:http";
-import { type KubeObject } from "../../../kube/object.ts";
-import { type AttributesRecord, type Authorize, type UserInfo } from "../contract.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { AttributesRecord, Authorize, UserInfo } from "../contract.ts";
 import { checkBodyKind, type Core, type InternalCall, writeOptions } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { deleteOptions, remove, removeCollection } from "../registry/delete.ts";
 import { patch } from "../registry/patch.ts";
 import { get, list, type Listed } from "../registry/read.ts";
 import { getScale, writeScale } from "../registry/scale.ts";
-import { type ResourceType, type Virtual } from "../registry/types.ts";
+import type { ResourceType, Virtual } from "../registry/types.ts";
 import { update } from "../registry/update.ts";
 import { watch } from "../registry/watch.ts";
 import { badRequest, forbidden, forbiddenPath, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import { jsonOf } from "../storage/store.ts";
 import { mediaTypeOf, parseBody, readObject, readOptional, readText } from "./body.ts";
 import { negotiate, type Wanted } from "./negotiate.ts";
-import { type RequestInfo } from "./path.ts";
-import { addWarnings, sendText } from "./respond.ts";
+import type { RequestInfo } from "./path.ts";
+import { addWarnings, sendPlain, sendText } from "./respond.ts";
 import { partialOf, tableOf } from "./table.ts";
 import { streamWatch } from "./watch-stream.ts";
 
@@ -58,7 +58,7 @@ export async function handleResource(door: Door, exchange: Exchange): Promise<vo
   const virtual = catalogue.findVirtual(info.group, info.version, info.resource, info.subresource);
   if (virtual) return handleVirtual(door, exchange, virtual);
   const found = catalogue.findVersion(info.group, info.version, info.resource);
-  if (!found) throw noSuchPath();
+  if (!found) return unknownResource(door, exchange);
   const { type, version } = found;
   checkShape(info, type);
   const call: InternalCall = {
@@ -70,20 +70,33 @@ export async function handleResource(door: Door, exchange: Exchange): Promise<vo
   await (VERBS[info.verb] ?? refuse)(door, exchange, call);
 }
 
+/** As kube-apiserver: a Status inside a group version that is served, plain text elsewhere. */
+function unknownResource({ core }: Door, { info, response }: Exchange): void {
+  const isServed = core.catalogue.list().some((type) => type.group === info.group && type.versions.some(({ version }) => version === info.version));
+  if (isServed) throw noSuchPath();
+  sendPlain(response, 404, "404 page not found\n");
+}
+
+const ON_COLLECTION = new Set(["create", "list", "watch", "deletecollection"]);
+
+/** Refuses verbs and paths that do not fit the resource: a name too much, a namespace missing. */
 function checkShape(info: RequestInfo, type: ResourceType): void {
-  if (!type.verbs.includes(info.verb) && !info.subresource) throw methodNotAllowed(type);
-  const onCollection = ["create", "list", "watch", "deletecollection"].includes(info.verb) && !info.subresource;
-  const hasName = info.name !== "" && !(onCollection && info.verb !== "create");
-  if (!onCollection && !hasName) throw methodNotAllowed(type);
-  if (onCollection && hasName) throw methodNotAllowed(type);
-  if (!type.namespaced && info.namespace !== "" && type.resource !== "namespaces") throw noSuchPath();
-  if (type.namespaced && info.namespace === "" && !["list", "watch"].includes(info.verb)) throw info.verb === "create" ? methodNotAllowed(type) : noSuchPath();
+  if (info.subresource) return;
+  const hasName = info.name !== "" && (info.verb === "create" || !ON_COLLECTION.has(info.verb));
+  if (!type.verbs.includes(info.verb) || ON_COLLECTION.has(info.verb) === hasName) throw methodNotAllowed();
+  checkNamespacing(info, type);
+}
+
+function checkNamespacing(info: RequestInfo, type: ResourceType): void {
+  if (type.resource === "namespaces" && type.group === "") return;
+  if (!type.namespaced && info.namespace !== "") throw noSuchPath();
+  if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch") throw info.verb === "create" ? methodNotAllowed() : noSuchPath();
 }
 
 type Handler = (door: Door, exchange: Exchange, call: InternalCall) => void | Promise<void>;
 
-const refuse: Handler = (_door, _exchange, call) => {
-  throw methodNotAllowed(call.target.type);
+const refuse: Handler = () => {
+  throw methodNotAllowed();
 };
 
 const OBJECT_VIEWS = ["Table", "PartialObjectMetadata"];
@@ -103,7 +116,19 @@ function listText(call: InternalCall, listed: Listed, wanted: Wanted): string {
   if (wanted.as === "Table") return tableOf(version, items, metadata, { withColumns: true, include: call.query.get("includeObject") ?? "Metadata" });
   if (wanted.as) return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":${JSON.stringify(metadata)},"items":[${items.map(partialOf).join(",")}]}`;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
-  return `{"kind":"${type.listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[${items.map(jsonOf).join(",")}]}`;
+  const shownMetadata = type.builtin ? metadata : { continue: "", ...metadata };
+  return `{"kind":"${type.listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(shownMetadata)},"items":[${items.map(type.builtin ? untypedText(apiVersion, type.kind) : jsonOf).join(",")}]}`;
+}
+
+/** Items of built-in lists carry no kind of their own. */
+function untypedText(apiVersion: string, kind: string): (object: KubeObject) => string {
+  const prefix = `{"apiVersion":${JSON.stringify(apiVersion)},"kind":${JSON.stringify(kind)},`;
+  return (object) => {
+    const text = jsonOf(object);
+    if (text.startsWith(prefix)) return `{${text.slice(prefix.length)}`;
+    const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
+    return JSON.stringify(rest);
+  };
 }
 
 const VERBS: Record<string, Handler> = {
@@ -143,7 +168,7 @@ async function handleSubresource(door: Door, exchange: Exchange, call: InternalC
   const { info, request } = exchange;
   const subresource = call.target.version.subresources.find((sub) => sub.name === info.subresource);
   if (!subresource) throw noSuchPath();
-  if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed(call.target.type);
+  if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed();
   if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(door, exchange, call) as Promise<void>;
   const wanted = negotiate(request, []);
   if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
@@ -154,7 +179,7 @@ async function handleSubresource(door: Door, exchange: Exchange, call: InternalC
 
 async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): Promise<void> {
   const { info, user, query } = exchange;
-  if (info.verb !== "create") throw methodNotAllowed(virtual.gvr);
+  if (info.verb !== "create") throw methodNotAllowed();
   const wanted = negotiate(exchange.request, []);
   const body = await readObject(exchange.request);
   checkBodyKind(virtual.gvk, body, true);

@@ -1,8 +1,8 @@
 // Writes answers: JSON or YAML, warnings, errors as Status.
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { stringify } from "yaml";
 import { badRequest, statusOf, StatusError } from "../status.ts";
-import { type Wanted } from "./negotiate.ts";
+import type { Wanted } from "./negotiate.ts";
 
 /** Sends a JSON text in the format wanted. */
 export function sendText(response: ServerResponse, code: number, json: string, { format }: Pick<Wanted, "format">): void {
@@ -20,7 +20,7 @@ export function sendPlain(response: ServerResponse, code: number, text: string):
 export function addWarnings(response: ServerResponse, warnings: string[]): void {
   if (warnings.length === 0) return;
   const unique = [...new Set(warnings)].slice(0, 50);
-  response.setHeader("warning", unique.map((text) => `299 - "${text.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 1_000).replaceAll(/["\\]/g, "\\$&")}"`));
+  response.setHeader("warning", unique.map((text) => `299 - "${text.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 1_000).replaceAll(/["\\]/g, "\\$&")}"`).join(", "));
 }
 
 /** Sends what an error says; unknown errors go to `onUnknown` and become a 500 without inner details. */

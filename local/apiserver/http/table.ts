@@ -1,7 +1,7 @@
 // Objects as tables and as metadata only: what `kubectl get` and metadata clients ask for.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { jsonOf } from "../storage/store.ts";
-import { type VersionType } from "../registry/types.ts";
+import type { VersionType } from "../registry/types.ts";
 
 export interface TableOptions {
   /** Left out of all watch events but the first. */

@@ -15,14 +15,16 @@ export function strategicMerge(view: TypeView, target: JsonMap, patch: JsonMap):
   const out: JsonMap = retained({ ...target }, patch);
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith("$")) continue;
-    const type = view.map ? entryView(view.map, key) : untyped;
     if (value === null) delete out[key];
-    else if (isMap(value)) out[key] = strategicMerge(type, isMap(out[key]) ? out[key] : {}, value);
-    else if (Array.isArray(value)) out[key] = mergeList(type, Array.isArray(out[key]) ? out[key] : [], value);
-    else out[key] = value;
+    else out[key] = mergeEntry(view.map ? entryView(view.map, key) : untyped, out[key], value);
   }
   applyListDirectives(view, out, patch);
   return out;
+}
+
+function mergeEntry(type: TypeView, present: unknown, value: unknown): unknown {
+  if (isMap(value)) return strategicMerge(type, isMap(present) ? present : {}, value);
+  return Array.isArray(value) ? mergeList(type, Array.isArray(present) ? present : [], value) : value;
 }
 
 function withoutDirectives(patch: JsonMap): JsonMap {

@@ -1,25 +1,33 @@
 // Durations as kubectl's tables show them.
 
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+/** Up to how many seconds which units are shown; one unit alone where the second is missing. */
+const STEPS: { below: number; big: [number, string]; small?: [number, string] }[] = [
+  { below: 2 * MINUTE, big: [1, "s"] },
+  { below: 10 * MINUTE, big: [MINUTE, "m"], small: [1, "s"] },
+  { below: 3 * HOUR, big: [MINUTE, "m"] },
+  { below: 8 * HOUR, big: [HOUR, "h"], small: [MINUTE, "m"] },
+  { below: 2 * DAY, big: [HOUR, "h"] },
+  { below: 8 * DAY, big: [DAY, "d"], small: [HOUR, "h"] },
+  { below: 2 * YEAR, big: [DAY, "d"] },
+  { below: 8 * YEAR, big: [YEAR, "y"], small: [DAY, "d"] },
+  { below: Infinity, big: [YEAR, "y"] },
+];
+
 /** `5m12s`, `3h4m`, `12d`, ... as Kubernetes' HumanDuration. */
 export function humanDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < -1) return "<invalid>";
-  if (seconds < 0) return "0s";
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return pair(minutes, "m", seconds % 60, "s");
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 8) return pair(hours, "h", minutes % 60, "m");
-  if (hours < 48) return `${hours}h`;
-  const days = Math.floor(hours / 24);
-  if (hours < 192) return pair(days, "d", hours % 24, "h");
-  if (days < 365 * 2) return `${days}d`;
-  const years = Math.floor(days / 365);
-  return years < 8 ? pair(years, "y", days % 365, "d") : `${years}y`;
+  const step = STEPS.find(({ below }) => seconds < below);
+  if (!step || seconds < 0) return "0s";
+  const [size, unit] = step.big;
+  const rest = step.small ? Math.floor((seconds % size) / step.small[0]) : 0;
+  return `${Math.floor(seconds / size)}${unit}${step.small && rest > 0 ? `${rest}${step.small[1]}` : ""}`;
 }
-
-const pair = (big: number, bigUnit: string, small: number, smallUnit: string) => (small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`);
 
 /** How long ago an RFC 3339 time was; `<unknown>` when there is none. */
 export function since(time: unknown, now: number): string {

@@ -1,5 +1,5 @@
 // The resources that are served right now: built-in ones from the start, CRDs as they come and go.
-import { type ResourceType, type Virtual, type VersionType } from "./types.ts";
+import type { ResourceType, Virtual, VersionType } from "./types.ts";
 
 export interface Catalogue {
   add(type: ResourceType): void;

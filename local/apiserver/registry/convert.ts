@@ -1,6 +1,6 @@
 // Between the stored form of an object and the version a client speaks.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type ResourceType } from "./types.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { ResourceType } from "./types.ts";
 
 const converted = new WeakMap<KubeObject, Map<string, KubeObject>>();
 
@@ -17,6 +17,12 @@ export function fromStored(type: ResourceType, object: KubeObject, version: stri
   let found = byVersion.get(apiVersion);
   if (!found) byVersion.set(apiVersion, (found = { ...(type.fromStored ? type.fromStored(object) : object), apiVersion, kind: type.kind }));
   return found;
+}
+
+/** The same fields, with those first that every object has: lists can then cut them off. */
+export function inOrder(object: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata, ...rest } = object;
+  return { apiVersion, kind, metadata, ...rest };
 }
 
 /** An object of any served version in the form that is stored. */

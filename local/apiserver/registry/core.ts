@@ -1,12 +1,12 @@
 // What every verb of the registry works with, and the options that writes share.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type AdmissionRequest } from "../contract.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { AdmissionRequest } from "../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
 import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
-import { type Store } from "../storage/store.ts";
-import { type Catalogue } from "./catalogue.ts";
+import type { Store } from "../storage/store.ts";
+import type { Catalogue } from "./catalogue.ts";
 import { fromStored } from "./convert.ts";
-import { type Call, type ResourceType, type Target } from "./types.ts";
+import type { Call, ResourceType, Target } from "./types.ts";
 
 export interface Core {
   store: Store;
@@ -41,8 +41,8 @@ export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions"
   const dryRuns = query.getAll("dryRun").filter((value) => value !== "");
   const validation = query.get("fieldValidation") || "Warn";
   const errors = [];
-  if (dryRuns.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRuns[0], ["All"]));
-  if (!["Ignore", "Warn", "Strict"].includes(validation)) errors.push(notSupported("fieldValidation", validation, ["Ignore", "Strict", "Warn"]));
+  if (dryRuns.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRuns, ["All"]));
+  if (!["Ignore", "Warn", "Strict"].includes(validation)) errors.push(notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]));
   const named = query.get("fieldManager") ?? "";
   if (named.length > MANAGER_LIMIT) errors.push(invalidValue("fieldManager", named, `may not be more than ${MANAGER_LIMIT} bytes`));
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind }, "", errors);
@@ -130,13 +130,22 @@ export function reportFaults(call: Call, options: WriteOptions, faults: string[]
 
 export const plainError = (code: number, message: string) => failure(code, "", message);
 
-/** A body must be an object of the kind that the path serves. */
+function checkTyped({ apiVersion, kind }: { apiVersion: string; kind: string }, body: KubeObject): void {
+  body.kind ||= kind;
+  body.apiVersion ||= apiVersion;
+  if (body.apiVersion === apiVersion && body.kind === kind) return;
+  const version = body.apiVersion.split("/").at(-1);
+  throw badRequest(`${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(body.apiVersion)} in this path`);
+}
+
+/** A body must be an object of the kind that the path serves; typed kinds need not say which. Throws 400, for the wrong kind of a CRD 422. */
 export function checkBodyKind(target: { group: string; version: string; kind: string }, body: KubeObject, typed: boolean): void {
   const expected = target.group ? `${target.group}/${target.version}` : target.version;
-  if (!typed && !body.kind) throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(body).slice(0, 1_000)}'`);
-  if (!typed && !body.apiVersion) throw badRequest(`Object 'apiVersion' is missing in '${JSON.stringify(body).slice(0, 1_000)}'`);
-  body.kind ||= target.kind;
-  body.apiVersion ||= expected;
-  if (body.apiVersion !== expected) throw badRequest(`the API version in the data (${body.apiVersion}) does not match the expected API version (${expected})`);
-  if (body.kind !== target.kind) throw badRequest(`${body.kind} in version ${JSON.stringify(target.version)} cannot be handled as a ${target.kind}: no kind ${JSON.stringify(body.kind)} is registered for the internal version of group`);
+  if (typed) return checkTyped({ apiVersion: expected, kind: target.kind }, body);
+  if (!body.kind) {
+    const text = JSON.stringify(body).slice(0, 1_000);
+    throw badRequest(`the object provided is unrecognized (must be of type ${target.kind}): Object 'Kind' is missing in '${text}' (${text})`);
+  }
+  if (body.apiVersion !== expected) throw badRequest(`the API version in the data (${body.apiVersion ?? ""}) does not match the expected API version (${expected})`);
+  if (body.kind !== target.kind) throw invalid({ group: target.group, kind: body.kind }, body.metadata.name ?? "", [invalidValue("kind", body.kind, `must be ${target.kind}`)]);
 }

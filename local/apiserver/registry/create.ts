@@ -1,8 +1,8 @@
 // The verb create.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";
-import { apiVersionOf, fromStored, toStored } from "./convert.ts";
+import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
 import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
 import { resetFields } from "./update.ts";
@@ -14,17 +14,22 @@ export async function create(core: Core, call: InternalCall, body: KubeObject): 
   checkBodyKind({ group: type.group, version: version.version, kind: type.kind }, body, type.builtin);
   const { object, faults } = type.strategy.decode(body, version);
   reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
-  return createDecoded(core, call, object, options);
+  return createDecoded(core, call, { object }, options);
 }
 
-/** As create, for an object that was decoded already; `managed` means that its managedFields are right as they are. */
-export async function createDecoded(core: Core, call: InternalCall, object: KubeObject, options: WriteOptions, managed = false): Promise<KubeObject> {
-  const { type, version } = call.target;
+export interface NewObject {
+  object: KubeObject;
+  /** Its managedFields are right as they are. */
+  managed?: boolean;
+}
+
+/** As create, for an object that was decoded already. */
+export async function createDecoded(core: Core, call: InternalCall, { object, managed }: NewObject, options: WriteOptions): Promise<KubeObject> {
+  const { type } = call.target;
   placeInNamespace(call, object);
   const { metadata } = object;
-  if (metadata.resourceVersion) throw plainError(500, "resourceVersion should not be set on objects to be created");
-  const generated = !metadata.name && Boolean(metadata.generateName);
-  if (generated && metadata.generateName) metadata.name = generateName(metadata.generateName, core.random);
+  if (metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
+  if (!metadata.name) metadata.name = metadata.generateName ? generateName(metadata.generateName, core.random) : "";
   for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"] as const) delete metadata[field];
   checkNamespace(core, call.target, metadata.name);
 
@@ -39,12 +44,20 @@ export async function createDecoded(core: Core, call: InternalCall, object: Kube
   await admit(core, call, metadata.name, { operation: "CREATE", object, dryRun: options.dryRun, options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
   // The namespace may have begun to go away while admission was asked.
   checkNamespace(core, call.target, metadata.name);
+  return commitNew(core, call, object, options.dryRun);
+}
 
-  const stored = toStored(type, object);
-  if (options.dryRun ? core.store.table(type.storageKey).find(metadata.namespace ?? "", metadata.name) : !core.store.put(type.storageKey, stored, undefined)) {
-    throw alreadyExists(namedOf(type), metadata.name);
+function commitNew(core: Core, call: InternalCall, object: KubeObject, dryRun: boolean): KubeObject {
+  const { type, version } = call.target;
+  const { namespace = "", name } = object.metadata;
+  const exists = () => alreadyExists(namedOf(type), name);
+  if (dryRun) {
+    if (core.store.table(type.storageKey).find(namespace, name)) throw exists();
+    return object;
   }
-  return options.dryRun ? object : fromStored(type, stored, version.version);
+  const stored = core.store.put(type.storageKey, toStored(type, inOrder(object)), undefined);
+  if (!stored) throw exists();
+  return fromStored(type, stored, version.version);
 }
 
 /** The namespace of the path is the object's; another one in the body is refused. */

@@ -1,7 +1,8 @@
 // The verbs delete and deletecollection: preconditions, propagation, finalizers.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
-import { type StatusBody } from "../contract.ts";
+import type { FieldError, StatusBody } from "../contract.ts";
+import { CLEANUP } from "../crd/types.ts";
 import { conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { admit, type Core, currentOf, type InternalCall, namedOf, shown, timestamp } from "./core.ts";
@@ -28,50 +29,68 @@ export interface Deleted {
 
 const ATTEMPTS = 5;
 
+/** Throws 422 on options that make no sense. */
 export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
   const options: DeleteOptions = { ...(typeof body === "object" && body !== null ? (body as DeleteOptions) : {}) };
   const policy = query.get("propagationPolicy");
   if (policy) options.propagationPolicy ??= policy as Policy;
   const dryRun = query.getAll("dryRun");
   if (dryRun.length > 0) options.dryRun ??= dryRun;
-  const errors = [];
-  if (options.dryRun?.some((value) => value !== "All")) errors.push(notSupported("dryRun", options.dryRun[0], ["All"]));
-  if (options.propagationPolicy && !["Orphan", "Background", "Foreground"].includes(options.propagationPolicy)) errors.push(notSupported("propagationPolicy", options.propagationPolicy, ["Foreground", "Background", "Orphan", ""]));
-  if (options.propagationPolicy && options.orphanDependents !== undefined) errors.push(invalidValue("propagationPolicy", options.propagationPolicy, "orphanDependents and deletionPropagation cannot be both set"));
+  const errors = optionErrors(options);
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
   return options;
+}
+
+function optionErrors({ dryRun = [], propagationPolicy, orphanDependents }: DeleteOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  if (dryRun.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRun, ["All"]));
+  if (propagationPolicy && !["Orphan", "Background", "Foreground"].includes(propagationPolicy)) errors.push(notSupported("propagationPolicy", propagationPolicy, ["Foreground", "Background", "Orphan", "nil"]));
+  if (propagationPolicy && orphanDependents !== undefined) errors.push(invalidValue("propagationPolicy", propagationPolicy, "orphanDependents and deletionPropagation cannot be both set"));
+  return errors;
 }
 
 /** Deletes one object, or marks it as being deleted while finalizers hold it. */
 export async function remove(core: Core, call: InternalCall, options: DeleteOptions): Promise<Deleted> {
   const { target } = call;
-  const { type } = target;
   const dryRun = (options.dryRun ?? []).length > 0;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = currentOf(core, target);
     checkPreconditions(call, options, stored);
     await admit(core, call, target.name, { operation: "DELETE", oldObject: shown(call, stored), dryRun, options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options } });
-    const next = marked(core, stored, options);
-    if (isGone(next)) {
-      if (dryRun || core.store.remove(type.storageKey, stored)) return { answer: type.returnsDeleted ? shown(call, next) : success(call, stored), code: 200 };
-    } else {
-      const isSame = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).join() === (next.metadata.finalizers ?? []).join();
-      if (dryRun || isSame) return { answer: shown(call, isSame ? stored : next), code: 200 };
-      const done = core.store.put(type.storageKey, next, stored);
-      if (done) return { answer: shown(call, done), code: 200 };
-    }
+    const answer = commit(core, call, { stored, next: marked(core, stored, options), dryRun });
+    if (answer) return { answer, code: 200 };
   }
-  throw modified(namedOf(type), target.name);
+  throw modified(namedOf(target.type), target.name);
+}
+
+interface Deletion {
+  stored: KubeObject;
+  next: KubeObject;
+  dryRun: boolean;
+}
+
+/** Undefined when the object changed meanwhile. */
+function commit(core: Core, call: InternalCall, { stored, next, dryRun }: Deletion): Deleted["answer"] | undefined {
+  const { type } = call.target;
+  if (isGone(next)) {
+    const isDone = dryRun || core.store.remove(type.storageKey, stored) !== undefined;
+    return isDone ? (type.returnsDeleted ? shown(call, stored) : success(call, stored)) : undefined;
+  }
+  const isSame = stored.metadata.deletionTimestamp !== undefined && String(stored.metadata.finalizers) === String(next.metadata.finalizers);
+  if (dryRun || isSame) return shown(call, isSame ? stored : next);
+  const done = core.store.put(type.storageKey, next, stored);
+  return done && shown(call, done);
 }
 
 function checkPreconditions(call: InternalCall, { preconditions }: DeleteOptions, stored: KubeObject): void {
   const { type, name } = call.target;
   const { uid, resourceVersion } = stored.metadata;
+  const on = { group: type.group, resource: type.kind };
   if (preconditions?.uid && preconditions.uid !== uid) {
-    throw conflict(namedOf(type), name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
+    throw conflict(on, name, `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`);
   }
   if (preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion) {
-    throw conflict(namedOf(type), name, `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`);
+    throw conflict(on, name, `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`);
   }
 }
 
@@ -79,20 +98,26 @@ function checkPreconditions(call: InternalCall, { preconditions }: DeleteOptions
 function marked(core: Core, stored: KubeObject, options: DeleteOptions): KubeObject {
   const next = copyOf(stored);
   const { metadata } = next;
-  const policy: Policy | undefined = options.propagationPolicy ?? (options.orphanDependents === undefined ? undefined : options.orphanDependents ? "Orphan" : "Background");
-  if (policy) {
-    const wanted = FINALIZER_OF[policy];
-    const rest = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== "orphan" && finalizer !== "foregroundDeletion");
-    metadata.finalizers = wanted ? [...rest, wanted] : rest;
-    if (metadata.finalizers.length === 0) delete metadata.finalizers;
-  }
+  setPolicy(next, options);
   if (!metadata.deletionTimestamp) {
     metadata.deletionTimestamp = timestamp(core.now());
-    metadata.deletionGracePeriodSeconds = 0;
+    if (stored.kind !== "Namespace") metadata.deletionGracePeriodSeconds = 0;
     if (metadata.generation !== undefined) metadata.generation += 1;
+    if (stored.kind === "CustomResourceDefinition") metadata.finalizers = [...(metadata.finalizers ?? []), CLEANUP];
   }
   if (next.kind === "Namespace" && next.apiVersion === "v1") next.status = { ...(next.status as object), phase: "Terminating" };
   return next;
+}
+
+/** The policy asked for, as the finalizer that stands for it. */
+function setPolicy({ metadata }: KubeObject, { propagationPolicy, orphanDependents }: DeleteOptions): void {
+  const policy: Policy | undefined = propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? "Orphan" : "Background");
+  if (!policy) return;
+  const wanted = FINALIZER_OF[policy];
+  const rest = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== "orphan" && finalizer !== "foregroundDeletion");
+  const finalizers = wanted ? [...rest, wanted] : rest;
+  if (finalizers.length > 0) metadata.finalizers = finalizers;
+  else delete metadata.finalizers;
 }
 
 function success(call: InternalCall, stored: KubeObject): StatusBody {

@@ -1,10 +1,10 @@
 // Rules of `metadata` that hold for every kind: what a client may set, and what the server keeps.
 import { isDeepStrictEqual } from "node:util";
-import { type KubeObject, type ObjectMeta } from "../../../kube/object.ts";
-import { type FieldError } from "../contract.ts";
+import type { KubeObject, ObjectMeta } from "../../../kube/object.ts";
+import type { FieldError } from "../contract.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../field-errors.ts";
 import { labelValue, qualifiedName } from "./names.ts";
-import { type ResourceType } from "./types.ts";
+import type { ResourceType } from "./types.ts";
 
 const ANNOTATIONS_LIMIT = 256 * 1024;
 const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"]);
@@ -26,8 +26,12 @@ function validateAnnotations(meta: ObjectMeta): FieldError[] {
   return errors;
 }
 
-function validateFinalizers(meta: ObjectMeta): FieldError[] {
-  return (meta.finalizers ?? []).flatMap((finalizer) => qualifiedName(finalizer).map((fault) => invalidValue("metadata.finalizers", finalizer, fault)));
+/** Built-in kinds are stricter: a name without a path must be one of Kubernetes' own. */
+function validateFinalizers(meta: ObjectMeta, isStrict: boolean): FieldError[] {
+  return (meta.finalizers ?? []).flatMap((finalizer, index) => [
+    ...qualifiedName(finalizer).map((fault) => invalidValue("metadata.finalizers", finalizer, fault)),
+    ...(isStrict && !finalizer.includes("/") && !STANDARD_FINALIZERS.has(finalizer) ? [invalidValue(`metadata.finalizers[${index}]`, finalizer, "name is neither a standard finalizer name nor is it fully qualified")] : []),
+  ]);
 }
 
 /** Names that others might take as well; `known` are those that were there before. */
@@ -61,13 +65,13 @@ export function validateMetadata(object: KubeObject, type: ResourceType): FieldE
   if (meta.generateName) errors.push(...type.strategy.validateName(meta.generateName, true).map((fault) => invalidValue("metadata.generateName", meta.generateName, fault)));
   if (!meta.name) errors.push(required("metadata.name", "name or generateName is required"));
   else errors.push(...type.strategy.validateName(meta.name, false).map((fault) => invalidValue("metadata.name", meta.name, fault)));
-  return [...errors, ...validateLabels(meta), ...validateAnnotations(meta), ...validateOwners(meta), ...validateFinalizers(meta)];
+  return [...errors, ...validateLabels(meta), ...validateAnnotations(meta), ...validateOwners(meta), ...validateFinalizers(meta, type.builtin)];
 }
 
 const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
 
 /** Of a changed object; call after keepSystemFields. */
-export function validateMetadataUpdate(object: KubeObject, old: KubeObject): FieldError[] {
+export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type: ResourceType): FieldError[] {
   const meta = object.metadata;
   const errors = IMMUTABLE.filter((field) => !isDeepStrictEqual(meta[field], old.metadata[field]))
     .map((field) => invalidValue(`metadata.${field}`, meta[field], "field is immutable"));
@@ -78,7 +82,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject): Fie
       errors.push(forbiddenField("metadata.finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`));
     }
   }
-  return [...errors, ...validateLabels(meta), ...validateAnnotations(meta), ...validateOwners(meta), ...validateFinalizers(meta)];
+  return [...errors, ...validateLabels(meta), ...validateAnnotations(meta), ...validateOwners(meta), ...validateFinalizers(meta, type.builtin)];
 }
 
 /** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */

@@ -1,17 +1,17 @@
 // The verb patch: JSON patch, merge patch, strategic merge patch, and server-side apply.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { applyConfiguration } from "../apply/managed.ts";
 import { isMap } from "../apply/values.ts";
-import { badRequest, failure, invalid, unsupportedMedia } from "../status.ts";
+import { badRequest, conflict, failure, invalid, StatusError, unsupportedMedia } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
 import { copyOf } from "../storage/store.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
 import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMerge } from "../patch/strategic.ts";
 import { fieldsRequest, createDecoded, placeInNamespace } from "./create.ts";
-import { checkPatchOptions, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";
+import { checkPatchOptions, namedOf, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";
 import { change, resetFields } from "./update.ts";
-import { type ResourceType, type VersionType } from "./types.ts";
+import type { Decoded, ResourceType, VersionType } from "./types.ts";
 
 export const JSON_PATCH = "application/json-patch+json";
 export const MERGE_PATCH = "application/merge-patch+json";
@@ -31,21 +31,38 @@ export interface Patched {
 /** Patches an object (or its status); apply creates what is missing. @param mediaType without parameters. */
 export async function patch(core: Core, call: InternalCall, mediaType: string, body: unknown): Promise<Patched> {
   const { type, version } = call.target;
-  if (!patchTypes(type).includes(mediaType)) throw unsupportedMedia(patchTypes(type));
+  if (!patchTypes(type).includes(mediaType)) throw failure(415, "UnsupportedMediaType", mediaType === STRATEGIC_PATCH ? unsupportedMedia(patchTypes(type)).message : "415: Unsupported Media Type", { details: {} });
   const options = writeOptions(call, "PatchOptions");
   checkPatchOptions(call, mediaType === APPLY_PATCH);
   if (mediaType === APPLY_PATCH) return apply(core, call, options, body);
   const object = await change(core, call, options, {
     retry: true,
+    isPatch: true,
     make: (current) => {
-      const decoded = type.strategy.decode(patched(version, mediaType, { current, patch: body }), version);
-      reportFaults(call, options, decoded.faults, (message) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", JSON.stringify(body), message)]));
+      const result = patched(version, mediaType, { current, patch: body });
+      const refuse = refusalOf(JSON.stringify(result));
+      const decoded = decodePatched(type, version, result, refuse);
+      reportFaults(call, options, decoded.faults, refuse);
       placeInNamespace(call, decoded.object);
       checkIdentity(call, decoded.object);
       return { object: decoded.object };
     },
   });
   return { object, created: false };
+}
+
+/** Faults of the patched object are told with the whole of it. */
+function refusalOf(text: string): (message: string) => StatusError {
+  return (message) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", text, message)]);
+}
+
+function decodePatched(type: ResourceType, version: VersionType, result: KubeObject, refuse: (message: string) => StatusError): Decoded {
+  try {
+    return type.strategy.decode(result, version);
+  } catch (error) {
+    if (error instanceof StatusError && error.body.code === 400) throw refuse(error.message.replace(/^.* cannot be handled as a \w+: /, ""));
+    throw error;
+  }
 }
 
 /** The patched copy of an object. */
@@ -68,34 +85,39 @@ function checkIdentity(call: InternalCall, object: KubeObject): void {
 }
 
 async function apply(core: Core, call: InternalCall, options: WriteOptions, body: unknown): Promise<Patched> {
-  const { type, version, name, namespace, subresource } = call.target;
+  const { type, name, namespace, subresource } = call.target;
   if (!isMap(body)) throw badRequest("error decoding YAML: the configuration is not an object");
   const sent = body as unknown as KubeObject;
   checkApplied(call, sent);
-  const described = `${namespace || ""}${namespace ? "/" : "/"}${name}; ${sent.apiVersion}, Kind=${type.kind}`;
-  const applied = (current: KubeObject | undefined): KubeObject => {
-    const config = structuredClone(sent);
-    placeInNamespace(call, config);
-    config.metadata.name ||= name;
-    const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
-    const { object, faults } = type.strategy.decode(JSON.parse(JSON.stringify(result)) as KubeObject, version);
-    reportFaults(call, options, faults, (message) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", JSON.stringify(body), message)]));
-    return object;
-  };
+  const applied = (current: KubeObject | undefined) => ({ object: applyTo(core, call, options, { sent, current }), managed: true });
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
-  if (!exists && subresource === "") {
-    if (sent.metadata?.uid) throw failure(409, "Conflict", `Operation cannot be fulfilled on ${type.resource} "${name}": uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
-    call.checkCreate?.();
-    return { object: await createDecoded(core, call, applied(undefined), options, true), created: true };
-  }
-  return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, make: (current) => ({ object: applied(current), managed: true }) }), created: false };
+  if (exists || subresource !== "") return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, make: applied }), created: false };
+  if (sent.metadata?.uid) throw conflict(namedOf(type), name, `uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
+  call.checkCreate?.();
+  return { object: await createDecoded(core, call, applied(undefined), options), created: true };
+}
+
+function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, current }: { sent: KubeObject; current: KubeObject | undefined }): KubeObject {
+  const { type, version, name } = call.target;
+  const config = structuredClone(sent);
+  placeInNamespace(call, config);
+  config.metadata.name ||= name;
+  const described = `${sent.metadata?.namespace ?? ""}/${sent.metadata?.name ?? name}; ${gvkText(sent)}`;
+  const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
+  const { object, faults } = type.strategy.decode(JSON.parse(JSON.stringify(result)) as KubeObject, version);
+  reportFaults(call, options, faults, refusalOf(JSON.stringify(sent)));
+  return object;
+}
+
+/** `group/version, Kind=kind`, with an empty group for core. */
+function gvkText({ apiVersion = "", kind = "" }: Partial<KubeObject>): string {
+  return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }
 
 function checkApplied(call: InternalCall, sent: KubeObject): void {
   const { type, version, name } = call.target;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
-  if (!sent.apiVersion || !sent.kind) throw badRequest(`invalid object type: ${String(sent.apiVersion ?? "")}, Kind=${String(sent.kind ?? "")}`);
-  if (sent.apiVersion !== apiVersion || sent.kind !== type.kind) throw badRequest(`invalid object type: ${sent.apiVersion}, Kind=${sent.kind}`);
+  if (sent.apiVersion !== apiVersion || sent.kind !== type.kind) throw badRequest(`invalid object type: ${gvkText(sent)}`);
   if (sent.metadata !== undefined && !isMap(sent.metadata)) throw badRequest("metadata must be an object");
   if (sent.metadata?.name && sent.metadata.name !== name) throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`);
 }

@@ -1,9 +1,9 @@
 // The verbs get and list, from memory.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { badRequest, expired, failure } from "../status.ts";
 import { type Core, currentOf, shown } from "./core.ts";
 import { parseSelectors } from "./selectors.ts";
-import { type Call } from "./types.ts";
+import type { Call } from "./types.ts";
 
 export function get(core: Core, call: Call): KubeObject {
   checkVersion(core, call.query.get("resourceVersion") ?? "");
@@ -28,28 +28,35 @@ const keyOf = (object: KubeObject) => `${object.metadata.namespace ?? ""}/${obje
 
 /** One page of a list. Pages are read from the present state, under the version of the first one. */
 export function list(core: Core, call: Call): Listed {
-  const { type, namespace } = call.target;
   const { query } = call;
   checkVersion(core, query.get("resourceVersion") ?? "");
-  const { selects, name } = parseSelectors(query, type);
-  const table = core.store.table(type.storageKey);
-  const token = readToken(query.get("continue"));
-  if (token && query.get("resourceVersion") && query.get("resourceVersion") !== "0") throw badRequest("specifying resource version is not allowed when using continue");
-  const limit = Number(query.get("limit") ?? 0) || 0;
-
-  let objects = name !== undefined && namespace ? present(table.find(namespace, name)) : table.list(namespace || undefined);
-  if (type.fromStored) objects = objects.map((object) => shown(call, object));
-  if (selects) objects = objects.filter(selects);
-  const start = token ? objects.findIndex((object) => isAfter(object, token.start)) : 0;
-  const rest = start === -1 ? [] : start === 0 ? objects : objects.slice(start);
-  const page = limit > 0 ? rest.slice(0, limit) : rest;
+  const token = readToken(query);
+  const { objects, isSelected } = chosen(core, call);
+  const rest = token ? objects.filter((object) => isAfter(object, token.start)) : objects;
+  const limit = Number(query.get("limit") ?? 0);
+  const page = limit > 0 && limit < rest.length ? rest.slice(0, limit) : rest;
   const version = token?.rv ?? core.store.version();
-  const last = page.at(-1);
   return {
     items: page.map((object) => shown(call, object)),
     resourceVersion: String(version),
-    ...(last && page.length < rest.length && { continue: writeToken({ v: "meta.k8s.io/v1", rv: version, start: keyOf(last) }), ...(!selects && { remainingItemCount: rest.length - page.length }) }),
+    ...(page.length < rest.length && more(page, version, isSelected ? undefined : rest.length - page.length)),
   };
+}
+
+/** Where the next page begins; the number of remaining objects is told where no selector was asked for. */
+function more(page: KubeObject[], version: number, remaining: number | undefined): Pick<Listed, "continue" | "remainingItemCount"> {
+  const last = page.at(-1);
+  return { continue: writeToken({ v: "meta.k8s.io/v1", rv: version, start: last ? keyOf(last) : "" }), ...(remaining !== undefined && { remainingItemCount: remaining }) };
+}
+
+/** All objects that a call is about, before paging. */
+function chosen(core: Core, call: Call): { objects: KubeObject[]; isSelected: boolean } {
+  const { type, namespace } = call.target;
+  const { selects, name } = parseSelectors(call.query, type);
+  const table = core.store.table(type.storageKey);
+  let objects = name !== undefined && (namespace || !type.namespaced) ? present(table.find(namespace, name)) : table.list(namespace || undefined);
+  if (type.fromStored) objects = objects.map((object) => shown(call, object));
+  return { objects: selects ? objects.filter(selects) : objects, isSelected: selects !== undefined };
 }
 
 const present = (object: KubeObject | undefined) => (object ? [object] : []);
@@ -65,23 +72,25 @@ function writeToken(token: Continue): string {
   return Buffer.from(JSON.stringify(token)).toString("base64url");
 }
 
-function readToken(text: string | null): Continue | undefined {
+function readToken(query: URLSearchParams): Continue | undefined {
+  const text = query.get("continue");
   if (!text) return undefined;
+  if (!["", "0"].includes(query.get("resourceVersion") ?? "")) throw badRequest("specifying resource version is not allowed when using continue");
   try {
     const token = JSON.parse(Buffer.from(text, "base64url").toString()) as Continue;
     if (typeof token.start === "string" && typeof token.rv === "number") return token;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw badRequest("continue key is not valid: invalid character in token");
+  throw badRequest("invalid continue token: continue key is not valid: invalid character in token");
 }
 
 /** A version from the future is answered as kube-apiserver does after its wait; one that is no number is refused. */
 export function checkVersion(core: Core, version: string): void {
   if (version === "" || version === "0") return;
-  if (!/^\d+$/.test(version)) throw badRequest(`Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  if (!/^\d+$/.test(version)) throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
   if (Number(version) > core.store.version()) {
-    throw failure(504, "Timeout", `Too large resource version: ${version}, current: ${core.store.version()}`, {
+    throw failure(504, "Timeout", `Timeout: Too large resource version: ${version}, current: ${core.store.version()}`, {
       details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
     });
   }

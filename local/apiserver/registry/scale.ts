@@ -1,14 +1,14 @@
 // The scale subresource: one Scale object over the replica fields of any scalable kind.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import { badRequest, invalid, unsupportedMedia } from "../status.ts";
+import { badRequest, internal, invalid, unsupportedMedia } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
 import { copyOf } from "../storage/store.ts";
 import { type Core, currentOf, type InternalCall, shown, writeOptions } from "./core.ts";
 import { builtinView } from "../builtin/schemas.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { patched } from "./patch.ts";
-import { type ScalePaths } from "./types.ts";
+import type { ScalePaths } from "./types.ts";
 import { change } from "./update.ts";
 
 const SCALE = "io.k8s.api.autoscaling.v1.Scale";
@@ -32,9 +32,11 @@ function selectorText(value: unknown): string | undefined {
   return labels && Object.entries(labels).map(([key, each]) => `${key}=${String(each)}`).join(",");
 }
 
-function toScale(object: KubeObject, paths: ScalePaths): KubeObject {
+/** @param strict refuses objects that have no replicas: a read does, a write sets them. */
+function toScale(object: KubeObject, paths: ScalePaths, strict: boolean): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = at(object, paths.specReplicas);
+  if (replicas === undefined && strict) throw internal(`the spec replicas field ".${paths.specReplicas.join(".")}" does not exist`);
   const selector = paths.selector && selectorText(at(object, paths.selector));
   return {
     kind: "Scale", apiVersion: "autoscaling/v1", metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
@@ -50,7 +52,7 @@ function pathsOf(call: InternalCall): ScalePaths {
 }
 
 export function getScale(core: Core, call: InternalCall): KubeObject {
-  return toScale(shown(call, currentOf(core, call.target)), pathsOf(call));
+  return toScale(shown(call, currentOf(core, call.target)), pathsOf(call), true);
 }
 
 /** Replaces (no media type) or patches the Scale of an object. */
@@ -62,11 +64,11 @@ export async function writeScale(core: Core, call: InternalCall, mediaType: stri
   const object = await change(core, call, options, {
     retry: !isPinned,
     make: (current) => {
-      const before = toScale(current, paths);
+      const before = toScale(current, paths, false);
       const scale = mediaType ? patched({ view: builtinView(SCALE) }, mediaType, { current: before, patch: body }) : (structuredClone(body) as KubeObject);
       decodeTyped(builtinView(SCALE), scale, "Scale", "v1");
       const replicas = at(scale, ["spec", "replicas"]) ?? 0;
-      if (typeof replicas !== "number" || replicas < 0) throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
+      if (typeof replicas !== "number" || replicas < 0) throw invalid(call.target.type, call.target.name, [invalidValue(`.${paths.specReplicas.join(".")}`, replicas, "should be a non-negative integer")]);
       const next = copyOf(current);
       put(next, paths.specReplicas, replicas);
       next.metadata.resourceVersion = scale.metadata.resourceVersion ?? current.metadata.resourceVersion;
@@ -74,5 +76,5 @@ export async function writeScale(core: Core, call: InternalCall, mediaType: stri
       return { object: next };
     },
   });
-  return toScale(object, paths);
+  return toScale(object, paths, false);
 }

@@ -1,7 +1,7 @@
 // Label and field selectors of list, watch and deletecollection: parsed once, then a plain predicate.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { badRequest } from "../status.ts";
-import { type ResourceType } from "./types.ts";
+import type { ResourceType } from "./types.ts";
 
 export type Selects = (object: KubeObject) => boolean;
 type LabelRule = (labels: Record<string, string>) => boolean;

@@ -1,13 +1,13 @@
 // The server's own hands: reads for admission and auth, writes that no policy is asked about.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type ResourceReader, type SystemWriter, type UserInfo } from "../contract.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { ResourceReader, SystemWriter, UserInfo } from "../contract.ts";
 import { notFound } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { apiVersionOf } from "./convert.ts";
-import { type Core, type InternalCall } from "./core.ts";
+import type { Core, InternalCall } from "./core.ts";
 import { create } from "./create.ts";
 import { type DeleteOptions, remove } from "./delete.ts";
-import { type ResourceType } from "./types.ts";
+import type { ResourceType } from "./types.ts";
 import { change, update } from "./update.ts";
 
 export const SYSTEM: UserInfo = { name: "system:apiserver", groups: ["system:masters", "system:authenticated"] };

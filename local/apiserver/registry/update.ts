@@ -1,11 +1,11 @@
 // The verb update, and the common end of everything that changes an existing object.
 import { isDeepStrictEqual } from "node:util";
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { invalidValue } from "../field-errors.ts";
-import { fromStored, toStored } from "./convert.ts";
+import { fromStored, inOrder, toStored } from "./convert.ts";
 import { fieldsRequest, placeInNamespace } from "./create.ts";
 import { admit, checkBodyKind, type Core, currentOf, type InternalCall, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
@@ -20,12 +20,12 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   const { object, faults } = type.strategy.decode(body, version);
   reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
   placeInNamespace(call, object);
-  if (!object.metadata.name) throw badRequest("name must be provided");
+  if (!object.metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   const isPinned = Boolean(object.metadata.resourceVersion);
   if (!isPinned && !type.strategy.unconditionalUpdate) {
     currentOf(core, call.target);
-    throw invalid(type, name, [{ ...invalidValue("metadata.resourceVersion", 0, "must be specified for an update"), message: "Invalid value: 0x0: must be specified for an update" }]);
+    throw invalid({ group: type.group, kind: type.resource }, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")]);
   }
   return change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) });
 }
@@ -33,18 +33,19 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
 export interface Change {
   /** Try again when somebody else wrote in between. */
   retry: boolean;
+  isPatch?: boolean;
   /** The new object from the current one (in the version of the call; not to be changed). `managed`: its managedFields are right. */
   make: (current: KubeObject) => { object: KubeObject; managed?: boolean };
 }
 
 /** Carries out a change of an existing object: conflict checks, ownership, rules, admission, commit. */
-export async function change(core: Core, call: InternalCall, options: WriteOptions, { retry, make }: Change): Promise<KubeObject> {
+export async function change(core: Core, call: InternalCall, options: WriteOptions, { retry, make, isPatch }: Change): Promise<KubeObject> {
   const { target } = call;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = currentOf(core, target);
     const current = shown(call, stored);
     const { object, managed } = make(current);
-    checkPreconditions(call, object, current);
+    checkPreconditions(call, object, current, isPatch === true);
     const next = await prepare(core, call, options, { object, current, managed: managed === true });
     const done = commit(core, call, { next, stored, dryRun: options.dryRun });
     if (done) return done;
@@ -53,11 +54,13 @@ export async function change(core: Core, call: InternalCall, options: WriteOptio
   throw modified(namedOf(target.type), target.name);
 }
 
-function checkPreconditions(call: InternalCall, object: KubeObject, current: KubeObject): void {
-  const { type, name } = call.target;
+function checkPreconditions(call: InternalCall, object: KubeObject, current: KubeObject, isPatch: boolean): void {
+  const { type, name, namespace } = call.target;
   const { uid, resourceVersion } = object.metadata;
-  if (uid && uid !== current.metadata.uid) {
-    throw conflict(namedOf(type), name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`);
+  // A patch that changes the uid is refused as such, further on.
+  if (uid && uid !== current.metadata.uid && !isPatch) {
+    const key = `/registry/${type.group ? `${type.group}/` : ""}${type.resource}/${namespace ? `${namespace}/` : ""}${name}`;
+    throw conflict(namedOf(type), name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`);
   }
   if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw modified(namedOf(type), name);
 }
@@ -79,7 +82,7 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   strategy.prepareUpdate(object, current, subresource);
   const grows = strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
-  const errors = [...validateMetadataUpdate(object, current), ...strategy.validate(object, current, subresource)];
+  const errors = [...validateMetadataUpdate(object, current, type), ...strategy.validate(object, current, subresource)];
   if (errors.length > 0) throw invalid(type, name, errors);
   call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
   await admit(core, call, name, { operation: "UPDATE", object, oldObject: current, dryRun: options.dryRun, options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
@@ -97,7 +100,7 @@ function commit(core: Core, call: InternalCall, { next, stored, dryRun }: Commit
   const { type, version } = call.target;
   const table = core.store.table(type.storageKey);
   if (table.find(stored.metadata.namespace ?? "", stored.metadata.name) !== stored) return undefined;
-  const toStore = toStored(type, next);
+  const toStore = toStored(type, inOrder(next));
   if (dryRun) return next;
   if (isGone(toStore)) {
     const removed = core.store.remove(type.storageKey, stored);

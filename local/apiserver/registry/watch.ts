@@ -1,12 +1,12 @@
 // The verb watch: from a version (or from now, with what exists), through selectors, with bookmarks.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { invalidValue, forbiddenField } from "../field-errors.ts";
 import { invalid } from "../status.ts";
-import { type HistoryEntry } from "../storage/table.ts";
+import type { HistoryEntry } from "../storage/table.ts";
 import { type Core, shown } from "./core.ts";
 import { checkVersion, tooOld } from "./read.ts";
 import { parseSelectors, type Selects } from "./selectors.ts";
-import { type Call } from "./types.ts";
+import type { Call } from "./types.ts";
 
 export type WatchType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
 

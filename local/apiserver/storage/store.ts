@@ -1,5 +1,5 @@
 // The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
-import { type KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { openDatabase } from "./database.ts";
 import { createTable, type HistoryEntry, type Table, type WritableTable } from "./table.ts";
 

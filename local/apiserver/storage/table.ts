@@ -1,6 +1,6 @@
 // All objects of one resource in memory, in the order lists show them, and the recent changes a watch may resume from.
-import { type KubeObject } from "../../../kube/object.ts";
-import { type ChangeEvent } from "../contract.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import type { ChangeEvent } from "../contract.ts";
 
 /** One committed change with the version it was given. */
 export interface HistoryEntry extends ChangeEvent {
@@ -71,12 +71,7 @@ export function createTable(floor: number): WritableTable {
       if (namespace !== undefined && namespace !== "") return sortedShelf(namespace);
       return (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
     },
-    count(namespace) {
-      if (namespace !== undefined && namespace !== "") return shelves.get(namespace)?.objects.size ?? 0;
-      let total = 0;
-      for (const shelf of shelves.values()) total += shelf.objects.size;
-      return total;
-    },
+    count: (namespace) => (namespace ? (shelves.get(namespace)?.objects.size ?? 0) : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0)),
     since(version) {
       if (version < trimmedTo) return undefined;
       return history.slice(firstAfter(history, version));
