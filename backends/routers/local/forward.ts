@@ -20,7 +20,9 @@ interface Bytes {
 export async function forward(exchange: Exchange, response: ServerResponse, options: { dispatcher: Dispatcher; requestTimeoutMs: number }): Promise<void> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(new DOMException("the deadline of the request has passed", "TimeoutError")), options.requestTimeoutMs);
-  response.once("close", () => over.abort());
+  response.once("close", () => {
+    if (!response.writableFinished) over.abort();
+  });
   const bytes: Bytes = { request: 0, response: 0 };
   const end = await attempt({ exchange, response, dispatcher: options.dispatcher, bytes, signal: over.signal, timeoutSeconds: options.requestTimeoutMs / 1000 });
   clearTimeout(timer);
@@ -92,8 +94,10 @@ async function pass({ exchange, response, bytes, signal }: Attempt, upstream: Up
   const raw = (upstream.headers as unknown as (Buffer | string)[]).map((part) => (typeof part === "string" ? part : part.toString("latin1")));
   try {
     response.writeHead(upstream.statusCode, upstream.statusText, responseHeaders(raw, exchange.facts.requestId));
-    // The first bytes of the body may be long in coming (server-sent events).
-    response.flushHeaders();
+    // The first bytes of the body may be long in coming (server-sent events); when they are here already, one packet is enough.
+    setImmediate(() => {
+      if (bytes.response === 0 && !response.destroyed && !response.writableEnded) response.flushHeaders();
+    });
     upstream.body.on("data", (chunk: Buffer) => (bytes.response += chunk.length));
     await pipeline(upstream.body, response, { signal });
   } catch (_error) {
