@@ -3,6 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, randomUUID, type KeyObje
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SignJWT, errors, jwtVerify, type JWTPayload } from "jose";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { makeSigningKeys } from "../../../kube/pki.ts";
 import type { ResourceReader, UserInfo } from "../contract.ts";
@@ -40,11 +41,27 @@ export interface ServiceAccountTokenDeps {
 export async function openServiceAccountTokens(deps: ServiceAccountTokenDeps): Promise<ServiceAccountTokens> {
   const key = createPrivateKey(await signingKey(deps.dir));
   const publicKey = createPublicKey(key);
+  const known = new LRUCache<string, Signed>({ max: 2000 });
   const keyId = createHash("sha256").update(publicKey.export({ type: "spki", format: "der" })).digest("base64url");
   return {
     issue: (claims) => issue(claims, key, keyId, deps),
-    verify: (token, audiences) => verify(token, audiences, publicKey, deps),
+    verify: (token, audiences) => verify(token, audiences, { ...deps, publicKey, known }),
   };
+}
+
+/** A token whose signature was good. Whether it still counts is asked each time. */
+interface Signed {
+  user: UserInfo;
+  audiences: string[];
+  /** Seconds since 1970. */
+  ends: number;
+  claims: z.infer<typeof payloadSchema>["kubernetes.io"];
+}
+
+interface Verifier extends ServiceAccountTokenDeps {
+  publicKey: KeyObject;
+  /** By digest, so that no token stays in memory. */
+  known: LRUCache<string, Signed>;
 }
 
 async function signingKey(dir: string): Promise<string> {
@@ -96,22 +113,32 @@ function isOurs(token: string, issuer: string): boolean {
   }
 }
 
-async function verify(token: string, audiences: string[], key: KeyObject, { issuer, now, reader }: ServiceAccountTokenDeps): Promise<{ user: UserInfo; audiences: string[] } | undefined> {
-  if (!isOurs(token, issuer)) return undefined;
-  const { payload } = await checkSignature(token, key, { issuer, audience: audiences, now });
-  const claims = payloadSchema.parse(payload);
-  const { namespace, serviceaccount, pod, secret } = claims["kubernetes.io"];
-  requireSame(reader, "serviceaccounts", namespace, serviceaccount);
-  if (secret) requireSame(reader, "secrets", namespace, secret);
-  if (pod) requireSame(reader, "pods", namespace, pod);
-  const user = serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid);
-  const meant = [payload.aud ?? []].flat().filter((audience) => audiences.includes(audience));
-  return { user: { ...user, ...(claims.jti && { extra: { "authentication.kubernetes.io/credential-id": [`JTI=${claims.jti}`] } }) }, audiences: meant };
+async function verify(token: string, audiences: string[], verifier: Verifier): Promise<{ user: UserInfo; audiences: string[] } | undefined> {
+  if (!isOurs(token, verifier.issuer)) return undefined;
+  const id = createHash("sha256").update(token).digest("base64");
+  const signed = verifier.known.get(id) ?? (await readSigned(token, verifier));
+  verifier.known.set(id, signed);
+  if (seconds(verifier.now) >= signed.ends) throw new Error("service account token has expired");
+  const { namespace, serviceaccount, pod, secret } = signed.claims;
+  requireSame(verifier.reader, "serviceaccounts", namespace, serviceaccount);
+  if (secret) requireSame(verifier.reader, "secrets", namespace, secret);
+  if (pod) requireSame(verifier.reader, "pods", namespace, pod);
+  const meant = signed.audiences.filter((audience) => audiences.includes(audience));
+  if (meant.length === 0) throw new Error(`token audiences ${JSON.stringify(signed.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}`);
+  return { user: signed.user, audiences: meant };
 }
 
-async function checkSignature(token: string, key: KeyObject, { issuer, audience, now }: { issuer: string; audience: string[]; now: () => number }): Promise<{ payload: JWTPayload }> {
+async function readSigned(token: string, { publicKey, issuer, now }: Verifier): Promise<Signed> {
+  const { payload } = await checkSignature(token, publicKey, issuer, now);
+  const { jti, "kubernetes.io": claims } = payloadSchema.parse(payload);
+  const user = serviceAccountUser(claims.namespace, claims.serviceaccount.name, claims.serviceaccount.uid);
+  const extra = jti && { extra: { "authentication.kubernetes.io/credential-id": [`JTI=${jti}`] } };
+  return { user: { ...user, ...extra }, audiences: [payload.aud ?? []].flat(), ends: payload.exp ?? 0, claims };
+}
+
+async function checkSignature(token: string, key: KeyObject, issuer: string, now: () => number): Promise<{ payload: JWTPayload }> {
   try {
-    return await jwtVerify(token, key, { issuer, audience, algorithms: [algorithm], currentDate: new Date(now()) });
+    return await jwtVerify(token, key, { issuer, algorithms: [algorithm], requiredClaims: ["exp", "aud"], currentDate: new Date(now()) });
   } catch (cause) {
     if (cause instanceof errors.JWTExpired) throw new Error("service account token has expired", { cause });
     throw new Error("invalid service account token", { cause });

@@ -152,7 +152,7 @@ function dotOf(node: ASTNode): number {
   return node.input.indexOf(".", target.end);
 }
 
-const textMethods = new Set(["lowerAscii", "upperAscii", "replace", "substring", "trim", "join", "format", "charAt", "reverse"]);
+const textMethods = new Set(["lowerAscii", "upperAscii", "replace", "substring", "trim", "join", "format", "charAt"]);
 const truthMethods = new Set(["startsWith", "endsWith", "contains", "matches", "hasValue", "all", "exists", "exists_one", "existsOne", "isSorted"]);
 
 function inferMethod(node: ASTNode, names: Names): Known {

@@ -1,8 +1,8 @@
-// Kubernetes' list functions and the lists extension that it ships.
+// Kubernetes' list functions.
 import { compare, equal } from "../compare.ts";
 import { binaryOperators } from "../operators.ts";
-import { CelError, isList, type CelValue } from "../values.ts";
-import { int, list, type Library } from "./library.ts";
+import { CelError, type CelValue } from "../values.ts";
+import { list, type Library } from "./library.ts";
 
 function ordered(a: CelValue, b: CelValue): number {
   const order = compare(a, b);
@@ -30,18 +30,6 @@ function extreme(name: string, better: (order: number) => boolean) {
   };
 }
 
-function flatten(self: CelValue, depth: CelValue | undefined): CelValue {
-  const levels = depth === undefined ? 1 : Number(int(depth));
-  const go = (items: readonly CelValue[], left: number): CelValue[] => items.flatMap((item) => (left > 0 && isList(item) ? go(item, left - 1) : [item]));
-  return go(list(self), levels);
-}
-
-function distinct(self: CelValue): CelValue {
-  const kept: CelValue[] = [];
-  for (const item of list(self)) if (!kept.some((other) => equal(item, other))) kept.push(item);
-  return kept;
-}
-
 export const lists: Library = {
   functions: {},
   methods: {
@@ -52,13 +40,6 @@ export const lists: Library = {
       max: extreme("max", (order) => order > 0),
       indexOf: (self, item) => BigInt(list(self).findIndex((other) => equal(item ?? null, other))),
       lastIndexOf: (self, item) => BigInt(list(self).findLastIndex((other) => equal(item ?? null, other))),
-      flatten,
-      distinct,
-      reverse: (self) => [...list(self)].reverse(),
-      slice: (self, from, to) => list(self).slice(Number(int(from)), Number(int(to))),
-      sort: (self) => [...list(self)].sort(ordered),
-      first: (self) => ({ celKind: "optional", value: list(self)[0] }),
-      last: (self) => ({ celKind: "optional", value: list(self).at(-1) }),
     },
   },
 };

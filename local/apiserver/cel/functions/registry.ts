@@ -59,6 +59,12 @@ export function isNamespace(name: string): boolean {
   return namespaces.has(name);
 }
 
+/** Everything that expressions may call: functions by full name, methods by name, sorted. */
+export function functionNames(): string[] {
+  const all = [...functions.keys(), ...opaqueMethods, ...[...methods.values()].flatMap((named) => [...named.keys()])];
+  return [...new Set(all)].sort();
+}
+
 /** Makes known that values of another part have these methods, so that a static check accepts them. */
 export function declareMethods(names: string[]): void {
   for (const name of names) opaqueMethods.add(name);

@@ -122,7 +122,6 @@ export const strings: Library = {
       split,
       substring,
       trim: (self) => text(self).trim(),
-      reverse: (self) => points(self).reverse().join(""),
       format: (self, args) => formatString(text(self), args !== undefined && isList(args) ? args : mismatch(args)),
     },
     list: { join },
