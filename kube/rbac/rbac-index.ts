@@ -188,7 +188,8 @@ function namespacesOf(state: State, user: RbacUser): string[] {
 }
 
 /** The remembered answers for a user in a namespace, computed again when RBAC changed in between. */
-function scopeOf(state: State, user: RbacUser, namespace: string): Scope {
+function scopeOf(state: State, user: RbacUser, asked: string): Scope {
+  const namespace = hasBindings(state, user, asked) ? asked : "";
   const who = identityOf(user).joined;
   let remembered = state.users.get(who);
   if (!remembered) state.users.set(who, (remembered = { scopes: new Map() }));
@@ -198,6 +199,11 @@ function scopeOf(state: State, user: RbacUser, namespace: string): Scope {
   const scope: Scope = { clusterVersion: state.clusterVersion, namespaceVersion, applied: apply(state, user, namespace), names: new Map() };
   remembered.scopes.set(namespace, scope);
   return scope;
+}
+
+/** Without bindings of its own a namespace is as the cluster, and needs no entry: so the entries of a user are as many as its bindings. */
+function hasBindings(state: State, user: RbacUser, namespace: string): boolean {
+  return keysOf(user).some((who) => state.bySubject.get(who)?.has(namespace));
 }
 
 function apply(state: State, user: RbacUser, namespace: string): AppliedRules {
