@@ -2,7 +2,9 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/store.ts";
+import { ingressRouter } from "../backends/routers/ingress/ingress.ts";
 import { createLocalRouter } from "../backends/routers/local/local.ts";
+import { deploymentRunner } from "../backends/runners/deployment/deployment.ts";
 import { hostLauncher } from "../backends/runners/process/context.ts";
 import { createProcessRunner } from "../backends/runners/process/process.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -52,6 +54,17 @@ export function makeBackends(operations: readonly Operation[], deps: BackendDeps
 /** Does any of these operations publish logs or stats? */
 export function hasTelemetry(operations: readonly Operation[]): boolean {
   return operations.some((operation) => operation in MAKERS);
+}
+
+/** Classes that only translate objects to objects: controllers, and nothing to start or stop. */
+const TRANSLATORS: Partial<Record<Operation, () => Controller[]>> = {
+  "deployment-runner": deploymentRunner,
+  "ingress-router": ingressRouter,
+};
+
+/** The controllers of the translating classes among these operations. */
+export function translators(operations: readonly Operation[]): Controller[] {
+  return operations.flatMap((operation) => TRANSLATORS[operation]?.() ?? []);
 }
 
 function processRunner({ client, watches, telemetry, endpoint, blobs, data, log }: BackendDeps): Backend {

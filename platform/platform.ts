@@ -13,7 +13,7 @@ import { createTelemetry, startTelemetryServer, type TelemetryServer } from "../
 import { keepUpdatedAt } from "../api/lib/times.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
-import { hasTelemetry, makeBackends, type Backend } from "./backends.ts";
+import { hasTelemetry, makeBackends, translators, type Backend } from "./backends.ts";
 import { openFrontDoor, type FrontDoor } from "./front-door.ts";
 import type { Operation } from "./operations.ts";
 import { PLATFORM } from "./settings.ts";
@@ -88,7 +88,7 @@ function startApi({ client, watches, blobs, log, publicURL }: Parts): Api {
 /** The platform's own controllers, where this process has them, and its backends'; undefined when there are none. */
 function startControllers({ client, watches, blobs, log, operations }: Parts, backends: readonly Backend[], { apiURL, signal }: { apiURL: string; signal: AbortSignal }): ControllerRun | undefined {
   const own = operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
-  const controllers = [...own, ...backends.flatMap((backend) => backend.controllers)];
+  const controllers = [...own, ...translators(operations), ...backends.flatMap((backend) => backend.controllers)];
   return controllers.length > 0 ? runControllers({ client, controllers, watches, platform: PLATFORM, signal, log }) : undefined;
 }
 
