@@ -73,20 +73,20 @@ const SCALAR = /^(string|bool|bytes|double|float|u?int(32|64))$/;
 /** All messages of a .proto file. A type is `string`, a full message name, `[]type` or `map:type`. */
 function readMessages(text: string): Record<string, Message> {
   const pack = /^package ([\w.]+);/m.exec(text)?.[1] ?? "";
-  const fullName = (type: string) => qualifiedType(pack, type.replace(/^\./, ""));
   const messages: Record<string, Message> = {};
   for (const [, name = "", body = ""] of text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
-    const fields: Message = {};
-    for (const match of body.matchAll(FIELD)) {
-      const [label = "", mapType, type = "", field = "", number = ""] = match.slice(1);
-      fields[number] = [field, mapType ? `map:${fullName(mapType)}` : (label === "repeated" ? "[]" : "") + fullName(type)];
-    }
-    messages[openApiName(`${pack}.${name}`)] = fields;
+    messages[openApiName(`${pack}.${name}`)] = Object.fromEntries([...body.matchAll(FIELD)].map((match) => readField(pack, match)));
   }
   return messages;
 }
 
-function qualifiedType(pack: string, type: string): string {
+function readField(pack: string, [, label, mapType, type = "", field = "", number = ""]: RegExpMatchArray): [string, Message[string]] {
+  if (mapType) return [number, [field, `map:${qualifiedType(pack, mapType)}`]];
+  return [number, [field, (label === "repeated" ? "[]" : "") + qualifiedType(pack, type)]];
+}
+
+function qualifiedType(pack: string, dotted: string): string {
+  const type = dotted.replace(/^\./, "");
   if (SCALAR.test(type)) return type;
   return openApiName(type.includes(".") ? type : `${pack}.${type}`);
 }

@@ -68,25 +68,31 @@ const SELECTABLE: Record<string, ResourceType["selectableFields"]> = {
   ]),
 };
 
-function prepareNew(object: KubeObject): void {
-  if (object.kind === "Namespace") {
+/** What a new object of some kinds gets besides defaults. */
+const PREPARE: Record<string, (object: KubeObject) => void> = {
+  Namespace(object) {
     object.spec = { finalizers: ["kubernetes"] };
     object.status = { phase: "Active" };
     object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name };
-  }
-  if (object.kind === "Event") {
+  },
+  Event(object) {
     object.eventTime ??= null;
     if (object.apiVersion === "v1") object.reportingComponent ??= "";
     object.reportingInstance ??= "";
-  }
-  const spec = object.spec as Record<string, unknown> | undefined;
-  if (object.kind === "Service" && spec && spec.type !== "ExternalName") {
+  },
+  Pod(object) {
+    object.status = { phase: "Pending", qosClass: "BestEffort" };
+  },
+  Service(object) {
+    const spec = (object.spec ?? {}) as Record<string, unknown>;
+    if (spec.type === "ExternalName") return;
+    // Nothing answers there: addresses exist so that clients find the field set.
     spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
     spec.clusterIPs ??= [spec.clusterIP];
     spec.ipFamilies ??= ["IPv4"];
     spec.ipFamilyPolicy ??= "SingleStack";
-  }
-}
+  },
+};
 
 function prepareChange(object: KubeObject, old: KubeObject, subresource: string): void {
   if (object.kind === "Namespace") {
@@ -114,7 +120,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
     },
     prepareCreate(object) {
       if (hasStatus && !STATUS_ON_CREATE.has(data.kind)) resetStatus(object);
-      prepareNew(object);
+      PREPARE[data.kind]?.(object);
       extraRules?.prepareCreate?.(object);
     },
     prepareUpdate(object, old, subresource) {
