@@ -13,6 +13,7 @@ import { Process } from "../../../crds/process/process.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
+import type { Controller } from "../../../kube/controller.ts";
 import type { Condition, KubeObject, ObjectKey } from "../../../kube/object.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
 import { runControllers } from "../../../kube/run-controllers.ts";
@@ -40,12 +41,22 @@ const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> => vi.waitFor(check, { timeout, interval: 25 });
 
-export async function startWorld(endpoint: Endpoint): Promise<World> {
+/** The classes marked as default, and the controllers that play them; names without a controller are played by the test. */
+export interface Backends {
+  builder: string;
+  runner: string;
+  router: string;
+  controllers: readonly Controller[];
+}
+
+const PLAYED: Backends = { builder: "builder", runner: "runner", router: "router", controllers: [] };
+
+export async function startWorld(endpoint: Endpoint, backends: Backends = PLAYED): Promise<World> {
   const connect = (onRequest?: Parameters<typeof createClient>[0]["onRequest"]): KubeClient =>
     createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token: endpoint.adminToken }, fieldManager: "person", ...(onRequest && { onRequest }) });
   const client = connect();
   await installManifests(client);
-  await applyObjects(client, furniture());
+  await applyObjects(client, furniture(backends));
   const writes: string[] = [];
   const contents = new Set<string>();
   const own = connect(({ method, path, code }) => {
@@ -53,7 +64,7 @@ export async function startWorld(endpoint: Endpoint): Promise<World> {
   });
   const watches = createWatches({ client: own, log, freeze: true });
   const stopping = new AbortController();
-  const controllers = createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) });
+  const controllers = [...createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) }), ...backends.controllers];
   const run = runControllers({ client: own, controllers, watches, platform: PLATFORM, signal: stopping.signal, log });
   await run.synced;
   return {
@@ -71,7 +82,7 @@ export async function startWorld(endpoint: Endpoint): Promise<World> {
   };
 }
 
-function furniture(): KubeObject[] {
+function furniture({ builder, runner, router }: Backends): KubeObject[] {
   const make = (ref: ResourceRef, name: string, spec: object): KubeObject => ({
     apiVersion: `${ref.group}/${ref.version}`,
     kind: ref.kind,
@@ -79,9 +90,9 @@ function furniture(): KubeObject[] {
     spec,
   });
   return [
-    make(BackendClass, "builder", { role: "builder", default: true }),
-    make(BackendClass, "runner", { role: "runner", default: true }),
-    make(BackendClass, "router", { role: "router", default: true }),
+    make(BackendClass, builder, { role: "builder", default: true }),
+    make(BackendClass, runner, { role: "runner", default: true }),
+    make(BackendClass, router, { role: "router", default: true }),
     make(Domain, "apps.example", { name: "apps.example" }),
   ];
 }

@@ -1,0 +1,121 @@
+// The classes deployment and ingress on a real control plane: from kubectl's App and Route to a Deployment, a Service and an Ingress, and back to nothing.
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ingressRouter } from "../../../backends/routers/ingress/ingress.ts";
+import { deploymentRunner } from "../../../backends/runners/deployment/deployment.ts";
+import { App } from "../../../crds/app/app.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { guidOf } from "../../../crds/guid.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { Route } from "../../../crds/route/route.ts";
+import { Deployment, Ingress, Namespace, Pod, PodDisruptionBudget, Service } from "../../../kube/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+import { applyApp, currentLRP, eventually, makeSpace, startWorld, untilReady, type World } from "../controllers/world.ts";
+
+const reason = whyNoControlPlane();
+const apply = { fieldManager: "kubectl" };
+
+describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
+  let plane: ControlPlane;
+  let world: World;
+  let client: KubeClient;
+  let namespace: string;
+  const key = (name = "shop"): { namespace: string; name: string } => ({ namespace, name });
+  const list = async (ref: ResourceRef): Promise<string[]> => (await client.list(ref, { namespace })).items.map((object) => object.metadata.name);
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    world = await startWorld(plane, { builder: "none", runner: "deployment", router: "ingress", controllers: [...deploymentRunner(), ...ingressRouter()] });
+    client = world.client;
+    ({ namespace } = await makeSpace(client, "acme", "dev"));
+    await applyApp(client, key(), { process: { instances: 2 } });
+    for (const name of ["shop", "shop-too"]) {
+      await client.apply(Route, { metadata: key(name), spec: { host: name, domainRef: { name: "apps.example" }, destinations: [{ app: "shop" }] } }, apply);
+    }
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await plane?.stop();
+  });
+
+  test("the classes say what they can do", async () => {
+    const runner = await untilReady(client, BackendClass, { name: "deployment" });
+    expect(runner.status?.capabilities).toMatchObject({ dropletKinds: "docker,cnb", rendering: "1" });
+  });
+
+  test("an LRP is a Deployment and a disruption budget, labelled by the contract", async () => {
+    const lrp = await eventually(() => currentLRP(client, key()));
+    const deployment = await eventually(() => client.get(Deployment, lrp.metadata));
+    expect(deployment.spec).toMatchObject({ replicas: 2, template: { spec: { schedulingGates: [{ name: "cupola.dev/index" }] } } });
+    const app = await client.get(App, key());
+    expect(deployment.metadata.labels).toMatchObject({ [LABELS.app]: guidOf(app), [LABELS.processType]: "web", [LABELS.lrp]: lrp.metadata.name });
+    await eventually(() => client.get(PodDisruptionBudget, lrp.metadata));
+    await eventually(async () => {
+      const pods = (await client.list(Pod, { namespace })).items;
+      expect(pods.map((pod) => pod.status?.conditions?.find((condition) => condition.type === "PodScheduled")?.reason)).toEqual(["SchedulingGated", "SchedulingGated"]);
+    });
+  });
+
+  test("its pods pass the restricted Pod Security standard", async () => {
+    await client.create(Namespace, { metadata: { name: "restricted", labels: { "pod-security.kubernetes.io/enforce": "restricted" } } });
+    const { metadata } = await currentLRP(client, key());
+    const deployment = await client.get(Deployment, metadata);
+    const pod = deployment.spec?.template;
+    await eventually(() => client.create(Pod, { metadata: { name: "trial", namespace: "restricted", labels: pod?.metadata?.labels }, spec: pod?.spec }, { dryRun: true }));
+    await expect(client.create(Pod, { metadata: { name: "trial", namespace: "restricted" }, spec: { containers: [{ name: "a", image: "b" }] } }, { dryRun: true })).rejects.toMatchObject({ code: 403 });
+  });
+
+  test("two routes are two Ingresses to one Service", async () => {
+    await eventually(async () => expect(await list(Ingress)).toHaveLength(2));
+    const [service] = await eventually(async () => {
+      const names = await list(Service);
+      expect(names).toHaveLength(1);
+      return names;
+    });
+    const { items } = await client.list(Ingress, { namespace });
+    expect(items.map((ingress) => ingress.spec?.rules?.[0]?.http?.paths[0]?.backend.service?.name)).toEqual([service, service]);
+    expect(items.map((ingress) => ingress.spec?.rules?.[0]?.host).toSorted()).toEqual(["shop-too.apps.example", "shop.apps.example"]);
+  });
+
+  test("a Service that is changed or deleted comes back", async () => {
+    const [name = ""] = await list(Service);
+    await client.patch(Service, { namespace, name }, { type: "merge", body: { spec: { selector: { [LABELS.app]: "wrong" } } } });
+    const app = await client.get(App, key());
+    await eventually(async () => expect((await client.get(Service, { namespace, name })).spec?.selector?.[LABELS.app]).toBe(guidOf(app)));
+    await client.delete(Service, { namespace, name });
+    await eventually(() => client.get(Service, { namespace, name }));
+  });
+
+  test("scaling writes the Deployment, and one instance needs no budget", async () => {
+    const { metadata } = await currentLRP(client, key());
+    await client.patch(Process, key("shop.web"), { type: "merge", body: { spec: { instances: 1 } } });
+    await eventually(async () => expect((await client.get(Deployment, metadata)).spec?.replicas).toBe(1));
+    await eventually(async () => expect(await list(PodDisruptionBudget)).toEqual([]));
+  });
+
+  test("an idle platform writes nothing", async () => {
+    await world.idle();
+    await delay(500);
+    world.writes.length = 0;
+    await delay(3000);
+    expect(world.writes).toEqual([]);
+  });
+
+  test("without the route no Ingress and no Service, without the app no Deployment", async () => {
+    await client.delete(Route, key("shop"));
+    // The garbage collector learns of new kinds every 30 seconds.
+    await eventually(async () => expect(await list(Ingress)).toHaveLength(1), 60_000);
+    expect(await list(Service)).toHaveLength(1);
+    await client.delete(Route, key("shop-too"));
+    await eventually(async () => expect([await list(Ingress), await list(Service)]).toEqual([[], []]));
+    await client.delete(App, key());
+    await eventually(async () => expect([await list(LRP), await list(Deployment), await list(Pod)]).toEqual([[], [], []]), 30_000);
+  }, 120_000);
+});
+
+if (reason) test.skip(`deployment and ingress: skipped, ${reason}`, () => undefined);
