@@ -1,5 +1,4 @@
 // What every instance of this runner shares: places, limits, and the services it is given. No state of its own.
-import { join } from "node:path";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { SourceType } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
@@ -22,7 +21,7 @@ export interface DropletLauncher {
 /** The launcher over droplets that builder `host` makes. */
 export function hostLauncher(blobs: BlobStore, dropletsDir: string): DropletLauncher {
   return {
-    restore: (droplet) => restoreDroplet(blobs, droplet, dropletsDir),
+    restore: async (droplet) => restoreDroplet(blobs, droplet, dropletsDir),
     prepare: prepareLaunch,
     path: hostEnvironment().PATH ?? "/usr/local/bin:/usr/bin:/bin",
   };
@@ -57,11 +56,6 @@ export interface RunnerContext {
   /** Values of the LRP's env, secrets read. @throws Error naming the Secret or key that is missing */
   resolveEnv: (lrp: LRP) => Promise<Record<string, string>>;
   onError: (error: unknown, what: string) => void;
-}
-
-/** The directory of the app inside a droplet: HOME and working directory, as /home/vcap/app in Cloud Foundry. */
-export function appDirOf(root: string): string {
-  return join(root, "app");
 }
 
 /** Writes a log line of this LRP's app. */

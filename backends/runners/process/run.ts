@@ -1,7 +1,8 @@
 // One start of an instance, from its port to its last log line. What happens between two starts is slot.ts.
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
-import { appDirOf, instanceLog, type InstanceLog, outputSource, type RunnerContext } from "./context.ts";
+import { dropletPaths } from "../../host/metadata.ts";
+import { instanceLog, type InstanceLog, outputSource, type RunnerContext } from "./context.ts";
 import { instanceEnvironment } from "./environment.ts";
 import { adoptProcess, describeExit, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
 import type { Usage } from "./meter.ts";
@@ -105,7 +106,7 @@ async function prepare({ context, lrp, record, files, signal }: Session): Promis
   const { droplet, space, processType, command } = lrp.spec;
   if (droplet.kind !== "host" || !droplet.content || !droplet.root) throw new Error(`runner process takes host droplets only, not ${droplet.kind}: choose another runner or restage the app`);
   await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
-  const appDir = appDirOf(droplet.root);
+  const appDir = dropletPaths.app(droplet.root);
   const env = instanceEnvironment({
     env: await context.resolveEnv(lrp),
     index: record.index,
