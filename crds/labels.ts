@@ -1,4 +1,4 @@
-// Label and annotation keys, in three tiers of promise (docs/kinds/labels.md). GUIDs go in labels, names in annotations: a CF name
+// Label and annotation keys, in three tiers of promise (docs/labels.md). GUIDs go in labels, names in annotations: a CF name
 // may hold spaces or exceed 63 characters.
 
 /** Tier stable: an update of Cupola never drops or renames these. */
