@@ -1,6 +1,6 @@
 // The table of Diego's crash policy, as the documentation states it.
 import { describe, expect, it } from "vitest";
-import { crashResetMs, planCrash } from "./backoff.ts";
+import { crashResetMs, planCrash, startRetryDelay } from "./backoff.ts";
 
 describe("planCrash", () => {
   const rows: [string, number, number, number, number | undefined][] = [
@@ -18,4 +18,8 @@ describe("planCrash", () => {
   it.each(rows)("%s", (...[, before, ranMs, crashCount, delayMs]) => {
     expect(planCrash(before, ranMs)).toEqual({ crashCount, delayMs });
   });
+});
+
+it("tries again soon what could not be started, and then every 30 s", () => {
+  expect([1, 2, 3, 5, 6, 50].map(startRetryDelay)).toEqual([1000, 2000, 4000, 16_000, 30_000, 30_000]);
 });

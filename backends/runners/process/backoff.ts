@@ -26,3 +26,8 @@ function restartDelay(crashCount: number): number | undefined {
   if (crashCount <= immediateRestarts) return 0;
   return firstDelayMs * 2 ** Math.min(crashCount - immediateRestarts - 1, maxDoublings);
 }
+
+/** After how long an instance that could not even be started is tried again. No crash: a Secret or a droplet may still be on its way. */
+export function startRetryDelay(failures: number): number {
+  return Math.min(1000 * 2 ** Math.max(failures - 1, 0), firstDelayMs);
+}

@@ -181,6 +181,24 @@ describe("an instance", () => {
     expect(second.status().crashCount).toBeUndefined();
   });
 
+  it("keeps its crash count over a restart of the platform", async () => {
+    const object = lrp(`process.exit(1)`);
+    const known = { ...object, status: { instances: [{ index: 0, state: "Crashed" as const, ready: false, crashCount: 5 }] } };
+    const slot = open(known);
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", crashCount: 6 }), soon);
+  });
+
+  it("is tried again soon when its Secret comes late, and that is no crash", async () => {
+    let there = false;
+    context.resolveEnv = () => (there ? Promise.resolve({}) : Promise.reject(new Error("needs key A of Secret B")));
+    const slot = open(lrp(server));
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Down", details: "needs key A of Secret B" }), soon);
+    there = true;
+    await running(slot);
+    expect(slot.status()).not.toHaveProperty("crashCount");
+    expect(slot.status().details).toBeUndefined();
+  });
+
   it("says what is wrong with a droplet it cannot run", async () => {
     const slot = open(lrp(server, { droplet: { guid: "d", kind: "docker", image: "nginx", processTypes: {} } }));
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Down", details: expect.stringContaining("host droplets only") as string }), soon);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
-import { planCrash } from "./backoff.ts";
+import { planCrash, startRetryDelay } from "./backoff.ts";
 import { instanceLog, type RunnerContext } from "./context.ts";
 import type { Usage } from "./meter.ts";
 import { withoutUndefined } from "./plan.ts";
@@ -39,6 +39,8 @@ export interface SlotOptions {
 interface State {
   instance: LrpInstance;
   crashCount: number;
+  /** Starts in a row that came to nothing before there was a process. */
+  failures: number;
   record?: InstanceRecord;
   usage?: Usage;
   /** Ends the current run or pause. */
@@ -49,7 +51,7 @@ interface State {
 /** Starts at once. */
 export function openSlot(options: SlotOptions): Slot {
   const { index, context } = options;
-  const state: State = { instance: firstStatus(options), crashCount: options.adopt?.crashCount ?? 0, current: new AbortController() };
+  const state: State = { instance: firstStatus(options), crashCount: options.adopt?.crashCount ?? knownStatus(options)?.crashCount ?? 0, failures: 0, current: new AbortController() };
   const done = loop(options, state).catch((error: unknown) => context.onError(error, `instance ${index} of ${options.lrp.metadata.name}`));
   const end = (how: RunSignal): Promise<void> => {
     state.ending ??= how;
@@ -71,12 +73,18 @@ export function openSlot(options: SlotOptions): Slot {
   };
 }
 
-function firstStatus({ index, restart, adopt, lrp, context }: SlotOptions): LrpInstance {
-  const known = lrp.status?.instances?.find((instance) => instance.index === index && instance.guid !== undefined);
+/** What an earlier run of the platform said of this instance. */
+function knownStatus({ lrp, index, restart }: SlotOptions): LrpInstance | undefined {
+  return lrp.status?.instances?.find((instance) => instance.index === index && instance.restart === restart);
+}
+
+function firstStatus(options: SlotOptions): LrpInstance {
+  const { index, restart, adopt, context } = options;
+  const known = knownStatus(options);
   // Found again as it was left: nothing is written, and no request is turned away meanwhile.
-  if (known && known.guid === adopt?.guid) return known;
+  if (known?.guid !== undefined && known.guid === adopt?.guid) return known;
   const { state, since } = adopt ?? { state: "Starting", since: context.now().toISOString() };
-  return { index, state, since, ready: false, ...(restart !== undefined && { restart }) };
+  return { index, state, since, ready: false, ...(known?.crashCount && { crashCount: known.crashCount }), ...(restart !== undefined && { restart }) };
 }
 
 function set({ onChange }: Pick<SlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
@@ -149,25 +157,26 @@ async function newRecord({ context, lrp, index }: SlotOptions, state: State): Pr
 }
 
 async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEnd, { details: string }> & { guid: string }): Promise<void> {
-  const { context, lrp, index } = options;
+  const { context } = options;
+  const pauseMs = end.kind === "crashed" ? noteCrash(options, state, end) : startRetryDelay(++state.failures);
+  const where = { ready: false, since: context.now().toISOString(), details: end.details, host: undefined, ports: undefined, guid: undefined };
+  set(options, state, { state: end.kind === "crashed" ? "Crashed" : "Down", ...(state.crashCount > 0 && { crashCount: state.crashCount }), ...where });
+  state.current = new AbortController();
+  // A restart or a stop ends the pause.
+  await delay(context.periods.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
+}
+
+/** Counts and logs the crash. Gives the pause before the next start. */
+function noteCrash({ context, lrp, index }: SlotOptions, state: State, end: { ranMs: number; guid: string }): number {
   const plan = planCrash(state.crashCount, end.ranMs);
   state.crashCount = plan.crashCount;
-  const crashed = end.kind === "crashed";
-  if (crashed) instanceLog(context.telemetry, lrp, index, end.guid)("API", `Process has crashed with type: "${lrp.spec.processType}"`, { stream: "OUT" });
-  set(options, state, {
-    state: crashed ? "Crashed" : "Down",
-    ready: false,
-    since: context.now().toISOString(),
-    crashCount: plan.crashCount,
-    details: end.details,
-    host: undefined,
-    ports: undefined,
-  });
-  state.current = new AbortController();
-  const pauseMs = plan.delayMs === undefined ? 2 ** 31 - 1 : context.periods.backoff(plan.delayMs);
-  // A restart or a stop ends the pause.
-  await delay(pauseMs, undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
+  state.failures = 0;
+  instanceLog(context.telemetry, lrp, index, end.guid)("API", `Process has crashed with type: "${lrp.spec.processType}"`);
+  return plan.delayMs ?? foreverMs;
 }
+
+/** The longest that a timer takes, 24 days. */
+const foreverMs = 2 ** 31 - 1;
 
 /** A start is one write: where the instance is, and which, is said once it is up. */
 function present(context: RunnerContext, { state, since, guid, ports }: InstanceRecord): Partial<LrpInstance> {
