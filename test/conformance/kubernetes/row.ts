@@ -1,4 +1,5 @@
 // What a row of the contract is: one named promise of a Kubernetes API server, told as calls and what they must answer.
+import type { KeyPair, Subject } from "../../../kube/pki.ts";
 import type { Api, Json } from "./api.ts";
 
 /** What a row may use. Nothing is shared between rows but the Widget kind. */
@@ -9,6 +10,8 @@ export interface Scene {
   ns: string;
   /** A name that no other row uses. */
   unique(prefix: string): string;
+  /** A client certificate that the server trusts. */
+  issueClient(subject: Subject): Promise<KeyPair>;
   /** Tries until `check` throws no more, at most ten seconds. For what a server does in its own time. */
   eventually<T>(check: () => Promise<T>): Promise<T>;
 }

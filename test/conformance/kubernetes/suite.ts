@@ -1,5 +1,6 @@
 // Runs every row of the contract on one server. The servers' own test files say how to start it and what it is known not to do.
 import { afterAll, beforeAll, describe, test, vi } from "vitest";
+import type { KeyPair, Subject } from "../../../kube/pki.ts";
 import { connect, type Api, type Endpoint } from "./api.ts";
 import { widgetCrd, type Row, type Scene } from "./row.ts";
 import { listRows } from "./rows/lists.ts";
@@ -8,6 +9,7 @@ import { watchRows } from "./rows/watches.ts";
 
 /** A started server. */
 export interface Server extends Endpoint {
+  issueClient(subject: Subject): Promise<KeyPair>;
   stop(): Promise<void>;
 }
 
@@ -50,18 +52,18 @@ export function contractOf(target: ServerUnderTest): void {
         for (const { name, run } of rows) {
           const gap = target.gaps[`${table}: ${name}`];
           if (gap) test.skip(`${name} [gap: ${gap}]`, () => undefined);
-          else test(name, async () => await run(await makeScene(connection.api, unique)));
+          else test(name, async () => await run(await makeScene(server, connection.api, unique)));
         }
       });
     }
   });
 }
 
-async function makeScene(api: Api, unique: Scene["unique"]): Promise<Scene> {
+async function makeScene(server: Server, api: Api, unique: Scene["unique"]): Promise<Scene> {
   const ns = unique("row");
   const { status, text } = await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: ns } });
   if (status !== 201) throw new Error(`no namespace for the row: ${text}`);
-  return { api, ns, unique, eventually: (check) => vi.waitFor(check, { timeout: 10_000, interval: 50 }) };
+  return { api, ns, unique, issueClient: (subject) => server.issueClient(subject), eventually: (check) => vi.waitFor(check, { timeout: 10_000, interval: 50 }) };
 }
 
 async function installWidgets(api: Api): Promise<void> {

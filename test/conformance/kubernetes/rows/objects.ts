@@ -99,7 +99,7 @@ export const objectRows = [
     else expect(body).toContain("404 page not found");
   }),
   row("a verb the resource does not know is 405", async ({ api, ns }) => {
-    const { status, body } = await api.put(widgets(ns), widget("a"));
+    const { status, body } = await api.put(configMaps(ns), configMap("a"));
     expect(status).toBe(405);
     expect(body.reason).toBe("MethodNotAllowed");
   }),
