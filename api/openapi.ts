@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { catalogue } from "./errors.ts";
 import { endpoint, type Endpoint, ok, type Permission } from "./endpoint.ts";
-import { apiVersion } from "./root/root.ts";
+import { apiVersion } from "./discovery/discovery.ts";
 
 function parameters(row: Endpoint): object[] {
   const path = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));

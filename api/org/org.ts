@@ -5,7 +5,7 @@ import { Space } from "../../crds/space/space.ts";
 import { Namespace, RoleBinding } from "../../kube/builtin.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
 import { unprocessable } from "../errors.ts";
-import { newJob } from "../job/job.ts";
+import { newJob } from "../jobs/jobs.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
 import { waitUntil } from "../lib/wait-until.ts";

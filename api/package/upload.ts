@@ -1,6 +1,6 @@
 // Takes the multipart upload of a package apart: bounded, streamed to the blob store, never held in memory.
 import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

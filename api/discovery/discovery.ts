@@ -51,7 +51,7 @@ function info(base: string): object {
   };
 }
 
-export const rootEndpoints: readonly Endpoint[] = [
+export const discoveryEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/", { permission: "anonymous", summary: "Where everything is" }, ({ base }) => ok(globalRoot(base))),
   endpoint("GET", "/v3", { permission: "anonymous", summary: "Where each resource is" }, ({ base }) => ok(v3Root(base))),
   endpoint("GET", "/v3/info", { permission: "anonymous", summary: "What this platform is" }, ({ base }) => ok(info(base))),

@@ -1,0 +1,37 @@
+// What comes in for spaces.
+import { z } from "zod";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { objectNameFor } from "../../crds/names.ts";
+import type { Space } from "../../crds/space/space.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
+import { nameSchema, toOneSchema } from "../lib/payload.ts";
+import { booleanText, csv, include, listQuery } from "../lib/query.ts";
+
+export const createSpaceBody = z.strictObject({
+  name: nameSchema,
+  suspended: z.boolean().nullish(),
+  relationships: z.strictObject({ organization: toOneSchema }),
+  metadata: metadataSchema.optional(),
+});
+export const updateSpaceBody = z.strictObject({ name: nameSchema.optional(), suspended: z.boolean().nullish(), metadata: metadataSchema.optional() });
+export const spaceIncludes = include("org", "organization").optional();
+export const spaceListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional(), include: spaceIncludes }, { orders: ["name"] });
+export const spaceGetQuery = z.strictObject({ include: spaceIncludes });
+export const featureBody = z.strictObject({ enabled: z.boolean() });
+export const unmappedQuery = z.strictObject({ unmapped: booleanText });
+
+/** The Space to create in an org's namespace. */
+export function toSpace(body: z.output<typeof createSpaceBody>, namespace: string, isTaken: (name: string) => boolean): Draft {
+  const { labels, annotations } = metadataForCreate(body.metadata);
+  return {
+    metadata: { name: objectNameFor(body.name, "space", isTaken), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
+    spec: { name: body.name },
+  };
+}
+
+/** The merge patch that an update means. */
+export function toSpacePatch(body: z.output<typeof updateSpaceBody>, space: Space): { metadata: object; spec: Record<string, unknown> } {
+  return { metadata: metadataPatch(body.metadata, space), spec: { ...(body.name !== undefined && { name: body.name }) } };
+}

@@ -1,0 +1,28 @@
+// How a Space goes out.
+import { displayNameOf } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { remembered } from "../lib/page.ts";
+import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
+import type { View } from "../view.ts";
+
+/** JSON text of a space. */
+export function presentSpace(view: View, space: Space, base: string): string {
+  const org = view.orgOf(space.metadata.namespace);
+  const orgGUID = org ? view.guid(Org, org) : "";
+  const at = identityOf(view, Space, space);
+  return remembered(space, `${base} ${at.guid} ${orgGUID}`, () => ({
+    ...at,
+    name: displayNameOf(space),
+    // A space is suspended only together with its org so far.
+    suspended: false,
+    relationships: { organization: toOne(orgGUID), quota: toOne(undefined) },
+    ...metadataMember(space),
+    links: {
+      self: link(`${base}/v3/spaces/${at.guid}`),
+      organization: link(`${base}/v3/organizations/${orgGUID}`),
+      features: link(`${base}/v3/spaces/${at.guid}/features`),
+      apply_manifest: link(`${base}/v3/spaces/${at.guid}/actions/apply_manifest`, "POST"),
+    },
+  }));
+}

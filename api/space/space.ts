@@ -1,0 +1,116 @@
+// The HTTP face of Space: `/v3/spaces`, its features and what hangs on it.
+import { App } from "../../crds/app/app.ts";
+import { displayNameOf, foldName } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import { Namespace, RoleBinding } from "../../kube/builtin.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { notFound, unprocessable } from "../errors.ts";
+import { includedOrgs } from "../included.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { orgInBody, orgNamespaces } from "../lib/places.ts";
+import { waitUntil } from "../lib/wait-until.ts";
+import type { Session } from "../session.ts";
+import { createSpaceBody, featureBody, spaceGetQuery, spaceListQuery, toSpace, toSpacePatch, unmappedQuery, updateSpaceBody } from "./payload.ts";
+import { presentSpace } from "./present.ts";
+
+/** How long a 201 waits for the namespace and the caller's rights in it, milliseconds. */
+const namespaceWithinMs = 5000;
+
+const nameTaken = () => unprocessable("Name must be unique per organization");
+const path = "/v3/spaces/:guid";
+
+function getSpace(as: Session, params: Record<string, string>): Space {
+  return as.get(Space, params["guid"] ?? "");
+}
+
+const list = endpoint("GET", "/v3/spaces", { permission: "authenticated", query: spaceListQuery, summary: "List spaces" }, ({ as, query, base, url }) => {
+  const names = query.names?.map(foldName);
+  const namespaces = orgNamespaces(as, query.organization_guids);
+  const spaces = listObjects(as, Space, query, {
+    url,
+    ...(namespaces && { within: { namespaces } }),
+    where: (space) => oneOf(names, foldName(displayNameOf(space))) && oneOf(namespaces, space.metadata.namespace ?? ""),
+    orders: { name: displayNameOf },
+    dependsOn: [Org],
+  });
+  const included = query.include ? (page: readonly Space[]) => ({ organizations: includedOrgs(as, base, page.map((space) => space.metadata.namespace)) }) : undefined;
+  return ok(presentPage(spaces, { base, url, query }, (space) => presentSpace(as.view, space, base), included));
+});
+
+const get = endpoint("GET", path, { permission: { verb: "get", on: Space }, query: spaceGetQuery, summary: "Get a space" }, ({ as, params, query, base }) => {
+  const space = getSpace(as, params);
+  const text = presentSpace(as.view, space, base);
+  return ok(query.include ? { ...(JSON.parse(text) as object), included: { organizations: includedOrgs(as, base, [space.metadata.namespace]) } } : text);
+});
+
+const create = endpoint("POST", "/v3/spaces", { permission: { verb: "create", on: Space }, body: createSpaceBody, summary: "Create a space" }, async ({ as, body, base }) => {
+  const { view } = as;
+  const { namespace } = orgInBody(as, body.relationships.organization.data.guid);
+  const draft = toSpace(body, namespace, (name) => view.store(Space).find({ namespace, name }) !== undefined);
+  const space = await as.create(Space, draft, nameTaken);
+  const current = (): Space | undefined => view.store(Space).byUid(space.metadata.uid ?? "");
+  await waitUntil(view, [Space, Namespace, RoleBinding], () => isUsable(as, current()), namespaceWithinMs);
+  return created(presentSpace(view, current() ?? space, base));
+});
+
+/** Whether what the client sends next will work: the namespace is there, and the creator's rights are in it. */
+function isUsable(as: Session, space: Space | undefined): boolean {
+  const namespace = space?.status?.namespace;
+  if (!space || namespace === undefined || !as.view.store(Namespace).find({ name: namespace })) return false;
+  return as.allows({ verb: "get", on: App, namespace }) && as.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name });
+}
+
+const update = endpoint("PATCH", path, { permission: { verb: "patch", on: Space }, body: updateSpaceBody, summary: "Update a space" }, async ({ as, params, body, base }) => {
+  const space = getSpace(as, params);
+  if (body.suspended === true) throw unprocessable("Suspending a single space is not supported yet. Suspend its organization.");
+  const renamed = body.name === undefined ? undefined : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
+  return ok(presentSpace(as.view, await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed), base));
+});
+
+const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: Space }, summary: "Delete a space and all in it" }, async ({ as, params }) => {
+  const space = getSpace(as, params);
+  await as.remove(Space, space);
+  return accepted(newJob("space.delete", as.view.guid(Space, space), as.now()));
+});
+
+const removeUnmapped = endpoint("DELETE", `${path}/routes`, { permission: { verb: "delete", on: Route }, query: unmappedQuery, badQuery: "UnprocessableEntity", summary: "Delete routes without destinations" }, async ({ as, params, query }) => {
+  const space = getSpace(as, params);
+  if (!query.unmapped) throw unprocessable("Unmapped must be true");
+  const { namespace = "" } = space.status ?? {};
+  as.require({ verb: "delete", on: Route, namespace });
+  const orphans = as.list(Route, { namespaces: [namespace] }).filter((route) => route.spec.destinations.length === 0);
+  for (const route of orphans) await as.remove(Route, route);
+  return accepted(newJob("space.delete_unmapped_routes", as.view.guid(Space, space), as.now()));
+});
+
+const ssh = { name: "ssh", description: "Enable SSHing into apps in the space." };
+
+function checkFeature(params: Record<string, string>): void {
+  if (params["name"] !== ssh.name) throw notFound("Feature");
+}
+
+export const spaceEndpoints: readonly Endpoint[] = [
+  list,
+  get,
+  create,
+  update,
+  remove,
+  removeUnmapped,
+  endpoint("GET", `${path}/features`, { permission: { verb: "get", on: Space }, summary: "List features of a space" }, ({ as, params }) =>
+    ok({ resources: [{ ...ssh, enabled: getSpace(as, params).spec.allowSSH }] })),
+  endpoint("GET", `${path}/features/:name`, { permission: { verb: "get", on: Space }, summary: "Get a feature of a space" }, ({ as, params }) => {
+    const space = getSpace(as, params);
+    checkFeature(params);
+    return ok({ ...ssh, enabled: space.spec.allowSSH });
+  }),
+  endpoint("PATCH", `${path}/features/:name`, { permission: { verb: "patch", on: Space }, body: featureBody, summary: "Turn a feature of a space on or off" }, async ({ as, params, body }) => {
+    const space = getSpace(as, params);
+    checkFeature(params);
+    const made = await as.patch(Space, space, { type: "merge", body: { spec: { allowSSH: body.enabled } } });
+    return ok({ ...ssh, enabled: made.spec.allowSSH });
+  }),
+];
