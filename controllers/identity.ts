@@ -40,13 +40,21 @@ export async function holdClaim(kind: string, object: KubeObject, name: ClaimedN
   const key = { namespace: SYSTEM_NAMESPACE, name: claimObjectName(name) };
   const cached = context.read.find(Claim, key);
   if (cached && isClaimant(cached, kind, object)) return;
-  const { name: own, namespace } = object.metadata;
-  const mine = newClaim(name, { kind, ...(namespace && { namespace }), name: own }, context.now());
-  if (!cached && (await create(mine, context))) return;
+  const mine = newClaim(name, claimantOf(kind, object), context.now());
+  if (!cached && !isMadeByAPI(object) && (await create(mine, context))) return;
   const live = await context.client.find(Claim, key);
   if (live && isClaimant(live, kind, object)) return;
   if (live) await takeOver(live, mine, context);
-  else throw new NotReady("NameTaken", `the claim on ${name.claimed} is just being released`, { requeueAfterMs: 1000 });
+  else if (!(await create(mine, context))) throw new NotReady("NameTaken", `another object is just claiming ${name.claimed}`, { requeueAfterMs: 1000 });
+}
+
+/** What carries a GUID was made by the API, which claimed the name before: the cache of claims is only behind. */
+function isMadeByAPI(object: KubeObject): boolean {
+  return object.metadata.labels?.[LABELS.guid] !== undefined;
+}
+
+function claimantOf(kind: string, { metadata: { name, namespace } }: KubeObject): Claimant {
+  return { kind, ...(namespace && { namespace }), name };
 }
 
 async function create(claim: Claim, { client }: ReconcileContext): Promise<boolean> {

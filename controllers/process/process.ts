@@ -59,7 +59,7 @@ interface Sight {
 function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
   if (app.spec.state === "Stopped") return planNothing("Stopped");
   const inForce = app.status?.revision;
-  if (inForce === undefined) return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
+  if (inForce === undefined) return { ready: waitingFor(process, app) };
   if (wantedInstances(process) === 0) return planNothing("NoInstances");
   const revision = sight.read.find(Revision, { namespace: app.metadata.namespace, name: inForce });
   if (!revision) throw new NotReady("RevisionMissing", `revision ${inForce} does not exist`);
@@ -69,6 +69,14 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
     throw new NotReady("Stopping", "the instances of the stopped version are still ending");
   }
   return planVersions(process, { name, existing: existing.filter((lrp) => !lrp.metadata.deletionTimestamp), make: (instances) => make(process, app, { ...sight, revision, instances }) });
+}
+
+/** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
+function waitingFor(process: Process, app: App): ReconcileResult["ready"] {
+  const said = process.status?.conditions?.find((condition) => condition.type === "Ready");
+  const isAnswered = app.status?.observedGeneration === app.metadata.generation;
+  if (said && !isAnswered) return { status: said.status, reason: said.reason, message: said.message };
+  return { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` };
 }
 
 function existingOf(process: Process, read: Reader): LRP[] {

@@ -5,7 +5,8 @@ import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Claim } from "../../../crds/claim/claim.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
-import { guidOf } from "../../../crds/guid.ts";
+import { appName, newClaim } from "../../../crds/claim/rules.ts";
+import { guidOf, newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
@@ -201,6 +202,29 @@ export function controllersOn(server: Server): void {
       await client.patch(Staging, { namespace, name: "failing" }, { type: "merge", body: { status: { state: "Failed", error: { code: "NoAppDetectedError", message: "no buildpack fits" } } } }, { subresource: "status" });
       const failed = await untilReady(client, Build, { namespace, name: "failing" }, { status: "False", reason: "StagingFailed" });
       expect(failed.status).toMatchObject({ state: "Failed", error: { code: "NoAppDetectedError", message: "no buildpack fits" } });
+    });
+
+    test("an app of the API costs one write of status for each object, and a start one write for each object it leads to", async () => {
+      const [app, process] = [{ namespace, name: "counted" }, { namespace, name: "counted.web" }];
+      const guid = newGUID();
+      const spec = { name: "Counted" };
+      await world.idle();
+      world.writes.length = 0;
+      await client.create(Claim, newClaim(appName({ metadata: app, spec } as App), { kind: "App", ...app }, new Date()));
+      const made = await client.create(App, { metadata: { ...app, labels: { [LABELS.guid]: guid } }, spec });
+      const part = { labels: { [LABELS.app]: guid }, ownerReferences: [{ apiVersion: made.apiVersion, kind: "App", name: "counted", uid: made.metadata.uid ?? "" }] };
+      await client.create(Process, { metadata: { ...process, ...part }, spec: { appRef: { name: "counted" }, type: "web" } });
+      await client.create(Droplet, { metadata: { namespace, name: "counted", ...part, labels: { ...part.labels, [LABELS.guid]: newGUID() } }, spec: { appRef: { name: "counted" }, kind: "docker", image: "example.com/x:1" } });
+      await untilReady(client, Process, process);
+      await untilReady(client, Droplet, app);
+      await world.idle();
+      const written = (): string[] => world.writes.splice(0).map((line) => line.replace(/^PATCH .*v1alpha1\/namespaces\/[^/]+\//, "").replace(/counted-(web-|1-)?[0-9a-f]{10}/, "<$1>")).toSorted();
+      expect(written()).toEqual(["apps/counted/status 200", "droplets/counted/status 200", "processes/counted.web/status 200"]);
+
+      await client.patch(App, app, { type: "merge", body: { spec: { state: "Started", droplet: { name: "counted" } } } });
+      await eventually(() => currentLRP(client, app));
+      await world.idle();
+      expect(written()).toEqual(["apps/counted/status 200", "lrps/<web-> 201", "processes/counted.web/status 200", "revisions/<1-> 201", "revisions/<1->/status 200"]);
     });
 
     test("an idle platform writes nothing", async () => {
