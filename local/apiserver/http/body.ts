@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap } from "../apply/values.ts";
 import { badRequest, tooLarge, unsupportedMedia } from "../status.ts";
+import { duplicateFields } from "./duplicates.ts";
 import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
@@ -44,11 +45,19 @@ export function parseBody(text: string): unknown {
   }
 }
 
-/** An object from the body of a create or update. Throws 400, 413, 415. */
-export async function readObject(request: IncomingMessage): Promise<KubeObject> {
+/** The parsed body; fields that JSON gives twice go to `faults`. */
+export async function readParsed(request: IncomingMessage, faults: string[]): Promise<unknown> {
+  const text = await readText(request);
+  const body = parseBody(text);
+  if (/^\s*[{[]/.test(text)) faults.push(...duplicateFields(text));
+  return body;
+}
+
+/** An object from the body of a create or update; fields given twice go to `faults`. Throws 400, 413, 415. */
+export async function readObject(request: IncomingMessage, faults: string[]): Promise<KubeObject> {
   const mediaType = mediaTypeOf(request);
   if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
-  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : parseBody(await readText(request));
+  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(request, faults);
   if (!isMap(body)) throw badRequest("the body of the request is not an object");
   if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata)) throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
   body.metadata ??= {};

@@ -13,7 +13,7 @@ import { update } from "../registry/update.ts";
 import { watch } from "../registry/watch.ts";
 import { badRequest, forbidden, forbiddenPath, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import { jsonOf } from "../storage/store.ts";
-import { mediaTypeOf, parseBody, readObject, readOptional, readText } from "./body.ts";
+import { mediaTypeOf, readObject, readOptional, readParsed } from "./body.ts";
 import { negotiate, type Wanted } from "./negotiate.ts";
 import type { RequestInfo } from "./path.ts";
 import { addWarnings, sendPlain, sendText } from "./respond.ts";
@@ -63,7 +63,7 @@ export async function handleResource(door: Door, exchange: Exchange): Promise<vo
   checkShape(info, type);
   const call: InternalCall = {
     target: { type, version, namespace: type.namespaced ? info.namespace : "", name: info.name, subresource: info.subresource },
-    user, query, userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
+    user, query, faults: [], userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
     checkCreate: () => checkAuthorized(door.authorize, user, { ...info, verb: "create" }),
   };
   if (info.subresource) return handleSubresource(door, exchange, call);
@@ -144,10 +144,10 @@ const VERBS: Record<string, Handler> = {
     addWarnings(exchange.response, call.warnings);
     streamWatch(exchange.response, prepared, { version: call.target.version, as, include: call.query.get("includeObject") ?? "Metadata", timeoutSeconds: Number(call.query.get("timeoutSeconds") ?? 0) || 0 }, stopped);
   },
-  create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request))),
-  update: async ({ core }, exchange, call) => sendObject(exchange, call, 200, await update(core, call, await readObject(exchange.request))),
+  create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request, call.faults))),
+  update: async ({ core }, exchange, call) => sendObject(exchange, call, 200, await update(core, call, await readObject(exchange.request, call.faults))),
   patch: async ({ core }, exchange, call) => {
-    const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), parseBody(await readText(exchange.request)));
+    const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), await readParsed(exchange.request, call.faults));
     sendObject(exchange, call, created ? 201 : 200, object);
   },
   delete: async ({ core }, exchange, call) => {
@@ -172,7 +172,7 @@ async function handleSubresource(door: Door, exchange: Exchange, call: InternalC
   if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(door, exchange, call) as Promise<void>;
   const wanted = negotiate(request, []);
   if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
-  const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request)) : await writeScale(core, call, mediaTypeOf(request), parseBody(await readText(request)));
+  const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request, call.faults)) : await writeScale(core, call, mediaTypeOf(request), await readParsed(request, call.faults));
   addWarnings(exchange.response, call.warnings);
   sendText(exchange.response, 200, JSON.stringify(scale), wanted);
 }
@@ -181,10 +181,10 @@ async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): 
   const { info, user, query } = exchange;
   if (info.verb !== "create") throw methodNotAllowed();
   const wanted = negotiate(exchange.request, []);
-  const body = await readObject(exchange.request);
+  const body = await readObject(exchange.request, []);
   checkBodyKind(virtual.gvk, body, true);
   if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  const options = writeOptions({ query, userAgent: "", user, warnings: [], target: {} as never }, "CreateOptions");
+  const options = writeOptions({ query, userAgent: "", user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
   if (virtual.subresource && !door.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }

@@ -7,6 +7,7 @@ import { jsonOf } from "../storage/store.ts";
 import { partialOf, tableOf } from "./table.ts";
 
 const BOOKMARK_MS = 60_000;
+const BEFORE_END_S = 2;
 const SHORTEST_S = 1_800;
 /** A client this far behind is cut off; it resumes from its last version. */
 const BACKLOG_LIMIT = 16 * 1024 * 1024;
@@ -24,6 +25,10 @@ export interface StreamOptions {
 export function streamWatch(response: ServerResponse, watch: Watch, options: StreamOptions, stopped: AbortSignal): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private", "transfer-encoding": "chunked" });
   response.flushHeaders();
+  if (watch.failure) {
+    response.end(`{"type":"ERROR","object":${JSON.stringify(watch.failure)}}\n`);
+    return;
+  }
   let withColumns = true;
   const render = (object: KubeObject): string => {
     if (options.as === "Table") {
@@ -43,12 +48,15 @@ export function streamWatch(response: ServerResponse, watch: Watch, options: Str
   response.uncork();
   const bookmarks = watch.bookmarks ? setInterval(() => send("BOOKMARK", watch.bookmark()), BOOKMARK_MS).unref() : undefined;
   const seconds = options.timeoutSeconds > 0 ? options.timeoutSeconds : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
+  // A last one before the end, so that the client resumes from there.
+  const lastBookmark = watch.bookmarks && seconds > BEFORE_END_S ? setTimeout(() => send("BOOKMARK", watch.bookmark()), (seconds - BEFORE_END_S) * 1_000).unref() : undefined;
   const end = () => response.end();
   const deadline = setTimeout(end, seconds * 1_000).unref();
   stopped.addEventListener("abort", end);
   response.on("close", () => {
     unsubscribe();
     clearInterval(bookmarks);
+    clearTimeout(lastBookmark);
     clearTimeout(deadline);
     stopped.removeEventListener("abort", end);
   });

@@ -123,9 +123,10 @@ export function checkNamespace(core: Core, target: Target, name: string): void {
 
 /** Faults found while decoding: refused, warned of, or passed over. */
 export function reportFaults(call: Call, options: WriteOptions, faults: string[], refuse: (message: string) => Error): void {
-  if (faults.length === 0 || options.fieldValidation === "Ignore") return;
-  if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${faults.join(", ")}`);
-  call.warnings.push(...faults);
+  const all = [...call.faults, ...faults];
+  if (all.length === 0 || options.fieldValidation === "Ignore") return;
+  if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${all.join(", ")}`);
+  call.warnings.push(...all);
 }
 
 export const plainError = (code: number, message: string) => failure(code, "", message);

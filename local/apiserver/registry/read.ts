@@ -3,6 +3,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { badRequest, expired, failure } from "../status.ts";
 import { type Core, currentOf, shown } from "./core.ts";
 import { parseSelectors } from "./selectors.ts";
+import type { Table } from "../storage/table.ts";
 import type { Call } from "./types.ts";
 
 export function get(core: Core, call: Call): KubeObject {
@@ -26,21 +27,26 @@ interface Continue {
 
 const keyOf = (object: KubeObject) => `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
 
-/** One page of a list. Pages are read from the present state, under the version of the first one. */
+/** One page of a list. Later pages show the moment of the first one; 410 when that is forgotten. */
 export function list(core: Core, call: Call): Listed {
   const { query } = call;
   checkVersion(core, query.get("resourceVersion") ?? "");
   const token = readToken(query);
-  const { objects, isSelected } = chosen(core, call);
+  const exactly = token?.rv ?? exactVersion(query);
+  const { objects, isSelected } = chosen(core, call, exactly);
   const rest = token ? objects.filter((object) => isAfter(object, token.start)) : objects;
-  const limit = Number(query.get("limit") ?? 0);
-  const page = limit > 0 && limit < rest.length ? rest.slice(0, limit) : rest;
-  const version = token?.rv ?? core.store.version();
+  const limit = Number(query.get("limit")) || rest.length;
+  const page = limit < rest.length ? rest.slice(0, limit) : rest;
+  const version = exactly ?? core.store.version();
   return {
     items: page.map((object) => shown(call, object)),
     resourceVersion: String(version),
     ...(page.length < rest.length && more(page, version, isSelected ? undefined : rest.length - page.length)),
   };
+}
+
+function exactVersion(query: URLSearchParams): number | undefined {
+  return query.get("resourceVersionMatch") === "Exact" ? Number(query.get("resourceVersion")) : undefined;
 }
 
 /** Where the next page begins; the number of remaining objects is told where no selector was asked for. */
@@ -49,14 +55,22 @@ function more(page: KubeObject[], version: number, remaining: number | undefined
   return { continue: writeToken({ v: "meta.k8s.io/v1", rv: version, start: last ? keyOf(last) : "" }), ...(remaining !== undefined && { remainingItemCount: remaining }) };
 }
 
-/** All objects that a call is about, before paging. */
-function chosen(core: Core, call: Call): { objects: KubeObject[]; isSelected: boolean } {
+/** All objects that a call is about, before paging; at a version of the past when one is given. */
+function chosen(core: Core, call: Call, version: number | undefined): { objects: KubeObject[]; isSelected: boolean } {
   const { type, namespace } = call.target;
   const { selects, name } = parseSelectors(call.query, type);
   const table = core.store.table(type.storageKey);
-  let objects = name !== undefined && (namespace || !type.namespaced) ? present(table.find(namespace, name)) : table.list(namespace || undefined);
+  const isOne = name !== undefined && version === undefined && (namespace || !type.namespaced);
+  let objects = isOne ? present(table.find(namespace, name)) : objectsAt(core, table, namespace, version);
   if (type.fromStored) objects = objects.map((object) => shown(call, object));
   return { objects: selects ? objects.filter(selects) : objects, isSelected: selects !== undefined };
+}
+
+function objectsAt(core: Core, table: Table, namespace: string, version: number | undefined): KubeObject[] {
+  if (version === undefined || version === core.store.version()) return table.list(namespace || undefined);
+  const objects = table.listAt(version, namespace);
+  if (!objects) throw expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.");
+  return objects;
 }
 
 const present = (object: KubeObject | undefined) => (object ? [object] : []);
@@ -88,12 +102,16 @@ function readToken(query: URLSearchParams): Continue | undefined {
 /** A version from the future is answered as kube-apiserver does after its wait; one that is no number is refused. */
 export function checkVersion(core: Core, version: string): void {
   if (version === "" || version === "0") return;
-  if (!/^\d+$/.test(version)) throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  checkNumber(version);
   if (Number(version) > core.store.version()) {
     throw failure(504, "Timeout", `Timeout: Too large resource version: ${version}, current: ${core.store.version()}`, {
       details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
     });
   }
+}
+
+export function checkNumber(version: string): void {
+  if (version !== "" && !/^\d+$/.test(version)) throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
 }
 
 export const tooOld = (version: number, oldest: number) => expired(`too old resource version: ${version} (${oldest})`);

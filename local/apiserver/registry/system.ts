@@ -16,7 +16,7 @@ export const SYSTEM: UserInfo = { name: "system:apiserver", groups: ["system:mas
 export function systemCall(type: ResourceType, namespace: string, name: string, subresource = ""): InternalCall {
   const version = type.versions.find((candidate) => candidate.version === type.storageVersion) ?? type.versions[0];
   if (!version) throw new Error(`${type.resource}.${type.group} has no version`);
-  return { target: { type, version, namespace: type.namespaced ? namespace : "", name, subresource }, user: SYSTEM, query: new URLSearchParams(), userAgent: "kube-apiserver", warnings: [], internal: true };
+  return { target: { type, version, namespace: type.namespaced ? namespace : "", name, subresource }, user: SYSTEM, query: new URLSearchParams(), userAgent: "kube-apiserver", faults: [], warnings: [], internal: true };
 }
 
 /** The type that owns a storage key. */

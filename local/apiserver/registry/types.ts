@@ -103,6 +103,8 @@ export interface Call {
   user: UserInfo;
   query: URLSearchParams;
   userAgent: string;
+  /** Faults of the body's text (fields given twice), judged together with those of decoding. */
+  faults: string[];
   /** Collects `Warning` headers. */
   warnings: string[];
 }

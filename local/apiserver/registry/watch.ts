@@ -2,9 +2,10 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { invalidValue, forbiddenField } from "../field-errors.ts";
 import { invalid } from "../status.ts";
+import type { StatusBody } from "../contract.ts";
 import type { HistoryEntry } from "../storage/table.ts";
 import { type Core, shown } from "./core.ts";
-import { checkVersion, tooOld } from "./read.ts";
+import { checkNumber, tooOld } from "./read.ts";
 import { parseSelectors, type Selects } from "./selectors.ts";
 import type { Call } from "./types.ts";
 
@@ -16,28 +17,30 @@ export interface Watch {
   /** An object to send as bookmark: everything up to its version was sent. */
   bookmark(): KubeObject;
   bookmarks: boolean;
+  /** Sent as the only event: the version asked for is no longer in the history (410). */
+  failure?: StatusBody;
 }
 
-/** Prepares a watch; throws before anything is sent: 410 when the version is too old, 422 on contradicting options. */
+/** Prepares a watch; throws 422 on contradicting options. A version from the future is waited for. */
 export function watch(core: Core, call: Call): Watch {
   const { type, version, namespace } = call.target;
   const { query } = call;
   const { selects } = parseSelectors(query, type);
   const from = query.get("resourceVersion") ?? "";
-  checkVersion(core, from);
+  checkNumber(from);
   const initial = query.get("sendInitialEvents") === "true";
   checkWatchOptions(query);
   const table = core.store.table(type.storageKey);
   const all = from === "" || from === "0" || initial;
   const due = all ? [] : table.since(Number(from));
-  if (!due) throw tooOld(Number(from), core.store.version());
 
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
   const bookmark = (annotations?: Record<string, string>) =>
-    ({ kind: type.kind, apiVersion, metadata: { resourceVersion: String(core.store.version()), creationTimestamp: null, ...(annotations && { annotations }) } }) as unknown as KubeObject;
+    ({ kind: type.kind, apiVersion, metadata: { resourceVersion: String(core.store.version()), ...(annotations && { annotations }) } }) as unknown as KubeObject;
   const inScope = (object: KubeObject) => !namespace || object.metadata.namespace === namespace;
 
   return {
+    ...(!due && { failure: tooOld(Number(from), core.store.version()).body }),
     bookmarks: query.get("allowWatchBookmarks") === "true",
     bookmark: () => bookmark(),
     start(send) {
@@ -58,7 +61,7 @@ export function watch(core: Core, call: Call): Watch {
         }
       }
       if (initial) send("BOOKMARK", bookmark({ "k8s.io/initial-events-end": "true" }));
-      for (const entry of due) pass(entry);
+      for (const entry of due ?? []) pass(entry);
       return table.subscribe(pass);
     },
   };

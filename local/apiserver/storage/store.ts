@@ -22,6 +22,9 @@ export interface Store {
   close(): void;
 }
 
+/** Clients name version 1 for "long ago": it is never one of ours. */
+const FIRST_VERSION = 100;
+
 const texts = new WeakMap<object, string>();
 
 /** The JSON of a stored object, made once per object. */
@@ -42,7 +45,7 @@ export function openStore(path: string): Store {
   const { version: last, rows } = database.load();
   const tables = new Map<string, WritableTable>();
   const subscribers = new Set<(resource: string, entry: HistoryEntry) => void>();
-  let version = Math.max(last, 1);
+  let version = Math.max(last, FIRST_VERSION);
 
   function table(resource: string): WritableTable {
     let found = tables.get(resource);

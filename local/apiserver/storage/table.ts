@@ -14,6 +14,8 @@ export interface Table {
   count(namespace?: string): number;
   /** Changes after a version; undefined when the history does not reach back that far. */
   since(version: number): HistoryEntry[] | undefined;
+  /** The list as it was at a version; undefined when the history does not reach back that far. */
+  listAt(version: number, namespace?: string): KubeObject[] | undefined;
   subscribe(onChange: (entry: HistoryEntry) => void): () => void;
 }
 
@@ -65,16 +67,20 @@ export function createTable(floor: number): WritableTable {
     return (shelf.sorted ??= [...shelf.objects.values()].sort(byName));
   }
 
+  function since(version: number): HistoryEntry[] | undefined {
+    return version < trimmedTo ? undefined : history.slice(firstAfter(history, version));
+  }
+
   return {
     find: (namespace, name) => shelves.get(namespace)?.objects.get(name),
     list(namespace) {
-      if (namespace !== undefined && namespace !== "") return sortedShelf(namespace);
-      return (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
+      return namespace ? sortedShelf(namespace) : (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
     },
     count: (namespace) => (namespace ? (shelves.get(namespace)?.objects.size ?? 0) : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0)),
-    since(version) {
-      if (version < trimmedTo) return undefined;
-      return history.slice(firstAfter(history, version));
+    since,
+    listAt(version, namespace) {
+      const later = since(version);
+      return later && undo([...shelves.values()].flatMap((shelf) => [...shelf.objects.values()]), later).filter((object) => !namespace || object.metadata.namespace === namespace);
     },
     subscribe(onChange) {
       subscribers.add(onChange);
@@ -92,6 +98,19 @@ export function createTable(floor: number): WritableTable {
       for (const subscriber of [...subscribers]) subscriber(entry);
     },
   };
+}
+
+const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace ?? ""}/${metadata.name}`;
+
+/** The objects before some changes, sorted as lists are. */
+function undo(objects: KubeObject[], changes: HistoryEntry[]): KubeObject[] {
+  const before = new Map(objects.map((object) => [keyOf(object), object]));
+  for (const { object, oldObject } of changes.toReversed()) {
+    if (oldObject) before.set(keyOf(object), oldObject);
+    else before.delete(keyOf(object));
+  }
+  const namespaceOf = ({ metadata }: KubeObject) => metadata.namespace ?? "";
+  return [...before.values()].sort((a, b) => (namespaceOf(a) === namespaceOf(b) ? byName(a, b) : namespaceOf(a) < namespaceOf(b) ? -1 : 1));
 }
 
 function replaceIn(sorted: KubeObject[], object: KubeObject): void {

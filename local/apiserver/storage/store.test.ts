@@ -1,0 +1,97 @@
+// What the store promises: nothing acknowledged is lost, versions only grow, two writers cannot both win, history ends honestly.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { KubeObject } from "../../../kube/object.ts";
+import { openStore } from "./store.ts";
+
+const make = (name: string, data: Record<string, string> = {}): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ns" }, data });
+const KEY = "/configmaps";
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "store-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+test("survives kill -9 with everything it acknowledged", async () => {
+  const script = `
+    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, "store.ts"))});
+    const store = openStore(${JSON.stringify(join(dir, "db"))});
+    for (let i = 0; ; i++) {
+      const object = store.put(${JSON.stringify(KEY)}, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "o" + i, namespace: "ns" } }, undefined);
+      if (i % 3 === 0) store.remove(${JSON.stringify(KEY)}, object);
+      process.stdout.write(i + " " + store.version() + "\\n");
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  let told = "";
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    told += chunk.toString();
+    if (told.split("\n").length > 300) child.kill("SIGKILL");
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  const [count = 0, version = 0] = told.slice(0, told.lastIndexOf("\n")).split("\n").at(-1)?.split(" ").map(Number) ?? [];
+  expect(count).toBeGreaterThan(200);
+
+  const store = openStore(join(dir, "db"));
+  for (let i = 0; i <= count; i++) expect(store.table(KEY).find("ns", `o${i}`) === undefined, `o${i}`).toBe(i % 3 === 0);
+  expect(store.version()).toBeGreaterThanOrEqual(version);
+  store.close();
+});
+
+test("only one of two writers of one state wins", () => {
+  const store = openStore(join(dir, "db"));
+  const first = store.put(KEY, make("a"), undefined);
+  expect(store.put(KEY, make("a"), undefined)).toBeUndefined();
+  const second = store.put(KEY, make("a", { x: "1" }), first);
+  expect(second?.metadata.resourceVersion).toBe(String(store.version()));
+  expect(first && store.put(KEY, make("a", { x: "2" }), first)).toBeUndefined();
+  expect(first && store.remove(KEY, first)).toBeUndefined();
+  store.close();
+});
+
+test("a version that was given to a deletion is not given again", () => {
+  let store = openStore(join(dir, "db"));
+  const object = store.put(KEY, make("a"), undefined);
+  if (object) store.remove(KEY, object);
+  const version = store.version();
+  store.close();
+  store = openStore(join(dir, "db"));
+  expect(store.version()).toBe(version);
+  expect(store.put(KEY, make("b"), undefined)?.metadata.resourceVersion).toBe(String(version + 1));
+  store.close();
+});
+
+test("history resumes where it reaches, says so where it does not, and shows the past", () => {
+  const store = openStore(join(dir, "db"));
+  const table = store.table(KEY);
+  let current = store.put(KEY, make("a"), undefined);
+  const start = store.version();
+  store.put(KEY, make("b"), undefined);
+  current = current && store.put(KEY, make("a", { x: "1" }), current);
+  if (current) store.remove(KEY, current);
+  expect(table.since(start)?.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(["ADDED b", "MODIFIED a", "DELETED a"]);
+  expect(table.listAt(start)?.map(({ metadata }) => metadata.name)).toEqual(["a"]);
+  let busy = store.put(KEY, make("busy"), undefined);
+  for (let i = 0; i < 2_100; i++) busy = busy && store.put(KEY, make("busy", { i: String(i) }), busy);
+  expect(table.since(start)).toBeUndefined();
+  expect(table.since(store.version())).toEqual([]);
+  store.close();
+});
+
+test("lists are sorted by namespace, then name, through changes", () => {
+  const store = openStore(join(dir, "db"));
+  const put = (namespace: string, name: string) => store.put(KEY, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } }, undefined);
+  const names = () => store.table(KEY).list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  put("b", "x");
+  const middle = put("a", "m");
+  put("a", "z");
+  put("a", "a");
+  expect(names()).toEqual(["a/a", "a/m", "a/z", "b/x"]);
+  if (middle) store.put(KEY, { ...middle, metadata: { ...middle.metadata } }, middle);
+  expect(names()).toEqual(["a/a", "a/m", "a/z", "b/x"]);
+  expect(store.table(KEY).list("a").find(({ metadata }) => metadata.name === "m")?.metadata.resourceVersion).toBe(String(store.version()));
+  store.close();
+});
