@@ -11,9 +11,12 @@ const KEY = "apiextensions.k8s.io/customresourcedefinitions";
 export function serveCrds(store: Store, catalogue: Catalogue): () => void {
   const serve = (object: KubeObject, old: KubeObject | undefined) => {
     const crd = object as Crd;
+    const isLeaving = crd.metadata.deletionTimestamp !== undefined;
     // A status write changes nothing that is served.
-    if (old && JSON.stringify((old as Crd).spec) === JSON.stringify(crd.spec)) return;
+    if (old && isLeaving === (old.metadata.deletionTimestamp !== undefined) && JSON.stringify((old as Crd).spec) === JSON.stringify(crd.spec)) return;
     const type = toResourceType(crd);
+    // Nothing new while everything of this kind is being deleted.
+    if (type && isLeaving) type.verbs = type.verbs.filter((verb) => verb !== "create");
     if (type) catalogue.add(type);
     else catalogue.remove(crd.spec.group, crd.spec.names.plural);
   };
