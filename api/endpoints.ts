@@ -1,4 +1,12 @@
 // The endpoint table: every row of every resource.
+import { buildpackEndpoints } from "./buildpack/buildpack.ts";
+import { domainEndpoints } from "./domain/domain.ts";
+import { orgQuotaEndpoints } from "./org-quota/org-quota.ts";
+import { roleEndpoints } from "./role/role.ts";
+import { routeEndpoints } from "./route/route.ts";
+import { stackEndpoints } from "./stack/stack.ts";
+import { stubEndpoints } from "./stub/stub.ts";
+import { userEndpoints } from "./user/user.ts";
 import { appEndpoints } from "./app/app.ts";
 import { buildEndpoints } from "./build/build.ts";
 import { dropletEndpoints } from "./droplet/droplet.ts";
@@ -13,10 +21,16 @@ import { openApiEndpoint } from "./openapi.ts";
 import { orgEndpoints } from "./org/org.ts";
 import { discoveryEndpoints } from "./discovery/discovery.ts";
 import type { Services } from "./services.ts";
+import { spaceEndpoints } from "./space/space.ts";
 import { whoamiEndpoints } from "./whoami/whoami.ts";
 
 /** All rows, ready to be served. */
 export function allEndpoints(services: Services): readonly Endpoint[] {
-  const rows = [...discoveryEndpoints, ...whoamiEndpoints, ...jobEndpoints, ...logCacheEndpoints(services), ...orgEndpoints, ...appEndpoints, ...processEndpoints(services), ...packageEndpoints(services), ...buildEndpoints, ...dropletEndpoints(services), ...manifestEndpoints, ...resourceMatchEndpoints];
+  const rows = [
+    ...discoveryEndpoints, ...whoamiEndpoints, ...jobEndpoints, ...logCacheEndpoints(services),
+    ...orgEndpoints, ...spaceEndpoints, ...roleEndpoints, ...userEndpoints, ...domainEndpoints, ...routeEndpoints, ...buildpackEndpoints, ...stackEndpoints, ...orgQuotaEndpoints,
+    ...appEndpoints, ...processEndpoints(services), ...packageEndpoints(services), ...buildEndpoints, ...dropletEndpoints(services), ...manifestEndpoints, ...resourceMatchEndpoints,
+    ...stubEndpoints,
+  ];
   return [...rows, openApiEndpoint(rows)];
 }

@@ -18,6 +18,8 @@ import type { View } from "./view.ts";
 const seenWithinMs = 500;
 /** How long a refusal that RBAC does not explain is tried again: the API server's own RBAC cache lags. Milliseconds. */
 const lagMs = 2000;
+/** How often a read-modify-write is tried when others write the same object. */
+const maxConflicts = 6;
 
 export interface SessionDeps {
   view: View;
@@ -52,6 +54,11 @@ export interface Session {
   create<T extends KubeObject>(ref: ResourceRef<T>, draft: Draft, taken?: () => CFError): Promise<T>;
   /** Patches as the caller. Give `renamed` (the object as it will be) when that changes the CF name. */
   patch<T extends KubeObject>(ref: ResourceRef<T>, object: T, patch: Patch, renamed?: { to: T; taken: () => CFError }): Promise<T>;
+  /**
+   * Read, modify, write: `body` makes the merge patch from the object as it is (undefined: nothing to do). The version goes along; when somebody was
+   * quicker it is made again from the newer object, a few times.
+   */
+  change<T extends KubeObject>(ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T>;
   /** Deletes as the caller; returns once the object is gone or terminating here, or after half a second. */
   remove(ref: ResourceRef, object: KubeObject): Promise<void>;
 }
@@ -62,7 +69,7 @@ export function createSession(deps: SessionDeps, caller: Caller, signal: AbortSi
   return { ...reads, ...sessionWrites({ ...reads, own: caller.connect(deps.platform) }) };
 }
 
-type Writes = Pick<Session, "create" | "patch" | "remove">;
+type Writes = Pick<Session, "create" | "patch" | "change" | "remove">;
 type Reads = Omit<Session, keyof Writes>;
 
 function sessionReads({ view, platform, now }: SessionDeps, caller: Caller, signal: AbortSignal): Reads {
@@ -98,6 +105,7 @@ function sessionWrites(context: WriteContext): Writes {
   return {
     create: (ref, draft, taken = nameTaken) => create(context, ref, draft, taken),
     patch: (ref, object, patch, renamed) => (renamed ? rename(context, ref, object, { patch, ...renamed }) : patchOnly(context, ref, object, patch)),
+    change: (ref, object, body) => change(context, ref, object, body),
     remove: (ref, object) => remove(context, ref, object),
   };
 }
@@ -130,6 +138,24 @@ async function patchOnly<T extends KubeObject>(context: WriteContext, ref: Resou
     return made;
   } catch (error) {
     throw isNotFound(error) ? notFound(wordFor(ref)) : error;
+  }
+}
+
+async function change<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T> {
+  let current = object;
+  for (let attempt = 1; ; attempt++) {
+    const patch = body(current);
+    if (!patch) return current;
+    const metadata = { ...(patch["metadata"] as object | undefined), resourceVersion: current.metadata.resourceVersion };
+    try {
+      return await patchOnly(context, ref, current, { type: "merge", body: { ...patch, metadata } });
+    } catch (error) {
+      if (!isConflict(error) || attempt === maxConflicts) throw error;
+    }
+    // Visible a moment ago, so the platform may look for what is newer than the index.
+    const newer = await context.platform.find(ref, keyOf(object), { signal: context.signal });
+    if (newer?.metadata.uid !== object.metadata.uid) throw notFound(wordFor(ref));
+    current = newer as T;
   }
 }
 

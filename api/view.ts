@@ -16,12 +16,13 @@ import { Revision } from "../crds/revision/revision.ts";
 import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
-import { Namespace } from "../kube/builtin.ts";
+import { Namespace, RoleBinding } from "../kube/builtin.ts";
 import type { KubeObject } from "../kube/object.ts";
 import type { IndexFunction, Store } from "../kube/reader.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import type { Watches } from "../kube/watches.ts";
 import { type Authorization, createAuthorization, rbacKinds } from "./authorization.ts";
+import { roleGUIDs } from "./lib/cf-roles.ts";
 import { keepUpdatedAt } from "./lib/times.ts";
 
 type Indexes<T> = Record<string, IndexFunction<T>>;
@@ -89,7 +90,7 @@ export function createView(watches: Watches): View {
     const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
     keep(ref, store);
   }
-  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""] } }).store]));
+  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) } }).store]));
   for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, rbac[ref.kind] as Store);
   return {
     store,

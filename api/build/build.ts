@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
-import { derivedGUID, newGUID } from "../../crds/guid.ts";
+import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -79,7 +79,7 @@ function toBuild(as: Session, app: App, { found, body }: { found: Package; body:
       ...(body.lifecycle && { lifecycle: toLifecycle(as.view, body.lifecycle) }),
       ...(body.staging_memory_in_mb && { memoryMB: body.staging_memory_in_mb }),
       ...(body.staging_disk_in_mb && { diskMB: body.staging_disk_in_mb }),
-      createdBy: { guid: derivedGUID("user", name), name },
+      createdBy: { guid: name, name },
     },
   };
 }

@@ -1,15 +1,14 @@
 // The routes that a manifest asks for: found or made, and mapped to the app's web process.
 import type { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
-import { displayNameOf, objectNameFor } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/url.ts";
 import { unprocessable } from "../errors.ts";
 import { appKey } from "../lib/app-parts.ts";
 import { domainOf, usableBy } from "../lib/domains.ts";
+import { createRoute } from "../lib/new-route.ts";
 import { creationOrder } from "../../crds/guid.ts";
 import type { Session } from "../session.ts";
 import { defaultHost, parseRoute, randomHost, splitHost } from "./plan.ts";
@@ -85,12 +84,8 @@ function findRoute(as: Session, app: App, { host, domain, path, port }: Wanted):
 }
 
 async function makeRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Promise<Route> {
-  const { namespace = "" } = app.metadata;
+  const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol: "http1" }];
   const url = routeURL({ host, path, port }, domain.spec.name);
-  const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
-  const draft = {
-    metadata: { name, namespace, labels: { [LABELS.guid]: newGUID() } },
-    spec: { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [{ app: app.metadata.name, process: "web", port: 0, protocol: "http1" }] },
-  };
-  return as.create(Route, draft, () => unprocessable(`The route ${url} is already in use by another space, or its host is reserved.`));
+  const taken = () => unprocessable(`The route ${url} is already in use by another space, or its host is reserved.`);
+  return createRoute(as, { namespace: app.metadata.namespace ?? "", domain, host, path, port, destinations }, taken);
 }

@@ -1,0 +1,46 @@
+// The HTTP face of Buildpack: `/v3/buildpacks`, to read. Buildpacks are added as objects, by kubectl or Helm.
+import { z } from "zod";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { identityOf, link, metadataMember } from "../lib/present.ts";
+import { csv, listQuery } from "../lib/query.ts";
+import type { View } from "../view.ts";
+
+const buildpackListQuery = listQuery({ names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() }, { orders: ["position"] });
+
+function presentBuildpack(view: View, buildpack: Buildpack, base: string): object {
+  const at = identityOf(view, Buildpack, buildpack);
+  const { name, stack, lifecycle, position, enabled, locked, path } = buildpack.spec;
+  return {
+    ...at,
+    name,
+    stack: stack ?? null,
+    state: path ? "READY" : "AWAITING_UPLOAD",
+    lifecycle,
+    filename: path ? `${name}${buildpack.status?.version ? `-v${buildpack.status.version}` : ""}` : null,
+    position,
+    enabled,
+    locked,
+    ...metadataMember(buildpack),
+    links: { self: link(`${base}/v3/buildpacks/${at.guid}`), upload: link(`${base}/v3/buildpacks/${at.guid}/upload`, "POST") },
+  };
+}
+
+function byPosition(buildpack: Buildpack): string {
+  return `${buildpack.spec.lifecycle} ${String(buildpack.spec.position).padStart(6, "0")} ${buildpack.spec.name}`;
+}
+
+export const buildpackEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/buildpacks", { permission: "authenticated", query: buildpackListQuery, summary: "List buildpacks" }, ({ as, query, base, url }) => {
+    const found = listObjects(as, Buildpack, query, {
+      url,
+      where: ({ spec }) => oneOf(query.names, spec.name) && oneOf(query.stacks, spec.stack ?? "") && (query.lifecycle === undefined || spec.lifecycle === query.lifecycle),
+      order: byPosition,
+      orders: { position: byPosition },
+    });
+    return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.view, buildpack, base)));
+  }),
+  endpoint("GET", "/v3/buildpacks/:guid", { permission: { verb: "get", on: Buildpack }, summary: "Get a buildpack" }, ({ as, params, base }) => ok(presentBuildpack(as.view, as.get(Buildpack, params["guid"] ?? ""), base))),
+];

@@ -1,0 +1,133 @@
+// The HTTP face of Domain: `/v3/domains`, and the domains of an org.
+import { z } from "zod";
+import { Domain } from "../../crds/domain/domain.ts";
+import { newGUID, creationOrder } from "../../crds/guid.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { objectNameFor } from "../../crds/names.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Route } from "../../crds/route/route.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
+import { type CFError, notFound, unprocessable } from "../errors.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { domainOf, ownerOf, usableBy } from "../lib/domains.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
+import { presentPage } from "../lib/page.ts";
+import { metadataOnlySchema, toManySchema, toOneSchema } from "../lib/payload.ts";
+import { orgInBody } from "../lib/places.ts";
+import { csv, listQuery } from "../lib/query.ts";
+import type { Session } from "../session.ts";
+import { presentDomain } from "./present.ts";
+
+const path = "/v3/domains/:guid";
+const read = { verb: "get", on: Domain } as const;
+
+const domainName = z
+  .string()
+  .min(3, "is too short (minimum is 3 characters)")
+  .max(253, "is too long (maximum is 253 characters)")
+  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/i, "does not comply with RFC 1035 standards")
+  .transform((name) => name.toLowerCase());
+
+const createDomainBody = z.strictObject({
+  name: domainName,
+  internal: z.boolean().nullish(),
+  router_group: z.strictObject({ guid: z.string() }).nullish(),
+  relationships: z.strictObject({ organization: toOneSchema.optional(), shared_organizations: toManySchema.optional() }).optional(),
+  metadata: metadataSchema.optional(),
+});
+const domainListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() });
+const reservationQuery = z.strictObject({ host: z.string().optional(), path: z.string().optional(), port: z.string().optional() });
+
+interface ListRequest {
+  as: Session;
+  query: z.output<typeof domainListQuery>;
+  base: string;
+  url: string;
+}
+
+function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
+  const names = query.names?.map((name) => name.toLowerCase());
+  const owner = (domain: Domain): string => {
+    const found = ownerOf(as.view, domain);
+    return found ? as.view.guid(Org, found) : "";
+  };
+  const domains = listObjects(as, Domain, query, {
+    url,
+    where: (domain) => oneOf(names, domain.spec.name) && oneOf(query.organization_guids, owner(domain)) && (!org || usableBy(domain, org)),
+    dependsOn: [Org],
+  });
+  return ok(presentPage(domains, { base, url, query }, (domain) => presentDomain(as, domain, base)));
+}
+
+/** The first shared domain, else the org's first own one. @throws CFError 404 */
+function defaultDomain(as: Session, org: Org): Domain {
+  const candidates = as.list(Domain).filter((domain) => usableBy(domain, org) && !domain.spec.internal);
+  const order = (domain: Domain): string => `${domain.metadata.namespace === SYSTEM_NAMESPACE ? 0 : 1} ${creationOrder(domain)}`;
+  const [first] = candidates.sort((one, other) => (order(one) < order(other) ? -1 : 1));
+  if (!first) throw notFound("Domain");
+  return first;
+}
+
+type CreateDomain = z.output<typeof createDomainBody>;
+
+/** @throws CFError 422 for what does not go together */
+function checkScope({ internal, router_group, relationships }: CreateDomain): void {
+  if (router_group) throw unprocessable("TCP domains are not served here: no router group exists.");
+  if (relationships?.organization && internal) throw unprocessable("Internal domains cannot be associated with an organization.");
+  if (!relationships?.organization && relationships?.shared_organizations) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
+}
+
+function toDomain(as: Session, body: CreateDomain): Draft {
+  checkScope(body);
+  const { organization, shared_organizations: shared } = body.relationships ?? {};
+  const namespace = organization ? orgInBody(as, organization.data.guid).namespace : SYSTEM_NAMESPACE;
+  const sharedOrgs = (shared?.data ?? []).map(({ guid }) => orgInBody(as, guid).org.metadata.name);
+  const { labels, annotations } = metadataForCreate(body.metadata);
+  const metadata = { name: objectName(as, namespace, body.name), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations };
+  return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
+}
+
+/** A domain is a valid object name as it is, unless it is too long. */
+function objectName(as: Session, namespace: string, domain: string): string {
+  const isTaken = (name: string): boolean => as.view.store(Domain).find({ namespace, name }) !== undefined;
+  return domain.length <= 63 && !isTaken(domain) ? domain : objectNameFor(domain, "domain", isTaken);
+}
+
+export const domainEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/domains", { permission: "authenticated", query: domainListQuery, summary: "List domains" }, (request) => listReply(request)),
+  endpoint("GET", "/v3/organizations/:guid/domains", { permission: { verb: "get", on: Org }, query: domainListQuery, summary: "List domains an organization may use" }, (request) => listReply(request, request.as.get(Org, request.params["guid"] ?? ""))),
+  endpoint("GET", "/v3/organizations/:guid/domains/default", { permission: { verb: "get", on: Org }, summary: "The domain of default routes" }, ({ as, params, base }) =>
+    ok(presentDomain(as, defaultDomain(as, as.get(Org, params["guid"] ?? "")), base))),
+  endpoint("GET", path, { permission: read, summary: "Get a domain" }, ({ as, params, base }) => ok(presentDomain(as, as.get(Domain, params["guid"] ?? ""), base))),
+  endpoint("POST", "/v3/domains", { permission: { verb: "create", on: Domain }, body: createDomainBody, summary: "Create a domain" }, async ({ as, body, base }) => {
+    const taken = (): CFError => unprocessable(`The domain name "${body.name}" is already in use`);
+    return created(presentDomain(as, await as.create(Domain, toDomain(as, body), taken), base));
+  }),
+  endpoint("PATCH", path, { permission: { verb: "patch", on: Domain }, body: metadataOnlySchema, summary: "Update a domain's metadata" }, async ({ as, params, body, base }) => {
+    const domain = as.get(Domain, params["guid"] ?? "");
+    return ok(presentDomain(as, await as.patch(Domain, domain, { type: "merge", body: { metadata: metadataPatch(body.metadata, domain) } }), base));
+  }),
+  endpoint("DELETE", path, { permission: { verb: "delete", on: Domain }, summary: "Delete a domain and its routes" }, async ({ as, params }) => {
+    const domain = as.get(Domain, params["guid"] ?? "");
+    const guid = as.view.guid(Domain, domain);
+    if (domain.spec.sharedOrgs.length > 0) throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
+    for (const route of routesIn(as, domain)) await as.remove(Route, route);
+    await as.remove(Domain, domain);
+    return accepted(newJob("domain.delete", guid, as.now()));
+  }),
+  endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, summary: "Is a route taken" }, ({ as, params, query }) => {
+    const domain = as.get(Domain, params["guid"] ?? "");
+    const port = Number(query.port ?? 0);
+    const matching = routesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "") && spec.path.toLowerCase() === (query.path ?? "").toLowerCase() && spec.port === port);
+    return ok({ matching_route: matching });
+  }),
+];
+
+/** Routes in a domain that the caller sees; with `all`, whoever may see them. */
+function routesIn(as: Session, domain: Domain, all = false): Route[] {
+  const candidates = all ? as.view.store(Route).byIndex("domain", domain.metadata.name) : as.list(Route, { index: ["domain", domain.metadata.name] });
+  return candidates.filter((route) => domainOf(as.view, route)?.metadata.uid === domain.metadata.uid);
+}

@@ -1,0 +1,29 @@
+// The Route that a create body or a manifest means: made, unless its address is taken.
+import type { Domain } from "../../crds/domain/domain.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { objectNameFor } from "../../crds/names.ts";
+import { Route, type Destination } from "../../crds/route/route.ts";
+import { routeURL } from "../../crds/route/url.ts";
+import type { CFError } from "../errors.ts";
+import type { Session } from "../session.ts";
+
+export interface WantedRoute {
+  namespace: string;
+  domain: Domain;
+  host: string;
+  path: string;
+  port: number;
+  destinations?: readonly Destination[];
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+/** Creates it as the caller. `taken` is the error for an address that is somebody's already. */
+export async function createRoute(as: Session, wanted: WantedRoute, taken: () => CFError): Promise<Route> {
+  const { namespace, domain, host, path, port } = wanted;
+  const url = routeURL({ host, path, port }, domain.spec.name);
+  const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
+  const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };
+  return as.create(Route, { metadata, spec: { host, path, port, domainRef: { name: domain.metadata.name }, destinations: wanted.destinations ?? [] } }, taken);
+}

@@ -1,0 +1,53 @@
+// The HTTP face of OrgQuota: `/v3/organization_quotas`, to read.
+import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
+import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { identityOf, link, toMany } from "../lib/present.ts";
+import { csv, listQuery } from "../lib/query.ts";
+import { quotaOf } from "../lib/quota.ts";
+import type { Session } from "../session.ts";
+
+const quotaListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() }, { orders: ["name"], labels: false });
+
+/** GUIDs of the orgs, of those the caller sees, for which a quota holds. */
+function orgsUnder(as: Session, quota: OrgQuota): string[] {
+  const guid = as.view.guid(OrgQuota, quota);
+  return as.list(Org).filter((org) => quotaOf(as.view, org) === guid).map((org) => as.view.guid(Org, org));
+}
+
+function presentQuota(as: Session, quota: OrgQuota, base: string): object {
+  const at = identityOf(as.view, OrgQuota, quota);
+  const { spec } = quota;
+  const limit = (value: number | undefined): number | null => value ?? null;
+  return {
+    ...at,
+    name: spec.name,
+    apps: {
+      total_memory_in_mb: limit(spec.totalMemoryMB),
+      per_process_memory_in_mb: limit(spec.instanceMemoryMB),
+      total_instances: limit(spec.totalInstances),
+      per_app_tasks: limit(spec.totalAppTasks),
+      log_rate_limit_in_bytes_per_second: limit(spec.logRateLimitBytesPerSecond),
+    },
+    services: { paid_services_allowed: spec.paidServices, total_service_instances: limit(spec.totalServiceInstances), total_service_keys: limit(spec.totalServiceKeys) },
+    routes: { total_routes: limit(spec.totalRoutes), total_reserved_ports: limit(spec.totalReservedPorts) },
+    domains: { total_domains: limit(spec.totalDomains) },
+    relationships: { organizations: toMany(orgsUnder(as, quota)) },
+    links: { self: link(`${base}/v3/organization_quotas/${at.guid}`) },
+  };
+}
+
+export const orgQuotaEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/organization_quotas", { permission: "authenticated", query: quotaListQuery, summary: "List organization quotas" }, ({ as, query, base, url }) => {
+    const found = listObjects(as, OrgQuota, query, {
+      url,
+      where: (quota) => oneOf(query.names, quota.spec.name) && (!query.organization_guids || orgsUnder(as, quota).some((guid) => query.organization_guids?.includes(guid))),
+      orders: { name: ({ spec }) => spec.name },
+      dependsOn: [Org],
+    });
+    return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(as, quota, base)));
+  }),
+  endpoint("GET", "/v3/organization_quotas/:guid", { permission: { verb: "get", on: OrgQuota }, summary: "Get an organization quota" }, ({ as, params, base }) => ok(presentQuota(as, as.get(OrgQuota, params["guid"] ?? ""), base))),
+];

@@ -1,0 +1,130 @@
+// The HTTP face of roles: `/v3/roles`. Written as the caller: RBAC's `bind` decides who may give what.
+import { z } from "zod";
+import { Org } from "../../crds/org/org.ts";
+import { slug, digest5 } from "../../crds/names.ts";
+import { CF_ROLES, type CFRole } from "../../crds/roles.ts";
+import { Space } from "../../crds/space/space.ts";
+import { RoleBinding } from "../../kube/builtin.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { notFound, unprocessable } from "../errors.ts";
+import { includedOrgs, includedSpaces, includedUsers } from "../included.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { findRole, placeOf, rolesOf, toSubject, visibleRoles, type HeldRole } from "../lib/cf-roles.ts";
+import { oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { toOneSchema } from "../lib/payload.ts";
+import { orgInBody, spaceInBody } from "../lib/places.ts";
+import { csv, csvOf, include, listQuery } from "../lib/query.ts";
+import type { Session } from "../session.ts";
+import { presentRole } from "./present.ts";
+
+const path = "/v3/roles/:guid";
+const ALL_TYPES = ["organization_user", "organization_auditor", "organization_manager", "organization_billing_manager", "space_auditor", "space_developer", "space_manager", "space_supporter"] as const;
+
+const user = z.strictObject({ data: z.union([z.strictObject({ guid: z.string().min(1).max(255) }), z.strictObject({ username: z.string().min(1).max(255), origin: z.string().nullish() })]) });
+const createRoleBody = z.strictObject({ type: z.enum(ALL_TYPES, { error: `must be one of the allowed types ${JSON.stringify(ALL_TYPES)}` }), relationships: z.strictObject({ user, organization: toOneSchema.optional(), space: toOneSchema.optional() }) });
+type CreateRole = z.output<typeof createRoleBody>;
+
+const roleListQuery = listQuery(
+  { types: csvOf(...ALL_TYPES).optional(), user_guids: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional(), include: include("user", "space", "organization").optional() },
+  { labels: false },
+);
+
+/** Where a role is to be given. @throws CFError 422 */
+function placeInBody(as: Session, body: CreateRole, type: CFRole): { namespace: string; name: string; title: string } {
+  const { organization, space } = body.relationships;
+  if (CF_ROLES[type].scope === "space") {
+    if (!space || organization) throw unprocessable("Cannot associate an organization with a role for a space.");
+    const found = spaceInBody(as, space.data.guid);
+    return { namespace: found.namespace, name: found.space.spec.name ?? found.space.metadata.name, title: "space" };
+  }
+  if (!organization || space) throw unprocessable("Cannot associate a space with a role for an organization.");
+  const found = orgInBody(as, organization.data.guid);
+  return { namespace: found.namespace, name: found.org.spec.name ?? found.org.metadata.name, title: "organization" };
+}
+
+const create = endpoint("POST", "/v3/roles", { permission: { verb: "create", on: RoleBinding }, body: createRoleBody, summary: "Give a role" }, async ({ as, body, base }) => {
+  if (!(body.type in CF_ROLES)) throw unprocessable(`The role ${body.type} is not served here yet.`);
+  const type = body.type as CFRole;
+  const { data } = body.relationships.user;
+  const name = "guid" in data ? data.guid : data.username;
+  const place = placeInBody(as, body, type);
+  const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
+  if (heldIn(as, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
+  if (place.title === "space") requireOrgRole(as, place.namespace, name);
+  const draft = {
+    metadata: { name: bindingName(type, name), namespace: place.namespace },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[type].clusterRole },
+    subjects: [toSubject(name)],
+  };
+  const binding = await as.create(RoleBinding, draft, taken);
+  const [role] = rolesOf(binding);
+  if (!role) throw unprocessable("The role was not given.");
+  return created(presentRole(as.view, role, base));
+});
+
+function heldIn(as: Session, namespace: string): HeldRole[] {
+  return as.view.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
+}
+
+/** CF's rule: members of a space are members of its org first. */
+function requireOrgRole(as: Session, spaceNamespace: string, name: string): void {
+  const orgNamespace = as.view.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
+  if (!heldIn(as, orgNamespace).some((role) => role.user === name)) throw unprocessable("Users cannot be assigned roles in a space if they do not have a role in that space's organization.");
+}
+
+function bindingName(type: CFRole, name: string): string {
+  return `${type.replaceAll("_", "-")}-${slug(name).slice(0, 40).replace(/-+$/, "") || "user"}-${digest5(name)}`;
+}
+
+const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: RoleBinding }, summary: "Take a role away" }, async ({ as, params }) => {
+  const role = findRole(as, params["guid"] ?? "");
+  if (!role) throw notFound("Role");
+  if (role.type === "organization_user") requireNoSpaceRole(as, role);
+  const rest = (role.binding.subjects ?? []).filter((subject) => subject !== role.subject);
+  if (rest.length === 0) await as.remove(RoleBinding, role.binding);
+  else await as.patch(RoleBinding, role.binding, { type: "merge", body: { metadata: { resourceVersion: role.binding.metadata.resourceVersion }, subjects: rest } });
+  return accepted(newJob("role.delete", role.guid, as.now()));
+});
+
+function requireNoSpaceRole(as: Session, role: HeldRole): void {
+  const spaces = as.view.store(Space).list({ namespace: role.binding.metadata.namespace ?? "" });
+  const holds = spaces.some((space) => space.status?.namespace && heldIn(as, space.status.namespace).some((one) => one.user === role.user));
+  if (holds) throw unprocessable("Cannot delete organization_user role while user has roles in spaces in that organization.");
+}
+
+const list = endpoint("GET", "/v3/roles", { permission: "authenticated", query: roleListQuery, summary: "List roles" }, ({ as, query, base, url }) => {
+  const guidOf = (role: HeldRole): { org: string; space: string } => {
+    const { org, space } = placeOf(as.view, role);
+    return { org: org ? as.view.guid(Org, org) : "", space: space ? as.view.guid(Space, space) : "" };
+  };
+  const roles = visibleRoles(as)
+    .filter((role) => oneOf(query.guids, role.guid) && oneOf(query.types, role.type) && oneOf(query.user_guids, role.user) && oneOf(query.organization_guids, guidOf(role).org) && oneOf(query.space_guids, guidOf(role).space))
+    .sort((one, other) => (order(one) < order(other) ? -1 : 1));
+  if (query.order_by?.startsWith("-")) roles.reverse();
+  return ok(presentPage(roles, { base, url, query }, (role) => presentRole(as.view, role, base), included(as, base, query.include)));
+});
+
+function order(role: HeldRole): string {
+  return `${role.binding.metadata.creationTimestamp ?? ""} ${role.guid}`;
+}
+
+function included(as: Session, base: string, what: readonly string[] | undefined): ((page: readonly HeldRole[]) => object) | undefined {
+  if (!what) return undefined;
+  return (page) => {
+    const namespaces = page.map((role) => role.binding.metadata.namespace);
+    return {
+      ...(what.includes("user") && { users: includedUsers(base, page.map((role) => role.user)) }),
+      ...(what.includes("space") && includedSpaces(as, base, namespaces, false)),
+      ...(what.includes("organization") && { organizations: includedOrgs(as, base, namespaces) }),
+    };
+  };
+}
+
+const get = endpoint("GET", path, { permission: "authenticated", summary: "Get a role" }, ({ as, params, base }) => {
+  const role = findRole(as, params["guid"] ?? "");
+  if (!role) throw notFound("Role");
+  return ok(presentRole(as.view, role, base));
+});
+
+export const roleEndpoints: readonly Endpoint[] = [list, get, create, remove];

@@ -1,0 +1,62 @@
+// The destinations of a route: listed, added, replaced, removed. Each is one patch of the Route.
+import { App } from "../../crds/app/app.ts";
+import { Route, type Destination } from "../../crds/route/route.ts";
+import { endpoint, noContent, ok } from "../endpoint.ts";
+import { unprocessable } from "../errors.ts";
+import type { Session } from "../session.ts";
+import { insertDestinationsBody, mergeDestinations, replaceDestinationsBody, sameDestinations, updateDestinationBody, type DestinationInput } from "./payload.ts";
+import { destinationGUID, presentDestinationList, presentDestinations } from "./present.ts";
+
+const path = "/v3/routes/:guid/destinations";
+const write = { verb: "patch", on: Route } as const;
+
+function toDestination(as: Session, route: Route, input: DestinationInput): Destination {
+  const app = as.find(App, input.app.guid);
+  if (!app) throw unprocessable(`App(s) with guid(s) "${input.app.guid}" do not exist or you do not have access.`);
+  if (app.metadata.namespace !== route.metadata.namespace) throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
+  if (input.protocol === "tcp") throw unprocessable("Cannot use 'tcp' protocol for tcp routes; valid options are: [http1, http2].");
+  return { app: app.metadata.name, process: input.app.process?.type ?? "web", port: input.port ?? 0, protocol: input.protocol ?? "http1", ...(input.weight && { weight: input.weight }) };
+}
+
+/** From the destinations as they are, so that two who change the list do not undo each other. */
+async function put(as: Session, route: Route, plan: (current: Route) => readonly Destination[]): Promise<Route> {
+  return as.change(Route, route, (current) => {
+    const destinations = plan(current);
+    return sameDestinations(current, destinations) ? undefined : { spec: { destinations } };
+  });
+}
+
+/** @throws CFError 422 when the route has no destination with this GUID */
+function checkDestination(as: Session, route: Route, guid: string): void {
+  if (route.spec.destinations.some((destination) => destinationGUID(as.view, route, destination) === guid)) return;
+  throw unprocessable("Unable to unmap route from destination. Ensure the route has a destination with this guid.");
+}
+
+export const destinationEndpoints = [
+  endpoint("GET", path, { permission: { verb: "get", on: Route }, summary: "List destinations" }, ({ as, params, base }) => ok(presentDestinationList(as.view, as.get(Route, params["guid"] ?? ""), base))),
+  endpoint("POST", path, { permission: write, body: insertDestinationsBody, summary: "Add destinations" }, async ({ as, params, body, base }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    const added = body.destinations.map((input) => toDestination(as, route, input));
+    if (added.some((one) => one.weight !== undefined)) throw unprocessable("Destinations cannot be inserted with weights");
+    return ok(presentDestinationList(as.view, await put(as, route, (current) => mergeDestinations(current.spec.destinations, added)), base));
+  }),
+  endpoint("PATCH", path, { permission: write, body: replaceDestinationsBody, summary: "Replace destinations" }, async ({ as, params, body, base }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    const destinations = body.destinations.map((input) => toDestination(as, route, input));
+    return ok(presentDestinationList(as.view, await put(as, route, () => mergeDestinations([], destinations)), base));
+  }),
+  endpoint("PATCH", `${path}/:destination`, { permission: write, body: updateDestinationBody, summary: "Change a destination's protocol" }, async ({ as, params, body }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    const guid = params["destination"] ?? "";
+    checkDestination(as, route, guid);
+    const after = await put(as, route, (current) => current.spec.destinations.map((one) => (destinationGUID(as.view, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one)));
+    return ok(presentDestinations(as.view, after).find((one) => one.guid === params["destination"]) ?? {});
+  }),
+  endpoint("DELETE", `${path}/:destination`, { permission: write, summary: "Remove a destination" }, async ({ as, params }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    const guid = params["destination"] ?? "";
+    checkDestination(as, route, guid);
+    await put(as, route, (current) => current.spec.destinations.filter((one) => destinationGUID(as.view, route, one) !== guid));
+    return noContent();
+  }),
+];

@@ -1,0 +1,126 @@
+// The HTTP face of Route: `/v3/routes` and the routes of an app. Destinations are in destinations.ts.
+import type { z } from "zod";
+import { App } from "../../crds/app/app.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
+import { CFError, unprocessable } from "../errors.ts";
+import { includedDomains, includedSpaces } from "../included.ts";
+import { newJob } from "../jobs/jobs.ts";
+import { appKey } from "../lib/app-parts.ts";
+import { domainOf, usableBy } from "../lib/domains.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { metadataForCreate, metadataPatch } from "../lib/metadata.ts";
+import { createRoute } from "../lib/new-route.ts";
+import { presentPage } from "../lib/page.ts";
+import { spaceInBody, spaceNamespaces } from "../lib/places.ts";
+import type { Session } from "../session.ts";
+import { destinationEndpoints } from "./destinations.ts";
+import { appRouteListQuery, createRouteBody, routeGetQuery, routeListQuery, updateRouteBody } from "./payload.ts";
+import { presentRoute } from "./present.ts";
+
+const path = "/v3/routes/:guid";
+
+interface ListRequest {
+  as: Session;
+  query: z.output<typeof appRouteListQuery> & { app_guids?: string[] | undefined };
+  base: string;
+  url: string;
+}
+
+function listReply(request: ListRequest, app?: App): Reply {
+  const { as, query, base, url } = request;
+  const namespaces = spaceNamespaces(as, query);
+  const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
+  const routes = listObjects(as, Route, query, { url, ...(within && { within }), where: filterOf(request), dependsOn: [Domain, App, Space] });
+  return ok(presentPage(routes, { base, url, query }, (route) => presentRoute(as.view, route, base), included(as, base, query.include)));
+}
+
+function filterOf({ as, query }: ListRequest): (route: Route) => boolean {
+  const hosts = query.hosts?.map((host) => host.toLowerCase());
+  const apps = query.app_guids?.flatMap((guid) => as.find(App, guid) ?? []);
+  const domains = query.domain_guids?.flatMap((guid) => as.find(Domain, guid)?.metadata.uid ?? []);
+  const reaches = (route: Route): boolean => !apps || apps.some((app) => app.metadata.namespace === route.metadata.namespace && route.spec.destinations.some((one) => one.app === app.metadata.name));
+  return (route) =>
+    oneOf(hosts, route.spec.host) &&
+    oneOf(query.paths, route.spec.path) &&
+    (!query.ports || query.ports.includes(route.spec.port)) &&
+    (!domains || domains.includes(domainOf(as.view, route)?.metadata.uid ?? "")) &&
+    reaches(route);
+}
+
+function included(as: Session, base: string, include: readonly string[] | undefined): ((page: readonly Route[]) => object) | undefined {
+  if (!include) return undefined;
+  return (page) => ({
+    ...(include.includes("domain") && { domains: includedDomains(as, base, page) }),
+    ...(include.some((what) => what.startsWith("space")) && includedSpaces(as, base, page.map((route) => route.metadata.namespace), include.includes("space.organization"))),
+  });
+}
+
+const create = endpoint("POST", "/v3/routes", { permission: { verb: "create", on: Route }, body: createRouteBody, summary: "Create a route" }, async ({ as, body, base }) => {
+  const { space, namespace } = spaceInBody(as, body.relationships.space.data.guid);
+  const domain = domainInBody(as, body.relationships.domain.data.guid, space);
+  const address = { host: body.host ?? "", path: body.path ?? "", port: body.port ?? 0 };
+  checkAddress(domain, address, as);
+  const route = await createRoute(as, { namespace, domain, ...address, ...metadataForCreate(body.metadata) }, () => unprocessable(takenText(address, domain.spec.name)));
+  return created(presentRoute(as.view, route, base));
+});
+
+function domainInBody(as: Session, guid: string, space: Space): Domain {
+  const domain = as.find(Domain, guid);
+  if (!domain) throw unprocessable("Invalid domain. Ensure that the domain exists and you have access to it.");
+  const org = as.view.orgOf(space.metadata.namespace);
+  if (!org || !usableBy(domain, org)) throw unprocessable(`Invalid domain. Domain '${domain.spec.name}' is not available in organization '${org?.spec.name ?? ""}'.`);
+  return domain;
+}
+
+interface Address {
+  host: string;
+  path: string;
+  port: number;
+}
+
+/** @throws CFError 422, or 403 for a wildcard on a shared domain */
+function checkAddress(domain: Domain, address: Address, as: Session): void {
+  const { host } = address;
+  if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
+  if (domain.metadata.namespace === SYSTEM_NAMESPACE) checkSharedHost(as, host);
+  if (domain.spec.internal && host === "*") throw unprocessable("Wildcard hosts are not supported for internal domains.");
+  if (domain.spec.internal && address.path !== "") throw unprocessable("Paths are not supported for internal domains.");
+  if (`${host}.${domain.spec.name}`.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
+}
+
+function checkSharedHost(as: Session, host: string): void {
+  if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
+  if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw new CFError("NotAuthorized");
+}
+
+function takenText({ host, path: routePath }: Address, domain: string): string {
+  const parts = [host && `host '${host}'`, routePath && `path '${routePath}'`].filter(Boolean).join(" and ");
+  return `Route already exists ${parts ? `with ${parts} ` : ""}for domain '${domain}'.`;
+}
+
+const rows: readonly Endpoint[] = [
+  endpoint("GET", "/v3/routes", { permission: "authenticated", query: routeListQuery, summary: "List routes" }, (request) => listReply(request)),
+  endpoint("GET", "/v3/apps/:guid/routes", { permission: { verb: "get", on: App }, query: appRouteListQuery, summary: "List routes of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
+  endpoint("GET", path, { permission: { verb: "get", on: Route }, query: routeGetQuery, summary: "Get a route" }, ({ as, params, query, base }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    const more = included(as, base, query.include);
+    return ok({ ...presentRoute(as.view, route, base), ...(more && { included: more([route]) }) });
+  }),
+  create,
+  endpoint("PATCH", path, { permission: { verb: "patch", on: Route }, body: updateRouteBody, summary: "Update a route" }, async ({ as, params, body, base }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    return ok(presentRoute(as.view, await as.patch(Route, route, { type: "merge", body: { metadata: metadataPatch(body.metadata, route) } }), base));
+  }),
+  endpoint("DELETE", path, { permission: { verb: "delete", on: Route }, summary: "Delete a route" }, async ({ as, params }) => {
+    const route = as.get(Route, params["guid"] ?? "");
+    const guid = as.view.guid(Route, route);
+    await as.remove(Route, route);
+    return accepted(newJob("route.delete", guid, as.now()));
+  }),
+];
+
+export const routeEndpoints: readonly Endpoint[] = [...rows, ...destinationEndpoints];

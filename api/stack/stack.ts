@@ -1,0 +1,40 @@
+// The HTTP face of Stack: `/v3/stacks`, to read.
+import { Stack } from "../../crds/stack/stack.ts";
+import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { booleanText } from "../lib/query.ts";
+import { listObjects, oneOf } from "../lib/list.ts";
+import { presentPage } from "../lib/page.ts";
+import { identityOf, link, metadataMember } from "../lib/present.ts";
+import { csv, listQuery } from "../lib/query.ts";
+import type { View } from "../view.ts";
+
+const stackListQuery = listQuery({ names: csv.optional(), default: booleanText.optional() }, { orders: ["name"] });
+
+function presentStack(view: View, stack: Stack, base: string): object {
+  const at = identityOf(view, Stack, stack);
+  const { name, description, runImage, buildImage } = stack.spec;
+  return {
+    ...at,
+    name,
+    description,
+    state: "ACTIVE",
+    state_reason: null,
+    run_rootfs_image: runImage ?? name,
+    build_rootfs_image: buildImage ?? name,
+    default: stack.spec.default,
+    ...metadataMember(stack),
+    links: { self: link(`${base}/v3/stacks/${at.guid}`) },
+  };
+}
+
+export const stackEndpoints: readonly Endpoint[] = [
+  endpoint("GET", "/v3/stacks", { permission: "authenticated", query: stackListQuery, summary: "List stacks" }, ({ as, query, base, url }) => {
+    const found = listObjects(as, Stack, query, {
+      url,
+      where: ({ spec }) => oneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
+      orders: { name: ({ spec }) => spec.name },
+    });
+    return ok(presentPage(found, { base, url, query }, (stack) => presentStack(as.view, stack, base)));
+  }),
+  endpoint("GET", "/v3/stacks/:guid", { permission: { verb: "get", on: Stack }, summary: "Get a stack" }, ({ as, params, base }) => ok(presentStack(as.view, as.get(Stack, params["guid"] ?? ""), base))),
+];

@@ -1,0 +1,51 @@
+// What the platform does not have yet and clients ask for all the same: lists that are truly empty here. README says which.
+import { z } from "zod";
+import { App } from "../../crds/app/app.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
+import { presentPage } from "../lib/page.ts";
+
+const emptyQuery = z.object({
+  page: z.coerce.number().int().min(1).catch(1),
+  per_page: z.coerce.number().int().min(1).max(5000).catch(50),
+});
+
+/** Kinds that do not exist here, so that no list of them can have members. */
+const EMPTY_LISTS = [
+  "isolation_segments", "security_groups", "space_quotas", "service_instances", "service_brokers", "service_offerings", "service_plans", "service_credential_bindings",
+  "service_route_bindings", "deployments", "audit_events", "app_usage_events", "service_usage_events", "tasks", "feature_flags",
+] as const;
+
+function empty({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {
+  return ok(presentPage([], { base, url, query }, () => ({})));
+}
+
+const lists = EMPTY_LISTS.map((name) =>
+  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, looseQuery: true, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => empty(request)));
+
+/** Lists below an object: 404 when the caller does not see that. */
+const nested = [
+  { path: "/v3/spaces/:guid/running_security_groups", on: Space },
+  { path: "/v3/spaces/:guid/staging_security_groups", on: Space },
+  { path: "/v3/apps/:guid/tasks", on: App },
+  { path: "/v3/apps/:guid/sidecars", on: App },
+].map(({ path, on }) =>
+  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, looseQuery: true, summary: "None exist here yet" }, (request) => {
+    if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
+    else request.as.get(App, request.params["guid"] ?? "");
+    return empty(request);
+  }));
+
+const segments = [
+  endpoint("GET", "/v3/organizations/:guid/relationships/default_isolation_segment", { permission: { verb: "get", on: Org }, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
+    as.get(Org, params["guid"] ?? "");
+    return ok({ data: null, links: { self: { href: `${base}/v3/organizations/${params["guid"]}/relationships/default_isolation_segment` } } });
+  }),
+  endpoint("GET", "/v3/spaces/:guid/relationships/isolation_segment", { permission: { verb: "get", on: Space }, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
+    as.get(Space, params["guid"] ?? "");
+    return ok({ data: null, links: { self: { href: `${base}/v3/spaces/${params["guid"]}/relationships/isolation_segment` } } });
+  }),
+];
+
+export const stubEndpoints: readonly Endpoint[] = [...lists, ...nested, ...segments];
