@@ -1,6 +1,7 @@
 // The columns of built-in kinds' tables, as kube-apiserver's printers define them.
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
+import { builtinSchemas, OBJECT_META } from "./schemas.ts";
 import { since } from "../registry/age.ts";
 import type { Column } from "../registry/types.ts";
 
@@ -19,8 +20,14 @@ function column(name: string, cell: Cell, rest: Partial<Column> = {}): Column {
 const wide = (name: string, cell: Cell) => column(name, cell, { priority: 1 });
 const number = (name: string, cell: Cell) => column(name, cell, { type: "integer" });
 
-const NAME = column("Name", (object) => object.metadata.name, { format: "name", description: "Name must be unique within a namespace." });
-const AGE = column("Age", (object) => since(object.metadata.creationTimestamp, Date.now()), { description: "CreationTimestamp is a timestamp representing the server time when this object was created." });
+/** As the schema of ObjectMeta describes a field. */
+function describedBy(field: string): string {
+  const properties = (builtinSchemas()[OBJECT_META]?.properties ?? {}) as Record<string, { description?: string }>;
+  return properties[field]?.description ?? "";
+}
+
+const NAME = column("Name", (object) => object.metadata.name, { format: "name", description: describedBy("name") });
+const AGE = column("Age", (object) => since(object.metadata.creationTimestamp, Date.now()), { description: describedBy("creationTimestamp") });
 const CREATED = column("Created At", (object) => object.metadata.creationTimestamp, { type: "date" });
 
 const selectorText = (selector: unknown) => joined(Object.entries(mapOf(selector)).map(([key, value]) => `${key}=${String(value)}`));
