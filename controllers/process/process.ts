@@ -62,7 +62,8 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
   if (inForce === undefined) return { ready: waitingFor(process, app) };
   if (wantedInstances(process) === 0) return planNothing("NoInstances");
   const revision = sight.read.find(Revision, { namespace: app.metadata.namespace, name: inForce });
-  if (!revision) throw new NotReady("RevisionMissing", `revision ${inForce} does not exist`);
+  // One that really is gone is made anew by the app's controller; mostly the cache is just behind the App's.
+  if (!revision) return { ready: sayAgain(process) ?? { status: "False", reason: "RevisionMissing", message: `revision ${inForce} does not exist` } };
   const name = lrpName(process, revision);
   const existing = existingOf(process, sight.read);
   if (existing.some((lrp) => lrp.metadata.name === name && lrp.metadata.deletionTimestamp)) {
@@ -73,10 +74,14 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
 
 /** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
 function waitingFor(process: Process, app: App): ReconcileResult["ready"] {
-  const said = process.status?.conditions?.find((condition) => condition.type === "Ready");
   const isAnswered = app.status?.observedGeneration === app.metadata.generation;
-  if (said && !isAnswered) return { status: said.status, reason: said.reason, message: said.message };
-  return { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` };
+  const noRevision = { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } as const;
+  return isAnswered ? noRevision : (sayAgain(process) ?? noRevision);
+}
+
+function sayAgain(process: Process): ReconcileResult["ready"] {
+  const said = process.status?.conditions?.find((condition) => condition.type === "Ready");
+  return said && { status: said.status, reason: said.reason, message: said.message };
 }
 
 function existingOf(process: Process, read: Reader): LRP[] {

@@ -227,6 +227,35 @@ export function controllersOn(server: Server): void {
       expect(written()).toEqual(["apps/counted/status 200", "lrps/<web-> 201", "processes/counted.web/status 200", "revisions/<1-> 201", "revisions/<1->/status 200"]);
     });
 
+    test("two replicas at once make one of everything, and come to rest", async () => {
+      const second = await startWorld(endpoint);
+      try {
+        const keys = Array.from({ length: 10 }, (_, at) => ({ namespace, name: `double-${at}` }));
+        await Promise.all(keys.map((key) => applyApp(client, key)));
+        for (const key of keys) await playRunning(client, await eventually(() => currentLRP(client, key)));
+        await Promise.all(keys.map((key) => client.patch(App, key, { type: "merge", body: { spec: { restart: "x" } } })));
+        for (const key of keys) {
+          const next = await eventually(async () => {
+            const lrp = await currentLRP(client, key);
+            expect(lrp.spec.revision).toBe("2");
+            return lrp;
+          });
+          await playRunning(client, next);
+        }
+        for (const key of keys) await untilReady(client, Process, { namespace, name: `${key.name}.web` }, { status: "True", reason: "Running" });
+        const mine = (ref: ResourceRef): Promise<number> => client.list(ref, { namespace }).then(({ items }) => items.filter(({ metadata }) => metadata.name.startsWith("double-")).length);
+        await eventually(async () => expect(await mine(LRP)).toBe(10));
+        expect(await mine(Revision)).toBe(20);
+        await Promise.all([world.idle(), second.idle()]);
+        await delay(1000);
+        for (const each of [world, second]) each.writes.length = 0;
+        await delay(2000);
+        expect([...world.writes, ...second.writes]).toEqual([]);
+      } finally {
+        await second.stop();
+      }
+    });
+
     test("an idle platform writes nothing", async () => {
       // Apps without a Process get theirs two seconds after their creation.
       const apps = (await client.list(App, { namespace })).items;
