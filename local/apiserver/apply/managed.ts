@@ -62,8 +62,10 @@ function managersOf(sent: ManagedFieldsEntry[] | undefined, live: KubeObject | u
 
 function recordChange(request: FieldsRequest, managers: Managers, live: KubeObject, next: KubeObject): void {
   const changes = compareWithin(request, live, next);
+  const all = difference(union(changes.modified, changes.added), SERVER_FIELDS);
+  // Scaling takes replicas over from their owner; replicas that nobody owned stay so.
+  const changed = request.subresource === "scale" ? intersection(all, allOwned(managers)) : all;
   takeOver(managers, changes, undefined);
-  const changed = difference(union(changes.modified, changes.added), SERVER_FIELDS);
   if (!isEmpty(changed)) {
     const mine: Manager = { name: request.manager, operation: "Update", apiVersion: request.apiVersion, subresource: request.subresource, set: changed };
     const id = identityOf(mine);
@@ -72,6 +74,8 @@ function recordChange(request: FieldsRequest, managers: Managers, live: KubeObje
   }
   capUpdaters(managers);
 }
+
+const allOwned = (managers: Managers): FieldSet => [...managers.values()].reduce((all, manager) => union(all, manager.set), emptySet());
 
 function compareWithin(request: FieldsRequest, live: unknown, next: unknown): Comparison {
   const changes = compare(request.view, live, next);
@@ -146,11 +150,10 @@ function finish(managers: Managers, id: string, time: string | undefined): void 
 function pruned(view: TypeView, merged: KubeObject, managers: Managers, previous: Manager | undefined): KubeObject {
   if (!previous || isEmpty(previous.set)) return merged;
   const last = withNamedFields(previous.set, view);
-  const owned = [...managers.values()].reduce((all, manager) => union(all, manager.set), emptySet());
   const all = withNamedFields(fieldsOf(view, merged), view);
   const firstCut = withoutFields(view, merged, last);
   const keptFirst = withNamedFields(fieldsOf(view, firstCut), view);
-  const withOwned = withoutFields(view, merged, difference(all, union(keptFirst, withNamedFields(owned, view))));
+  const withOwned = withoutFields(view, merged, difference(all, union(keptFirst, withNamedFields(allOwned(managers), view))));
   const keptOwned = withNamedFields(fieldsOf(view, withOwned), view);
   return withoutFields(view, merged, intersection(difference(all, keptOwned), last)) as KubeObject;
 }
