@@ -94,14 +94,13 @@ export function lrpOf(view: View, process: Process): LRP | undefined {
   return name ? view.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
 }
 
-/** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. */
+/** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. Of a stopped app all are DOWN. */
 export function instancesOf(view: View, process: Process): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
-  const app = appOf(view, process);
-  if (app?.spec.state !== "Started") return [];
-  const lrp = lrpOf(view, process);
+  const isStarted = appOf(view, process)?.spec.state === "Started";
+  const lrp = isStarted ? lrpOf(view, process) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
   // Before the runner has said anything, a start is under way.
-  const silent = lrp?.status?.instances === undefined ? "STARTING" : "DOWN";
+  const silent = isStarted && lrp?.status?.instances === undefined ? "STARTING" : "DOWN";
   return Array.from({ length: wantedInstances(process) }, (_, index) => {
     const instance = known.get(index);
     return { index, ...instance, cfState: instance ? STATES[instance.state] : silent };
