@@ -54,22 +54,44 @@ function toRefusal(error: unknown): unknown {
 async function readParts(request: IncomingMessage, scratch: string, signal: AbortSignal): Promise<Parts> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? "")) throw new CFError("BadRequest", "an upload is multipart/form-data with the part bits");
   const parts: Parts = { resources: [] };
-  const files: Promise<void>[] = [];
+  const files: { stream: Readable; fault: Promise<Error | undefined> }[] = [];
   const form = openForm(request);
   form.on("file", (name, stream) => {
     const isBits = name === "bits" || name === "application";
     const path = join(scratch, "bits.zip");
     if (isBits) parts.bits = path;
     const kept = isBits ? pipeline(stream, limitBytes(MAX_PACKAGE_BYTES), createWriteStream(path)) : collectText(stream).then((text) => takeField(parts, name, text));
-    // A part that fails must end the whole form, or its writer waits for ever.
-    files.push(kept.catch((error: unknown) => { form.destroy(error as Error); throw error; }));
+    files.push({ stream, fault: faultOf(kept, form) });
   });
-  form.on("field", (name, value) => takeField(parts, name, value));
-  const whole = pipeline(request, form, { signal });
-  const [ended, ...kept] = await Promise.allSettled([whole, ...files]);
-  const fault = kept.find((one) => one.status === "rejected") ?? (ended.status === "rejected" ? ended : undefined);
-  if (fault?.status === "rejected") throw fault.reason instanceof CFError || fault.reason instanceof BlobTooLarge ? fault.reason : new CFError("MessageParseError", "the upload ended before it was whole", { cause: fault.reason });
+  form.on("field", (name, value) => {
+    try {
+      takeField(parts, name, value);
+    } catch (error) {
+      form.destroy(error as Error);
+    }
+  });
+  const formFault = await faultOf(pipeline(request, form, { signal }), form);
+  // A form that broke off never ends the part it was in.
+  if (formFault !== undefined) for (const { stream } of files) stream.destroy();
+  const faults = [...(await Promise.all(files.map(({ fault }) => fault))), formFault].filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw faults.find(isOurs) ?? new CFError("MessageParseError", "the upload ended before it was whole", { cause: faults[0] });
   return parts;
+}
+
+function isOurs(fault: unknown): boolean {
+  return fault instanceof CFError || fault instanceof BlobTooLarge;
+}
+
+/** What went wrong, at once as a value: parts fail before anybody can wait for them. One that fails ends the whole form, or its writer waits for ever. */
+async function faultOf(work: Promise<unknown>, form: BusboyInstance): Promise<Error | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (thrown) {
+    const fault = thrown instanceof Error ? thrown : new Error(String(thrown));
+    form.destroy(fault);
+    return fault;
+  }
 }
 
 function openForm(request: IncomingMessage): BusboyInstance {

@@ -1,0 +1,41 @@
+// Bytes to a port and what comes back, for requests that no HTTP client would send.
+import { connect } from "node:net";
+
+export interface RawAnswer {
+  /** undefined: closed without a word. */
+  status: number | undefined;
+  text: string;
+}
+
+/** Sends, and waits until the other side has answered with a body's end or closed. @throws Error when neither happens within the deadline */
+export function sendRaw(port: number, bytes: string | Buffer, options: { deadlineMs: number; halfClose?: boolean }): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    const timer = setTimeout(() => {
+      socket.destroy();
+      if (text === "") reject(new Error(`no answer within ${options.deadlineMs / 1000} s`));
+      else finish();
+    }, options.deadlineMs);
+    function finish(): void {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve({ status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1]) || undefined, text });
+    }
+    socket.setEncoding("utf8");
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      if (isWhole(text)) finish();
+    });
+    socket.on("close", finish);
+    // A reset is an answer, too: the other side wants no more of it.
+    socket.on("error", finish);
+    socket.on("connect", () => (options.halfClose ? socket.end(bytes) : socket.write(bytes)));
+  });
+}
+
+function isWhole(text: string): boolean {
+  const end = text.indexOf("\r\n\r\n");
+  const length = /^content-length: (\d+)$/im.exec(text)?.[1];
+  return end >= 0 && length !== undefined && Buffer.byteLength(text.slice(end + 4)) >= Number(length);
+}
