@@ -31,7 +31,8 @@ export function findShortcoming({ spec }: RouteBinding): Shortcoming | undefined
 /** The Service of an app's process type and port: one for all routes and all versions that run. */
 export function serviceName(destination: Pick<Destination, "app" | "appGUID" | "processType" | "port">): string {
   const { app, appGUID, processType, port } = destination;
-  return generatedName(`${app}-${processType}-${port}`, `${appGUID}/${processType}/${port}`);
+  // A Service's name starts with a letter; an app's need not.
+  return generatedName(`s-${app}-${processType}-${port}`, `${appGUID}/${processType}/${port}`);
 }
 
 /** The destinations that need a Service. */
