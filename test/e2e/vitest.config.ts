@@ -1,3 +1,4 @@
+// The journeys as vitest sees them: their own settings, since each takes minutes.
 import { defineConfig } from "vitest/config";
 
 // Journeys start whole platforms: one file at a time, so that each has the machine.
