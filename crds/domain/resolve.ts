@@ -1,6 +1,6 @@
 // Which Domain a name means, seen from a space. Pure.
 import { SYSTEM_NAMESPACE } from "../groups.ts";
-import { type Domain } from "./domain.ts";
+import type { Domain } from "./domain.ts";
 
 /**
  * Of the Domains with this object name: the org's own, else the shared one, else a private one that its owner shared with this

@@ -1,5 +1,5 @@
 // How the address of a route is written. Pure.
-import { type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 type Address = Pick<Route["spec"], "host" | "path" | "port">;
 
