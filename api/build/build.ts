@@ -12,6 +12,7 @@ import { appGUIDOf, appKey, appOf, nameFromGUID, ownedBy } from "../lib/app-part
 import { lifecycleSchema, toLifecycle } from "../lib/lifecycle.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
+import { packageState } from "../lib/package-state.ts";
 import { presentPage } from "../lib/page.ts";
 import { metadataOnlySchema } from "../lib/payload.ts";
 import { spaceNamespaces } from "../lib/places.ts";
@@ -61,7 +62,7 @@ const create = endpoint("POST", "/v3/builds", { permission: { verb: "create", on
   const found = as.find(Package, body.package.guid);
   const app = found && appOf(as.view, found);
   if (!found || !app) throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
-  if (found.status?.state !== "Ready") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
+  if (packageState(found) !== "READY") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
   const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => buildState(build) === "STAGING");
   if (running) throw new CFError("StagingInProgress");
   return created(presentBuild(as.view, await as.create(Build, toBuild(as, app, { found, body })), base));

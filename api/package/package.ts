@@ -10,6 +10,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { appGUIDOf, appInBody, appKey, nameFromGUID, ownedBy } from "../lib/app-parts.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { metadataPatch } from "../lib/metadata.ts";
+import { packageState } from "../lib/package-state.ts";
 import { presentPage } from "../lib/page.ts";
 import { metadataOnlySchema } from "../lib/payload.ts";
 import { spaceNamespaces } from "../lib/places.ts";
@@ -18,7 +19,7 @@ import type { Services } from "../services.ts";
 import type { Session } from "../session.ts";
 import type { z } from "zod";
 import { createPackageBody, packageListQuery, toPackage, type CreatePackage } from "./payload.ts";
-import { packageState, presentPackage } from "./present.ts";
+import { presentPackage } from "./present.ts";
 import { storeUpload } from "./upload.ts";
 
 const path = "/v3/packages/:guid";

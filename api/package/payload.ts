@@ -6,6 +6,7 @@ import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { nameFromGUID, ownedBy } from "../lib/app-parts.ts";
 import { metadataForCreate, metadataSchema } from "../lib/metadata.ts";
+import { PACKAGE_STATES } from "../lib/package-state.ts";
 import { toOneSchema } from "../lib/payload.ts";
 import { csv, csvOf, listQuery } from "../lib/query.ts";
 
@@ -18,7 +19,6 @@ export const createPackageBody = z.discriminatedUnion("type", [
 ]);
 export type CreatePackage = z.output<typeof createPackageBody>;
 
-export const PACKAGE_STATES = ["AWAITING_UPLOAD", "PROCESSING_UPLOAD", "READY", "FAILED", "COPYING", "EXPIRED"] as const;
 export const packageListQuery = listQuery({
   app_guids: csv.optional(),
   space_guids: csv.optional(),
