@@ -33,8 +33,6 @@ export interface EndpointOptions<Query extends z.ZodObject | undefined, Body ext
   query?: Query;
   /** CF answers some lists' bad queries with 422 instead of 400. */
   badQuery?: "BadQueryParameter" | "UnprocessableEntity";
-  /** Unknown query parameters are ignored (Log Cache). */
-  looseQuery?: boolean;
   body?: Body;
   format?: BodyFormat;
   /** Milliseconds until the request is given up; 30 s unless said. */

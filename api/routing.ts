@@ -104,7 +104,7 @@ async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, 
   const raw = rawQuery(request.originalUrl);
   return {
     params: { ...(request.params as Record<string, string>) },
-    query: options.query && !options.looseQuery ? parseQuery(options.query, raw, options.badQuery ?? "BadQueryParameter") : raw,
+    query: options.query ? parseQuery(options.query, raw, options.badQuery ?? "BadQueryParameter") : raw,
     body: await bodyOf(row, request, signal),
     base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
     url: normalisedUrl(request.originalUrl),

@@ -55,7 +55,8 @@ const label = z.string().transform((text, context): LabelTest => {
   return z.NEVER;
 });
 
-const paging = { page: wholeNumber(Infinity).default(1), per_page: wholeNumber(5000).default(50) };
+/** The two parameters of every page. */
+export const paging = { page: wholeNumber(Infinity).default(1), per_page: wholeNumber(5000).default(50) };
 
 function timeParameters<Name extends string>(name: Name) {
   return {

@@ -5,11 +5,10 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
 import { presentPage } from "../lib/page.ts";
+import { paging } from "../lib/query.ts";
 
-const emptyQuery = z.object({
-  page: z.coerce.number().int().min(1).catch(1),
-  per_page: z.coerce.number().int().min(1).max(5000).catch(50),
-});
+/** Filters are ignored: nothing matches any of them. */
+const emptyQuery = z.object(paging);
 
 /** Kinds that do not exist here, so that no list of them can have members. */
 const EMPTY_LISTS = [
@@ -22,7 +21,7 @@ function empty({ base, url, query }: { base: string; url: string; query: z.outpu
 }
 
 const lists = EMPTY_LISTS.map((name) =>
-  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, looseQuery: true, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => empty(request)));
+  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => empty(request)));
 
 /** Lists below an object: 404 when the caller does not see that. */
 const nested = [
@@ -31,7 +30,7 @@ const nested = [
   { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
 ].map(({ path, on }) =>
-  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, looseQuery: true, summary: "None exist here yet" }, (request) => {
+  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, summary: "None exist here yet" }, (request) => {
     if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
     else request.as.get(App, request.params["guid"] ?? "");
     return empty(request);
