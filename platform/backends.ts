@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/store.ts";
+import { createHostBuilder } from "../backends/builders/host/host.ts";
 import { ingressRouter } from "../backends/routers/ingress/ingress.ts";
 import { createLocalRouter } from "../backends/routers/local/local.ts";
 import { deploymentRunner } from "../backends/runners/deployment/deployment.ts";
@@ -42,6 +43,7 @@ export interface Backend {
 type Maker = (deps: BackendDeps) => Backend;
 
 const MAKERS: Partial<Record<Operation, Maker>> = {
+  "host-builder": hostBuilder,
   "process-runner": processRunner,
   "local-router": localRouter,
 };
@@ -65,6 +67,19 @@ const TRANSLATORS: Partial<Record<Operation, () => Controller[]>> = {
 /** The controllers of the translating classes among these operations. */
 export function translators(operations: readonly Operation[]): Controller[] {
   return operations.flatMap((operation) => TRANSLATORS[operation]?.() ?? []);
+}
+
+function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log }: BackendDeps): Backend {
+  return createHostBuilder({
+    home: join(data, "builds"),
+    dropletsDir: join(data, "droplets"),
+    client,
+    watches,
+    telemetry,
+    endpoint,
+    blobs,
+    onError: (err, what) => log.error({ err }, what),
+  });
 }
 
 function processRunner({ client, watches, telemetry, endpoint, blobs, data, log }: BackendDeps): Backend {

@@ -10,12 +10,12 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class.ts";
+import { readEnvironment } from "../../host/secret-env.ts";
 import { type DropletLauncher, defaultPeriods, type Periods, type RunnerContext } from "./context.ts";
 import { type Inventory, takeInventory } from "./inventory.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
 import { createMeter } from "./meter.ts";
 import { createPortPool } from "./ports.ts";
-import { resolveEnv } from "./secrets.ts";
 
 /** The name of this class. */
 export const processClass = "process";
@@ -107,7 +107,7 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     periods: { ...defaultPeriods, ...options.periods },
     now: options.now ?? (() => new Date()),
     limitStarts: pLimit(8),
-    resolveEnv: (lrp) => resolveEnv(client, lrp),
+    resolveEnv: ({ metadata, spec }) => readEnvironment(client, metadata.namespace ?? "", spec.env),
     onError,
   };
 }

@@ -1,15 +1,15 @@
-// Reads the values of an LRP's environment. Asked for at each start, kept nowhere.
-import { Secret } from "../../../kube/builtin.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
-import type { LRP } from "../../../crds/lrp/lrp.ts";
+// Reads the values of a workload's environment. Asked for at each start, kept nowhere.
+import type { EnvVar } from "../../crds/fields.ts";
+import { Secret } from "../../kube/builtin.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Environment } from "./environment.ts";
 
 /** Values by name. @throws Error that names the Secret and key that is missing, never a value */
-export async function resolveEnv(client: Pick<KubeClient, "find">, lrp: LRP): Promise<Record<string, string>> {
-  const namespace = lrp.metadata.namespace ?? "";
-  const names = new Set(lrp.spec.env.flatMap((variable) => variable.valueFrom?.secretKeyRef.name ?? []));
+export async function readEnvironment(client: Pick<KubeClient, "find">, namespace: string, variables: readonly EnvVar[]): Promise<Environment> {
+  const names = new Set(variables.flatMap((variable) => variable.valueFrom?.secretKeyRef.name ?? []));
   const secrets = new Map(await Promise.all([...names].map(async (name) => [name, await client.find(Secret, { namespace, name })] as const)));
   return Object.fromEntries(
-    lrp.spec.env.map((variable) => {
+    variables.map((variable) => {
       const ref = variable.valueFrom?.secretKeyRef;
       if (!ref) return [variable.name, variable.value ?? ""];
       const encoded = secrets.get(ref.name)?.data?.[ref.key];

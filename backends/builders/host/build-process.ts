@@ -1,0 +1,45 @@
+// The process of one build, leader of its own group: unpacks the package, runs the lifecycle, packs the droplet. Its stdout and stderr are the build's log.
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { ArchiveRejected } from "../../../blobs/archive/paths.ts";
+import { packDirectory, unpackTar } from "../../../blobs/archive/tar.ts";
+import { BlobTooLarge } from "../../../blobs/store.ts";
+import { hostEnvironment } from "../../host/environment.ts";
+import { dropletPaths } from "../../host/metadata.ts";
+import type { JobAnswer, JobRequest } from "./job.ts";
+import { thisMachine } from "./lifecycle/buildpack.ts";
+import { StagingFailure } from "./lifecycle/failure.ts";
+import { runLifecycle } from "./lifecycle/lifecycle.ts";
+
+async function runJob(job: JobRequest): Promise<JobAnswer> {
+  try {
+    const app = dropletPaths.app(job.root);
+    await mkdir(app, { recursive: true });
+    await unpackTar(process.stdin, app, { maxBytes: job.maxBytes, symlinks: "inside" });
+    const { root, work, stack, user } = job;
+    const metadata = await runLifecycle({
+      ...job,
+      workspace: { root, work, stack, user, platform: join(work, "platform"), machine: await thisMachine(), base: hostEnvironment() },
+      log: (stream, line) => void (stream === "OUT" ? process.stdout : process.stderr).write(`${line}\n`),
+    });
+    await pipeline(packDirectory(root, ["app", "layers"]), createWriteStream(job.droplet, { mode: 0o600 }));
+    return { metadata };
+  } catch (error) {
+    return { failure: toFailure(error) };
+  }
+}
+
+function toFailure(error: unknown): { code: StagingFailure["code"]; message: string } {
+  if (error instanceof StagingFailure) return { code: error.code, message: error.message };
+  if (error instanceof ArchiveRejected || error instanceof BlobTooLarge) return { code: "StagingError", message: `the package cannot be unpacked: ${error.message}` };
+  return { code: "StagingError", message: error instanceof Error ? error.message : String(error) };
+}
+
+// The channel closes when the platform's process ends, however it ends: no build outlives it.
+process.once("disconnect", () => process.kill(-process.pid, "SIGKILL"));
+process.once("message", (job: JobRequest) => {
+  // runJob turns every error into an answer.
+  void runJob(job).then((answer) => process.send?.(answer));
+});

@@ -1,0 +1,38 @@
+// What a Staging's status says: while it builds, and when it has ended. Pure.
+import type { Staging } from "../../../crds/staging/staging.ts";
+import type { ReconcileResult } from "../../../kube/controller.ts";
+import { toProcessTypes } from "../../host/metadata.ts";
+import { presentFailure, type StagingFailure } from "./lifecycle/failure.ts";
+import type { StagedDroplet } from "./staging-job.ts";
+
+type Status = NonNullable<Staging["status"]>;
+
+/** How a Staging ended: one of the two. */
+export type Outcome = Pick<Status, "droplet" | "error">;
+
+/** From what the build gave to what the status holds. */
+export function toOutcome(staging: Staging, end: { staged: StagedDroplet; root: string } | { failure: StagingFailure }): Outcome {
+  if ("failure" in end) return { error: presentFailure(end.failure) };
+  const { metadata, digest, size } = end.staged;
+  return {
+    droplet: {
+      kind: "host",
+      content: { digest, size },
+      root: end.root,
+      processTypes: toProcessTypes(metadata),
+      ...(staging.spec.stack && { stack: staging.spec.stack }),
+      buildpacks: metadata.buildpacks.map(({ id, version }) => ({ name: id, version, detectOutput: id.split("/").at(-1) ?? id })),
+    },
+  };
+}
+
+/** The whole status at one moment; it differs only between running and ended, so it is written twice. */
+export function planStatus(seen: { startedAt: string | undefined; outcome: Outcome | undefined }): ReconcileResult {
+  const { startedAt, outcome } = seen;
+  if (outcome?.error) {
+    const { code, message } = outcome.error;
+    return { status: { state: "Failed", startedAt, error: outcome.error }, ready: { status: "False", reason: code, message } };
+  }
+  if (outcome) return { status: { state: "Succeeded", startedAt, droplet: outcome.droplet } };
+  return { status: { state: "Running", startedAt }, ready: { status: "False", reason: "Building", message: "the build is running" } };
+}

@@ -1,0 +1,139 @@
+// One build from this side: starts its process, feeds it the package, follows its log, holds it to its limits, keeps the droplet, cleans up.
+import { type ChildProcess, spawn } from "node:child_process";
+import { createReadStream } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Blob, BlobStore } from "../../../blobs/store.ts";
+import { type Environment, hostEnvironment } from "../../host/environment.ts";
+import type { DropletMetadata } from "../../host/metadata.ts";
+import { killGroup, processIdentity } from "../../host/process-group.ts";
+import { markRestored } from "../../host/restore.ts";
+import type { JobAnswer, JobRequest } from "./job.ts";
+import { StagingFailure } from "./lifecycle/failure.ts";
+import type { LineSink } from "./lifecycle/run.ts";
+import { type BuildLimits, watchLimits } from "./limits.ts";
+
+/** What one build needs. Directories are absolute; `work` is removed at the end, `root` too unless a droplet came of it. */
+export interface StagingJob {
+  store: BlobStore;
+  space: string;
+  /** Digest of the package. */
+  content: string;
+  work: string;
+  root: string;
+  request: Omit<JobRequest, "root" | "work" | "droplet" | "maxBytes">;
+  limits: Omit<BuildLimits, "directories">;
+  log: LineSink;
+  onError: (error: unknown) => void;
+  signal: AbortSignal;
+}
+
+export interface StagedDroplet extends Blob {
+  metadata: DropletMetadata;
+}
+
+/** The file in `work` by which a later start finds a process that was left behind. */
+export const leaderFile = "leader.json";
+
+const program = join(import.meta.dirname, `build-process${extname(import.meta.filename)}`);
+const mebibyte = 2 ** 20;
+
+/** Runs the build. Aborting the signal kills all of its processes. @throws StagingFailure; whatever else it throws is no fault of the app */
+export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
+  const droplet = join(job.work, "droplet.tar.gz");
+  let staged = false;
+  try {
+    await Promise.all([job.work, job.root].map((path) => rm(path, { recursive: true, force: true })));
+    await mkdir(job.work, { recursive: true, mode: 0o700 });
+    const metadata = await runProcess(job, droplet);
+    const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), { maxBytes: 2 * job.limits.diskMB * mebibyte });
+    await markRestored(job.root, blob.digest);
+    staged = true;
+    return { ...blob, metadata };
+  } finally {
+    await rm(job.work, { recursive: true, force: true });
+    if (!staged) await rm(job.root, { recursive: true, force: true });
+  }
+}
+
+async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
+  job.signal.throwIfAborted();
+  const bits = await job.store.open(job.space, job.content).catch((cause: unknown) => {
+    throw new StagingFailure("StagingError", "the package's content is not in the blob store; push again", { cause });
+  });
+  const child = spawn(process.execPath, [program], { cwd: job.work, detached: true, env: childEnvironment(job.work), stdio: ["pipe", "pipe", "pipe", "ipc"] });
+  const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {
+    child.once("error", resolve);
+    child.once("exit", (code, signal) => resolve(code ?? signal ?? "SIGKILL"));
+  });
+  if (child.pid === undefined) throw new Error("the process of the build did not start", { cause: await exited });
+  const pgid = child.pid;
+  const problems: StagingFailure[] = [];
+  const kill = (): void => void killGroup(pgid, "SIGKILL");
+  job.signal.addEventListener("abort", kill, { once: true });
+  const unwatch = watchLimits(pgid, { ...job.limits, directories: [job.root, job.work] }, {
+    exceeded: ({ code, message }) => {
+      problems.push(new StagingFailure(code, message));
+      kill();
+    },
+    error: job.onError,
+  });
+  try {
+    await rememberLeader(job.work, pgid);
+    const answer = await converse(job, child, { bits, droplet, exited, kill });
+    job.signal.throwIfAborted();
+    if (problems[0]) throw problems[0];
+    if (!answer) throw new StagingFailure("StagingError", `the build ended without an answer (${String(await exited)})`);
+    if ("failure" in answer) throw new StagingFailure(answer.failure.code, answer.failure.message);
+    return answer.metadata;
+  } finally {
+    unwatch();
+    job.signal.removeEventListener("abort", kill);
+    kill();
+  }
+}
+
+interface Conversation {
+  bits: Readable;
+  droplet: string;
+  exited: Promise<unknown>;
+  kill: () => void;
+}
+
+async function converse(job: StagingJob, child: ChildProcess, talk: Conversation): Promise<JobAnswer | undefined> {
+  const { stdin, stdout, stderr } = child;
+  if (!stdin || !stdout || !stderr) throw new Error("the process of the build has no pipes");
+  const answered = new Promise<JobAnswer | undefined>((resolve) => {
+    child.once("message", (answer) => resolve(answer as JobAnswer));
+    void talk.exited.then(() => resolve(undefined));
+  });
+  const request: JobRequest = { ...job.request, root: job.root, work: job.work, droplet: talk.droplet, maxBytes: job.limits.diskMB * mebibyte };
+  // A channel that breaks is seen by its exit.
+  child.send(request, () => undefined);
+  const fed = pipeline(talk.bits, stdin).catch((error: unknown) => {
+    // A build that fails before it has read all of its package closes its end.
+    if (!(error instanceof Error && "code" in error && (error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE"))) job.onError(error);
+  });
+  const logged = Promise.all([follow(stdout, "OUT", job.log), follow(stderr, "ERR", job.log)]);
+  const answer = await answered;
+  // What the build has started and left running ends here, and with it the log.
+  talk.kill();
+  await Promise.all([talk.exited, logged, fed]);
+  return answer;
+}
+
+async function follow(source: Readable, stream: "OUT" | "ERR", log: LineSink): Promise<void> {
+  for await (const line of createInterface({ input: source, crlfDelay: Infinity })) log(stream, line);
+}
+
+async function rememberLeader(work: string, pid: number): Promise<void> {
+  const identity = await processIdentity(pid);
+  if (identity) await writeFile(join(work, leaderFile), JSON.stringify(identity));
+}
+
+function childEnvironment(work: string): Environment {
+  return { ...hostEnvironment(), HOME: work };
+}
