@@ -3,6 +3,7 @@ import { z } from "zod";
 import { anyVariablesSchema } from "../lib/app-env.ts";
 import { metadataSchema } from "../lib/metadata.ts";
 import { nameSchema } from "../lib/payload.ts";
+import { parseRoute } from "./plan.ts";
 
 const UNITS: Record<string, number> = { B: 1 / (1024 * 1024), K: 1 / 1024, M: 1, G: 1024, T: 1024 * 1024 };
 const MAX_MB = 4_194_304;
@@ -114,6 +115,11 @@ function semantics(app: Application): string[] {
     ...(app.docker && (app.buildpacks ?? app.buildpack) ? ["Docker and Buildpacks cannot both be specified."] : []),
     ...(app["random-route"] && app["default-route"] ? ["Random-route and default-route may not be used together"] : []),
     ...(app.services?.length ? ["Services cannot be bound here yet"] : []),
+    ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`),
     ...(new Set(types).size < types.length ? ["Process types must be unique"] : []),
   ];
+}
+
+function malformedRoutes(routes: Application["routes"]): string[] {
+  return (routes ?? []).map(({ route }) => route).filter((route) => !parseRoute(route));
 }
