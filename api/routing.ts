@@ -44,7 +44,9 @@ export function createRouting(deps: RoutingDeps): Express {
     request.url = normalisedUrl(request.url);
     const given = request.headers["x-vcap-request-id"];
     response.setHeader("X-VCAP-Request-ID", typeof given === "string" && /^[\w:.-]{1,255}$/.test(given) ? given : randomUUID());
-    next();
+    // Express would answer OPTIONS by itself with a list of methods; CF does not know it.
+    if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
+    else next();
   });
   for (const [prefix, rows] of grouped(deps.endpoints)) {
     const router = Router({ caseSensitive: true });
