@@ -15,7 +15,8 @@ export const answers = {
   noApp: (host: string): Answer => ({ status: 404, error: "no_endpoints", text: `404 Not Found: Requested route ('${host}') exists, but is mapped to no app. Map one with: cf map-route` }),
   noInstance: (host: string, { route }: Match): Answer => {
     const names = [...new Set(route.destinations.map(({ app, processType }) => (processType === "web" ? app : `${app} (process ${processType})`)))].join(", ");
-    return { status: 503, error: "no_endpoints", text: `503 Service Unavailable: Requested route ('${host}') leads to app ${names}, which has no instance that is ready. See: cf app ${route.destinations[0]?.app ?? ""}` };
+    // As gorouter does unless told otherwise: a route whose app is stopped is no route.
+    return { status: 404, error: "no_endpoints", text: `404 Not Found: Requested route ('${host}') leads to app ${names}, which has no instance that is ready. See: cf app ${route.destinations[0]?.app ?? ""}` };
   },
   invalidWish: (error: string): Answer => ({ status: 400, error, text: `400 Bad Request: ${error}: give <guid>:<index>` }),
   unknownInstance: (): Answer => ({ status: 400, error: "unknown_route", text: "400 Bad Request: The route has no instance that the header names." }),

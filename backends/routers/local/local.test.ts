@@ -206,7 +206,7 @@ describe("pages and log lines", () => {
     put(binding("shop.test"));
     expect(await call({ host: "nowhere.test" })).toMatchObject({ status: 404, headers: { "x-cf-routererror": "unknown_route" }, body: "404 Not Found: Requested route ('nowhere.test') does not exist.\n" });
     expect(await call({ host: "no-app.test" })).toMatchObject({ status: 404, headers: { "x-cf-routererror": "no_endpoints" }, body: expect.stringContaining("mapped to no app") as string });
-    expect(await call()).toMatchObject({ status: 503, headers: { "x-cf-routererror": "no_endpoints" }, body: expect.stringContaining("app shop, which has no instance that is ready") as string });
+    expect(await call()).toMatchObject({ status: 404, headers: { "x-cf-routererror": "no_endpoints" }, body: expect.stringContaining("app shop, which has no instance that is ready") as string });
     const port = await unusedPort();
     put(lrp([port]));
     expect(await call()).toMatchObject({ status: 502, headers: { "x-cf-routererror": `endpoint_failure (dial tcp 127.0.0.1:${port}: connection refused)` }, body: expect.stringContaining("App shop, instance 0") as string });
