@@ -42,12 +42,13 @@ interface Written {
 }
 
 const CONCURRENCY = 8;
+/** Given to the cache as a size, which grows with use: a `max` of this many entries would be allocated at once, for every controller. */
 const MAX_WRITTEN = 50_000;
 
 export function createChildren(context: ChildrenContext): Children {
   const { client, platform, controller, stores, wholeStores } = context;
   const fieldManager = `${platform.fieldManagerPrefix}-${controller}`;
-  const written = new LRUCache<string, Written>({ max: MAX_WRITTEN });
+  const written = new LRUCache<string, Written>({ maxSize: MAX_WRITTEN, sizeCalculation: () => 1 });
   const limit = pLimit(CONCURRENCY);
 
   const applyOne = async (owner: KubeObject, draft: Draft): Promise<void> => {

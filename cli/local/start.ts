@@ -1,6 +1,7 @@
 // `cup local start`, which is what `npm start` runs: in the foreground, or with --detach in a process of its own.
 import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pc from "picocolors";
@@ -36,6 +37,8 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
     const hello = options.empty ? undefined : await pushHello(home, progress);
     process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
     process.send?.(READY);
+    // Now, since a process that is killed keeps nothing.
+    flushCompileCache();
     await stopped;
     progress.step("Stopping");
   } finally {
