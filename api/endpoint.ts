@@ -19,7 +19,7 @@ export interface Right {
 
 /**
  * Who may call. `anonymous`: anybody. `authenticated`: any caller, who sees what RBAC lets them see. Rights: the caller needs each of them on the
- * object concerned; the session and the API server enforce them, the authorization test compares them with what happens.
+ * object concerned; `get` of the session requires them, the API server does again, and the authorization test compares them with what happens.
  */
 export type Permission = "anonymous" | "authenticated" | Right | readonly Right[];
 

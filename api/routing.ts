@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import express, { type Express, type Request, type Response, Router } from "express";
 import type { Logger } from "pino";
-import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
+import type { Endpoint, Method, Permission, Reply, RequestContext } from "./endpoint.ts";
 import { CFError, unavailable } from "./errors.ts";
 import { logFault, toCFError } from "./fault.ts";
 import type { Caller } from "./identity/caller.ts";
@@ -21,7 +21,7 @@ export interface RoutingDeps {
   url?: string;
   /** @throws CFError 401 */
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
-  session: (caller: Caller, signal: AbortSignal) => Session;
+  session: (request: { caller: Caller; signal: AbortSignal; permission: Permission }) => Session;
 }
 
 /** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
@@ -102,7 +102,7 @@ async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, 
   const { options } = row;
   const anonymous = options.permission === "anonymous";
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
-  const session = caller && deps.session(caller, signal);
+  const session = caller && deps.session({ caller, signal, permission: options.permission });
   const raw = rawQuery(request.originalUrl);
   return {
     params: { ...(request.params as Record<string, string>) },

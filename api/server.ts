@@ -42,7 +42,7 @@ export function createApi({ client, watches, telemetry, blobs, log, url, now = (
     log,
     ...(url !== undefined && { url }),
     authenticate: createAuthenticator({ client, authorization: view.authorization, now }),
-    session: (caller, signal) => createSession(deps, caller, signal),
+    session: (request) => createSession(deps, request),
   });
   return { handler, view, ready: () => view.synced(), waitReady: (deadlineMs) => view.waitSynced(deadlineMs) };
 }

@@ -10,6 +10,7 @@ import type { Asked } from "./authorization.ts";
 import { claimedName, type HeldClaim, holdsName, releaseName, takeClaim } from "./claims.ts";
 import { CFError, notAuthorized, notFound } from "./errors.ts";
 import { isPolicyRefusal } from "./fault.ts";
+import type { Permission } from "./endpoint.ts";
 import type { Caller } from "./identity/caller.ts";
 import { wordFor } from "./lib/words.ts";
 import type { View } from "./view.ts";
@@ -46,7 +47,7 @@ export interface Session {
   sees(ref: ResourceRef, object: KubeObject): boolean;
   /** The object with that GUID if the caller sees it. */
   find<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
-  /** @throws CFError `<Kind> not found` */
+  /** Also requires the rights that the endpoint declares on objects of this kind. @throws CFError `<Kind> not found`, or 403 */
   get<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T;
   /** All the caller sees, in no order. */
   list<T extends KubeObject>(ref: ResourceRef<T>, within?: Within): T[];
@@ -63,16 +64,25 @@ export interface Session {
   remove(ref: ResourceRef, object: KubeObject): Promise<void>;
 }
 
+/** What one request brings to its session. `permission` is the endpoint's. */
+export interface SessionRequest {
+  caller: Caller;
+  signal: AbortSignal;
+  permission: Permission;
+}
+
 /** A session of one request. */
-export function createSession(deps: SessionDeps, caller: Caller, signal: AbortSignal): Session {
-  const reads = sessionReads(deps, caller, signal);
+export function createSession(deps: SessionDeps, request: SessionRequest): Session {
+  const { caller } = request;
+  const reads = sessionReads(deps, request);
   return { ...reads, ...sessionWrites({ ...reads, own: caller.connect(deps.platform) }) };
 }
 
 type Writes = Pick<Session, "create" | "patch" | "change" | "remove">;
 type Reads = Omit<Session, keyof Writes>;
 
-function sessionReads({ view, platform, now }: SessionDeps, caller: Caller, signal: AbortSignal): Reads {
+function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, permission }: SessionRequest): Reads {
+  const declared = typeof permission === "string" ? [] : [permission].flat();
   const reads: Reads = {
     caller,
     view,
@@ -91,6 +101,10 @@ function sessionReads({ view, platform, now }: SessionDeps, caller: Caller, sign
     get(ref, guid) {
       const object = reads.find(ref, guid);
       if (!object) throw notFound(wordFor(ref));
+      // Before anything else is looked at, so that no shortcut of a handler goes round the right.
+      for (const { verb, on, subresource } of declared) {
+        if (on.kind === ref.kind && verb !== "create") reads.require({ verb, on, ...(subresource && { subresource }), ...keyOf(object) });
+      }
       return object;
     },
     list: (ref, within = {}) => listVisible(view, caller, ref, within),
@@ -142,6 +156,8 @@ async function patchOnly<T extends KubeObject>(context: WriteContext, ref: Resou
 }
 
 async function change<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T> {
+  // Nothing to do is no way around the right to do it.
+  context.require({ verb: "patch", on: ref, ...keyOf(object) });
   let current = object;
   for (let attempt = 1; ; attempt++) {
     const patch = body(current);
