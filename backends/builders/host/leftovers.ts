@@ -2,13 +2,13 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { isSameProcess, killGroup } from "../../host/process-group.ts";
 import { restoredDigest } from "../../host/restore.ts";
-import { leaderFile } from "./staging-job.ts";
+import { killInstance } from "../../host/stop.ts";
+import { leaderFile, temporaryOf } from "./staging-job.ts";
 
-const leader = z.object({ pid: z.int(), started: z.string() });
+const leader = z.object({ pid: z.int(), identity: z.string() });
 
-/** Kills the groups whose leader is still the one that was started, and removes the builds' directories. Await it before the first build. */
+/** Kills what is left of the builds, and removes the builds' directories. Await it before the first build. */
 export async function clearLeftovers(workDirectory: string, dropletsDirectory: string): Promise<void> {
   const builds = await readdir(workDirectory).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
@@ -16,7 +16,7 @@ export async function clearLeftovers(workDirectory: string, dropletsDirectory: s
   });
   for (const name of builds) {
     const work = join(workDirectory, name);
-    await killLeader(join(work, leaderFile));
+    await killInstance(await findLeader(work), temporaryOf(work));
     await rm(work, { recursive: true, force: true });
     const root = join(dropletsDirectory, name);
     // A build that was done, but not yet known to be, is kept: its droplet is whole.
@@ -24,17 +24,11 @@ export async function clearLeftovers(workDirectory: string, dropletsDirectory: s
   }
 }
 
-async function killLeader(file: string): Promise<void> {
-  const text = await readFile(file, "utf8").catch(() => "null");
-  const identity = leader.safeParse(parseOrNull(text)).data;
-  if (identity && (await isSameProcess(identity))) killGroup(identity.pid, "SIGKILL");
-}
-
-function parseOrNull(text: string): unknown {
+async function findLeader(work: string): Promise<z.output<typeof leader> | undefined> {
   try {
-    return JSON.parse(text);
-  } catch {
-    // Cut off while it was written: then the process has ended with the channel to us.
-    return null;
+    return leader.safeParse(JSON.parse(await readFile(join(work, leaderFile), "utf8"))).data;
+  } catch (_error) {
+    // None, or half of one: the platform ended just then. What was started carries its TMPDIR all the same.
+    return undefined;
   }
 }

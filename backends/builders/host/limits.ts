@@ -2,7 +2,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { groupUsage } from "../../host/process-group.ts";
+import { membersOf, memoryOf, readProcesses } from "../../host/processes.ts";
 import type { StagingFailure } from "./lifecycle/failure.ts";
 
 /** Bounds of one build. */
@@ -49,10 +49,10 @@ export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (
 
 async function findExcess(pgid: number, limits: BuildLimits, withDisk: boolean): Promise<Excess | undefined> {
   if (Date.now() > limits.deadline) return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
-  const { rssBytes } = await groupUsage(pgid);
-  if (rssBytes > limits.memoryMB * mebibyte) return { code: "StagingError", message: `the build used more than its ${limits.memoryMB} MB of memory` };
+  const memoryBytes = await memoryOf(membersOf(await readProcesses(), pgid));
+  if (memoryBytes > limits.memoryMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.memoryMB} MB of memory; push with more (-m)` };
   const diskBytes = withDisk ? await directoriesSize(limits.directories, limits.diskMB * mebibyte) : 0;
-  if (diskBytes > limits.diskMB * mebibyte) return { code: "StagingError", message: `the build used more than its ${limits.diskMB} MB of disk` };
+  if (diskBytes > limits.diskMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.diskMB} MB of disk; push with more (-k)` };
   return undefined;
 }
 

@@ -9,8 +9,9 @@ import { pipeline } from "node:stream/promises";
 import type { Blob, BlobStore } from "../../../blobs/store.ts";
 import { type Environment, hostEnvironment } from "../../host/environment.ts";
 import type { DropletMetadata } from "../../host/metadata.ts";
-import { killGroup, processIdentity } from "../../host/process-group.ts";
+import { findProcess, trySignal } from "../../host/processes.ts";
 import { markRestored } from "../../host/restore.ts";
+import { killInstance, type Leader } from "../../host/stop.ts";
 import type { JobAnswer, JobRequest } from "./job.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 import type { LineSink } from "./lifecycle/run.ts";
@@ -38,6 +39,11 @@ export interface StagedDroplet extends Blob {
 /** The file in `work` by which a later start finds a process that was left behind. */
 export const leaderFile = "leader.json";
 
+/** TMPDIR of everything that a build runs: whoever carries it is the build's, wherever it has fled to. */
+export function temporaryOf(work: string): string {
+  return join(work, "tmp");
+}
+
 const program = join(import.meta.dirname, `build-process${extname(import.meta.filename)}`);
 const mebibyte = 2 ** 20;
 
@@ -47,7 +53,7 @@ export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   let staged = false;
   try {
     await Promise.all([job.work, job.root].map((path) => rm(path, { recursive: true, force: true })));
-    await mkdir(job.work, { recursive: true, mode: 0o700 });
+    await mkdir(temporaryOf(job.work), { recursive: true, mode: 0o700 });
     const metadata = await runProcess(job, droplet);
     const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), { maxBytes: 2 * job.limits.diskMB * mebibyte });
     await markRestored(job.root, blob.digest);
@@ -71,8 +77,9 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
   });
   if (child.pid === undefined) throw new Error("the process of the build did not start", { cause: await exited });
   const pgid = child.pid;
+  let leader: Leader | undefined;
   const problems: StagingFailure[] = [];
-  const kill = (): void => void killGroup(pgid, "SIGKILL");
+  const kill = (): void => trySignal(-pgid, "SIGKILL");
   job.signal.addEventListener("abort", kill, { once: true });
   const unwatch = watchLimits(pgid, { ...job.limits, directories: [job.root, job.work] }, {
     exceeded: ({ code, message }) => {
@@ -82,7 +89,7 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
     error: job.onError,
   });
   try {
-    await rememberLeader(job.work, pgid);
+    leader = await rememberLeader(job.work, pgid);
     const answer = await converse(job, child, { bits, droplet, exited, kill });
     job.signal.throwIfAborted();
     if (problems[0]) throw problems[0];
@@ -93,6 +100,7 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
     unwatch();
     job.signal.removeEventListener("abort", kill);
     kill();
+    await killInstance(leader, temporaryOf(job.work));
   }
 }
 
@@ -129,11 +137,14 @@ async function follow(source: Readable, stream: "OUT" | "ERR", log: LineSink): P
   for await (const line of createInterface({ input: source, crlfDelay: Infinity })) log(stream, line);
 }
 
-async function rememberLeader(work: string, pid: number): Promise<void> {
-  const identity = await processIdentity(pid);
-  if (identity) await writeFile(join(work, leaderFile), JSON.stringify(identity));
+async function rememberLeader(work: string, pid: number): Promise<Leader | undefined> {
+  const row = await findProcess(pid);
+  if (!row) return undefined;
+  const leader = { pid, identity: row.identity };
+  await writeFile(join(work, leaderFile), JSON.stringify(leader));
+  return leader;
 }
 
 function childEnvironment(work: string): Environment {
-  return { ...hostEnvironment(), HOME: work };
+  return { ...hostEnvironment(), HOME: work, TMPDIR: temporaryOf(work) };
 }

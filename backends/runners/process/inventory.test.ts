@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { takeInventory } from "./inventory.ts";
-import { findByEnvironment, findProcess } from "./processes.ts";
+import { findByEnvironment, findProcess } from "../../host/processes.ts";
 import { instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./record.ts";
 
 const instancesDir = mkdtempSync(join(tmpdir(), "cupola-inventory-"));

@@ -1,6 +1,6 @@
 // What an earlier run of the platform left on this machine: handed to the LRPs that still want it, ended otherwise.
 import { instanceFiles, type InstanceRecord, readRecords, removeInstanceFiles } from "./record.ts";
-import { endInstance, killInstance } from "./stop.ts";
+import { endInstance, killInstance } from "../../host/stop.ts";
 
 export interface Inventory {
   /** Gives an instance to its new holder, once. */

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { waitGone } from "./meter.ts";
-import { findProcess } from "./processes.ts";
+import { findProcess } from "../../host/processes.ts";
 import type { InstanceFiles } from "./record.ts";
 
 /** How it ended. Both are undefined when it ended while the platform was away, or is not our child. */

@@ -9,7 +9,7 @@ import type { RunnerContext } from "./context.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
 import { createMeter } from "./meter.ts";
 import { createPortPool } from "./ports.ts";
-import { findByEnvironment } from "./processes.ts";
+import { findByEnvironment } from "../../host/processes.ts";
 
 const soon = { timeout: 10_000, interval: 20 };
 const home = mkdtempSync(join(tmpdir(), "cupola-lrp-"));

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { createMeter, type Usage } from "./meter.ts";
-import { parseStat } from "./processes.ts";
+import { parseStat } from "../../host/processes.ts";
 
 const soon = { timeout: 10_000, interval: 20 };
 let child: ChildProcess | undefined;

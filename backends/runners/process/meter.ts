@@ -1,7 +1,7 @@
 // Measures all instances with one look at the process table a second, and their disk now and then. Idle when there are none.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findProcess, memoryOf, membersOf, type ProcessRow, readProcesses } from "./processes.ts";
+import { findProcess, memoryOf, membersOf, type ProcessRow, readProcesses } from "../../host/processes.ts";
 
 /** What an instance uses now. `cpu` in cores; sizes in bytes. */
 export interface Usage {

@@ -8,7 +8,7 @@ import { adoptProcess, describeExit, type Exit, type LiveProcess, startProcess }
 import type { Usage } from "./meter.ts";
 import { followOutput } from "./output.ts";
 import { createInstanceFiles, type InstanceFiles, instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./record.ts";
-import { endInstance, killInstance } from "./stop.ts";
+import { endInstance, killInstance } from "../../host/stop.ts";
 import { watchHealth } from "./watch-health.ts";
 
 /** How a run ended. `ranMs` is how long it was up. `left`: it goes on without us. */

@@ -8,7 +8,7 @@ import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./context.ts";
 import { createMeter } from "./meter.ts";
 import { createPortPool } from "./ports.ts";
-import { findByEnvironment, findProcess } from "./processes.ts";
+import { findByEnvironment, findProcess } from "../../host/processes.ts";
 import { readRecords } from "./record.ts";
 import { openSlot, type Slot } from "./slot.ts";
 

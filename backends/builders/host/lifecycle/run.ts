@@ -1,6 +1,6 @@
 // Runs one executable of a buildpack: its output goes on line by line, its last words are kept for the error.
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Environment } from "../../../host/environment.ts";
 
@@ -28,8 +28,11 @@ const maxLine = 60_000;
 export async function runExecutable(file: string, options: RunOptions): Promise<RunResult> {
   const child = spawn(file, options.args, { cwd: options.cwd, env: options.env, stdio: ["ignore", "pipe", "pipe"] });
   const kept: Record<"OUT" | "ERR", string[]> = { OUT: [], ERR: [] };
+  const readers: Interface[] = [];
   const follow = async (stream: "OUT" | "ERR", source: Readable): Promise<void> => {
-    for await (const raw of createInterface({ input: source, crlfDelay: Infinity })) {
+    const lines = createInterface({ input: source, crlfDelay: Infinity });
+    readers.push(lines);
+    for await (const raw of lines) {
       const line = raw.slice(0, maxLine);
       options.log(stream, line);
       if (line.trim() !== "") kept[stream].push(line.slice(0, 1000));
@@ -41,7 +44,12 @@ export async function runExecutable(file: string, options: RunOptions): Promise<
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "SIGKILL"));
   });
   // A background process of the buildpack may hold the pipes open for ever: its exit is the end.
-  exited.then(() => setTimeout(() => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy()), 1000).unref()).catch(() => undefined);
+  const stopReading = (): void => {
+    for (const reader of readers) reader.close();
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
+  exited.then(() => setTimeout(stopReading, 1000).unref(), stopReading);
   const [status] = await Promise.all([exited, follow("OUT", child.stdout), follow("ERR", child.stderr)]);
   return { status, lastWords: (kept.ERR.length > 0 ? kept.ERR : kept.OUT).join("\n") };
 }

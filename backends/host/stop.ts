@@ -1,4 +1,4 @@
-// Ends everything that belongs to an instance: politely, then by force, then what hid from both.
+// Ends everything that belongs to a started program: politely, then by force, then what hid from both.
 import { setTimeout as delay } from "node:timers/promises";
 import { findByEnvironment, membersOf, type ProcessRow, readProcesses, signalInstance, trySignal } from "./processes.ts";
 
@@ -29,8 +29,8 @@ export async function killInstance(leader: Leader | undefined, tmp: string): Pro
   }
 }
 
-/** The process that an instance was started as; it may be gone. */
-interface Leader {
+/** The process that was started; it may be gone. */
+export interface Leader {
   pid: number;
   identity: string;
 }

@@ -1,0 +1,200 @@
+// Builds for real: our buildpacks, in a process of their own, from a stored package to a droplet that is launched and answers.
+import { spawn } from "node:child_process";
+import { access, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { packMembers } from "../../../blobs/archive/tar.ts";
+import { createDirectoryStore } from "../../../blobs/directory/directory.ts";
+import type { BlobStore } from "../../../blobs/store.ts";
+import { hostEnvironment } from "../../host/environment.ts";
+import { prepareLaunch } from "../../host/launch.ts";
+import { toProcessTypes } from "../../host/metadata.ts";
+import { findProcess, membersOf, readProcesses, trySignal } from "../../host/processes.ts";
+import { restoreDroplet } from "../../host/restore.ts";
+import { ownFolder, ownBuildpacks, toFolders } from "./buildpack-folders.ts";
+import { clearLeftovers } from "./leftovers.ts";
+import { leaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
+
+const space = "0190aaaa-0000-7000-8000-000000000001";
+let directory: string;
+let store: BlobStore;
+let log: string[];
+const groups: number[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "cupola-host-"));
+  store = await createDirectoryStore(join(directory, "blobs"));
+  log = [];
+});
+afterEach(async () => {
+  for (const pgid of groups.splice(0)) trySignal(-pgid, "SIGKILL");
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const root = (): string => join(directory, "droplets", "b1");
+const work = (): string => join(directory, "staging", "b1");
+
+async function packageOf(files: Record<string, string>): Promise<string> {
+  const members = Object.entries(files).map(([path, body]) => ({ path, type: "file" as const, mode: 0o644, size: Buffer.byteLength(body), content: () => Readable.from([Buffer.from(body)]) }));
+  return (await store.put(space, "package", packMembers(members), { maxBytes: 1e9 })).digest;
+}
+
+async function stage(files: Record<string, string>, more: { limits?: Partial<StagingJob["limits"]>; request?: Partial<StagingJob["request"]>; signal?: AbortSignal } = {}): Promise<StagedDroplet> {
+  return runStaging({
+    store,
+    space,
+    content: await packageOf(files),
+    work: work(),
+    root: root(),
+    request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: ownBuildpacks.map(ownFolder), detect: true, available: [], companion: ownFolder("procfile"), ...more.request },
+    limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024, ...more.limits },
+    log: (_stream, line) => void log.push(line),
+    onError: (error) => {
+      throw error;
+    },
+    signal: more.signal ?? new AbortController().signal,
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Launches the web process and returns how to ask it. */
+async function start(processType = "web"): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
+  const port = await freePort();
+  const spec = await prepareLaunch({ root: root(), processType, env: { ...hostEnvironment(), PORT: String(port) } });
+  const [file = "", ...args] = spec.command;
+  const child = spawn(file, args, { cwd: spec.cwd, env: spec.env, detached: true, stdio: "ignore" });
+  groups.push(child.pid ?? 0);
+  const deadline = Date.now() + 10_000;
+  const ask = async (path: string, init?: RequestInit): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual", signal: AbortSignal.timeout(5000), ...init });
+  for (;;) {
+    const up = await ask("/").then(() => true, () => false);
+    if (up) return ask;
+    if (Date.now() > deadline) throw new Error("the app did not come up");
+    await delay(20);
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 10_000; !(await condition()); await delay(20)) if (Date.now() > deadline) throw new Error("it never came to be");
+}
+
+const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const server = `require("http").createServer((q, r) => r.end(require("greet")(process.env.NODE_ENV))).listen(process.env.PORT)`;
+
+test("a Node app with its modules is built, unpacked elsewhere, started and answers", async () => {
+  const files = { "package.json": JSON.stringify({ scripts: { start: "node server.js" }, dependencies: { greet: "1" }, engines: { node: "4.x" } }), "server.js": server, "node_modules/greet/index.js": "module.exports = (e) => `hello ${e}`", "Procfile": "worker: node worker.js\n" };
+  const staged = await stage(files);
+  expect(toProcessTypes(staged.metadata)).toEqual({ web: "node server.js", worker: "node worker.js" });
+  expect(log.join("\n")).toMatch(/Node.js 4\.x/);
+  expect(log.join("\n")).toMatch(/node_modules that came with the app/);
+  expect(await exists(work())).toBe(false);
+  await rm(root(), { recursive: true });
+  const droplet = { space, digest: staged.digest, root: root() };
+  await Promise.all([1, 2, 3].map(() => restoreDroplet(store, droplet, dirname(root()))));
+  expect(await readdir(dirname(root()))).toEqual(["b1"]);
+  const ask = await start();
+  expect(await (await ask("/")).text()).toBe("hello production");
+});
+
+test("the Procfile's web wins over package.json", async () => {
+  const staged = await stage({ "package.json": JSON.stringify({ scripts: { start: "node a.js" } }), "Procfile": "# comment\nweb: node b.js\n" });
+  expect(toProcessTypes(staged.metadata)).toEqual({ web: "node b.js" });
+});
+
+test("a static site answers with its files and with nothing else", async () => {
+  const staged = await stage({ "Staticfile": "root: site\npushstate: enabled\nssi: enabled\n", "site/index.html": "<h1>home</h1>", "site/a/index.html": "a", "site/style.css": "x{}", "site/.secret": "no", "secret.txt": "no" });
+  expect(log.join("\n")).toContain("ssi in the Staticfile is not supported");
+  expect(toProcessTypes(staged.metadata)["web"]).toMatch(/^node .*server\.mjs .*\/app\/site$/);
+  const ask = await start();
+  const page = await ask("/");
+  expect([page.status, page.headers.get("content-type"), await page.text()]).toEqual([200, "text/html; charset=utf-8", "<h1>home</h1>"]);
+  expect((await ask("/style.css")).headers.get("content-type")).toMatch(/^text\/css/);
+  expect((await ask("/a")).headers.get("location")).toBe("/a/");
+  expect(await (await ask("/some/route")).text()).toBe("<h1>home</h1>");
+  for (const path of ["/.secret", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/a/..%2f..%2f..%2fsecret.txt", "/%zz", "//secret.txt"]) expect(await (await ask(path)).text(), path).not.toBe("no");
+  expect((await ask("/", { method: "POST" })).status).toBe(405);
+});
+
+test("a directory without Staticfile: 404 for what is not there", async () => {
+  await stage({ "index.html": "home", "404.html": "lost" });
+  const ask = await start();
+  const lost = await ask("/nothing");
+  expect([lost.status, await lost.text()]).toEqual([404, "lost"]);
+});
+
+/** A buildpack that does `build` in sh. */
+async function shellBuildpack(build: string): Promise<string> {
+  const folder = join(directory, "bp");
+  await mkdir(join(folder, "bin"), { recursive: true });
+  await writeFile(join(folder, "buildpack.toml"), `api = "0.12"\n[buildpack]\nid = "test/shell"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`);
+  for (const [name, body] of [["detect", "exit 0"], ["build", build]] as const) await writeFile(join(folder, "bin", name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  return folder;
+}
+
+test.each<{ what: string; build: string; limits: Partial<StagingJob["limits"]>; code: string; message: RegExp }>([
+  { what: "time", build: "sleep 100", limits: { deadline: Date.now(), timeoutSeconds: 7 }, code: "StagingTimeExpired", message: /longer than 7 s/ },
+  { what: "memory", build: `exec node -e 'const a=[]; setInterval(() => a.push(Buffer.alloc(5e7, 1)), 20)'`, limits: { memoryMB: 400 }, code: "InsufficientResources", message: /more than its 400 MB of memory/ },
+  { what: "disk", build: "head -c 30000000 /dev/zero > big; sleep 100", limits: { diskMB: 20 }, code: "InsufficientResources", message: /more than its 20 MB of disk/ },
+])("a build that takes too much $what is ended", async ({ build, limits, code, message }) => {
+  const folder = await shellBuildpack(build);
+  await expect(stage({ a: "x" }, { limits, request: { buildpacks: [folder], detect: false } })).rejects.toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
+  expect([await exists(work()), await exists(root())]).toEqual([false, false]);
+});
+
+test("what a build leaves running ends with it, and its environment has nothing of the platform's", async () => {
+  process.env["PLATFORM_TOKEN"] = "leak";
+  try {
+    await stage({ a: "x" }, { request: { buildpacks: [await shellBuildpack(`sleep 300 & echo "left $!"; setsid sh -c 'echo "left $$"; exec sleep 300' & sleep 0.2; env`)], detect: false, user: { MINE: "1" } } });
+  } finally {
+    delete process.env["PLATFORM_TOKEN"];
+  }
+  const pids = log.filter((line) => line.startsWith("left ")).map((line) => Number(line.slice(5)));
+  expect(pids).toHaveLength(process.platform === "linux" ? 2 : 1);
+  expect(log).toContain("MINE=1");
+  expect(log.join("\n")).not.toMatch(/PLATFORM_TOKEN|NODE_CHANNEL_FD/);
+  for (const pid of pids) await until(async () => (await findProcess(pid)) === undefined);
+});
+
+test("a build that is given up dies, and so does one that an earlier run left", async () => {
+  const abort = new AbortController();
+  const folder = await shellBuildpack("echo ready; sleep 300");
+  const running = stage({ a: "x" }, { signal: abort.signal, request: { buildpacks: [folder], detect: false } });
+  const ended = expect(running).rejects.toThrow("given up");
+  await until(() => Promise.resolve(log.includes("ready")));
+  abort.abort(new Error("given up"));
+  await ended;
+
+  const orphan = spawn("sh", ["-c", "sleep 300 & sleep 300"], { detached: true, stdio: "ignore" });
+  const pgid = orphan.pid ?? 0;
+  groups.push(pgid);
+  await mkdir(work(), { recursive: true });
+  await mkdir(join(root(), "app"), { recursive: true });
+  await writeFile(join(work(), leaderFile), JSON.stringify({ pid: pgid, identity: (await findProcess(pgid))?.identity }));
+  await clearLeftovers(dirname(work()), dirname(root()));
+  await until(async () => membersOf(await readProcesses(), pgid).length === 0);
+  expect([await exists(work()), await exists(root())]).toEqual([false, false]);
+});
+
+test("a droplet of another place is not unpacked here", async () => {
+  for (const other of ["/etc", join(directory, "droplets", "a", "b"), join(directory, "droplets", "..", "x"), join(directory, "droplets", ".x")]) {
+    expect(() => restoreDroplet(store, { space, digest: `sha256:${"0".repeat(64)}`, root: other }, join(directory, "droplets"))).toThrow(/restage the app/);
+  }
+});
+
+test("buildpacks are known by name, classic name and path", () => {
+  expect(toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }])).toEqual([ownFolder("nodejs"), "/opt/bp", ownFolder("staticfile")]);
+  expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(/it takes nodejs, staticfile, procfile and folders/);
+  expect(toFolders([])).toHaveLength(3);
+});
