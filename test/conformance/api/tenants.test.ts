@@ -172,6 +172,43 @@ test("create-space, then an app at once, again and again, by a manager and devel
   }
 }, 60_000);
 
+async function deleted(path: string): Promise<void> {
+  const answer = await call("admin", "DELETE", path);
+  expect(answer.status).toBe(202);
+  const job = new URL(answer.headers.get("location") ?? "").pathname;
+  await vi.waitFor(async () => expect((await call("admin", "GET", job)).json.state).toBe("COMPLETE"), { timeout: 20_000, interval: 20 });
+}
+
+test("a name is free as soon as the job of its deletion is complete", async () => {
+  for (let round = 0; round < 4; round++) {
+    const org = await makeOrg("again");
+    const space = await makeSpace(org, "dev");
+    for (let at = 0; at < 3; at++) {
+      const app = await call("admin", "POST", "/v3/apps", { name: "app", relationships: { space: { data: { guid: space } } } });
+      expect([app.status, app.json.errors]).toEqual([201, undefined]);
+      await deleted(`/v3/apps/${app.json.guid}`);
+    }
+    await deleted(`/v3/spaces/${space}`);
+    await makeSpace(org, "dev");
+    await deleted(`/v3/organizations/${org}`);
+  }
+}, 60_000);
+
+test("what kubectl makes shows in cf with its uid as GUID, and the other way round; a name taken twice shows once", async () => {
+  const org = await makeOrg("two-doors");
+  const space = await makeSpace(org, "dev");
+  const { items } = (await world.kube.raw("GET", "/apis/cupola.dev/v1alpha1/spaces")) as { items: { metadata: { labels: Record<string, string> }; status: { namespace: string } }[] };
+  const namespace = items.find((one) => one.metadata.labels["cupola.dev/guid"] === space)?.status.namespace ?? "";
+  const create = (name: string): Promise<unknown> => world.kube.raw("POST", `/apis/cupola.dev/v1alpha1/namespaces/${namespace}/apps`, { apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name }, spec: { name: "shared" } });
+  const made = (await create("one")) as { metadata: { uid: string } };
+  await vi.waitFor(async () => expect((await call("admin", "GET", `/v3/apps?names=shared&space_guids=${space}`)).json.resources.map((one: { guid: string }) => one.guid)).toEqual([made.metadata.uid]), { timeout: 5000, interval: 20 });
+  await create("two");
+  await world.idle();
+  const { json } = await call("admin", "GET", `/v3/apps?space_guids=${space}`);
+  expect(json.resources.map((one: { guid: string }) => one.guid)).toEqual([made.metadata.uid]);
+  expect((await call("admin", "POST", "/v3/apps", { name: "SHARED", relationships: { space: { data: { guid: space } } } })).status).toBe(422);
+});
+
 test("a GET of one and of a list costs the API server nothing", async () => {
   await call("admin", "GET", "/v3/apps");
   world.replicas[0].requests.length = 0;

@@ -29,6 +29,8 @@ export interface Answer {
   // Bodies are what is under test; each test says what it expects of them.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   json: any;
+  /** The body as it came. */
+  text: string;
 }
 
 export interface Replica {
@@ -130,7 +132,7 @@ async function call(url: string, { method, body, headers }: { method: string; bo
   const text = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
   const response = await fetch(url, { method, headers, ...(text !== undefined && { body: text as string }), signal: AbortSignal.timeout(15_000) });
   const answer = await response.text();
-  return { status: response.status, headers: response.headers, json: answer.startsWith("{") ? JSON.parse(answer) : {} };
+  return { status: response.status, headers: response.headers, text: answer, json: answer.startsWith("{") ? JSON.parse(answer) : {} };
 }
 
 function closed(server: Server): Promise<void> {
