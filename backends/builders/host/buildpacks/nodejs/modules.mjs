@@ -1,46 +1,59 @@
-// node_modules as a layer of its own, kept for the next build as long as what it was made from is the same.
+// Installs node_modules, and keeps a copy for the next build as long as what it was made from is the same.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { hasDependencies, hasInstallScripts } from "./package.mjs";
+import { hasDependencies, installsOutside, readIfThere } from "./package.mjs";
 
 const locks = ["npm-shrinkwrap.json", "package-lock.json"];
 
 /** Afterwards `<app>/node_modules` holds what the app depends on. Throws when npm fails. */
 export function installModules({ app, layers, description }) {
-  const production = (process.env.NODE_ENV ?? "production") === "production";
-  if (existsSync(join(app, "node_modules"))) return console.log("       Using the node_modules that came with the app");
-  if (!hasDependencies(description, production) && !hasInstallScripts(description)) return console.log("       No dependencies to install");
+  const production = (process.env.NODE_ENV ?? "production") === "production" && process.env.NPM_CONFIG_PRODUCTION !== "false";
+  const modules = join(app, "node_modules");
+  if (existsSync(modules)) return console.log("       Using the node_modules that came with the app");
+  if (!hasDependencies(description, production)) return console.log("       No dependencies to install");
   const layer = join(layers, "modules");
   const key = cacheKey(app, production);
+  const kept = join(layer, "node_modules");
   const saved = /^key = "([0-9a-f]+)"$/m.exec(readIfThere(`${layer}.toml`))?.[1];
-  const modules = join(layer, "node_modules");
-  if (saved === key && existsSync(modules) && !hasInstallScripts(description)) {
+  // The layer's metadata comes back without its types: what is not stated again is dropped.
+  if (installsOutside(description)) rmSync(`${layer}.toml`, { force: true });
+  else writeFileSync(`${layer}.toml`, `[types]\ncache = true\n[metadata]\nkey = "${key}"\n`);
+  if (saved === key && existsSync(kept) && !installsOutside(description)) {
     console.log("       Reusing the dependencies of the last build");
-  } else {
-    runNpm({ app, layers, production });
-    rmSync(layer, { recursive: true, force: true });
-    mkdirSync(layer, { recursive: true });
-    if (existsSync(join(app, "node_modules"))) renameSync(join(app, "node_modules"), modules);
-    else mkdirSync(modules);
+    keepNpmCache(layers);
+    return copy(kept, modules);
   }
-  symlinkSync(modules, join(app, "node_modules"));
-  writeFileSync(`${layer}.toml`, `[types]\nlaunch = true\ncache = true\n[metadata]\nkey = "${key}"\n`);
+  runNpm({ app, layers, production });
+  rmSync(layer, { recursive: true, force: true });
+  if (existsSync(modules) && !installsOutside(description)) copy(modules, kept);
+}
+
+function copy(from, to) {
+  mkdirSync(to, { recursive: true });
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE });
 }
 
 /** What npm has downloaded is kept too: a changed lockfile then fetches only what is new. */
-function runNpm({ app, layers, production }) {
+function keepNpmCache(layers) {
   const cache = join(layers, "npm-cache");
   mkdirSync(cache, { recursive: true });
   writeFileSync(`${cache}.toml`, "[types]\ncache = true\n");
+  return cache;
+}
+
+function runNpm({ app, layers, production }) {
   const locked = locks.some((name) => existsSync(join(app, name)));
-  const args = [locked ? "ci" : "install", ...(production ? ["--omit=dev"] : []), "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--install-links", "--cache", cache];
-  if (!locked) console.log("       No package-lock.json: versions may change from build to build. Run npm install, and push the lockfile with the app");
-  console.log(`       npm ${args.slice(0, production ? 2 : 1).join(" ")}`);
-  const { status, signal, error } = spawnSync("npm", args, { cwd: app, stdio: "inherit", env: { ...process.env, NODE_ENV: production ? "production" : process.env.NODE_ENV } });
-  if (error) throw new Error(`npm cannot be run: ${error.message}. Install npm, or push node_modules with the app`);
-  if (status !== 0) throw new Error(`npm ${args[0]} ended with ${status ?? signal}`);
+  const args = [locked ? "ci" : "install", ...(production ? ["--omit=dev"] : ["--include=dev"])];
+  if (!locked) console.log("       warning: there is no package-lock.json, so versions may change from build to build");
+  console.log(`       npm ${args.join(" ")}`);
+  const quiet = ["--prefer-offline", "--no-audit", "--no-fund", "--no-progress"];
+  const env = { ...process.env, npm_config_cache: keepNpmCache(layers), npm_config_update_notifier: "false", npm_config_logs_max: "0" };
+  const { status, signal, error } = spawnSync("npm", [...args, ...quiet], { cwd: app, stdio: ["ignore", "inherit", "inherit"], env });
+  if (error?.code === "ENOENT") throw new Error("there is no npm on this machine; install it, or push the app with its node_modules");
+  if (error) throw new Error(`npm cannot be run: ${error.message}`);
+  if (status !== 0) throw new Error(`npm ${args[0]} failed with status ${status ?? signal}`);
 }
 
 /** Everything that decides what npm installs: its inputs, and the Node that native modules are built for. */
@@ -48,13 +61,4 @@ function cacheKey(app, production) {
   const hash = createHash("sha256").update(`${process.version} ${process.platform} ${process.arch} ${production}\n`);
   const inputs = ["package.json", ...locks, ".npmrc"].map((name) => [name, readIfThere(join(app, name))]);
   return hash.update(JSON.stringify(inputs)).digest("hex");
-}
-
-function readIfThere(path) {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  }
 }

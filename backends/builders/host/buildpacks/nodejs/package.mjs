@@ -2,37 +2,49 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The parsed package.json. Throws with the reason when it is none. */
+/** The parsed package.json; empty when there is none. Throws with the reason when it cannot be read. */
 export function readPackage(app) {
+  const text = readIfThere(join(app, "package.json")).replace(/^\uFEFF/, "");
+  if (text === "") return {};
   let description;
   try {
-    description = JSON.parse(readFileSync(join(app, "package.json"), "utf8"));
+    description = JSON.parse(text);
   } catch (error) {
-    throw new Error(`package.json is not JSON: ${error.message}`);
+    throw new Error(`package.json is no JSON: ${error.message}`);
   }
-  if (typeof description !== "object" || description === null || Array.isArray(description)) throw new Error("package.json is not a JSON object");
+  if (typeof description !== "object" || description === null || Array.isArray(description)) throw new Error("package.json is no JSON object");
   return description;
 }
 
-/** The start command, for a shell; undefined when there is nothing to start. */
-export function findStart(app, { scripts = {}, main }) {
-  if (scripts.start) {
-    // As npm start does, without npm between the platform's signals and the app. `exec` only where the whole line is one program.
-    const plain = /^[A-Za-z0-9_@%+=:,./ -]+$/.test(scripts.start) && !/^\S*=/.test(scripts.start);
-    const steps = [scripts.prestart, plain ? `exec ${scripts.start}` : scripts.start].filter(Boolean);
-    return steps.length === 1 && plain ? scripts.start : steps.join(" && ");
+/** The text of a file, "" when there is none. */
+export function readIfThere(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT") return "";
+    throw error;
   }
-  const file = ["server.js", main, "index.js", "server.mjs", "index.mjs"].find((name) => typeof name === "string" && name !== "" && existsSync(join(app, name)));
+}
+
+/** The start command, for a shell; undefined when there is nothing to start. */
+export function findStart(app, { scripts, main }) {
+  const { prestart, start, poststart } = scripts ?? {};
+  // Run as npm would, but without npm in between, which takes memory and keeps signals from the app.
+  if (start) return [prestart, start, poststart].filter(Boolean).join(" && ");
+  const file = ["server.js", "server.mjs", "server.cjs", main, "app.js", "main.js", "index.js", "index.mjs"].find((name) => typeof name === "string" && name !== "" && existsSync(join(app, name)));
   return file && `node ${/^[A-Za-z0-9_./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** Is there anything to install? */
-export function hasDependencies({ dependencies = {}, optionalDependencies = {}, devDependencies = {}, workspaces }, production) {
+/** Is there anything for npm to do? */
+export function hasDependencies(description, production) {
+  const { dependencies, optionalDependencies, devDependencies } = description;
   const counted = [dependencies, optionalDependencies, ...(production ? [] : [devDependencies])];
-  return counted.some((group) => Object.keys(group).length > 0) || workspaces !== undefined;
+  return counted.some((group) => Object.keys(group ?? {}).length > 0) || installsOutside(description);
 }
 
-/** Scripts of the app itself that npm runs while it installs: what they make is not in node_modules. */
-export function hasInstallScripts({ scripts = {} }) {
-  return ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"].some((name) => scripts[name]);
+/** Does an install leave something outside the app's node_modules? Then a copy of that is not the whole of it. */
+export function installsOutside({ scripts, workspaces, dependencies, optionalDependencies, devDependencies }) {
+  const own = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"].some((name) => scripts?.[name]);
+  const linked = Object.values({ ...dependencies, ...optionalDependencies, ...devDependencies }).some((spec) => /^(file:|link:|\.|\/)/.test(String(spec)) && !/\.(tgz|tar\.gz)$/.test(String(spec)));
+  return own || linked || workspaces !== undefined;
 }

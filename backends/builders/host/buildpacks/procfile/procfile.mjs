@@ -1,31 +1,26 @@
 // Reads a Procfile: one `type: command` a line. Shared by the buildpacks of this builder.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-
-const line = /^\s*([A-Za-z0-9_-]+)\s*:\s*(.+?)\s*$/;
 
 /** Commands by process type; undefined without a Procfile. Throws on a line that is none. */
 export function readProcfile(app) {
-  let text;
-  try {
-    text = readFileSync(join(app, "Procfile"), "utf8");
-  } catch (error) {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  }
+  const path = join(app, "Procfile");
+  if (!existsSync(path)) return undefined;
   const commands = {};
-  for (const [index, row] of text.split(/\r?\n/).entries()) {
+  for (const [index, row] of readFileSync(path, "utf8").split(/\r?\n/).entries()) {
     if (row.trim() === "" || row.trim().startsWith("#")) continue;
-    const match = line.exec(row);
-    if (!match) throw new Error(`line ${index + 1} of the Procfile is not "type: command": ${row.trim().slice(0, 100)}`);
+    const match = /^\s*([A-Za-z0-9_-]+)\s*:\s*(\S.*?)\s*$/.exec(row);
+    if (!match) throw new Error(`Procfile, line ${index + 1}: write it as "type: command"`);
     commands[match[1]] = match[2];
   }
   return commands;
 }
 
+const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+
 /** A launch.toml of processes `{ type, command, isDefault }`, each through a shell. */
 export function toLaunchToml(processes) {
   return processes
-    .map(({ type, command, isDefault }) => `[[processes]]\ntype = ${JSON.stringify(type)}\ncommand = ["sh", "-c", ${JSON.stringify(command)}]\n${isDefault ? "default = true\n" : ""}`)
+    .map(({ type, command, isDefault }) => `[[processes]]\ntype = ${JSON.stringify(type)}\ncommand = ${JSON.stringify([shell, "-c", command])}\ndefault = ${isDefault}\n`)
     .join("\n");
 }

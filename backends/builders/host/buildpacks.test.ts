@@ -1,0 +1,214 @@
+// The buildpacks that come with this builder, built and launched for real: what they fit, what they start, what they keep, what they say when they cannot.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { hostEnvironment } from "../../host/environment.ts";
+import { prepareLaunch } from "../../host/launch.ts";
+import { type DropletMetadata, toProcessTypes } from "../../host/metadata.ts";
+import { ownBuildpacks, ownFolder } from "./buildpack-folders.ts";
+import { thisMachine } from "./lifecycle/buildpack.ts";
+import { runLifecycle } from "./lifecycle/lifecycle.ts";
+
+const run = promisify(execFile);
+let directory: string;
+let lines: string[];
+let builds = 0;
+let root: string;
+let started: ChildProcess[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "cupola-buildpacks-"));
+  lines = [];
+  started = [];
+});
+afterEach(async () => {
+  for (const child of started) child.kill("SIGKILL");
+  await rm(directory, { recursive: true, force: true });
+});
+
+type Files = Record<string, string>;
+
+async function writeFiles(folder: string, files: Files): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** Builds an app of these files as the builder does: all of our buildpacks, in their order, the Procfile as companion. */
+async function build(files: Files, user: Record<string, string> = {}): Promise<DropletMetadata> {
+  builds += 1;
+  root = join(directory, "droplets", `b${builds}`);
+  const work = join(directory, "work", `b${builds}`);
+  await mkdir(join(root, "app"), { recursive: true });
+  await writeFiles(join(root, "app"), files);
+  const folders = ownBuildpacks.map(ownFolder);
+  return runLifecycle({
+    workspace: { root, work, platform: join(work, "platform"), machine: await thisMachine(), stack: "host", base: hostEnvironment(), user },
+    buildpacks: folders,
+    detect: true,
+    available: folders,
+    companion: ownFolder("procfile"),
+    cache: join(directory, "cache"),
+    log: (_stream, line) => void lines.push(line),
+  });
+}
+
+interface Answer {
+  status: number | undefined;
+  type: string | undefined;
+  location: string | undefined;
+  body: string;
+}
+
+/** Starts the web process and returns how to ask it. Paths go out as they are: nothing tidies them up. */
+async function serve(): Promise<(path: string, headers?: Record<string, string>) => Promise<Answer>> {
+  const { command, env, cwd } = await prepareLaunch({ root, processType: "web", env: { ...hostEnvironment(), PORT: "0" } });
+  const [file = "", ...args] = command;
+  const child = spawn(file, args, { env, cwd, stdio: ["ignore", "pipe", "inherit"] });
+  started.push(child);
+  const port = await new Promise<string>((resolve) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      const found = /port (\d+)/.exec(chunk.toString());
+      if (found?.[1]) resolve(found[1]);
+    });
+  });
+  return (path, headers = {}) =>
+    new Promise((resolve, reject) => {
+      request({ host: "127.0.0.1", port, path, headers }, (response) => {
+        text(response).then((body) => resolve({ status: response.statusCode, type: response.headers["content-type"], location: response.headers.location, body }), reject);
+      })
+        .on("error", reject)
+        .end();
+    });
+}
+
+const used = (metadata: DropletMetadata): string[] => metadata.buildpacks.map(({ id }) => id.replace("cupola/", ""));
+
+describe("what fits, and what it starts", () => {
+  test.each<[string, Files, string[], Record<string, string>]>([
+    ["a start script", { "package.json": '{"scripts":{"start":"node a.js"}}' }, ["nodejs"], { web: "node a.js" }],
+    ["with prestart and poststart", { "package.json": '{"scripts":{"prestart":"echo a","start":"b","poststart":"c"}}' }, ["nodejs"], { web: "echo a && b && c" }],
+    ["server.js", { "package.json": '{"main":"lib/main.js"}', "server.js": "", "lib/main.js": "" }, ["nodejs"], { web: "node server.js" }],
+    ["main", { "package.json": '{"main":"lib/my main.js"}', "index.js": "", "lib/my main.js": "" }, ["nodejs"], { web: "node 'lib/my main.js'" }],
+    ["index.js", { "package.json": "{}", "index.js": "" }, ["nodejs"], { web: "node index.js" }],
+    ["nothing to start", { "package.json": "{}" }, ["nodejs"], {}],
+    ["server.js alone", { "server.js": "" }, ["nodejs"], { web: "node server.js" }],
+    ["a Procfile wins", { "package.json": '{"scripts":{"start":"node a.js"}}', Procfile: "web: node b.js\nclock: node c.js" }, ["nodejs", "procfile"], { web: "node b.js", clock: "node c.js" }],
+    ["a Procfile without web adds to it", { "package.json": '{"scripts":{"start":"node a.js"}}', Procfile: "clock: node c.js" }, ["nodejs", "procfile"], { web: "node a.js", clock: "node c.js" }],
+    ["package.json with a page is Node.js", { "package.json": '{"scripts":{"start":"x"}}', "index.html": "" }, ["nodejs"], { web: "x" }],
+    ["a Procfile alone", { Procfile: "# comment\r\nweb: ./run --port $PORT\r\n\r\nworker : ./work" }, ["procfile"], { web: "./run --port $PORT", worker: "./work" }],
+    ["a Procfile without web", { Procfile: "job: ./once" }, ["procfile"], { job: "./once", web: "./once" }],
+  ])("%s", async (_name, files, buildpacks, types) => {
+    const metadata = await build(files);
+    expect(used(metadata)).toEqual(buildpacks);
+    expect(toProcessTypes(metadata)).toEqual(types);
+  });
+
+  test.each<[string, Files, RegExp]>([
+    ["nothing fits", { "readme.txt": "" }, /nodejs@0.1.0: no package.json; .*procfile@0.1.0: no Procfile; .*staticfile@0.1.0: no Staticfile, index.html/],
+    ["broken package.json", { "package.json": "{" }, /cupola\/nodejs 0.1.0 ended with 1, saying: package.json is no JSON: /],
+    ["broken Procfile", { Procfile: "web: a\nwhat is this" }, /cupola\/procfile 0.1.0 ended with 1, saying: Procfile, line 2: write it as "type: command"/],
+    ["empty Procfile", { Procfile: "\n" }, /the Procfile names no process/],
+    ["a root that is no folder of the app", { Staticfile: "root: ../.." }, /cupola\/staticfile 0.1.0 ended with 1, saying: root: ..\/.. in the Staticfile/],
+    ["npm says no", { "package.json": '{"dependencies":{"a":"file:./a"},"scripts":{"preinstall":"echo not today >&2; exit 3"}}' }, /npm install failed with status 3/],
+  ])("a failure says why: %s", async (_name, files, message) => {
+    await expect(build(files)).rejects.toThrow(message);
+  });
+});
+
+describe("dependencies", () => {
+  const app: Files = {
+    "package.json": '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib.tgz"},"devDependencies":{"dev":"file:./lib.tgz"}}',
+    "server.js": 'const lib = require("lib"); require("http").createServer((q, r) => r.end(lib + process.env.NODE_ENV)).listen(0, function () { console.log("port " + this.address().port); });',
+  };
+
+  /** A package of one file, packed by npm. */
+  async function packLib(content: string): Promise<string> {
+    const folder = await mkdtemp(join(directory, "lib-"));
+    await writeFiles(folder, { "package.json": '{"name":"lib","version":"1.0.0","bin":"cli.js","main":"index.js"}', "index.js": content, "cli.js": "#!/usr/bin/env node\n" });
+    await run("npm", ["pack", "--silent"], { cwd: folder });
+    await rename(join(folder, "lib-1.0.0.tgz"), join(folder, "lib.tgz"));
+    return join(folder, "lib.tgz");
+  }
+
+  test("are installed without those for development, kept for the next build, and installed anew when they change", async () => {
+    const tarball = await packLib('module.exports = "one ";');
+    const files = { ...app, "package.json": (app["package.json"] ?? "").replaceAll("./lib.tgz", tarball), ".npmrc": "package-lock=false\n" };
+    await build(files);
+    expect(lines.join("\n")).toMatch(/warning: there is no package-lock.json.*\n +npm install --omit=dev/);
+    expect((await (await serve())("/")).body).toBe("one production");
+    expect(await readdir(join(root, "app", "node_modules"))).toEqual(expect.not.arrayContaining(["dev"]));
+    expect(await readdir(join(root, "layers", "cupola_nodejs"))).toEqual(["environment"]);
+
+    lines = [];
+    await build(files);
+    expect(lines.map((line) => line.trim())).toContain("Reusing the dependencies of the last build");
+    expect((await (await serve())("/")).body).toBe("one production");
+
+    lines = [];
+    await build({ ...files, "package.json": files["package.json"].replace('"1.0.0"', '"1.0.1"') });
+    expect(lines.join("\n")).toContain("npm install --omit=dev");
+  });
+
+  test("a package-lock.json is kept to, and a folder of the app may be a dependency", async () => {
+    const files: Files = {
+      "package.json": '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}}',
+      "package-lock.json": '{"name":"app","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}},"lib":{"version":"1.0.0"},"node_modules/lib":{"resolved":"lib","link":true}}}',
+      "lib/package.json": '{"name":"lib","version":"1.0.0","main":"i.js"}',
+      "lib/i.js": 'module.exports = "linked ";',
+      "server.js": app["server.js"] ?? "",
+    };
+    for (const content of ["first ", "second "]) {
+      lines = [];
+      await build({ ...files, "lib/i.js": `module.exports = "${content}";` }, { NODE_ENV: "test" });
+      expect(lines.join("\n")).toContain("npm ci --include=dev");
+      expect((await (await serve())("/")).body).toBe(`${content}production`);
+    }
+  });
+
+  test("that come with the app are used as they are", async () => {
+    await build({ ...app, "node_modules/lib/index.js": 'module.exports = "vendored ";' });
+    expect(lines.join("\n")).toContain("Using the node_modules that came with the app");
+    expect((await (await serve())("/")).body).toBe("vendored production");
+  });
+
+  test("an engine that this machine is not is warned of", async () => {
+    await build({ "package.json": '{"engines":{"node":"^4.0.0"},"scripts":{"start":"x"}}' });
+    expect(lines.join("\n")).toContain(`warning: package.json wants Node.js ^4.0.0; the app will run on ${process.versions.node}`);
+  });
+});
+
+describe("static files", () => {
+  test("pages, types, folders, 404, and nothing that is not to be seen", async () => {
+    await build({ "index.html": "home", "a b.css": "b{}", "sub/index.html": "sub", "404.html": "gone", Staticfile: "", ".secret": "s", "manifest.yml": "m" });
+    await writeFile(join(directory, "outside.txt"), "outside");
+    await symlink(join(directory, "outside.txt"), join(root, "app", "link.txt"));
+    const get = await serve();
+    expect(await get("/")).toMatchObject({ status: 200, type: "text/html; charset=utf-8", body: "home" });
+    expect(await get("/a%20b.css")).toMatchObject({ status: 200, type: "text/css; charset=utf-8", body: "b{}" });
+    expect(await get("/sub?x=1")).toMatchObject({ status: 301, location: "/sub/?x=1" });
+    expect(await get("/sub/")).toMatchObject({ status: 200, body: "sub" });
+    for (const path of ["/none", "/../outside.txt", "/..%2f..%2foutside.txt", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/link.txt", "/.secret", "/Staticfile", "/manifest.yml", "/%00", "/%zz"]) {
+      expect(await get(path), path).toMatchObject({ status: 404, body: "gone" });
+    }
+  });
+
+  test("root, pushstate and directory of a Staticfile", async () => {
+    await build({ Staticfile: "root: dist\npushstate: enabled\n", "dist/index.html": "spa", "secret.txt": "s" });
+    const get = await serve();
+    expect(await get("/any/where")).toMatchObject({ status: 200, body: "spa" });
+    expect((await get("/secret.txt")).body).toBe("spa");
+    await build({ Staticfile: "directory: visible\n", "x/a.txt": "a", "x/.b": "b" });
+    const list = await (await serve())("/x/");
+    expect(list.body).toContain('href="a.txt"');
+    expect(list.body).not.toContain(".b");
+  });
+});
+
+vi.setConfig({ testTimeout: 60_000 });
