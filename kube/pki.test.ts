@@ -1,8 +1,8 @@
 // What the certificates promise: Node's own verifier accepts the chain, the names and the subject.
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { createServer, request } from "node:https";
-import { type AddressInfo } from "node:net";
-import { type TLSSocket } from "node:tls";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { issueCertificate, makeAuthority, subjectOf } from "./pki.ts";
 

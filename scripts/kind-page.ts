@@ -48,11 +48,15 @@ function fields(schema: SchemaNode, path: string): string[][] {
   const required = new Set((schema["required"] ?? []) as string[]);
   return Object.entries(properties).flatMap(([name, node]) => {
     if (path === "" && (name === "conditions" || name === "observedGeneration")) return [];
-    const here = path === "" ? name : `${path}.${name}`;
     const items = node["items"] as SchemaNode | undefined;
-    const row = [`\`${here}${items ? "[]" : ""}\`${required.has(name) ? " (required)" : ""}`, typeOf(node), node["default"] === undefined ? "" : `\`${JSON.stringify(node["default"])}\``, String(node["description"] ?? "").replaceAll("\n", " ")];
-    return [row, ...fields(items ?? node, items ? `${here}[]` : here)];
+    const here = `${path === "" ? name : `${path}.${name}`}${items ? "[]" : ""}`;
+    return [toRow(here, node, required.has(name)), ...fields(items ?? node, here)];
   });
+}
+
+function toRow(path: string, node: SchemaNode, isRequired: boolean): string[] {
+  const initial = node["default"] === undefined ? "" : `\`${JSON.stringify(node["default"])}\``;
+  return [`\`${path}\`${isRequired ? " (required)" : ""}`, typeOf(node), initial, String(node["description"] ?? "").replaceAll("\n", " ")];
 }
 
 function typeOf(node: SchemaNode): string {
