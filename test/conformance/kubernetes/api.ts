@@ -68,7 +68,8 @@ const silenceMs = 10_000;
 export function connect(endpoint: Endpoint): { api: Api; close(): Promise<void> } {
   const agents: Agent[] = [];
   const agentFor = (tls: { cert?: string; key?: string }) => {
-    const agent = new Agent({ connect: { ca: endpoint.ca, ...tls }, connections: 16 });
+    // Not HTTP/2: there undici joins the values of a repeated header, such as Impersonate-Group, into one.
+    const agent = new Agent({ allowH2: false, connect: { ca: endpoint.ca, ...tls }, connections: 64 });
     agents.push(agent);
     return agent;
   };

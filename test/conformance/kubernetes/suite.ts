@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, test, vi } from "vitest";
 import type { KeyPair, Subject } from "../../../kube/pki.ts";
 import { connect, type Api, type Endpoint } from "./api.ts";
 import { widgetCrd, type Row, type Scene } from "./row.ts";
+import { accessRows } from "./rows/access.ts";
 import { admissionRows } from "./rows/admission.ts";
 import { applyRows } from "./rows/apply.ts";
 import { crdRows } from "./rows/crds.ts";
 import { deletionRows } from "./rows/deletion.ts";
+import { discoveryRows } from "./rows/discovery.ts";
 import { listRows } from "./rows/lists.ts";
 import { objectRows } from "./rows/objects.ts";
 import { watchRows } from "./rows/watches.ts";
@@ -24,7 +26,7 @@ export interface ServerUnderTest {
   gaps: Record<string, string>;
 }
 
-const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows };
+const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows, access: accessRows, discovery: discoveryRows };
 
 /** Declares one test per row. A gap that names no row is an error: the list stays true. */
 export function contractOf(target: ServerUnderTest): void {
