@@ -94,10 +94,18 @@ export function lrpOf(view: View, process: Process): LRP | undefined {
   return name ? view.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
 }
 
+/** The LRP, unless the app has been told to restart since: who waits for the new version must not take the old one for it. */
+function answering(view: View, app: App, lrp: LRP | undefined): LRP | undefined {
+  if (app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart) return undefined;
+  const revision = app.status?.revision && view.store(Revision).find({ namespace: app.metadata.namespace ?? "", name: app.status.revision });
+  return revision && lrp?.spec.revision === String(revision.spec.version) ? lrp : undefined;
+}
+
 /** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. Of a stopped app all are DOWN. */
 export function instancesOf(view: View, process: Process): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
-  const isStarted = appOf(view, process)?.spec.state === "Started";
-  const lrp = isStarted ? lrpOf(view, process) : undefined;
+  const app = appOf(view, process);
+  const isStarted = app?.spec.state === "Started";
+  const lrp = isStarted ? answering(view, app, lrpOf(view, process)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
   // Before the runner has said anything, a start is under way.
   const silent = isStarted && lrp?.status?.instances === undefined ? "STARTING" : "DOWN";
