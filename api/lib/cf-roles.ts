@@ -51,9 +51,10 @@ export function visibleRoles(as: Session, namespaces?: readonly string[]): HeldR
   const bindings = namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
   const seen = new Map<string, boolean>();
   return bindings.flatMap(rolesOf).filter((role) => {
-    const { namespace = "" } = role.binding.metadata;
-    if (!seen.has(namespace)) seen.set(namespace, isVisible(as, role));
-    return seen.get(namespace) === true;
+    // Per scope as well: a space's role bound in an org's namespace is nowhere, and hides no other.
+    const place = `${role.binding.metadata.namespace} ${CF_ROLES[role.type].scope}`;
+    if (!seen.has(place)) seen.set(place, isVisible(as, role));
+    return seen.get(place) === true;
   });
 }
 

@@ -2,9 +2,11 @@
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { unprocessable } from "../errors.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
 import { identityOf, link, toMany } from "../lib/present.ts";
+import { toManySchema } from "../lib/payload.ts";
 import { csv, listQuery } from "../lib/query.ts";
 import { quotaOf } from "../lib/quota.ts";
 import type { Session } from "../session.ts";
@@ -39,6 +41,16 @@ function presentQuota(as: Session, quota: OrgQuota, base: string): object {
   };
 }
 
+/** Puts orgs under a quota. Other objects than orgs name no org quota. */
+const apply = endpoint("POST", "/v3/organization_quotas/:guid/relationships/organizations", { permission: { verb: "patch", on: Org }, body: toManySchema, summary: "Apply a quota to organizations" }, async ({ as, params, body, base }) => {
+  const quota = as.get(OrgQuota, params["guid"] ?? "");
+  const orgs = body.data.map(({ guid }) => as.find(Org, guid));
+  const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
+  if (missing.length > 0) throw unprocessable(`Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`);
+  for (const org of orgs) if (org) await as.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
+  return ok({ ...toMany(orgsUnder(as, quota)), links: { self: link(`${base}/v3/organization_quotas/${params["guid"]}/relationships/organizations`) } });
+});
+
 export const orgQuotaEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/organization_quotas", { permission: "authenticated", query: quotaListQuery, summary: "List organization quotas" }, ({ as, query, base, url }) => {
     const found = listObjects(as, OrgQuota, query, {
@@ -50,4 +62,5 @@ export const orgQuotaEndpoints: readonly Endpoint[] = [
     return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(as, quota, base)));
   }),
   endpoint("GET", "/v3/organization_quotas/:guid", { permission: { verb: "get", on: OrgQuota }, summary: "Get an organization quota" }, ({ as, params, base }) => ok(presentQuota(as, as.get(OrgQuota, params["guid"] ?? ""), base))),
+  apply,
 ];
