@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { findProcess } from "../backends/host/processes.ts";
 
 /** Paths below CUPOLA_HOME. */
 export interface Home {
@@ -40,6 +41,8 @@ export function makeHome(home: Home): void {
 
 const running = z.object({
   pid: z.int(),
+  /** Tells the process from a later one with its pid. */
+  identity: z.string(),
   url: z.string(),
   kubeUrl: z.string(),
   port: z.int(),
@@ -48,14 +51,16 @@ const running = z.object({
 });
 export type Running = z.output<typeof running>;
 
-/** Who runs here, if that process is alive. A note left by a kill -9 counts for nothing. */
-export function findRunning(home: Home): Running | undefined {
-  const parsed = running.safeParse(readJson(home.runFile));
-  return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined;
+/** Who runs here, if that process is alive. A note left by a kill -9 counts for nothing, whoever has the pid now. */
+export async function findRunning(home: Home): Promise<Running | undefined> {
+  const { data } = running.safeParse(readJson(home.runFile));
+  return data && (await findProcess(data.pid))?.identity === data.identity ? data : undefined;
 }
 
-export function writeRunning(home: Home, value: Running): void {
-  writeJson(home.runFile, value);
+/** Notes that this process runs here. */
+export async function writeRunning(home: Home, value: Omit<Running, "pid" | "identity">): Promise<void> {
+  const { pid } = process;
+  writeJson(home.runFile, { ...value, pid, identity: (await findProcess(pid))?.identity ?? "" });
 }
 
 export function clearRunning(home: Home): void {
@@ -100,13 +105,4 @@ function writeJson(path: string, value: unknown): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

@@ -72,7 +72,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
     await seed(home, admin);
     const users = [{ name: "admin", token: tokens.admin }, { name: DEVELOPER, token: tokens.developer }];
     writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
-    writeRunning(home, { pid: process.pid, url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
+    await writeRunning(home, { url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
     return { url: platform.url, kubeUrl: server.url, stop: () => stopAll(home, platform, [() => admin.close(), () => server.stop()]) };
   } catch (error) {
     await admin.close();

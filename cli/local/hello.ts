@@ -14,7 +14,7 @@ const EXAMPLE = join(import.meta.dirname, "..", "..", "examples", "hello");
 /** Pushes examples/hello on the first start. Its URL; undefined when it was pushed before. */
 export async function pushHello(home: Home, progress: Progress): Promise<string | undefined> {
   const state = readState(home);
-  const running = findRunning(home);
+  const running = await findRunning(home);
   if (state.hello || !running) return undefined;
   const target = { api: running.url, kubeconfig: home.kubeconfig, user: "admin" };
   const api = apiClient(running.url, await authorizationOf(target));

@@ -23,7 +23,7 @@ const READY = "ready";
 
 export async function localStart(progress: Progress, options: StartOptions): Promise<Result> {
   const home = homeAt(options.home);
-  const running = findRunning(home);
+  const running = await findRunning(home);
   if (running) throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, { next: "cup local stop, or another --home and --port" });
   return options.detach ? startDetached(home, progress, options) : startHere(home, progress, options);
 }
@@ -87,6 +87,6 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   }
   child.disconnect();
   child.unref();
-  const running = findRunning(home) as Running;
+  const running = (await findRunning(home)) as Running;
   return { json: running, text: [`Cupola is ready: ${running.url} (process ${running.pid})`] };
 }

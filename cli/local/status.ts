@@ -5,7 +5,7 @@ import { fields, type Result } from "../output.ts";
 /** Pid, addresses and readiness; `ready` is what the process itself says now. */
 export async function localStatus(options: { home?: string }): Promise<Result> {
   const home = homeAt(options.home);
-  const running = findRunning(home);
+  const running = await findRunning(home);
   if (!running) return { json: { running: false, home: home.dir }, text: ["Cupola does not run. Next: cup local start"] };
   const ready = await isReady(running.url);
   return {

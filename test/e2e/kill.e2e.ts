@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findProcess } from "../../backends/host/processes.ts";
 import { runCommand } from "../../scripts/run-command.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
 import { eventually } from "./eventually.ts";
@@ -86,7 +87,9 @@ describe("kill -9 of a laptop", () => {
     });
     return Promise.race([reached, over.then(() => "it was over")]).then(async (moment) => {
       await delay(pause);
-      process.kill(laptop.pid(), "SIGKILL");
+      const pid = laptop.pid();
+      process.kill(pid, "SIGKILL");
+      await eventually(async () => expect(await findProcess(pid)).toBeUndefined());
       proxy.onRequest = () => undefined;
       return moment;
     });
