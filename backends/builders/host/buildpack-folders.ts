@@ -10,13 +10,19 @@ export function ownFolder(name: (typeof ownBuildpacks)[number]): string {
   return join(import.meta.dirname, "buildpacks", name);
 }
 
-/** Folders in the order given; all of ours when none is. @throws StagingFailure for an address that this builder cannot use */
-export function toFolders(buildpacks: readonly { name: string; path?: string }[]): string[] {
-  return buildpacks.length === 0 ? ownBuildpacks.map(ownFolder) : buildpacks.map(toFolder);
+/** A buildpack as the Staging names it, and where it is. */
+export interface NamedFolder {
+  name: string;
+  folder: string;
 }
 
-function toFolder({ name, path }: { name: string; path?: string }): string {
-  const wanted = path ?? name;
+/** Folders in the order given; all of ours when none is. @throws StagingFailure for an address that this builder cannot use */
+export function toFolders(buildpacks: readonly { name: string; path?: string }[]): NamedFolder[] {
+  if (buildpacks.length === 0) return ownBuildpacks.map((name) => ({ name, folder: ownFolder(name) }));
+  return buildpacks.map(({ name, path }) => ({ name, folder: toFolder(path ?? name) }));
+}
+
+function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
   // Classic names are taken for ours, so that a manifest written for another Cloud Foundry works.
   const own = ownBuildpacks.find((one) => [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()));

@@ -1,6 +1,5 @@
 // Builder `host`: Stagings as builds on this machine. Wires the parts together; platform/ starts and stops it.
 import { join } from "node:path";
-import pLimit from "p-limit";
 import type { BlobStore } from "../../../blobs/store.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller.ts";
@@ -10,11 +9,14 @@ import type { Watches } from "../../../kube/watches.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class.ts";
 import { readEnvironment } from "../../host/secret-env.ts";
-import { ownBuildpacks, ownFolder, toFolders } from "./buildpack-folders.ts";
+import { type NamedFolder, ownBuildpacks, ownFolder, toFolders } from "./buildpack-folders.ts";
+import { type Builds, createBuilds } from "./builds.ts";
 import { clearLeftovers } from "./leftovers.ts";
+import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
+import { startSweep } from "./sweep.ts";
 
 /** The name of this class. */
 export const hostClass = "host";
@@ -47,22 +49,10 @@ export interface HostBuilder {
   stop(): Promise<void>;
 }
 
-interface Job {
-  key: ObjectKey;
-  startedAt: string;
-  abort: AbortController;
-  /** Set at the end. */
-  outcome: Outcome | undefined;
-  done: Promise<void>;
-}
-
 interface Builder {
   options: HostBuilderOptions;
-  jobs: Map<string, Job>;
+  builds: Builds;
   wake: (key: ObjectKey) => void;
-  limit: ReturnType<typeof pLimit>;
-  now: () => Date;
-  closed: boolean;
 }
 
 /** A build below this cannot even unpack its package. */
@@ -70,7 +60,14 @@ const leastMemoryMB = 512;
 
 /** Makes the builder; nothing happens before `start` and its controllers. */
 export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
-  const builder: Builder = { options, jobs: new Map(), wake: () => undefined, limit: pLimit(options.concurrency ?? 2), now: options.now ?? (() => new Date()), closed: false };
+  const builder: Builder = { options, builds: undefined as unknown as Builds, wake: () => undefined };
+  builder.builds = createBuilds({
+    atOnce: options.concurrency ?? 2,
+    run: (staging, build) => runBuild(options, staging, build),
+    onChange: (staging) => builder.wake(keyOf(staging)),
+    onError: (error, staging) => options.onError(error, nameOf(staging)),
+    now: options.now ?? (() => new Date()),
+  });
   const cleanUp: (() => void)[] = [];
   return {
     controllers: [stagingController(builder), classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) })],
@@ -81,17 +78,15 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
         () => watch.release(),
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) forget(builder, change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) forget(builder, change.object.metadata.uid ?? "");
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) builder.builds.drop(change.old.metadata.uid ?? "");
+          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) builder.builds.drop(change.object.metadata.uid ?? "");
         }),
+        startSweep({ ...options, cacheDir: cacheDir(options) }),
       );
     },
     async stop() {
-      builder.closed = true;
       for (const undo of cleanUp.splice(0)) undo();
-      const jobs = [...builder.jobs.values()];
-      for (const job of jobs) job.abort.abort();
-      await Promise.all(jobs.map((job) => job.done));
+      await builder.builds.close();
     },
   };
 }
@@ -106,43 +101,38 @@ function stagingController(builder: Builder): Controller {
   });
 }
 
-/** An ended Staging stays as it is. One that runs without a job of ours was cut off with an earlier process, and is built again while its time lasts. */
-function reconcile(builder: Builder, staging: Staging): ReconcileResult {
-  const { state, droplet, error } = staging.status ?? {};
-  if (state === "Succeeded" || state === "Failed") return planStatus({ startedAt: staging.status?.startedAt, outcome: { droplet, error } });
-  const job = builder.jobs.get(staging.metadata.uid ?? "") ?? startJob(builder, staging);
-  return planStatus({ startedAt: job.startedAt, outcome: job.outcome });
+/** An ended Staging stays as it is. One that runs without a build of ours was cut off with an earlier process, and is built again while its time lasts. */
+function reconcile({ builds }: Builder, staging: Staging): ReconcileResult {
+  const { state, startedAt, droplet, error } = staging.status ?? {};
+  const ended = state === "Succeeded" || state === "Failed";
+  return planStatus(ended ? { startedAt, outcome: { droplet, error } } : builds.progress(staging));
 }
 
-function startJob(builder: Builder, staging: Staging): Job {
-  const uid = staging.metadata.uid ?? "";
-  const startedAt = staging.status?.startedAt ?? builder.now().toISOString();
-  const job: Job = { key: { namespace: staging.metadata.namespace, name: staging.metadata.name }, startedAt, abort: new AbortController(), outcome: undefined, done: Promise.resolve() };
-  builder.jobs.set(uid, job);
-  job.done = builder.limit(() => runJob(builder, staging, job));
-  return job;
+interface Build {
+  startedAt: string;
+  signal: AbortSignal;
 }
 
-async function runJob(builder: Builder, staging: Staging, job: Job): Promise<void> {
-  const log = logOf(builder, staging);
+async function runBuild(options: HostBuilderOptions, staging: Staging, build: Build): Promise<Outcome> {
+  const log = logOf(options, staging);
   try {
-    const staged = await runStaging(await toStagingJob(builder, staging, job));
-    job.outcome = toOutcome(staging, { staged, root: rootOf(builder.options, staging) });
+    const chosen = toFolders(staging.spec.buildpacks);
+    const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen }));
+    const names = await Promise.all(chosen.map(async ({ name, folder }) => ({ name, id: (await loadBuildpack(folder)).id })));
     log("OUT", "Staging complete");
+    return toOutcome(staging, { staged, root: rootOf(options, staging), names });
   } catch (error) {
-    if (job.abort.signal.aborted) return;
-    if (!(error instanceof StagingFailure)) builder.options.onError(error, `staging ${job.key.namespace}/${job.key.name}`);
-    job.outcome = toOutcome(staging, { failure: error instanceof StagingFailure ? error : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error)) });
-    log("ERR", `Staging failed: ${job.outcome.error?.message ?? ""}`);
+    build.signal.throwIfAborted();
+    if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
+    const failure = error instanceof StagingFailure ? error : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
+    for (const line of failure.message.split("\n")) log("ERR", line);
+    return toOutcome(staging, { failure });
   }
-  if (!builder.closed) builder.wake(job.key);
 }
 
-async function toStagingJob(builder: Builder, staging: Staging, job: Job): Promise<StagingJob> {
-  const { options } = builder;
+async function toStagingJob(options: HostBuilderOptions, staging: Staging, build: Build & { chosen: readonly NamedFolder[] }): Promise<StagingJob> {
   const { spec } = staging;
   if (!spec.package.content) throw new StagingFailure("StagingError", "the builder host builds packages of type bits only");
-  const timeoutMs = spec.timeoutSeconds * 1000;
   return {
     store: options.blobs,
     space: spec.space.guid,
@@ -150,35 +140,46 @@ async function toStagingJob(builder: Builder, staging: Staging, job: Job): Promi
     work: join(stagingDir(options), spec.buildGUID),
     root: rootOf(options, staging),
     request: {
-      cache: join(options.home, "cache", spec.app.guid),
+      cache: join(cacheDir(options), spec.app.guid),
       stack: spec.stack ?? hostClass,
       user: await readEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
-      buildpacks: toFolders(spec.buildpacks),
+      buildpacks: build.chosen.map((one) => one.folder),
       detect: spec.detect || spec.buildpacks.length === 0,
       available: ownBuildpacks.map(ownFolder),
       companion: ownFolder("procfile"),
     },
-    // Time runs from the first start, so that a build that takes the platform down with it is not tried for ever.
-    limits: { deadline: Date.parse(job.startedAt) + timeoutMs, timeoutSeconds: spec.timeoutSeconds, memoryMB: Math.max(spec.memoryMB, leastMemoryMB), diskMB: spec.diskMB },
-    log: logOf(builder, staging),
-    onError: (error) => options.onError(error, `staging ${job.key.namespace}/${job.key.name}`),
-    signal: job.abort.signal,
+    limits: {
+      deadline: Date.parse(build.startedAt) + spec.timeoutSeconds * 1000,
+      timeoutSeconds: spec.timeoutSeconds,
+      memoryMB: Math.max(spec.memoryMB, leastMemoryMB),
+      diskMB: spec.diskMB,
+    },
+    log: logOf(options, staging),
+    onError: (error) => options.onError(error, nameOf(staging)),
+    signal: build.signal,
   };
 }
 
-function logOf(builder: Builder, staging: Staging): StagingJob["log"] {
+function logOf({ telemetry }: HostBuilderOptions, staging: Staging): StagingJob["log"] {
   const { app, space, org } = staging.spec;
   const tags = { app_id: app.guid, app_name: app.name, space_id: space.guid, space_name: space.name, organization_id: org.guid, organization_name: org.name };
-  return (stream, message) => builder.options.telemetry.log({ source: app.guid, sourceType: "STG", stream, message, tags });
+  return (stream, message) => telemetry.log({ source: app.guid, sourceType: "STG", stream, message, tags });
 }
 
-function forget(builder: Builder, uid: string): void {
-  builder.jobs.get(uid)?.abort.abort();
-  builder.jobs.delete(uid);
+function keyOf(staging: Staging): ObjectKey {
+  return { namespace: staging.metadata.namespace, name: staging.metadata.name };
+}
+
+function nameOf(staging: Staging): string {
+  return `staging ${staging.metadata.namespace}/${staging.metadata.name}`;
 }
 
 function stagingDir(options: HostBuilderOptions): string {
   return join(options.home, "staging");
+}
+
+function cacheDir(options: HostBuilderOptions): string {
+  return join(options.home, "cache");
 }
 
 function rootOf(options: HostBuilderOptions, staging: Staging): string {

@@ -10,8 +10,15 @@ type Status = NonNullable<Staging["status"]>;
 /** How a Staging ended: one of the two. */
 export type Outcome = Pick<Status, "droplet" | "error">;
 
+/** A build that made a droplet. `names` says how the Staging calls each buildpack. */
+export interface Ended {
+  staged: StagedDroplet;
+  root: string;
+  names: readonly { name: string; id: string }[];
+}
+
 /** From what the build gave to what the status holds. */
-export function toOutcome(staging: Staging, end: { staged: StagedDroplet; root: string } | { failure: StagingFailure }): Outcome {
+export function toOutcome(staging: Staging, end: Ended | { failure: StagingFailure }): Outcome {
   if ("failure" in end) return { error: presentFailure(end.failure) };
   const { metadata, digest, size } = end.staged;
   return {
@@ -21,12 +28,12 @@ export function toOutcome(staging: Staging, end: { staged: StagedDroplet; root: 
       root: end.root,
       processTypes: toProcessTypes(metadata),
       ...(staging.spec.stack && { stack: staging.spec.stack }),
-      buildpacks: metadata.buildpacks.map(({ id, version }) => ({ name: id, version, detectOutput: id.split("/").at(-1) ?? id })),
+      buildpacks: metadata.buildpacks.map(({ id, version }) => ({ name: end.names.find((one) => one.id === id)?.name ?? id, version, detectOutput: id.split("/").at(-1) ?? id })),
     },
   };
 }
 
-/** The whole status at one moment; it differs only between running and ended, so it is written twice. */
+/** The whole status at one moment; it differs only between waiting, running and ended, and is written no more often. */
 export function planStatus(seen: { startedAt: string | undefined; outcome: Outcome | undefined }): ReconcileResult {
   const { startedAt, outcome } = seen;
   if (outcome?.error) {
@@ -34,5 +41,6 @@ export function planStatus(seen: { startedAt: string | undefined; outcome: Outco
     return { status: { state: "Failed", startedAt, error: outcome.error }, ready: { status: "False", reason: code, message } };
   }
   if (outcome) return { status: { state: "Succeeded", startedAt, droplet: outcome.droplet } };
+  if (startedAt === undefined) return { status: { state: "Pending" }, ready: { status: "False", reason: "Waiting", message: "other builds of this machine, or of the app, come first" } };
   return { status: { state: "Running", startedAt }, ready: { status: "False", reason: "Building", message: "the build is running" } };
 }

@@ -1,6 +1,6 @@
 // Builds for real: our buildpacks, in a process of their own, from a stored package to a droplet that is launched and answers.
 import { spawn } from "node:child_process";
-import { access, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -187,6 +187,23 @@ test("a build that is given up dies, and so does one that an earlier run left", 
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
+test("no build outlives the platform's process, however that ends", async () => {
+  const content = await packageOf({ a: "x" });
+  const folder = await shellBuildpack("echo ready; sleep 300");
+  const job = { space, content, work: work(), root: root(), request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: [folder], detect: false, available: [], companion: ownFolder("procfile") }, limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024 } };
+  const platform = `
+    const { createDirectoryStore } = await import(${JSON.stringify(new URL("../../../blobs/directory/directory.ts", import.meta.url).href)});
+    const { runStaging } = await import(${JSON.stringify(new URL("staging-job.ts", import.meta.url).href)});
+    const store = await createDirectoryStore(${JSON.stringify(join(directory, "blobs"))});
+    await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, signal: new AbortController().signal });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", platform], { stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise<void>((resolve) => child.stdout.on("data", (chunk: Buffer) => chunk.includes("ready") && resolve()));
+  const { pid } = JSON.parse(await readFile(join(work(), leaderFile), "utf8")) as { pid: number };
+  expect(membersOf(await readProcesses(), pid).length).toBeGreaterThan(1);
+  child.kill("SIGKILL");
+  await until(async () => membersOf(await readProcesses(), pid).length === 0);
+});
+
 test("a droplet of another place is not unpacked here", async () => {
   for (const other of ["/etc", join(directory, "droplets", "a", "b"), join(directory, "droplets", "..", "x"), join(directory, "droplets", ".x")]) {
     expect(() => restoreDroplet(store, { space, digest: `sha256:${"0".repeat(64)}`, root: other }, join(directory, "droplets"))).toThrow(/restage the app/);
@@ -194,7 +211,11 @@ test("a droplet of another place is not unpacked here", async () => {
 });
 
 test("buildpacks are known by name, classic name and path", () => {
-  expect(toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }])).toEqual([ownFolder("nodejs"), "/opt/bp", ownFolder("staticfile")]);
+  expect(toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }])).toEqual([
+    { name: "nodejs_buildpack", folder: ownFolder("nodejs") },
+    { name: "mine", folder: "/opt/bp" },
+    { name: "x", folder: ownFolder("staticfile") },
+  ]);
   expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(/it takes nodejs, staticfile, procfile and folders/);
   expect(toFolders([])).toHaveLength(3);
 });

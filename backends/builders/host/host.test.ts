@@ -1,0 +1,209 @@
+// The controller of Stagings: what the status says from start to end, one build per app, the user's secrets, deletion, and a start after a cut.
+import { access, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { packMembers } from "../../../blobs/archive/tar.ts";
+import { createDirectoryStore } from "../../../blobs/directory/directory.ts";
+import type { BlobStore } from "../../../blobs/store.ts";
+import type { Staging } from "../../../crds/staging/staging.ts";
+import type { ReconcileResult } from "../../../kube/controller.ts";
+import type { Change } from "../../../kube/reader.ts";
+import { createTelemetry, type Telemetry } from "../../../telemetry/telemetry.ts";
+import { findByEnvironment } from "../../host/processes.ts";
+import { nextTurn } from "./builds.ts";
+import { createHostBuilder, type HostBuilder } from "./host.ts";
+import { planSweep, sweep } from "./sweep.ts";
+
+let directory: string;
+let blobs: BlobStore;
+let telemetry: Telemetry;
+let builders: HostBuilder[];
+let changed: (change: Change<Staging>) => void;
+let lists: { synced: boolean; Droplet: object[]; LRP: object[]; Staging: object[] };
+const errors: unknown[] = [];
+const secrets: Record<string, { data: Record<string, string> }> = {};
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "cupola-builder-"));
+  blobs = await createDirectoryStore(join(directory, "blobs"));
+  telemetry = createTelemetry();
+  builders = [];
+  errors.length = 0;
+  lists = { synced: true, Droplet: [], LRP: [], Staging: [] };
+});
+afterEach(async () => {
+  await Promise.all(builders.map((builder) => builder.stop()));
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const watches = {
+  ensure: () => ({ release: () => undefined, store: { onChange: (listener: typeof changed) => ((changed = listener), () => undefined) } }),
+  store: () => ({ synced: lists.synced }),
+  read: { list: (ref: { kind: "Droplet" | "LRP" | "Staging" }) => lists[ref.kind] },
+};
+
+/** A started builder, as the runtime would call it. */
+async function startBuilder() {
+  const builder = createHostBuilder({
+    home: join(directory, "home"),
+    dropletsDir: join(directory, "droplets"),
+    client: { find: (_ref: unknown, key: { name: string }) => Promise.resolve(secrets[key.name]) } as never,
+    watches: watches as never,
+    blobs,
+    telemetry,
+    onError: (error) => void errors.push(error),
+  });
+  builders.push(builder);
+  await builder.start();
+  const controller = builder.controllers[0];
+  if (!controller) throw new Error("there is no controller");
+  const woken = vi.fn();
+  for (const source of controller.sources ?? []) source(woken, new AbortController().signal);
+  const look = (staging: Staging): ReconcileResult => controller.reconcile(staging as never, {} as never) as ReconcileResult;
+  return { builder, look, woken };
+}
+
+const slow = "#!/bin/sh\nsleep 300\n";
+
+async function aStaging(name: string, spec: object = {}, status: object = {}): Promise<Staging> {
+  const body = Buffer.from(JSON.stringify({ scripts: { start: "node server.js" } }));
+  const content = await blobs.put("space-1", "package", packMembers([{ path: "package.json", type: "file", mode: 0o644, size: body.length, content: () => Readable.from([body]) }]), { maxBytes: 1e6 });
+  const identity = (guid: string) => ({ guid, name: guid });
+  return {
+    apiVersion: "workloads.cupola.dev/v1alpha1",
+    kind: "Staging",
+    metadata: { name, namespace: "acme-dev", uid: `uid-${name}` },
+    spec: {
+      class: "host", app: identity(`app-${name}`), space: identity("space-1"), org: identity("org-1"), buildGUID: `build-${name}`, lifecycleType: "buildpack", package: { type: "bits", content },
+      buildpacks: [{ name: "nodejs_buildpack", path: "nodejs" }], detect: true, stack: "host", env: [], memoryMB: 1024, diskMB: 1024, timeoutSeconds: 60, ...spec,
+    },
+    status,
+  } as Staging;
+}
+
+/** A buildpack that builds for minutes, and its process once it does. */
+async function slowBuildpack(): Promise<string> {
+  const folder = join(directory, "slow");
+  await mkdir(join(folder, "bin"), { recursive: true });
+  await writeFile(join(folder, "buildpack.toml"), `api = "0.10"\n[buildpack]\nid = "test/slow"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`);
+  await writeFile(join(folder, "bin", "detect"), "#!/bin/sh\n", { mode: 0o755 });
+  await writeFile(join(folder, "bin", "build"), slow, { mode: 0o755 });
+  return folder;
+}
+
+async function until<T>(look: () => T | Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (const deadline = Date.now() + 15_000; ; await delay(20)) {
+    const value = await look();
+    if (holds(value)) return value;
+    if (Date.now() > deadline) throw new Error(`it never came to be: ${JSON.stringify(value)}`);
+  }
+}
+
+const state = (result: ReconcileResult): unknown => result.status?.["state"];
+const ended = (result: ReconcileResult): boolean => ["Succeeded", "Failed"].includes(String(state(result)));
+const linesOf = (app: string): string[] => telemetry.ring.read(app, { limit: 1000 }).map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
+const buildProcesses = (name: string): Promise<number[]> => findByEnvironment(`TMPDIR=${join(directory, "home", "staging", `build-${name}`)}`);
+
+test("a Staging runs, succeeds, says so in the same words for ever, and its log is the app's", async () => {
+  const { look, woken } = await startBuilder();
+  const staging = await aStaging("a");
+  const first = look(staging);
+  expect(first).toMatchObject({ status: { state: "Running", startedAt: expect.any(String) }, ready: { reason: "Building" } });
+  expect(look(staging)).toEqual(first);
+  const last = await until(() => look(staging), ended);
+  expect(last.status).toMatchObject({
+    state: "Succeeded",
+    startedAt: first.status?.["startedAt"],
+    droplet: { kind: "host", root: join(directory, "droplets", "build-a"), processTypes: { web: "node server.js" }, stack: "host", buildpacks: [{ name: "nodejs_buildpack", detectOutput: "nodejs" }] },
+  });
+  expect(woken).toHaveBeenCalledWith({ namespace: "acme-dev", name: "a" });
+  expect(look({ ...staging, status: last.status } as Staging)).toEqual(last);
+  expect(linesOf("app-a").at(-1)).toBe("Staging complete");
+  expect(await readdir(join(directory, "home", "staging"))).toEqual([]);
+  expect(errors).toEqual([]);
+});
+
+test("secrets reach the build; one that is missing fails it by name, and no value is ever told", async () => {
+  secrets["a-env"] = { data: { TOKEN: Buffer.from("hunter2").toString("base64") } };
+  const { look } = await startBuilder();
+  const env = (key: string) => [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "a-env", key } } }];
+  const good = await aStaging("a", { env: env("TOKEN") });
+  expect(state(await until(() => look(good), ended))).toBe("Succeeded");
+  const bad = await aStaging("b", { env: env("OTHER") });
+  const failed = await until(() => look(bad), ended);
+  expect(failed.status).toMatchObject({ state: "Failed", error: { code: "StagingError", message: expect.stringContaining("needs key OTHER of Secret a-env") } });
+  expect(JSON.stringify([failed, linesOf("app-a"), linesOf("app-b")])).not.toContain("hunter2");
+});
+
+test("a failure is the status, in CF's words", async () => {
+  const { look } = await startBuilder();
+  const staging = await aStaging("a", { buildpacks: [{ name: "static", path: "staticfile" }] });
+  const result = await until(() => look(staging), ended);
+  expect(result).toMatchObject({
+    status: { state: "Failed", error: { code: "NoAppDetectedError", message: expect.stringMatching(/^An app was not successfully detected by any available buildpack: .*cupola\/staticfile@.*: no Staticfile/) } },
+    ready: { status: "False", reason: "NoAppDetectedError" },
+  });
+});
+
+test("one build per app, the next waits; a deleted Staging's build is killed and makes room", async () => {
+  const { look } = await startBuilder();
+  const buildpacks = [{ name: "slow", path: await slowBuildpack() }];
+  const first = await aStaging("a", { buildpacks });
+  const second = await aStaging("b", { app: first.spec.app });
+  expect(state(look(first))).toBe("Running");
+  expect(look(second)).toMatchObject({ status: { state: "Pending" }, ready: { reason: "Waiting" } });
+  await until(() => buildProcesses("a"), (pids) => pids.length > 1);
+  changed({ type: "deleted", object: first, initial: false } as Change<Staging>);
+  expect(state(await until(() => look(second), ended))).toBe("Succeeded");
+  expect(await buildProcesses("a")).toEqual([]);
+  await expect(access(join(directory, "droplets", "build-a"))).rejects.toThrow();
+});
+
+test("after a stop nothing of a build is left, and the next run builds the Staging again; its time is not given twice", async () => {
+  const one = await startBuilder();
+  const slowOne = await aStaging("a", { buildpacks: [{ name: "slow", path: await slowBuildpack() }] });
+  one.look(slowOne);
+  await until(() => buildProcesses("a"), (pids) => pids.length > 1);
+  await one.builder.stop();
+  expect(await buildProcesses("a")).toEqual([]);
+
+  const two = await startBuilder();
+  const startedAt = new Date(Date.now() - 5000).toISOString();
+  const cut = await aStaging("a", {}, { state: "Running", startedAt });
+  expect((await until(() => two.look(cut), ended)).status).toMatchObject({ state: "Succeeded", startedAt });
+  const late = await aStaging("b", { buildpacks: slowOne.spec.buildpacks }, { state: "Running", startedAt: new Date(Date.now() - 61_000).toISOString() });
+  expect((await until(() => two.look(late), ended)).status).toMatchObject({ state: "Failed", error: { code: "StagingTimeExpired" } });
+});
+
+test.each([
+  ["the first that waits", ["a", "b"], [], "a"],
+  ["another app's while this one's builds", ["a", "b"], ["a"], "b"],
+  ["nobody when there is no room", ["c"], ["a", "b"], undefined],
+])("next is %s", (_name, waiting, running, app) => {
+  const entry = (guid: string) => ({ staging: { spec: { app: { guid } } } as never as Staging });
+  expect(nextTurn(waiting.map(entry), running.map(entry), 2)?.staging.spec.app.guid).toBe(app);
+});
+
+test("only what no object names, and nobody touched for a day, is swept; nothing when the objects cannot be seen", async () => {
+  const dropletsDir = join(directory, "droplets");
+  const cacheDir = join(directory, "home", "cache");
+  const day = 24 * 60 * 60 * 1000;
+  for (const path of [join(dropletsDir, "old"), join(dropletsDir, "named"), join(cacheDir, "gone"), join(cacheDir, "app-a")]) {
+    await mkdir(path, { recursive: true });
+    await utimes(path, new Date(Date.now() - 2 * day), new Date(Date.now() - 2 * day));
+  }
+  await mkdir(join(dropletsDir, "young"));
+  lists.LRP = [{ spec: { droplet: { root: join(dropletsDir, "named") } } }];
+  lists.Staging = [await aStaging("a")];
+  lists.synced = false;
+  await sweep({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
+  expect(await readdir(dropletsDir)).toHaveLength(3);
+  lists.synced = true;
+  await sweep({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
+  expect((await readdir(dropletsDir)).sort()).toEqual(["named", "young"]);
+  expect(await readdir(cacheDir)).toEqual(["app-a"]);
+  expect(planSweep([{ path: "/x", modified: 0 }], new Set(["/x"]), 3 * day)).toEqual([]);
+});
