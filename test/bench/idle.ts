@@ -1,0 +1,24 @@
+// What a platform with a thousand apps does while nobody asks anything of it: it must not write.
+import { setTimeout as delay } from "node:timers/promises";
+import { type Figure, figure } from "./figure.ts";
+import type { Requests } from "./platform-process.ts";
+import type { ThousandApps } from "./thousand-apps.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Counts for one minute, at the API server (every write makes a version) and at the platform. */
+export async function measureIdle({ apiserver, platform }: ThousandApps): Promise<Figure[]> {
+  const seen = async (): Promise<{ version: number; requests: Requests; cpu: number }> => ({
+    version: await apiserver.ask<number>("version"),
+    requests: await platform.ask<Requests>("requests"),
+    cpu: await platform.ask<number>("cpu"),
+  });
+  const before = await seen();
+  await delay(MINUTE_MS);
+  const after = await seen();
+  return [
+    figure("idle writes per minute", after.version - before.version, "writes", { max: 0 }),
+    figure("idle write requests per minute", after.requests.writes - before.requests.writes, "requests", { max: 0 }),
+    figure("idle processor time", (after.cpu - before.cpu) / (MINUTE_MS * 10), "% of one core"),
+  ];
+}

@@ -1,0 +1,118 @@
+// A newcomer's laptop: `npm start` to ready, `cup push` of an app with its dependencies to the first answer, and how quiet it is afterwards.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { request } from "undici";
+import { runCommand } from "../../scripts/run-command.ts";
+import { freePort } from "../cluster/free-port.ts";
+import { type Figure, figure, median } from "./figure.ts";
+import { writeVendoredApp } from "./vendored-app.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const STARTS = 5;
+const PUSHES = 3;
+const POLL_MS = 10;
+const DEADLINE_MS = 120_000;
+
+interface Place {
+  home: string;
+  port: number;
+  kubePort: number;
+  env: Record<string, string>;
+}
+
+export async function measureLaptop(): Promise<Figure[]> {
+  const home = mkdtempSync(join(tmpdir(), "cupola-bench-"));
+  const place: Place = { home, port: await freePort(), kubePort: await freePort(), env: { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), NO_COLOR: "1" } };
+  try {
+    const starts = await measureStarts(place);
+    return [...starts, ...(await measurePushes(place))];
+  } finally {
+    await cup(place, "local", "stop").catch(() => undefined);
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** The first start makes everything and pushes the example app; those after it are warm. The last one stays. */
+async function measureStarts(place: Place): Promise<Figure[]> {
+  const first = await startOnce(place);
+  const warm: { npm: number; bare: number }[] = [];
+  for (let turn = 0; turn < STARTS; turn++) {
+    await cupOrThrow(place, "local", "stop");
+    warm.push({ npm: await startOnce(place), bare: await timeBareNpm() });
+  }
+  return [
+    figure("npm start, warm, to ready", median(warm.map(({ npm }) => npm)), "s", { max: 3 }),
+    figure("npm start, warm, against npm that starts nothing", median(warm.map(({ npm, bare }) => npm / bare)), "ratio"),
+    figure("npm start, the first on an empty home, to the example app's URL", first, "s"),
+  ];
+}
+
+/** Seconds from the command to the line that says it is ready. */
+async function startOnce({ home, port, kubePort, env }: Place): Promise<number> {
+  const start = performance.now();
+  const child = spawn("npm", ["start", "--silent", "--", "--home", home, "--port", String(port), "--kube-port", String(kubePort)], { cwd: ROOT, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const ready = await Promise.race([lineWith(child, "Cupola is ready"), once(child, "exit").then(() => false), delay(DEADLINE_MS, false, { ref: false })]);
+  if (!ready) throw new Error("npm start did not become ready");
+  return (performance.now() - start) / 1000;
+}
+
+async function lineWith(child: ChildProcess, text: string): Promise<boolean> {
+  if (!child.stdout) return false;
+  for await (const line of createInterface(child.stdout)) {
+    if (!line.includes(text)) continue;
+    // Nobody reads on, and nothing may block on that.
+    child.stdout.resume();
+    child.stderr?.resume();
+    return true;
+  }
+  return false;
+}
+
+/** Seconds that npm takes to run a script that ends at once. */
+async function timeBareNpm(): Promise<number> {
+  const start = performance.now();
+  await runCommand(["npm", "exec", "--silent", "--", "node", "--eval", "0"], { cwd: ROOT, deadlineMs: DEADLINE_MS });
+  return (performance.now() - start) / 1000;
+}
+
+async function measurePushes(place: Place): Promise<Figure[]> {
+  const source = join(place.home, "source");
+  writeVendoredApp(source);
+  const pushes: number[] = [];
+  for (let turn = 1; turn <= PUSHES; turn++) pushes.push(await pushOnce(place, `bench-${turn}`, source));
+  return [figure("cup push of a Node app with its node_modules, to its first 200", median(pushes), "s", { max: 5 })];
+}
+
+/** Seconds from the command to the app's first 200. */
+async function pushOnce(place: Place, name: string, source: string): Promise<number> {
+  const start = performance.now();
+  const pushed = cupOrThrow(place, "push", name, "--path", source, "--memory", "128M");
+  const answered = untilAnswers(place.port, `${name}.apps.localhost`).then(() => (performance.now() - start) / 1000);
+  const [seconds] = await Promise.all([answered, pushed]);
+  return seconds;
+}
+
+async function untilAnswers(port: number, host: string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/`, { headers: { host: `${host}:${port}` }, headersTimeout: 10_000, bodyTimeout: 10_000 });
+    await body.dump();
+    if (statusCode === 200) return;
+    if (Date.now() > deadline) throw new Error(`${host} did not answer 200 in ${DEADLINE_MS / 1000} s`);
+    await delay(POLL_MS);
+  }
+}
+
+function cup({ env }: Place, ...args: string[]): Promise<{ code: number | null; output: string }> {
+  return runCommand([process.execPath, join(ROOT, "cli", "cup.ts"), ...args], { cwd: ROOT, deadlineMs: DEADLINE_MS, env });
+}
+
+async function cupOrThrow(place: Place, ...args: string[]): Promise<void> {
+  const { code, output } = await cup(place, ...args);
+  if (code !== 0) throw new Error(`cup ${args.join(" ")} ended with ${code}: ${output}`);
+}

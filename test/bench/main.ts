@@ -1,0 +1,56 @@
+// `npm run bench [-- --json] [part …]`: what Cupola costs, as ratios and counts of one run, held against its goals. Ends in one line with their count.
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { closingLine } from "../../scripts/test-counts.ts";
+import { type Figure, figure, tableOf } from "./figure.ts";
+import { measureIdle } from "./idle.ts";
+import { measureLaptop } from "./laptop.ts";
+import { measureReads } from "./reads.ts";
+import { measureStartUp } from "./start-up.ts";
+import { APPS, startThousandApps } from "./thousand-apps.ts";
+
+const PARTS: Record<string, () => Promise<Figure[]>> = {
+  cup: measureStartUp,
+  laptop: measureLaptop,
+  apps: measureThousandApps,
+};
+
+async function measureThousandApps(): Promise<Figure[]> {
+  const apps = await startThousandApps();
+  try {
+    return [
+      figure("memory per app (with its process and claim)", apps.bytesAdded / APPS / 1024, "KiB", { max: 32 }),
+      figure("writes of the controllers per app made by kubectl", apps.writesPerApp, "writes"),
+      ...(await measureReads(apps)),
+      ...(await measureIdle(apps)),
+    ];
+  } finally {
+    await apps.stop();
+  }
+}
+
+/** A part that breaks is one failed figure, and the others are still measured. */
+async function measure(part: string): Promise<Figure[]> {
+  process.stderr.write(`measuring ${part} …\n`);
+  try {
+    return (await PARTS[part]?.()) ?? [];
+  } catch (error) {
+    process.stderr.write(`${part}: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return [{ name: `${part}: not measured, see above`, value: NaN, unit: "", goal: { max: 0 }, ok: false }];
+  }
+}
+
+const { values, positionals } = parseArgs({ options: { json: { type: "boolean", default: false } }, allowPositionals: true });
+const wanted = positionals.length > 0 ? positionals : Object.keys(PARTS);
+const unknown = wanted.filter((part) => !(part in PARTS));
+if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}. There are: ${Object.keys(PARTS).join(", ")}`);
+
+const machine = { node: process.version, cores: cpus().length, loadBefore: Number((loadavg()[0] ?? 0).toFixed(2)) };
+const figures: Figure[] = [];
+for (const part of wanted) figures.push(...(await measure(part)));
+const held = figures.filter(({ goal }) => goal);
+const count = { passed: held.filter(({ ok }) => ok).length, failed: held.filter(({ ok }) => !ok).length, skipped: 0 };
+if (values.json) console.log(JSON.stringify({ machine, figures }, null, 2));
+else console.log(`Node ${machine.node}, ${machine.cores} cores, load before the run ${machine.loadBefore}\n${tableOf(figures)}`);
+console.log(closingLine(count));
+process.exitCode = count.failed > 0 ? 1 : 0;

@@ -1,0 +1,75 @@
+// Child process: a laptop's platform on an API server that runs elsewhere, and beside it the bare Express handler that it is compared with.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { pino } from "pino";
+import { LOCAL_OPERATIONS } from "../../platform/operations.ts";
+import { startPlatform } from "../../platform/platform.ts";
+import { answerParent, givenOptions } from "./child.ts";
+
+export interface PlatformProcessOptions {
+  access: { server: string; ca: string };
+  token: string;
+  data: string;
+}
+
+/** Requests to the API server since the start. */
+export interface Requests {
+  all: number;
+  writes: number;
+}
+
+const READS = new Set(["GET", "HEAD"]);
+const { access, token, data } = givenOptions<PlatformProcessOptions>();
+const requests: Requests = { all: 0, writes: 0 };
+const platform = await startPlatform({
+  access: { ...access, auth: { kind: "token", token } },
+  operations: LOCAL_OPERATIONS,
+  data,
+  listen: { host: "127.0.0.1", port: 0 },
+  log: pino({ level: "error" }),
+  onRequest: ({ method }) => {
+    requests.all++;
+    if (!READS.has(method)) requests.writes++;
+  },
+});
+const bare: { body: string; server: Server } = { body: "", server: createServer() };
+bare.server = createServer(bareHandler());
+await new Promise<void>((resolve) => bare.server.listen(0, "127.0.0.1", resolve));
+
+/** The least that Express can do: one route, a ready text, no entity tag. */
+function bareHandler(): express.Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+  app.get("/v3/apps", (_request, response) => {
+    response.status(200).setHeader("Content-Type", "application/json; charset=utf-8");
+    response.setHeader("Content-Length", Buffer.byteLength(bare.body));
+    response.end(bare.body);
+  });
+  return app;
+}
+
+/** Bytes that live objects take, when the collector has done all it can. */
+function memory(): number {
+  for (let time = 0; time < 3; time++) globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+answerParent(
+  {
+    url: () => platform.url,
+    bareUrl: () => `http://127.0.0.1:${(bare.server.address() as AddressInfo).port}`,
+    setBareBody: (body: string) => void (bare.body = body),
+    requests: () => requests,
+    idle: () => platform.idle(),
+    memory,
+    /** Microseconds of processor time so far. */
+    cpu: () => process.cpuUsage().user + process.cpuUsage().system,
+  },
+  async () => {
+    bare.server.close();
+    await platform.stop({ instances: "end" });
+  },
+);
