@@ -5,7 +5,7 @@ import { readUrls } from "../app/state.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
 import type { Result } from "../output.ts";
-import { packSource } from "./archive.ts";
+import { packSource, type Archive } from "./archive.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 import { stage, untilPackageReady } from "./stage.ts";
@@ -22,11 +22,10 @@ export async function push(context: Context, name: string | undefined, options: 
 /** One app, from its manifest entry to running instances. */
 export async function pushApp(context: Context, entry: Application, { manifest, start }: { manifest: Manifest; start: boolean }): Promise<{ name: string; guid: string; urls: string[]; text: string[] }> {
   const { api, progress } = context;
-  const space = await context.space();
-  progress.step(`Applying the manifest of ${entry.name}`);
-  await api.finish((await api.start("POST", `/v3/spaces/${space.guid}/actions/apply_manifest`, { body: { yaml: toYaml(entry) } })).job);
-  const app = await context.app(entry.name);
-  const packageGuid = entry.docker?.image ? await imagePackage(context, app, entry.docker.image) : await upload(context, app, sourceOf(entry, manifest.folder));
+  // Packed first: a wrong path must not leave an app behind.
+  const archive = entry.docker?.image ? undefined : await pack(context, sourceOf(entry, manifest.folder));
+  const app = await applyManifest(context, entry);
+  const packageGuid = archive ? await upload(context, app, archive) : await imagePackage(context, app, entry.docker?.image ?? "");
   progress.step(`Building ${entry.name}`);
   await stage(context, app, packageGuid);
   if (start) {
@@ -38,15 +37,26 @@ export async function pushApp(context: Context, entry: Application, { manifest, 
   return { name: app.name, guid: app.guid, urls, text: [start ? `${app.name} runs${urls.length > 0 ? `: ${urls.join(", ")}` : "; it has no route"}` : `${app.name} is built. Next: cup start ${app.name}`] };
 }
 
+function pack({ progress }: Context, source: string): Promise<Archive> {
+  progress.step(`Packing ${source}`);
+  return packSource(source);
+}
+
+async function applyManifest(context: Context, entry: Application): Promise<Resource> {
+  const { api, progress } = context;
+  const space = await context.space();
+  progress.step(`Applying the manifest of ${entry.name}`);
+  await api.finish((await api.start("POST", `/v3/spaces/${space.guid}/actions/apply_manifest`, { body: { yaml: toYaml(entry) } })).job);
+  return context.app(entry.name);
+}
+
 async function imagePackage(context: Context, app: Resource, image: string): Promise<string> {
   const made = await context.api.request<Resource>("POST", "/v3/packages", { body: { type: "docker", data: { image }, relationships: toApp(app) } });
   return made.guid;
 }
 
-async function upload(context: Context, app: Resource, source: string): Promise<string> {
+async function upload(context: Context, app: Resource, archive: Archive): Promise<string> {
   const { api, progress } = context;
-  progress.step(`Packing ${source}`);
-  const archive = await packSource(source);
   try {
     const made = await api.request<Resource>("POST", "/v3/packages", { body: { type: "bits", relationships: toApp(app) } });
     const form = new FormData();
