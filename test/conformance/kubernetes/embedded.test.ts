@@ -1,22 +1,5 @@
 // The contract on the embedded API server. What it is known not to do stands in `gaps`, with the reason.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startApiServer } from "../../../local/apiserver/server.ts";
-import { contractOf, type Server } from "./suite.ts";
+import { startEmbedded } from "./embedded-server.ts";
+import { contractOf } from "./suite.ts";
 
-async function start(): Promise<Server> {
-  const dir = mkdtempSync(join(tmpdir(), "cupola-embedded-"));
-  const adminToken = "admin-token";
-  const server = await startApiServer({ dir, host: "127.0.0.1", port: 0, tokens: new Map([[adminToken, { name: "admin", groups: ["system:masters"] }]]) });
-  return {
-    url: server.url, ca: server.ca, adminToken,
-    issueClient: (subject) => server.issueClient(subject.commonName, subject.organizations ?? []),
-    stop: async () => {
-      await server.stop();
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
-}
-
-contractOf({ name: "embedded", start, gaps: {} });
+contractOf({ name: "embedded", start: startEmbedded, gaps: {} });
