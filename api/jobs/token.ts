@@ -36,7 +36,12 @@ const maxErrorText = 3000;
 export function jobGUID({ operation, guid, since, errors }: Job): string {
   const parts = [operation, guid, since.toString(36)];
   if (errors?.length) parts.push(Buffer.from(JSON.stringify(fitting(errors))).toString("base64url"));
-  return parts.map(encodeURIComponent).join("~");
+  return parts.map(escaped).join("~");
+}
+
+/** As in a URL, and the separator too. */
+function escaped(part: string): string {
+  return encodeURIComponent(part).replaceAll("~", "%7E");
 }
 
 function fitting(errors: readonly string[]): string[] {

@@ -37,14 +37,14 @@ function parseRequirement(text: string): LabelTest | undefined {
   const [, equalKey, sign, value] = forms.equality.exec(text) ?? [];
   if (equalKey && value !== undefined) return setTest(equalKey, sign !== "!=", [value]);
   const [, bang, name] = forms.existence.exec(text) ?? [];
-  return name && isLabelKey(name) ? (labels) => name in labels === (bang === "") : undefined;
+  return name && isLabelKey(name) ? (labels) => Object.hasOwn(labels, name) === (bang === "") : undefined;
 }
 
 /** `in` needs the key and one of the values; `notin` is also met without the key. */
 function setTest(name: string, wanted: boolean, values: readonly string[]): LabelTest | undefined {
   if (!isLabelKey(name) || !values.every(isLabelValue)) return undefined;
   return (labels) => {
-    const value = labels[name];
+    const value = Object.hasOwn(labels, name) ? labels[name] : undefined;
     return (value !== undefined && values.includes(value)) === wanted;
   };
 }
