@@ -1,5 +1,5 @@
 // kill -9 of the platform in the middle of a push, a scale, a delete: after a restart all of it converges, and nothing is lost or left over.
-// The moments are random; CUPOLA_SEED=<n> makes them those of an earlier run.
+// The moments are random; CUPOLA_SEED=<n> makes them those of an earlier run, CUPOLA_ROUNDS=<n> their number.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { startLaptop, type Laptop, type Ran } from "./laptop.ts";
 import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
-const ROUNDS = 10;
+const ROUNDS = Number(process.env["CUPOLA_ROUNDS"] ?? 10);
 const seed = Number(process.env["CUPOLA_SEED"] ?? Math.floor(Math.random() * 1e9));
 const random = randomFrom(seed);
 const upTo = (n: number): number => Math.floor(random() * n);
@@ -28,7 +28,7 @@ interface AppState extends Named {
 }
 
 /** How many writes each makes, and how long its last one goes on working. */
-const DEEDS = { push: { writes: 6, worksMs: 1500 }, scale: { writes: 1, worksMs: 800 }, delete: { writes: 2, worksMs: 500 } } as const;
+const DEEDS = { push: { writes: 6, worksMs: 3000 }, scale: { writes: 1, worksMs: 1500 }, delete: { writes: 2, worksMs: 800 } } as const;
 type Deed = keyof typeof DEEDS;
 const ORDER: readonly Deed[] = ["push", "scale", "delete"];
 
@@ -76,9 +76,9 @@ describe("kill -9 of a laptop", () => {
     return ["push", ["push", `app-${round}`, "-p", sourceOf(laptop)]];
   }
 
-  /** At one of the deed's writes, or some time after it. Resolves when it has happened. */
+  /** Some time after one of the deed's writes came; most often soon, while it is answered. Resolves when it has happened. */
   function killDuring({ writes, worksMs }: (typeof DEEDS)[Deed], over: Promise<unknown>): Promise<string> {
-    const [at, pause] = [1 + upTo(writes), upTo(2) * upTo(worksMs)];
+    const [at, pause] = [1 + upTo(writes), Math.floor(worksMs * random() ** 3)];
     const reached = new Promise<string>((resolve) => {
       let seen = 0;
       proxy.onRequest = (method, path) => {
