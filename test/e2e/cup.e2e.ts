@@ -1,0 +1,121 @@
+// The same journey as the stock cf's, with our own `cup`: by --json, as a script would.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { eventually } from "./eventually.ts";
+import { startLaptop, type Laptop } from "./laptop.ts";
+
+const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
+
+interface Shown {
+  name: string;
+  urls: string[];
+  processes: { type: string; instances: number; memory_in_mb: number; stats: { state: string }[] }[];
+}
+
+describe("cup on a laptop", () => {
+  let laptop: Laptop;
+
+  async function cup(...args: string[]): Promise<string> {
+    const { code, output } = await laptop.cup(...args);
+    expect(code, `cup ${args.join(" ")}\n${output}`).toBe(0);
+    return output;
+  }
+
+  beforeAll(async () => {
+    laptop = await startLaptop();
+  });
+  afterAll(() => laptop?.stop());
+
+  test("local status, login and target", async () => {
+    expect(await laptop.cupJson("local", "status")).toMatchObject({ running: true, ready: true, port: laptop.port, pid: laptop.pid() });
+    expect(await laptop.cupJson("login", "--api", laptop.url)).toMatchObject({ user: "admin", org: "local", space: "dev" });
+    await cup("create-org", "acme");
+    await cup("target", "--org", "acme");
+    await cup("create-space", "test");
+    expect(await laptop.cupJson("target", "--space", "test")).toMatchObject({ org: "acme", space: "test" });
+    expect(await cup("orgs")).toContain("acme");
+    expect(await cup("spaces")).toContain("test");
+  });
+
+  test("domains, buildpacks and stacks", async () => {
+    expect(await cup("domains")).toContain("apps.localhost");
+    expect(await cup("buildpacks")).toContain("nodejs_buildpack");
+    expect(await cup("stacks")).toContain("host");
+  });
+
+  test("push shows the build and ends with the address", async () => {
+    const output = await cup("push", "hello", "--path", HELLO, "-m", "128M", "-i", "2");
+    expect(output).toContain("Staging complete");
+    expect(output.trimEnd().split("\n").at(-1)).toBe(`hello runs: http://hello.apps.localhost:${laptop.port}`);
+    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
+    const app = await laptop.cupJson<Shown>("app", "hello");
+    expect(app.processes[0]).toMatchObject({ type: "web", instances: 2, memory_in_mb: 128 });
+  });
+
+  test("logs follow and recent", async () => {
+    await laptop.get("hello.apps.localhost", "/for-the-log");
+    await eventually(async () => expect(await cup("logs", "hello", "--recent")).toContain("/for-the-log"));
+    expect(await cup("logs", "hello", "--recent")).toContain("[APP/PROC/WEB/0]");
+  });
+
+  test("env, set-env, unset-env", async () => {
+    await cup("set-env", "hello", "GREETING", "hi there");
+    expect(await laptop.cupJson("env", "hello")).toMatchObject({ environment_variables: { GREETING: "hi there" } });
+    await cup("unset-env", "hello", "GREETING");
+    expect(await laptop.cupJson("env", "hello")).toMatchObject({ environment_variables: {} });
+  });
+
+  test("scale, stop, start, restart, restage", async () => {
+    await cup("scale", "hello", "--instances", "1");
+    await cup("scale", "hello", "--memory", "192M");
+    expect((await laptop.cupJson<Shown>("app", "hello")).processes[0]).toMatchObject({ instances: 1, memory_in_mb: 192 });
+    await cup("stop", "hello");
+    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(404));
+    for (const verb of ["start", "restart", "restage"]) {
+      await cup(verb, "hello");
+      await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
+    }
+  });
+
+  test("routes: create, map, unmap, delete", async () => {
+    const address = ["apps.localhost", "--hostname", "second", "--path", "/deep"];
+    await cup("create-route", ...address);
+    await cup("map-route", "hello", ...address);
+    expect(await cup("routes")).toContain(`http://second.apps.localhost:${laptop.port}/deep`);
+    await eventually(async () => expect((await laptop.get("second.apps.localhost", "/deep")).status).toBe(200));
+    await cup("unmap-route", "hello", ...address);
+    await cup("delete-route", ...address);
+    expect(await cup("routes")).not.toContain("second");
+  });
+
+  test("render prints objects that kubectl takes", async () => {
+    const folder = join(laptop.home, "rendered");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "manifest.yml"), "applications:\n- name: Shop\n  memory: 64M\n  instances: 2\n  env: { A: b }\n  processes: [{ type: worker, instances: 1, memory: 32M }]\n");
+    const text = await cup("render", "--manifest", join(folder, "manifest.yml"));
+    expect(parseAllDocuments(text).map((document) => (document.toJS() as { kind: string }).kind)).toEqual(["App", "Process", "Process", "Route"]);
+    writeFileSync(join(folder, "objects.yaml"), text);
+    const { code, output } = await laptop.kubectl("apply", "--server-side", "--dry-run=server", "-n", "acme-test", "-f", join(folder, "objects.yaml"));
+    expect(code, output).toBe(0);
+  });
+
+  test("errors name the next step, and exit codes tell their kind", async () => {
+    const missing = await laptop.cup("app", "nowhere");
+    expect(missing.code).toBe(1);
+    expect(missing.output).toContain("Next: cup apps");
+    expect((await laptop.cup("push", "wrong", "--path", "/nonexistent")).code).toBe(2);
+    expect(await laptop.cupJson<unknown[]>("apps")).toHaveLength(1);
+    expect((await laptop.cup("scale", "hello")).code).toBe(2);
+    expect((await laptop.cup("no-such-command")).code).toBe(2);
+  });
+
+  test("delete app, space and org", async () => {
+    await cup("delete", "hello", "--routes");
+    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(404));
+    await cup("delete-space", "test");
+    await cup("delete-org", "acme");
+    expect(await cup("orgs")).not.toContain("acme");
+  });
+});
