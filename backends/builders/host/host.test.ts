@@ -1,7 +1,7 @@
 // The controller of Stagings: what the status says from start to end, one build per app, the user's secrets, deletion, and a start after a cut.
 import { access, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -148,6 +148,24 @@ test("a failure is the status, in CF's words", async () => {
   });
 });
 
+test("a foreign composite is used by its folder, with the parts that lie beside it", async () => {
+  const { look } = await startBuilder();
+  const files: Record<string, string> = {
+    "both/buildpack.toml": `api = "0.12"\n[buildpack]\nid = "foreign/both"\nversion = "1.0.0"\n[[order]]\n[[order.group]]\nid = "foreign/part"\nversion = "2.0.0"\n`,
+    "part/buildpack.toml": `api = "0.12"\n[buildpack]\nid = "foreign/part"\nversion = "2.0.0"\n[[stacks]]\nid = "*"\n`,
+    "part/bin/detect": "#!/bin/sh\n",
+    "part/bin/build": `#!/bin/sh\nprintf '[[processes]]\\ntype = "web"\\ncommand = ["part"]\\n' > $CNB_LAYERS_DIR/launch.toml\n`,
+    "broken/buildpack.toml": "this is none",
+  };
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, "foreign", path)), { recursive: true });
+    await writeFile(join(directory, "foreign", path), content, { mode: 0o755 });
+  }
+  const staging = await aStaging("a", { buildpacks: [{ name: join(directory, "foreign", "both") }], detect: false });
+  const { status } = await until(() => look(staging), ended);
+  expect(status).toMatchObject({ state: "Succeeded", droplet: { processTypes: { web: "part" }, buildpacks: [{ name: "foreign/part", version: "2.0.0" }] } });
+});
+
 test("one build per app, the next waits; a deleted Staging's build is killed and makes room", async () => {
   const { look } = await startBuilder();
   const buildpacks = [{ name: "slow", path: await slowBuildpack() }];
@@ -187,13 +205,14 @@ test.each([
   expect(nextTurn(waiting.map(entry), running.map(entry), 2)?.staging.spec.app.guid).toBe(app);
 });
 
-test("only what no object names, and nobody touched for a day, is swept; nothing when the objects cannot be seen", async () => {
+test("only what no object names, and nobody touched for long, is swept; nothing when the objects cannot be seen", async () => {
   const dropletsDir = join(directory, "droplets");
   const cacheDir = join(directory, "home", "cache");
   const day = 24 * 60 * 60 * 1000;
-  for (const path of [join(dropletsDir, "old"), join(dropletsDir, "named"), join(cacheDir, "gone"), join(cacheDir, "app-a")]) {
+  const aged = { [join(dropletsDir, "old")]: 2, [join(dropletsDir, "named")]: 2, [join(cacheDir, "gone")]: 31, [join(cacheDir, "app-a")]: 31, [join(cacheDir, "resting")]: 2 };
+  for (const [path, days] of Object.entries(aged)) {
     await mkdir(path, { recursive: true });
-    await utimes(path, new Date(Date.now() - 2 * day), new Date(Date.now() - 2 * day));
+    await utimes(path, new Date(Date.now() - days * day), new Date(Date.now() - days * day));
   }
   await mkdir(join(dropletsDir, "young"));
   lists.LRP = [{ spec: { droplet: { root: join(dropletsDir, "named") } } }];
@@ -204,6 +223,6 @@ test("only what no object names, and nobody touched for a day, is swept; nothing
   lists.synced = true;
   await sweep({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
   expect((await readdir(dropletsDir)).sort()).toEqual(["named", "young"]);
-  expect(await readdir(cacheDir)).toEqual(["app-a"]);
-  expect(planSweep([{ path: "/x", modified: 0 }], new Set(["/x"]), 3 * day)).toEqual([]);
+  expect((await readdir(cacheDir)).sort()).toEqual(["app-a", "resting"]);
+  expect(planSweep([{ path: "/x", modified: 0 }, { path: "/y", modified: 5 }], new Set(["/x"]), 5)).toEqual([]);
 });

@@ -9,7 +9,7 @@ import type { Watches } from "../../../kube/watches.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class.ts";
 import { readEnvironment } from "../../host/secret-env.ts";
-import { type NamedFolder, ownBuildpacks, ownFolder, toFolders } from "./buildpack-folders.ts";
+import { type NamedFolder, neighboursOf, ownBuildpacks, ownFolder, toFolders } from "./buildpack-folders.ts";
 import { type Builds, createBuilds } from "./builds.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
@@ -49,28 +49,22 @@ export interface HostBuilder {
   stop(): Promise<void>;
 }
 
-interface Builder {
-  options: HostBuilderOptions;
-  builds: Builds;
-  wake: (key: ObjectKey) => void;
-}
-
 /** A build below this cannot even unpack its package. */
 const leastMemoryMB = 512;
 
 /** Makes the builder; nothing happens before `start` and its controllers. */
 export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
-  const builder: Builder = { options, builds: undefined as unknown as Builds, wake: () => undefined };
-  builder.builds = createBuilds({
+  let wake: (key: ObjectKey) => void = () => undefined;
+  const builds = createBuilds({
     atOnce: options.concurrency ?? 2,
     run: (staging, build) => runBuild(options, staging, build),
-    onChange: (staging) => builder.wake(keyOf(staging)),
+    onChange: (staging) => wake(keyOf(staging)),
     onError: (error, staging) => options.onError(error, nameOf(staging)),
     now: options.now ?? (() => new Date()),
   });
   const cleanUp: (() => void)[] = [];
   return {
-    controllers: [stagingController(builder), classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) })],
+    controllers: [stagingController(builds, (given) => (wake = given)), classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) })],
     async start() {
       await clearLeftovers(stagingDir(options), options.dropletsDir);
       const watch = options.watches.ensure(Staging);
@@ -78,31 +72,31 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
         () => watch.release(),
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) builder.builds.drop(change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) builder.builds.drop(change.object.metadata.uid ?? "");
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) builds.drop(change.old.metadata.uid ?? "");
+          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) builds.drop(change.object.metadata.uid ?? "");
         }),
         startSweep({ ...options, cacheDir: cacheDir(options) }),
       );
     },
     async stop() {
       for (const undo of cleanUp.splice(0)) undo();
-      await builder.builds.close();
+      await builds.close();
     },
   };
 }
 
-function stagingController(builder: Builder): Controller {
+function stagingController(builds: Builds, onWake: (wake: (key: ObjectKey) => void) => void): Controller {
   return defineController({
     name: "staging-host",
     for: Staging,
     selects: (staging) => staging.spec.class === hostClass,
-    sources: [(wake) => void (builder.wake = wake)],
-    reconcile: (staging) => reconcile(builder, staging),
+    sources: [onWake],
+    reconcile: (staging) => reconcile(builds, staging),
   });
 }
 
 /** An ended Staging stays as it is. One that runs without a build of ours was cut off with an earlier process, and is built again while its time lasts. */
-function reconcile({ builds }: Builder, staging: Staging): ReconcileResult {
+function reconcile(builds: Builds, staging: Staging): ReconcileResult {
   const { state, startedAt, droplet, error } = staging.status ?? {};
   const ended = state === "Succeeded" || state === "Failed";
   return planStatus(ended ? { startedAt, outcome: { droplet, error } } : builds.progress(staging));
@@ -145,7 +139,7 @@ async function toStagingJob(options: HostBuilderOptions, staging: Staging, build
       user: await readEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
       buildpacks: build.chosen.map((one) => one.folder),
       detect: spec.detect || spec.buildpacks.length === 0,
-      available: ownBuildpacks.map(ownFolder),
+      available: [...ownBuildpacks.map(ownFolder), ...(await neighboursOf(build.chosen))],
       companion: ownFolder("procfile"),
     },
     limits: {

@@ -50,9 +50,9 @@ export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (
 async function findExcess(pgid: number, limits: BuildLimits, withDisk: boolean): Promise<Excess | undefined> {
   if (Date.now() > limits.deadline) return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
   const memoryBytes = await memoryOf(membersOf(await readProcesses(), pgid));
-  if (memoryBytes > limits.memoryMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.memoryMB} MB of memory; push with more (-m)` };
+  if (memoryBytes > limits.memoryMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.memoryMB} MB of memory (staging_memory_in_mb of the build)` };
   const diskBytes = withDisk ? await directoriesSize(limits.directories, limits.diskMB * mebibyte) : 0;
-  if (diskBytes > limits.diskMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.diskMB} MB of disk; push with more (-k)` };
+  if (diskBytes > limits.diskMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.diskMB} MB of disk (staging_disk_in_mb of the build)` };
   return undefined;
 }
 

@@ -12,14 +12,16 @@ export interface Kept {
   modified: number;
 }
 
-const graceMs = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+/** How long what nobody names stays: a droplet costs an unpacking, a cache a slow build of an app that may well be built again. */
+const graceMs = { droplets: dayMs, caches: 30 * dayMs };
 const everyMs = 60 * 60 * 1000;
 /** The first look: by then an ordinary start is over. */
 const firstMs = 60_000;
 
-/** What may go at `now`: not needed, and not touched for a day. Pure. */
-export function planSweep(kept: readonly Kept[], needed: ReadonlySet<string>, now: number): string[] {
-  return kept.filter(({ path, modified }) => !needed.has(path) && modified < now - graceMs).map(({ path }) => path);
+/** What may go: not needed, and not touched since `before`. Pure. */
+export function planSweep(kept: readonly Kept[], needed: ReadonlySet<string>, before: number): string[] {
+  return kept.filter(({ path, modified }) => !needed.has(path) && modified < before).map(({ path }) => path);
 }
 
 export interface SweepOptions {
@@ -49,7 +51,7 @@ export async function sweep({ watches, dropletsDir, cacheDir }: Omit<SweepOption
   const stagings = read.list(Staging);
   const roots = [...read.list(Droplet).map((one) => one.spec.root), ...read.list(LRP).map((one) => one.spec.droplet.root), ...stagings.map((one) => join(dropletsDir, one.spec.buildGUID))];
   const caches = stagings.map((one) => join(cacheDir, one.spec.app.guid));
-  const unused = [...planSweep(await listKept(dropletsDir), new Set(roots.filter((root) => root !== undefined)), now), ...planSweep(await listKept(cacheDir), new Set(caches), now)];
+  const unused = [...planSweep(await listKept(dropletsDir), new Set(roots.filter((root) => root !== undefined)), now - graceMs.droplets), ...planSweep(await listKept(cacheDir), new Set(caches), now - graceMs.caches)];
   for (const path of unused) await rm(path, { recursive: true, force: true });
 }
 
