@@ -33,16 +33,17 @@ export async function recentLog(api: ApiClient, guid: string): Promise<LogLine[]
   return (await read(api, guid, { descending: "true" })).reverse();
 }
 
-/** Lines from `since` (nanoseconds) on, as they come, until the signal. */
+/** Lines from `since` (nanoseconds) on, as they come, until the signal; those that had come by then are still given. */
 export async function* followLog(api: ApiClient, guid: string, options: { since: bigint; signal: AbortSignal }): AsyncGenerator<LogLine> {
   let next = options.since;
-  while (!options.signal.aborted) {
+  for (let isLast = false; !isLast; ) {
+    isLast = options.signal.aborted;
     const lines = await read(api, guid, { start_time: String(next) });
     for (const line of lines) {
       next = line.timestamp + 1n;
       yield line;
     }
-    if (lines.length === 0) await delay(POLL_MS, undefined, { signal: options.signal }).catch(() => undefined); // aborted: the loop ends
+    if (lines.length === 0 && !isLast) await delay(POLL_MS, undefined, { signal: options.signal }).catch(() => undefined); // aborted: one last look
   }
 }
 
