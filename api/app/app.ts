@@ -2,14 +2,17 @@
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/names.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
+import { Stack } from "../../crds/stack/stack.ts";
+import { unprocessable } from "../errors.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
 import { includedSpaces } from "../included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { appKey, newProcess } from "../lib/app-parts.ts";
+import { appKey, putProcess } from "../lib/app-parts.ts";
 import { writeVariables } from "../lib/app-env.ts";
+import { stackOf } from "../lib/lifecycle.ts";
+import { unmapApp } from "../lib/unmap.ts";
 import { newApp } from "../lib/new-app.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
@@ -28,9 +31,9 @@ const list = endpoint("GET", "/v3/apps", { permission: "authenticated", query: a
   const apps = listObjects(as, App, query, {
     url,
     ...(namespaces && { within: { namespaces } }),
-    where: (app) => oneOf(names, foldName(displayNameOf(app))) && oneOf(query.stacks, app.spec.lifecycle.stack ?? "") && oneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
+    where: (app) => oneOf(names, foldName(displayNameOf(app))) && oneOf(query.stacks, stackOf(as.view, app)) && oneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
     orders: { name: displayNameOf, state: (app) => app.spec.state },
-    dependsOn: [Space, Droplet],
+    dependsOn: [Space, Droplet, Stack],
   });
   return ok(presentPage(apps, { base, url, query }, (app) => presentApp(as.view, app, base), included(as, base, query.include)));
 });
@@ -51,7 +54,8 @@ const get = endpoint("GET", path, { permission: { verb: "get", on: App }, query:
 const create = endpoint("POST", "/v3/apps", { permission: { verb: "create", on: App }, body: createAppBody, summary: "Create an app" }, async ({ as, body, base }) => {
   const { namespace } = spaceInBody(as, body.relationships.space.data.guid);
   const made = await as.create(App, newApp(as.view, namespace, { name: body.name, ...(body.lifecycle && { lifecycle: body.lifecycle }), ...(body.metadata && { metadata: body.metadata }) }), appNameTaken(body.name));
-  await as.create(Process, newProcess(made, "web"));
+  // An app has its web process from the start; a controller may have been quicker.
+  await putProcess(as, made, "web", {});
   const app = body.environment_variables ? await writeVariables(as, made, body.environment_variables) : made;
   return created(presentApp(as.view, app, base));
 });
@@ -59,7 +63,9 @@ const create = endpoint("POST", "/v3/apps", { permission: { verb: "create", on: 
 const update = endpoint("PATCH", path, { permission: { verb: "patch", on: App }, body: updateAppBody, summary: "Update an app" }, async ({ as, params, body, base }) => {
   const app = as.get(App, params["guid"] ?? "");
   const patch = toAppPatch(as.view, app, body);
-  const renamed = body.name === undefined ? undefined : { to: { ...app, spec: { ...app.spec, name: body.name } }, taken: appNameTaken(body.name) };
+  const { name } = body;
+  // A create's loser gets UniquenessError, a rename's the ordinary one: CF's own difference.
+  const renamed = name === undefined ? undefined : { to: { ...app, spec: { ...app.spec, name } }, taken: () => unprocessable(appNameTaken(name)().message) };
   return ok(presentApp(as.view, await as.patch(App, app, { type: "merge", body: patch }, renamed), base));
 });
 
@@ -72,10 +78,7 @@ const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: App 
 
 /** CF's rule: the app's destinations go with it, its routes stay. */
 async function unmap(as: Session, app: App): Promise<void> {
-  for (const route of as.list(Route, { index: ["app", appKey(app)] })) {
-    const destinations = route.spec.destinations.filter((destination) => destination.app !== app.metadata.name);
-    await as.patch(Route, route, { type: "merge", body: { spec: { destinations } } });
-  }
+  for (const route of as.list(Route, { index: ["app", appKey(app)] })) await unmapApp(as, route, app);
 }
 
 export const appEndpoints: readonly Endpoint[] = [list, get, create, update, remove, ...appActions, ...appEnvironment];

@@ -8,10 +8,11 @@ import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok } from "../endpoint.ts";
 import { appKey } from "../lib/app-parts.ts";
 import { readVariables, writeVariables } from "../lib/app-env.ts";
+import { featuresPatch, presentFeature, presentFeatures } from "../lib/features.ts";
 import { link } from "../lib/present.ts";
 import { urlOf } from "../lib/route-url.ts";
 import type { Session } from "../session.ts";
-import { setVariablesBody } from "./payload.ts";
+import { featureBody, setVariablesBody } from "./payload.ts";
 
 const path = "/v3/apps/:guid";
 const readEnv = { verb: "get", on: App, subresource: "env" } as const;
@@ -54,21 +55,32 @@ const setVariables = endpoint("PATCH", `${path}/environment_variables`, { permis
   return ok(presentVariables(await readVariables(as, after), base, params["guid"] ?? ""));
 });
 
-const FEATURES = { ssh: "Enable SSHing into the app.", revisions: "Enable versioning of an application" } as const;
-
-function features(app: App): object[] {
-  return Object.entries(FEATURES).map(([name, description]) => ({ name, description, enabled: app.spec.features?.[name as keyof typeof FEATURES] ?? true }));
-}
-
 const listFeatures = endpoint("GET", `${path}/features`, { permission: { verb: "get", on: App }, summary: "List features of an app" }, ({ as, params }) => {
-  const resources = features(as.get(App, params["guid"] ?? ""));
+  const resources = presentFeatures(as.get(App, params["guid"] ?? ""));
   return ok({ resources, pagination: { total_results: resources.length, total_pages: 1, first: null, last: null, next: null, previous: null } });
+});
+
+const getFeature = endpoint("GET", `${path}/features/:name`, { permission: { verb: "get", on: App }, summary: "Get a feature of an app" }, ({ as, params }) =>
+  ok(presentFeature(as.get(App, params["guid"] ?? ""), params["name"] ?? "")));
+
+const setFeature = endpoint("PATCH", `${path}/features/:name`, { permission: { verb: "patch", on: App }, body: featureBody, summary: "Turn a feature of an app on or off" }, async ({ as, params, body }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  const name = params["name"] ?? "";
+  presentFeature(app, name);
+  const features = featuresPatch({ [name]: body.enabled });
+  const after = features ? await as.patch(App, app, { type: "merge", body: { spec: { features } } }) : app;
+  return ok(presentFeature(after, name));
+});
+
+const permissions = endpoint("GET", `${path}/permissions`, { permission: { verb: "get", on: App }, summary: "What the caller may see of an app" }, ({ as, params }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  return ok({ read_basic_data: true, read_sensitive_data: as.allows({ ...readEnv, namespace: app.metadata.namespace ?? "", name: app.metadata.name }) });
 });
 
 // No instance can be entered yet, on any runner; the answer says so rather than that a switch is off.
 const sshEnabled = endpoint("GET", `${path}/ssh_enabled`, { permission: { verb: "get", on: App }, summary: "May instances be entered by ssh" }, ({ as, params }) => {
   as.get(App, params["guid"] ?? "");
-  return ok({ enabled: false, reason: "Disabled globally" });
+  return ok({ enabled: false, reason: "ssh is disabled globally" });
 });
 
-export const appEnvironment = [env, getVariables, setVariables, listFeatures, sshEnabled];
+export const appEnvironment = [env, getVariables, setVariables, listFeatures, getFeature, setFeature, permissions, sshEnabled];

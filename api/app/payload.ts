@@ -18,6 +18,7 @@ export const createAppBody = z.strictObject({
 });
 export const updateAppBody = z.strictObject({ name: nameSchema.optional(), lifecycle: lifecycleSchema.optional(), metadata: metadataSchema.optional() });
 export const setVariablesBody = z.strictObject({ var: variablesSchema });
+export const featureBody = z.strictObject({ enabled: z.boolean() });
 export const currentDropletBody = z.strictObject({ data: z.strictObject({ guid: z.string().min(1) }) });
 
 export const appListQuery = listQuery(

@@ -16,12 +16,24 @@ const MAX_BYTES = 512 * 1024;
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,200}$/;
 const ATTEMPTS = 5;
 
-const variableName = z.string().min(1, "key must be a minimum length of 1").refine((name) => !isPlatformVariable(name), { error: ({ input }) => `cannot set ${String(input)}: the name is the platform's` });
+/** What is wrong with a variable's name, if anything is. */
+function nameProblem(name: string): string | undefined {
+  if (name === "") return "key must be a minimum length of 1";
+  if (name.length > 255) return `key '${name.slice(0, 40)}...' is too long (maximum is 255 characters)`;
+  return isPlatformVariable(name) ? `cannot set '${name}': names that start with VCAP_ or VMC, and PORT, are the platform's` : undefined;
+}
+
+function checkNames(variables: Record<string, unknown>, context: { addIssue: (issue: { code: "custom"; message: string }) => void }): void {
+  for (const name of Object.keys(variables)) {
+    const message = nameProblem(name);
+    if (message) context.addIssue({ code: "custom", message });
+  }
+}
 
 /** Variables to set; null removes one. */
-export const variablesSchema = z.record(variableName, z.union([z.string(), z.null()]));
+export const variablesSchema = z.record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" })).superRefine(checkNames);
 /** Variables of a new app or a manifest: any JSON value, kept as text. */
-export const anyVariablesSchema = z.record(variableName, z.unknown()).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
+export const anyVariablesSchema = z.record(z.string(), z.unknown()).superRefine(checkNames).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
 
 function toText(value: unknown): string {
   return typeof value === "string" ? value : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -44,6 +56,11 @@ function right(verb: "get" | "update", app: App) {
 /** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
 export async function readVariables(as: Session, app: App): Promise<Record<string, string>> {
   as.require(right("get", app));
+  return valuesOf(as, app);
+}
+
+/** For what may know the values without telling them: who may set a variable need not be able to read them. */
+async function valuesOf(as: Session, app: App): Promise<Record<string, string>> {
   const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
   const secret = usesSecret ? await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal }) : undefined;
   const valueOf = ({ value, valueFrom }: EnvVar): string => {
@@ -79,7 +96,7 @@ function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
 }
 
 async function checkSize(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
-  const after = { ...(await readVariables(as, app).catch(() => ({}))), ...changes };
+  const after = { ...(await valuesOf(as, app)), ...changes };
   const bytes = Object.entries(after).reduce((sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value)), 0);
   if (bytes > MAX_BYTES) throw new CFError("UnprocessableEntity", `Environment variables of an app may have ${MAX_BYTES} bytes together; these have ${bytes}.`);
 }

@@ -34,16 +34,22 @@ function checkStack(view: View, name: string | null | undefined): void {
   if (name && !view.store(Stack).list().some((stack) => stack.spec.name === name)) throw unprocessable("Stack must be an existing stack");
 }
 
-/** A buildpack of the platform by name, or a URL; the host builder also takes the folder of any Cloud Native Buildpack. */
+/** A buildpack of the platform by name, or a URL. `cf` knows the text word by word. */
 function checkBuildpack(view: View, name: string): void {
   const known = view.store(Buildpack).list().some((buildpack) => buildpack.spec.name === name);
-  if (!known && !/^(https?|git):\/\//.test(name)) throw unprocessable(`Buildpack "${name}" must be an existing admin buildpack or a valid git URI`);
+  if (!known && !/^(https?|git):\/\//.test(name)) throw unprocessable("Buildpack must be an existing admin buildpack or a valid git URI");
 }
 
 /** Name of the stack that apps get which name none. */
 export function defaultStack(view: View): string | null {
   const stacks = view.store(Stack).list();
   return (stacks.find((stack) => stack.spec.default) ?? stacks[0])?.spec.name ?? null;
+}
+
+/** The stack an app is built on, as CF shows it; "" for an image. */
+export function stackOf(view: View, app: App): string {
+  const { type, stack } = app.spec.lifecycle;
+  return type === "docker" ? "" : (stack ?? defaultStack(view) ?? "");
 }
 
 /** `lifecycle` as CF shows it. */

@@ -9,6 +9,7 @@ import { unprocessable } from "../errors.ts";
 import { appKey } from "../lib/app-parts.ts";
 import { domainOf, usableBy } from "../lib/domains.ts";
 import { createRoute } from "../lib/new-route.ts";
+import { unmapApp } from "../lib/unmap.ts";
 import { creationOrder } from "../../crds/guid.ts";
 import type { Session } from "../session.ts";
 import { defaultHost, parseRoute, randomHost, splitHost } from "./plan.ts";
@@ -30,10 +31,7 @@ export async function applyRoutes(as: Session, app: App, entry: Application): Pr
 }
 
 async function unmapAll(as: Session, app: App, routes: readonly Route[]): Promise<void> {
-  for (const route of routes) {
-    const destinations = route.spec.destinations.filter((destination) => destination.app !== app.metadata.name);
-    await as.patch(Route, route, { type: "merge", body: { spec: { destinations } } });
-  }
+  for (const route of routes) await unmapApp(as, route, app);
 }
 
 function wantedRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): Wanted[] {
