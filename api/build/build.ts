@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Package } from "../../crds/package/package.ts";
@@ -32,11 +33,13 @@ const createBuildBody = z.strictObject({
   environment_variables: z.record(z.string(), z.unknown()).nullish(),
   metadata: metadataSchema.optional(),
 });
-const buildListQuery = listQuery({ app_guids: csv.optional(), package_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), states: csvOf("STAGING", "STAGED", "FAILED").optional() });
+const states = csvOf("STAGING", "STAGED", "FAILED").optional();
+const buildListQuery = listQuery({ states, app_guids: csv.optional(), package_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
+const appBuildListQuery = listQuery({ states });
 
 interface ListRequest {
   as: Session;
-  query: z.output<typeof buildListQuery>;
+  query: z.output<typeof appBuildListQuery> & Pick<z.output<typeof buildListQuery>, "app_guids" | "package_guids" | "space_guids" | "organization_guids">;
   base: string;
   url: string;
 }
@@ -47,8 +50,8 @@ function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
   const found = listObjects(as, Build, query, {
     url,
     ...(within && { within }),
-    where: (build) => oneOf(query.states, buildState(build)) && oneOf(query.app_guids, appGUIDOf(as.view, build)) && oneOf(query.package_guids, packageGUIDOf(as, build)),
-    dependsOn: [App, Package],
+    where: (build) => oneOf(query.states, buildState(as.view, build)) && oneOf(query.app_guids, appGUIDOf(as.view, build)) && oneOf(query.package_guids, packageGUIDOf(as, build)),
+    dependsOn: [App, Package, Droplet],
   });
   return ok(presentPage(found, { base, url, query }, (build) => presentBuild(as.view, build, base)));
 }
@@ -63,7 +66,7 @@ const create = endpoint("POST", "/v3/builds", { permission: { verb: "create", on
   const app = found && appOf(as.view, found);
   if (!found || !app) throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
   if (packageState(found) !== "READY") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
-  const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => buildState(build) === "STAGING");
+  const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => buildState(as.view, build) === "STAGING");
   if (running) throw new CFError("StagingInProgress");
   return created(presentBuild(as.view, await as.create(Build, toBuild(as, app, { found, body })), base));
 });
@@ -87,7 +90,7 @@ function toBuild(as: Session, app: App, { found, body }: { found: Package; body:
 
 export const buildEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/builds", { permission: "authenticated", query: buildListQuery, summary: "List builds" }, (request) => listReply(request)),
-  endpoint("GET", "/v3/apps/:guid/builds", { permission: { verb: "get", on: Build }, query: buildListQuery, summary: "List builds of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
+  endpoint("GET", "/v3/apps/:guid/builds", { permission: { verb: "get", on: Build }, query: appBuildListQuery, summary: "List builds of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
   endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) => ok(presentBuild(as.view, as.get(Build, params["guid"] ?? ""), base))),
   create,
   endpoint("PATCH", path, { permission: { verb: "patch", on: Build }, body: metadataOnlySchema, summary: "Update a build's metadata" }, async ({ as, params, body, base }) => {

@@ -10,8 +10,9 @@ import type { View } from "../view.ts";
 const STATES = { Staging: "STAGING", Staged: "STAGED", Failed: "FAILED" } as const;
 
 /** The CF state. STAGED is said only once the droplet can be read. */
-export function buildState(build: Build): (typeof STATES)[keyof typeof STATES] {
-  return STATES[build.status?.state ?? "Staging"];
+export function buildState(view: View, build: Build): (typeof STATES)[keyof typeof STATES] {
+  const state = STATES[build.status?.state ?? "Staging"];
+  return state === "STAGED" && !dropletOf(view, build) ? "STAGING" : state;
 }
 
 export function presentBuild(view: View, build: Build, base: string): object {
@@ -19,18 +20,17 @@ export function presentBuild(view: View, build: Build, base: string): object {
   const app = appGUIDOf(view, build);
   const droplet = dropletOf(view, build);
   const dropletGUID = droplet && view.guid(Droplet, droplet);
-  const state = buildState(build);
   const { spec } = build;
   return {
     ...at,
-    state: state === "STAGED" && !droplet ? "STAGING" : state,
+    state: buildState(view, build),
     staging_memory_in_mb: spec.memoryMB,
     staging_disk_in_mb: spec.diskMB,
     staging_log_rate_limit_bytes_per_second: -1,
     error: errorOf(build),
     lifecycle: presentLifecycle(view, spec.lifecycle ?? appOf(view, build)?.spec.lifecycle ?? { type: "buildpack" }),
     package: { guid: packageGUID(view, build) },
-    droplet: dropletGUID ? { guid: dropletGUID, href: `${base}/v3/droplets/${dropletGUID}` } : null,
+    droplet: dropletGUID ? { guid: dropletGUID } : null,
     created_by: createdBy(build),
     relationships: { app: toOne(app) },
     ...metadataMember(build),

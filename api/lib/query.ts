@@ -25,9 +25,19 @@ function splitList(text: string): string[] {
 /** A comma list of any strings. The empty string is a list of one empty string. */
 export const csv = z.string().transform(splitList);
 
+/** A comma list of known words; `problem` says what is wrong with another one, or with a list of them. */
+function wordsOf<const Word extends string>(words: readonly Word[], problem: (list: readonly string[], unknown: string | undefined) => { message: string; params?: { whole: true } } | undefined) {
+  const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
+  return csv.transform((list, context): Word[] => {
+    const found = problem(list, list.find((word) => !isKnown(word)));
+    if (found) context.addIssue({ code: "custom", ...found });
+    return list.filter(isKnown);
+  });
+}
+
 /** A comma list of known words. */
 export function csvOf<const Word extends string>(...words: readonly Word[]) {
-  return csv.pipe(z.array(z.enum(words, { error: `can only contain the following: ${words.join(", ")}` })));
+  return wordsOf(words, (_list, unknown) => (unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` }));
 }
 
 /** A comma list of integers. */
@@ -38,9 +48,12 @@ export const booleanText = z.enum(["true", "false"], { error: "must be one of 't
 
 /** `include=a,b`: known words, each once. */
 export function include<const Word extends string>(...words: readonly Word[]) {
-  return csv
-    .pipe(z.array(z.enum(words, { error: ({ input }) => `Invalid included resource: '${String(input)}'. Valid included resources are: ${words.map((w) => `'${w}'`).join(", ")}` })))
-    .refine((list) => new Set(list).size === list.length, "Duplicate included resource");
+  const valid = words.map((word) => `'${word}'`).join(", ");
+  return wordsOf(words, (list, unknown) => {
+    if (unknown !== undefined) return { message: `Invalid included resource: '${unknown}'. Valid included resources are: ${valid}`, params: { whole: true } };
+    const again = list.find((word, at) => list.indexOf(word) !== at);
+    return again === undefined ? undefined : { message: `Duplicate included resource: '${again}'`, params: { whole: true } };
+  });
 }
 
 function wholeNumber(max: number) {

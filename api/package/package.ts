@@ -18,7 +18,7 @@ import { newGUID } from "../../crds/guid.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../session.ts";
 import type { z } from "zod";
-import { createPackageBody, packageListQuery, toPackage, type CreatePackage } from "./payload.ts";
+import { appPackageListQuery, createPackageBody, packageListQuery, toPackage, type CreatePackage } from "./payload.ts";
 import { presentPackage } from "./present.ts";
 import { storeUpload } from "./upload.ts";
 
@@ -27,7 +27,7 @@ const UPLOAD_DEADLINE_MS = 15 * 60_000;
 
 interface ListRequest {
   as: Session;
-  query: z.output<typeof packageListQuery>;
+  query: z.output<typeof appPackageListQuery> & Pick<z.output<typeof packageListQuery>, "app_guids" | "space_guids" | "organization_guids">;
   base: string;
   url: string;
 }
@@ -46,7 +46,7 @@ function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
 
 const rows: readonly Endpoint[] = [
   endpoint("GET", "/v3/packages", { permission: "authenticated", query: packageListQuery, summary: "List packages" }, (request) => listReply(request)),
-  endpoint("GET", "/v3/apps/:guid/packages", { permission: { verb: "get", on: Package }, query: packageListQuery, summary: "List packages of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
+  endpoint("GET", "/v3/apps/:guid/packages", { permission: { verb: "get", on: Package }, query: appPackageListQuery, summary: "List packages of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
   endpoint("GET", path, { permission: { verb: "get", on: Package }, summary: "Get a package" }, ({ as, params, base }) => ok(presentPackage(as.view, as.get(Package, params["guid"] ?? ""), base))),
   endpoint("PATCH", path, { permission: { verb: "patch", on: Package }, body: metadataOnlySchema, summary: "Update a package's metadata" }, async ({ as, params, body, base }) => {
     const found = as.get(Package, params["guid"] ?? "");

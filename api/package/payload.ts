@@ -19,13 +19,9 @@ export const createPackageBody = z.discriminatedUnion("type", [
 ]);
 export type CreatePackage = z.output<typeof createPackageBody>;
 
-export const packageListQuery = listQuery({
-  app_guids: csv.optional(),
-  space_guids: csv.optional(),
-  organization_guids: csv.optional(),
-  states: csvOf(...PACKAGE_STATES).optional(),
-  types: csvOf("bits", "docker").optional(),
-});
+const ownFilters = { states: csvOf(...PACKAGE_STATES).optional(), types: csvOf("bits", "docker").optional() };
+export const packageListQuery = listQuery({ ...ownFilters, app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
+export const appPackageListQuery = listQuery(ownFilters);
 
 /** The Package to create. Credentials go to a Secret, named here. */
 export function toPackage(app: App, body: CreatePackage, pullSecret: string | undefined): Draft {

@@ -35,7 +35,9 @@ export const scaleBody = z.strictObject({
 });
 
 const embed = csvOf("process_instances").optional();
-export const processListQuery = listQuery({ types: csv.optional(), app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), embed });
+const ownFilters = { types: csv.optional(), embed };
+export const processListQuery = listQuery({ ...ownFilters, app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
+export const appProcessListQuery = listQuery(ownFilters);
 export const processGetQuery = z.strictObject({ embed });
 
 type Check = NonNullable<z.output<typeof updateProcessBody>["health_check"]>;

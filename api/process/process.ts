@@ -15,7 +15,7 @@ import { spaceNamespaces } from "../lib/places.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../session.ts";
 import type { z } from "zod";
-import { processGetQuery, processListQuery, scaleBody, toProcessSpec, toScaleSpec, updateProcessBody } from "./payload.ts";
+import { appProcessListQuery, processGetQuery, processListQuery, scaleBody, toProcessSpec, toScaleSpec, updateProcessBody } from "./payload.ts";
 import { commandView, instancesOf, presentProcess, wantedInstances } from "./present.ts";
 import { presentStats } from "./stats.ts";
 
@@ -23,7 +23,7 @@ const read = { verb: "get", on: Process } as const;
 const scaleRight = { verb: "update", on: Process, subresource: "scale" } as const;
 const byApp = "/v3/apps/:guid/processes";
 
-type ListQuery = z.output<typeof processListQuery>;
+type ListQuery = z.output<typeof appProcessListQuery> & Pick<z.output<typeof processListQuery>, "app_guids" | "space_guids" | "organization_guids">;
 interface ListRequest {
   as: Session;
   query: ListQuery;
@@ -72,7 +72,7 @@ async function restartInstance(as: Session, process: Process, index: string): Pr
 
 const lists: readonly Endpoint[] = [
   endpoint("GET", "/v3/processes", { permission: "authenticated", query: processListQuery, summary: "List processes" }, (request) => listReply(request)),
-  endpoint("GET", byApp, { permission: read, query: processListQuery, summary: "List processes of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
+  endpoint("GET", byApp, { permission: read, query: appProcessListQuery, summary: "List processes of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
 ];
 
 /** One process, found by its own GUID, or by its app and type. */
