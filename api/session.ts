@@ -12,6 +12,7 @@ import { CFError, notAuthorized, notFound } from "./errors.ts";
 import { isPolicyRefusal } from "./fault.ts";
 import type { Permission } from "./endpoint.ts";
 import type { Caller } from "./identity/caller.ts";
+import { keepUpdatedAt } from "./lib/times.ts";
 import { wordFor } from "./lib/words.ts";
 import type { View } from "./view.ts";
 
@@ -132,7 +133,7 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
   const claim = await takeClaim({ client: platform, view, signal, now }, ref, draft, taken);
   try {
     const lags = (error: unknown): boolean => (isRefused(error) || isNotFound(error)) && context.allows(asked);
-    const made = await patiently(() => own.create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal);
+    const made = keepUpdatedAt(await patiently(() => own.create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal));
     await Promise.all([seen(view, ref, made), seenClaim(view, claim)]);
     return made;
   } catch (error) {
@@ -147,7 +148,7 @@ async function patchOnly<T extends KubeObject>(context: WriteContext, ref: Resou
   const asked: Asked = { verb: "patch", on: ref, ...keyOf(object) };
   const retry = (error: unknown): boolean => (isRefused(error) && context.allows(asked)) || (isConflict(error) && !carriesVersion(patch));
   try {
-    const made = await patiently(() => own.patch<T>(ref, keyOf(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal);
+    const made = keepUpdatedAt(await patiently(() => own.patch<T>(ref, keyOf(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal));
     await seen(view, ref, made);
     return made;
   } catch (error) {
