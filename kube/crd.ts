@@ -1,7 +1,7 @@
 // Turns a resource definition into a CustomResourceDefinition with a structural schema. What zod can say and a CRD cannot is refused.
 import { z } from "zod";
-import { type KubeObject } from "./object.ts";
-import { type PrinterColumn, type ResourceDefinition } from "./resource.ts";
+import type { KubeObject } from "./object.ts";
+import type { PrinterColumn, ResourceDefinition } from "./resource.ts";
 
 /** A structural OpenAPI v3 schema, as a CRD holds it. */
 export type SchemaNode = Record<string, unknown>;
