@@ -1,0 +1,86 @@
+// The stock cf's traffic, recorded once and sent again to a fresh laptop: every answer must be as it was, also where there is no cf.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { request } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tokenOf } from "./api.ts";
+import { recordCf, SOURCE } from "./cf-recorder.ts";
+import { makeForm } from "./cf-traffic/form.ts";
+import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.ts";
+import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
+import { whyNoCf } from "./cf.ts";
+import { eventually } from "./eventually.ts";
+import { startLaptop, type Laptop } from "./laptop.ts";
+
+const GOLDEN = join(import.meta.dirname, "cf-traffic.golden.json");
+
+describe.runIf(process.env["UPDATE_GOLDEN"] && !whyNoCf())("recording cf", () => {
+  test("the whole list", { timeout: 600_000 }, async () => {
+    const laptop = await startLaptop();
+    try {
+      writeTraffic(GOLDEN, await recordCf(laptop, process.env["CF_BIN"] ?? "cf"));
+    } finally {
+      await laptop.stop();
+    }
+  });
+});
+
+describe("the recorded traffic of cf", () => {
+  let laptop: Laptop;
+  let token: string;
+  let bindings: Bindings;
+
+  beforeAll(async () => {
+    laptop = await startLaptop();
+    token = tokenOf(laptop, "admin");
+    bindings = new Map([["url", laptop.url]]);
+  });
+  afterAll(() => laptop?.stop());
+
+  async function send({ method, path, body, form, contentType }: RecordedExchange["request"]): Promise<RecordedAnswer> {
+    const answer = await request(`${laptop.url}${fill(path, bindings)}`, {
+      method: method as "GET",
+      headers: { authorization: `bearer ${token}`, ...(contentType && { "content-type": contentType }) },
+      ...(body !== undefined && { body: typeof body === "string" ? fill(body, bindings) : JSON.stringify(fill(body, bindings)) }),
+      ...(form && { body: await makeForm(form, SOURCE) }),
+      headersTimeout: 30_000,
+      bodyTimeout: 30_000,
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, headers: answer.headers as Record<string, string>, body: parse(text) };
+  }
+
+  /** Sends it once. What its answer says of names not met before is kept when the answer is right. */
+  async function replay({ request: asked, answer }: RecordedExchange): Promise<Difference[]> {
+    const found = await send(asked);
+    const learnt = new Map(bindings);
+    const headers = Object.fromEntries(Object.keys(answer.headers).map((name) => [name, found.headers[name]]));
+    const differences = [...match(answer.status, found.status, learnt, "status"), ...match(answer.headers, headers, learnt, "headers"), ...match(answer.body, found.body, learnt)];
+    if (differences.length === 0) bindings = learnt;
+    return differences;
+  }
+
+  for (const { command, exchanges } of existsSync(GOLDEN) ? readTraffic(GOLDEN) : []) {
+    test(`cf ${command}`, async () => {
+      for (const exchange of exchanges) {
+        const { method, path } = exchange.request;
+        const once = async (): Promise<void> => expect(await replay(exchange), `${method} ${path}`).toEqual([]);
+        // What is read may take a moment to be so; what is written is answered at once.
+        await (method === "GET" ? eventually(once, 30_000) : once());
+      }
+    });
+  }
+
+  test("there is a recording", () => {
+    expect(existsSync(GOLDEN), inspect(GOLDEN)).toBe(true);
+  });
+});
+
+function parse(text: string): RecordedAnswer["body"] {
+  try {
+    return JSON.parse(text) as RecordedAnswer["body"];
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,86 @@
+// Templates: texts with placeholders for what differs between two runs. A match learns what a name stands for, and later holds to it.
+import { isDeepStrictEqual } from "node:util";
+import type { Template } from "./traffic.ts";
+
+/** What names stand for in this run. */
+export type Bindings = ReadonlyMap<string, string>;
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+/** Placeholders without a number mean something else each time; those with one mean the same wherever they stand. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  guid: UUID,
+  job: String.raw`[^/?"\s]+`,
+  url: String.raw`http://localhost:\d+`,
+  time: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`,
+  nanos: String.raw`\d{16,20}`,
+  sha256: "[0-9a-f]{64}",
+  number: String.raw`-?[\d.]+(?:e-?\d+)?`,
+};
+const PLACEHOLDER = /<((guid|job|url|time|nanos|sha256|number)(?:-\d+)?)>/;
+/** Alone it matches whatever is there. */
+export const ANY = "<any>";
+
+/** Where a value is not as the template says. */
+export interface Difference {
+  at: string;
+  expected: Template;
+  found: unknown;
+}
+
+/** Compares. Names that are met for the first time are added to `learnt`; keep them only when there is no difference. */
+export function match(template: Template, value: unknown, learnt: Map<string, string>, at = "$"): Difference[] {
+  if (typeof template === "object" && template !== null && isContainer(value) && Array.isArray(value) === Array.isArray(template)) return matchParts(template as Parts<Template>, value, learnt, at);
+  return matchLeaf(template, value, learnt) ? [] : [{ at, expected: template, found: value }];
+}
+
+type Parts<T> = Readonly<Record<string, T>>;
+
+function isContainer(value: unknown): value is Parts<unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function matchParts(template: Parts<Template>, value: Parts<unknown>, learnt: Map<string, string>, at: string): Difference[] {
+  const keys = new Set([...Object.keys(template), ...Object.keys(value)]);
+  return [...keys].flatMap((key) => {
+    const part = template[key];
+    return part === undefined ? [{ at: `${at}.${key}`, expected: "nothing", found: value[key] }] : match(part, value[key], learnt, `${at}.${key}`);
+  });
+}
+
+function matchLeaf(template: Template, value: unknown, learnt: Map<string, string>): boolean {
+  if (template === ANY) return value !== undefined;
+  return typeof template === "string" ? matchText(template, value, learnt) : isDeepStrictEqual(template, value);
+}
+
+function matchText(template: string, value: unknown, learnt: Map<string, string>): boolean {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string") return false;
+  const names: string[] = [];
+  const source = template.split(new RegExp(PLACEHOLDER, "g")).map((part, index) => {
+    // A split by a pattern with two groups gives: text, name, kind, text, name, kind, …
+    if (index % 3 === 0) return RegExp.escape(part);
+    if (index % 3 === 2) return "";
+    names.push(part);
+    return `(${PATTERNS[part.replace(/-\d+$/, "")] ?? ""})`;
+  });
+  const found = new RegExp(`^${source.join("")}$`, "s").exec(text);
+  return found !== null && names.every((name, index) => agrees(name, found[index + 1] ?? "", learnt));
+}
+
+function agrees(name: string, value: string, learnt: Map<string, string>): boolean {
+  if (!/-\d+$/.test(name) && name !== "url") return true;
+  const known = learnt.get(name);
+  if (known === undefined) learnt.set(name, value);
+  return known === undefined || known === value;
+}
+
+/** A template with the values of this run. @throws Error for a name that no answer has given yet */
+export function fill<T extends Template>(template: T, bindings: Bindings): T {
+  const text = JSON.stringify(template).replace(new RegExp(PLACEHOLDER, "g"), (_all, name: string) => {
+    const value = name === "nanos" ? String(BigInt(Date.now() - 3_600_000) * 1_000_000n) : bindings.get(name);
+    if (value === undefined) throw new Error(`no answer before ${JSON.stringify(template)} gave ${name}`);
+    return value;
+  });
+  return JSON.parse(text) as T;
+}

@@ -1,0 +1,92 @@
+// Recorded exchanges as templates: what differs from run to run gets a name, what nobody can repeat is dropped, nothing secret stays.
+import type { Exchange } from "../recording-proxy.ts";
+import { ANY } from "./match.ts";
+import { readForm } from "./form.ts";
+import type { RecordedAnswer, RecordedExchange, RecordedRequest, Template } from "./traffic.ts";
+
+const KEPT_HEADERS = ["content-type", "location", "x-cf-warnings"];
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** Makes templates of the commands of one recording; names go on from one to the next. `url` is what the client took for the API. */
+export function normaliser(url: string): (exchanges: readonly Exchange[]) => RecordedExchange[] {
+  const name = namer(url);
+  return (exchanges) => withoutPolls(exchanges.map((exchange) => toRecorded(exchange, name)));
+}
+
+/** Replaces in a text; the same value gets the same name. */
+function namer(url: string): (text: string) => string {
+  const names = new Map<string, string>();
+  const counts = { guid: 0, job: 0 };
+  const named = (kind: keyof typeof counts, value: string): string => {
+    const known = names.get(value) ?? `<${kind}-${++counts[kind]}>`;
+    names.set(value, known);
+    return known;
+  };
+  return (text) => {
+    for (const [, job] of text.matchAll(/\/v3\/jobs\/([^/?"\s]+)/g)) if (job) named("job", job);
+    const jobs = [...names].filter(([, as]) => as.startsWith("<job"));
+    return jobs.reduce((sofar, [job, as]) => sofar.replaceAll(job, as), text)
+      .replaceAll(url, "<url>")
+      .replaceAll(UUID, (guid) => named("guid", guid))
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")
+      .replaceAll(/\b[0-9a-f]{64}\b/g, "<sha256>");
+  };
+}
+
+function toRecorded(exchange: Exchange, name: (text: string) => string): RecordedExchange {
+  return { request: toRequest(exchange, name), answer: toAnswer(exchange, name) };
+}
+
+function toRequest({ method, path, requestHeaders, requestBody }: Exchange, name: (text: string) => string): RecordedRequest {
+  const contentType = requestHeaders["content-type"];
+  const common = { method, path: name(path).replaceAll(/((?:start|end)_time=)\d{16,20}/g, "$1<nanos>") };
+  if (requestBody.length === 0) return common;
+  if (contentType?.startsWith("multipart/")) return { ...common, form: readForm(contentType, requestBody) };
+  return { ...common, ...(contentType && { contentType }), body: toTemplate(name(requestBody.toString())) };
+}
+
+function toAnswer({ path, status, headers, body }: Exchange, name: (text: string) => string): RecordedAnswer {
+  const kept = Object.fromEntries(KEPT_HEADERS.flatMap((header) => (headers[header] ? [[header, name(String(headers[header]))]] : [])));
+  return { status, headers: kept, body: mask(path, toTemplate(name(body.toString()))) };
+}
+
+function toTemplate(text: string): Template {
+  try {
+    return JSON.parse(text) as Template;
+  } catch {
+    return text; // YAML, and empty bodies
+  }
+}
+
+interface Stat {
+  readonly [field: string]: Template;
+}
+
+/** What moves by itself, or is as the machine is. */
+function mask(path: string, body: Template): Template {
+  if (path.startsWith("/api/v1/read/")) return maskLog(body);
+  if (!/\/stats(\?|$)/.test(path)) return body;
+  const { resources } = body as { resources?: readonly Stat[] };
+  if (!resources) return body;
+  // Half started: a moment that no other run shows again.
+  if (resources.some(({ state }) => state === "STARTING")) return ANY;
+  const moving = { uptime: "<number>", usage: ANY, instance_ports: ANY };
+  return { ...(body as object), resources: resources.map((stat) => ({ ...stat, ...Object.fromEntries(Object.entries(moving).filter(([field]) => stat[field] !== undefined)) })) };
+}
+
+/** Which lines there are is a matter of time; that the answer is a batch is not. */
+function maskLog(body: Template): Template {
+  return typeof body === "object" && body !== null && "envelopes" in body ? { envelopes: { batch: ANY } } : body;
+}
+
+/** Of the same question asked again and again only the last answer; a log that is followed is one question. */
+function withoutPolls(exchanges: readonly RecordedExchange[]): RecordedExchange[] {
+  const isLog = ({ request }: RecordedExchange): boolean => request.path.startsWith("/api/v1/read/");
+  const logs = exchanges.filter(isLog).slice(0, 1);
+  const others = exchanges.filter((exchange) => !isLog(exchange));
+  return [...others.filter((exchange, at) => !isSameQuestion(exchange, others[at + 1])), ...logs];
+}
+
+function isSameQuestion({ request }: RecordedExchange, next: RecordedExchange | undefined): boolean {
+  return request.method === "GET" && next?.request.method === "GET" && request.path === next.request.path;
+}
