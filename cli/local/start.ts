@@ -61,7 +61,7 @@ function welcome(home: Home, url: string, hello: string | undefined): string[] {
     ...(hello ? [`${pc.green("✓")} An app runs: ${pc.bold(hello)}`] : []),
     "",
     "Next, in another terminal:",
-    `  export KUBECONFIG=${home.kubeconfig}`,
+    `  export KUBECONFIG=${home.kubeconfig}${home.dir === homeAt(undefined).dir ? "" : ` CUPOLA_HOME=${home.dir}`}`,
     `  cf api ${url} && cf auth admin && cf target -o local -s dev     (or: npx cup apps)`,
     "  kubectl get cf -A",
     "",
