@@ -1,0 +1,100 @@
+// What deploy/ holds is accepted whole: every definition is served, every policy compiles, on a real API server and on ours.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { DEFINITIONS } from "../../../crds/definitions.ts";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { connect, type Api, type Json } from "../kubernetes/api.ts";
+import { startEmbedded } from "../kubernetes/embedded-server.ts";
+import type { Server } from "../kubernetes/suite.ts";
+
+const deploy = fileURLToPath(new URL("../../../deploy", import.meta.url));
+const objects: Json[] = globSync("{crds,rbac,policies}/*.yaml", { cwd: deploy })
+  .flatMap((file) => parseAllDocuments(readFileSync(join(deploy, file), "utf8")))
+  .map((document) => document.toJS() as Json)
+  .sort((a, b) => rank(a) - rank(b));
+
+// Definitions first: policies and roles speak of their kinds.
+function rank(object: Json): number {
+  return ["Namespace", "CustomResourceDefinition"].indexOf(object.kind) === -1 ? 1 : 0;
+}
+
+const groupsOf: Record<string, string> = {
+  Namespace: "/api/v1/namespaces",
+  CustomResourceDefinition: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+  ClusterRole: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+  ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+  ValidatingAdmissionPolicy: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+  ValidatingAdmissionPolicyBinding: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+};
+
+function pathOf({ kind, apiVersion, metadata }: Json): string {
+  const definition = DEFINITIONS.find((entry) => entry.kind === kind && apiVersion.startsWith(`${entry.group}/`));
+  const known = groupsOf[kind] ?? (definition && `/apis/${apiVersion}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${definition.plural}`);
+  const inNamespace: Record<string, string> = { Role: "roles", RoleBinding: "rolebindings" };
+  const path = known ?? (inNamespace[kind] && `/apis/${apiVersion}/namespaces/${metadata.namespace}/${inNamespace[kind]}`);
+  if (!path) throw new Error(`deploy/ holds a ${kind}; add its path to this test`);
+  return `${path}/${metadata.name}`;
+}
+
+const reason = whyNoControlPlane();
+const servers: [string, () => Promise<Server>][] = [...(reason ? [] : [["kube-apiserver", startControlPlane] as [string, () => Promise<Server>]]), ["embedded", startEmbedded]];
+if (reason) test.skip(`deploy/ on kube-apiserver: skipped, ${reason}`, () => undefined);
+
+describe.each(servers)("deploy/ on %s", (name, start) => {
+  let server: Server;
+  let connection: ReturnType<typeof connect>;
+  let api: Api;
+
+  beforeAll(async () => {
+    server = await start();
+    connection = connect(server);
+    api = connection.api;
+  }, 120_000);
+  afterAll(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+
+  const apply = (object: Json) => api.patch("apply", `${pathOf(object)}?fieldManager=install&fieldValidation=Strict`, object);
+
+  test("every object is accepted, and a second apply writes nothing", async () => {
+    const versions = new Map<string, string>();
+    for (const object of objects) {
+      const answer = await apply(object);
+      expect([pathOf(object), answer.status, answer.status < 300 ? "" : answer.text]).toEqual([pathOf(object), expect.toBeOneOf([200, 201]), ""]);
+    }
+    // Conditions of definitions and type checks of policies change the version; spec and owners do not change it a second time.
+    for (const object of objects) versions.set(pathOf(object), (await api.get(pathOf(object))).body.metadata.generation ?? 0);
+    for (const object of objects) expect([pathOf(object), (await apply(object)).body.metadata.generation ?? 0]).toEqual([pathOf(object), versions.get(pathOf(object))]);
+  });
+
+  test("every kind is established, its schema structural, and listed", async () => {
+    for (const definition of DEFINITIONS) {
+      const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition.plural}.${definition.group}`;
+      await vi.waitFor(async () => {
+        const conditions: Json[] = (await api.get(path)).body.status?.conditions ?? [];
+        expect([definition.kind, conditions.find((entry) => entry.type === "Established")?.status]).toEqual([definition.kind, "True"]);
+        expect(conditions.filter((entry) => entry.type === "NonStructuralSchema")).toEqual([]);
+      }, { timeout: 15_000, interval: 100 });
+      await vi.waitFor(async () => expect((await api.get(`/apis/${definition.group}/${definition.version}/${definition.plural}`)).status).toBe(200), { timeout: 15_000, interval: 100 });
+    }
+  });
+
+  // Only the real server's controller checks the types of expressions.
+  test.skipIf(name === "embedded")("no expression of a policy has a type warning", async () => {
+    const policies = objects.filter((object) => object.kind === "ValidatingAdmissionPolicy");
+    expect(policies.length).toBeGreaterThan(0);
+    for (const policy of policies) {
+      const status = await vi.waitFor(async () => {
+        const { body } = await api.get(pathOf(policy));
+        expect(body.status?.typeChecking, policy.metadata.name).toBeDefined();
+        return body.status;
+      }, { timeout: 20_000, interval: 200 });
+      expect([policy.metadata.name, status.typeChecking.expressionWarnings ?? []]).toEqual([policy.metadata.name, []]);
+    }
+  });
+});
