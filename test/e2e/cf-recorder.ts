@@ -53,7 +53,7 @@ const STEPS: readonly Step[] = [
     "check-route apps.localhost --hostname second --path /deep", "unmap-route hello apps.localhost --hostname second --path /deep",
     "delete-route apps.localhost --hostname second --path /deep -f", "check-route apps.localhost --hostname second --path /deep",
     "push -f MANIFEST --var memory=64M --var colour=blue", "app one", "app two", "push quiet -p SOURCE --no-start", "push hello -p SOURCE", "apps", "curl /v3/apps?names=hello",
-    "app nobody", "create-space test", "push", "delete hello -f -r", "delete one -f -r", "routes", "delete-space test -o acme -f", "delete-org acme -f", "orgs",
+    "app nobody", "create-space test", "delete hello -f -r", "delete one -f -r", "routes", "delete-space test -o acme -f", "delete-org acme -f", "orgs",
   ].map((command) => ({ command })),
 ];
 
@@ -63,12 +63,12 @@ export async function recordCf(laptop: Laptop, cf: string): Promise<RecordedComm
   const normalise = normaliser(proxy.url);
   const home = join(laptop.home, "cf-recorder");
   mkdirSync(home);
-  writeFileSync(join(home, "manifest.yml"), MANIFEST);
+  writeFileSync(join(home, "two-apps.yml"), MANIFEST);
   const env = { ...process.env, CF_HOME: home, KUBECONFIG: laptop.kubeconfig, CF_COLOR: "false", CF_TRACE: "", LANG: "en_US.UTF-8" };
   const commands: RecordedCommand[] = [];
   try {
     for (const step of STEPS) {
-      const args = step.command.split(" ").map((word) => ({ URL: proxy.url, SOURCE, MANIFEST: join(home, "manifest.yml") })[word] ?? word);
+      const args = step.command.split(" ").map((word) => ({ URL: proxy.url, SOURCE, MANIFEST: join(home, "two-apps.yml") })[word] ?? word);
       const { code, output } = await runCf(cf, args, { step, env, cwd: home });
       console.log(`cf ${step.command}: ${code}${code === 0 ? "" : `\n${output}`}`);
       commands.push({ command: step.command, exchanges: normalise(proxy.exchanges.splice(0)) });
