@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 // The entry of `cupola`: any set of operations, with a kubeconfig or, in a pod, its service account. What the image runs.
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { pino } from "pino";
+import { defined } from "../kube/defined.ts";
 import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
 import { startPlatform } from "./platform.ts";
@@ -16,6 +18,8 @@ interface Options {
   port: number;
   data: string;
   publicUrl?: string;
+  tlsCert?: string;
+  tlsKey?: string;
 }
 
 const options = new Command("cupola")
@@ -26,6 +30,8 @@ const options = new Command("cupola")
   .option("--host <address>", "address to listen at", "127.0.0.1")
   .option("--port <n>", "port to listen at; 0 for any", port, 8080)
   .option("--data <dir>", "folder of blobs and backends", join(tmpdir(), "cupola"))
+  .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
+  .option("--tls-key <file>", "its key")
   .option("--public-url <url>", "address of the CF API as clients see it")
   .parse()
   .opts<Options>();
@@ -44,13 +50,19 @@ function port(text: string): number {
   return number;
 }
 
+/** Both files or neither. @throws Error */
+function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | undefined {
+  if (!tlsCert !== !tlsKey) throw new Error("--tls-cert and --tls-key go together");
+  return tlsCert && tlsKey ? { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") } : undefined;
+}
+
 const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false }));
 const access = await loadDefaultAccess({ ...(options.kubeconfig && { path: options.kubeconfig }), ...(options.context && { context: options.context }) });
 const platform = await startPlatform({
   access,
   operations: options.operation,
   data: options.data,
-  listen: { host: options.host, port: options.port },
+  listen: { host: options.host, port: options.port, ...defined({ tls: readTls(options) }) },
   log,
   ...(options.publicUrl && { publicURL: options.publicUrl }),
 });

@@ -14,7 +14,7 @@ import { keepUpdatedAt } from "../api/lib/times.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
 import { hasTelemetry, makeBackends, translators, type Backend } from "./backends.ts";
-import { openFrontDoor, type FrontDoor } from "./front-door.ts";
+import { openFrontDoor, type FrontDoor, type Tls } from "./front-door.ts";
 import type { Operation } from "./operations.ts";
 import { PLATFORM } from "./settings.ts";
 import { createTelemetryClient, ensureTelemetryToken } from "./telemetry.ts";
@@ -25,7 +25,7 @@ export interface PlatformOptions {
   operations: readonly Operation[];
   /** Folder for blobs and what backends keep. */
   data: string;
-  listen: { host: string; port: number };
+  listen: { host: string; port: number; tls?: Tls };
   /** The CF API's address as the world sees it. The one it listens at unless said. */
   publicURL?: string;
   log: Logger;

@@ -1,0 +1,67 @@
+// The port that API and apps share: who answers which host, and that nothing is served in clear off loopback.
+import { request } from "undici";
+import { afterEach, describe, expect, test } from "vitest";
+import { issueCertificate, makeAuthority } from "../kube/pki.ts";
+import { openFrontDoor, type FrontDoor, type FrontDoorOptions } from "./front-door.ts";
+
+let door: FrontDoor | undefined;
+afterEach(async () => {
+  await door?.close();
+  door = undefined;
+});
+
+function options(more: Partial<FrontDoorOptions> = {}): FrontDoorOptions {
+  return {
+    host: "127.0.0.1",
+    port: 0,
+    ready: () => true,
+    api: (_request, response) => void response.end("api"),
+    apps: { request: (_request, response) => void response.end("apps"), upgrade: (_request, socket) => void socket.end() },
+    ...more,
+  };
+}
+
+async function get(url: string, host: string, path = "/"): Promise<{ status: number; body: string }> {
+  const answer = await request(`${url.replace("localhost", "127.0.0.1")}${path}`, { headers: { host } });
+  return { status: answer.statusCode, body: await answer.body.text() };
+}
+
+describe("the front door", () => {
+  test.each([
+    ["localhost", "api"],
+    ["LOCALHOST:1234", "api"],
+    ["127.0.0.1", "api"],
+    ["shop.apps.localhost", "apps"],
+    ["example.org", "apps"],
+  ])("host %s is answered by %s", async (host, who) => {
+    door = await openFrontDoor(options());
+    expect(await get(door.url, host)).toEqual({ status: 200, body: who });
+  });
+
+  test("says whether it is ready, on the API's hosts only", async () => {
+    door = await openFrontDoor(options({ ready: () => false }));
+    expect((await get(door.url, "localhost", "/readyz")).status).toBe(503);
+    expect((await get(door.url, "localhost", "/healthz")).status).toBe(200);
+    expect((await get(door.url, "shop.apps.localhost", "/readyz")).body).toBe("apps");
+  });
+
+  test("without a router every host is the API's", async () => {
+    const { apps: _apps, ...rest } = options();
+    door = await openFrontDoor(rest);
+    expect((await get(door.url, "api.example.org")).body).toBe("api");
+  });
+
+  test("a port that is taken is named, with what to do", async () => {
+    door = await openFrontDoor(options());
+    const port = Number(new URL(door.url).port);
+    await expect(openFrontDoor(options({ port }))).rejects.toThrow(`port ${port} is taken by another program; choose another with --port`);
+  });
+
+  test("off loopback there is TLS or nothing", async () => {
+    await expect(openFrontDoor(options({ host: "0.0.0.0" }))).rejects.toThrow("TLS only");
+    const authority = await makeAuthority("test");
+    const tls = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"] });
+    door = await openFrontDoor(options({ tls }));
+    expect(door.url).toMatch(/^https:/);
+  });
+});
