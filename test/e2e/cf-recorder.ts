@@ -60,7 +60,7 @@ const STEPS: readonly Step[] = [
 /** Runs all commands against a fresh laptop. @throws Error when one of them hangs */
 export async function recordCf(laptop: Laptop, cf: string): Promise<RecordedCommand[]> {
   const proxy = await startRecordingProxy(laptop.port);
-  const normalise = normaliser(proxy.url);
+  const normalise = normaliser({ url: proxy.url, folder: SOURCE });
   const home = join(laptop.home, "cf-recorder");
   mkdirSync(home);
   writeFileSync(join(home, "two-apps.yml"), MANIFEST);

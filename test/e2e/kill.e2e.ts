@@ -101,8 +101,8 @@ describe("kill -9 of a laptop", () => {
       const { instances } = await api.call<{ instances: number }>("GET", `/v3/apps/${app.guid}/processes/web`);
       const { resources } = await api.call<Stats>("GET", `/v3/apps/${app.guid}/processes/web/stats`);
       expect(resources.map(({ state }) => state), `instances of ${app.name}, ${app.state}`).toEqual(Array.from({ length: instances }, () => (app.state === "STARTED" ? "RUNNING" : "DOWN")));
-      const answer = await laptop.get(`${app.name}.apps.localhost`);
-      expect(answer.body, app.name).toContain(app.state === "STARTED" ? "colour blue" : "");
+      // A deletion that was cut off may have unmapped the app already.
+      if (app.state === "STARTED" && !deleted.has(app.name)) expect((await laptop.get(`${app.name}.apps.localhost`)).body, app.name).toContain("colour blue");
     }
     const objects = await readObjects(laptop);
     expect([...orphans(objects), ...strayProcesses(laptop, objects)]).toEqual([]);

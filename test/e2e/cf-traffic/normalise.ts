@@ -7,9 +7,10 @@ import type { RecordedAnswer, RecordedExchange, RecordedRequest, Template } from
 const KEPT_HEADERS = ["content-type", "location", "x-cf-warnings"];
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** Makes templates of the commands of one recording; names go on from one to the next. `url` is what the client took for the API. */
-export function normaliser(url: string): (exchanges: readonly Exchange[]) => RecordedExchange[] {
-  const name = namer(url);
+/** Makes templates of the commands of one recording; names go on from one to the next. `url` is what the client took for the API, `folder` where the source lies. */
+export function normaliser({ url, folder }: { url: string; folder: string }): (exchanges: readonly Exchange[]) => RecordedExchange[] {
+  const named = namer(url);
+  const name = (text: string): string => named(text.replaceAll(folder, "/source"));
   return (exchanges) => withoutPolls(exchanges.map((exchange) => toRecorded(exchange, name)));
 }
 
