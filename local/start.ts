@@ -15,7 +15,7 @@ import { Space } from "../crds/space/space.ts";
 import { applyObjects, installManifests } from "../platform/install.ts";
 import { LOCAL_OPERATIONS } from "../platform/operations.ts";
 import { startPlatform, type RunningPlatform } from "../platform/platform.ts";
-import { startApiServer } from "./apiserver/server.ts";
+import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
 
@@ -46,17 +46,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
   makeHome(home);
   const tokens = tokensOf(home);
   options.progress("Starting the Kubernetes API");
-  const server = await startApiServer({
-    dir: home.kube,
-    host: HOST,
-    port: options.kubePort,
-    tokens: new Map([
-      [tokens.platform, { name: "cupola", groups: [PLATFORM_GROUP] }],
-      [tokens.admin, { name: "admin", groups: ["system:masters"] }],
-      [tokens.developer, { name: DEVELOPER, groups: [] }],
-    ]),
-    onError: (err) => log.error({ err }, "Kubernetes API"),
-  });
+  const server = await startKubernetes(options, tokens);
   const access = { server: server.url, ca: server.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
   try {
@@ -81,6 +71,22 @@ export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
   }
 }
 
+type Tokens = Record<"platform" | "admin" | "developer", string>;
+
+async function startKubernetes({ home, kubePort, log }: LocalOptions, tokens: Tokens): Promise<ApiServer> {
+  const users = new Map([
+    [tokens.platform, { name: "cupola", groups: [PLATFORM_GROUP] }],
+    [tokens.admin, { name: "admin", groups: ["system:masters"] }],
+    [tokens.developer, { name: DEVELOPER, groups: [] }],
+  ]);
+  try {
+    return await startApiServer({ dir: home.kube, host: HOST, port: kubePort, tokens: users, onError: (err) => log.error({ err }, "Kubernetes API") });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause;
+    throw new Error(`port ${kubePort} is taken by another program; choose another with --kube-port`, { cause });
+  }
+}
+
 function portOf(url: string): number {
   return Number(new URL(url).port);
 }
@@ -92,7 +98,7 @@ async function stopAll(home: Home, platform: RunningPlatform, rest: readonly (()
 }
 
 /** Three tokens, made once. */
-function tokensOf(home: Home): { platform: string; admin: string; developer: string } {
+function tokensOf(home: Home): Tokens {
   const state = readState(home);
   const known = state.tokens ?? {};
   const token = (name: string): string => known[name] ?? randomBytes(24).toString("base64url");
