@@ -11,7 +11,7 @@ export const objectName = z
 
 /** A reference by name inside the same namespace. It may dangle: that is a condition, and heals when the name appears. */
 export function refTo(kind: string) {
-  return z.object({ name: objectName.describe(`Name of the ${kind}.`) });
+  return z.object({ name: objectName.describe(`Name of the ${kind}.`) }).describe(`The ${kind}, by name, in this namespace.`);
 }
 
 /** The name of a BackendClass. */
@@ -24,10 +24,12 @@ export const className = z
 /** The name shown by `cf`; `metadata.name` when left out. */
 export const displayName = z.string().min(1).max(255).optional().describe("The name that cf shows. Defaults to metadata.name. Changing it renames; metadata.name never changes.");
 
-export const secretKeyRef = z.object({
-  name: objectName.describe("Name of the Secret."),
-  key: z.string().min(1).max(253).describe("Key within the Secret."),
-});
+export const secretKeyRef = z
+  .object({
+    name: objectName.describe("Name of the Secret."),
+    key: z.string().min(1).max(253).describe("Key within the Secret."),
+  })
+  .describe("One key of a Secret.");
 
 /** Environment as in a Pod: a value, or a key of a Secret. */
 export const envVars = listMap(

@@ -57,7 +57,6 @@ function toColumn(column: PrinterColumn): SchemaNode {
 }
 
 function toObjectSchema(definition: ResourceDefinition): SchemaNode {
-  const spec = toStructuralSchema(definition.spec, "spec");
   return {
     type: "object",
     description: definition.description,
@@ -66,11 +65,16 @@ function toObjectSchema(definition: ResourceDefinition): SchemaNode {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec,
-      status: toStructuralSchema(definition.status, "status"),
+      spec: described(toStructuralSchema(definition.spec, "spec"), "What is wanted."),
+      status: described(toStructuralSchema(definition.status, "status"), "What is so, as controllers see it. Nobody else writes it."),
     },
     ...(definition.rules.length > 0 && { "x-kubernetes-validations": definition.rules }),
   };
+}
+
+/** With a description for `kubectl explain`, where the schema has none of its own. */
+function described(schema: SchemaNode, description: string): SchemaNode {
+  return { ...schema, description: schema["description"] ?? description };
 }
 
 /** The structural schema of a zod schema. `path` names the place in errors. */

@@ -82,12 +82,12 @@ export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObj
 }
 
 const condition = z.object({
-  type: z.string().max(316),
-  status: z.enum(["True", "False", "Unknown"]),
-  reason: z.string().max(1024),
-  message: z.string().max(32768),
-  lastTransitionTime: z.string().max(64).meta({ format: "date-time" }),
-  observedGeneration: z.int().optional(),
+  type: z.string().max(316).describe("What the condition is about, e.g. Ready."),
+  status: z.enum(["True", "False", "Unknown"]).describe("Whether it holds; Unknown when that cannot be told."),
+  reason: z.string().max(1024).describe("Why, in one word for programs."),
+  message: z.string().max(32768).describe("Why, for people; says what to do where something is to be done."),
+  lastTransitionTime: z.string().max(64).meta({ format: "date-time" }).describe("When the status last changed."),
+  observedGeneration: z.int().optional().describe("The generation of the spec that the condition answers."),
 });
 
 /** The status of a kind: its own fields beside conditions and observedGeneration. */

@@ -4,17 +4,19 @@ import { defineResource, immutable, listSet, listMap, readyStatus, type Resource
 import { className, displayName, envVars, lifecycleType, memoryMB, refTo } from "../fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
-const lifecycle = z.object({
+const lifecycle = z
+  .object({
   type: lifecycleType.default("buildpack").describe("buildpack: built from source. cnb: built by the given Cloud Native Buildpacks. docker: an image."),
   buildpacks: z.array(z.string().min(1).max(1024)).max(50).default([]).meta({ "x-kubernetes-list-type": "atomic" }).describe("Buildpacks by name, in order; detected when empty."),
   stack: z.string().max(255).optional().describe("The stack to build on; the platform's default when left out."),
-});
+  })
+  .describe("How the app is built.");
 
 const sidecar = z.object({
-  name: z.string().min(1).max(255),
-  command: z.string().min(1).max(4096),
-  processTypes: listSet(z.array(z.string().min(1).max(255)).min(1).max(50)),
-  memoryMB: memoryMB.optional(),
+  name: z.string().min(1).max(255).describe("Name of the sidecar."),
+  command: z.string().min(1).max(4096).describe("What it runs."),
+  processTypes: listSet(z.array(z.string().min(1).max(255)).min(1).max(50)).describe("Types of the processes that it runs beside."),
+  memoryMB: memoryMB.optional().describe("Its part of the process's memory, in MB."),
 });
 
 export const App = defineResource({
@@ -41,7 +43,7 @@ export const App = defineResource({
     builder: className.optional().describe("The BackendClass that builds; the default builder when left out."),
     env: envVars.default([]).describe("The app's environment variables. cf set-env keeps values in the Secret <app>-env; names starting VCAP_ and PORT are the platform's."),
     sidecars: listMap(z.array(sidecar).max(20), ["name"]).optional().describe("Programs that run beside the processes named."),
-    features: z.object({ ssh: z.boolean().default(true), revisions: z.boolean().default(true) }).optional().describe("What the app allows."),
+    features: z.object({ ssh: z.boolean().default(true).describe("Instances may be entered by ssh."), revisions: z.boolean().default(true).describe("cf shows the app's revisions.") }).optional().describe("What the app allows."),
   }),
   status: readyStatus({
     name: z.string().max(255).optional().describe("The name in force."),

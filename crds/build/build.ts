@@ -24,9 +24,9 @@ export const Build = defineResource({
       packageRef: refTo("Package"),
       lifecycle: z
         .object({
-          type: lifecycleType,
-          buildpacks: z.array(z.string().min(1).max(1024)).max(50).default([]).meta({ "x-kubernetes-list-type": "atomic" }),
-          stack: z.string().max(255).optional(),
+          type: lifecycleType.describe("As App.spec.lifecycle.type."),
+          buildpacks: z.array(z.string().min(1).max(1024)).max(50).default([]).meta({ "x-kubernetes-list-type": "atomic" }).describe("Buildpacks by name, in order; detected when empty."),
+          stack: z.string().max(255).optional().describe("The stack to build on."),
         })
         .optional()
         .describe("The app's own lifecycle when left out."),
@@ -43,9 +43,12 @@ export const Build = defineResource({
     "builder",
   ),
   status: readyStatus({
-    state: z.enum(["Staging", "Staged", "Failed"]).optional(),
+    state: z.enum(["Staging", "Staged", "Failed"]).optional().describe("How far it is."),
     droplet: z.string().max(253).optional().describe("The Droplet it made."),
-    error: z.object({ code: z.string().max(128), message: z.string().max(4096) }).optional(),
+    error: z
+      .object({ code: z.string().max(128).describe("CF's code."), message: z.string().max(4096).describe("For people.") })
+      .optional()
+      .describe("Why it failed."),
   }),
 });
 export type Build = Resource<typeof Build>;

@@ -18,14 +18,14 @@ export const Buildpack = defineResource({
     { name: "Version", jsonPath: ".status.version" },
   ],
   spec: z.object({
-    name: z.string().min(1).max(255),
+    name: z.string().min(1).max(255).describe("The name that cf shows and apps ask for."),
     position: z.int().min(1).max(10000).default(1).describe("Order of detection, first to last."),
-    enabled: z.boolean().default(true),
-    locked: z.boolean().default(false),
-    stack: z.string().max(255).optional(),
-    lifecycle: z.enum(["buildpack", "cnb"]).default("buildpack"),
+    enabled: z.boolean().default(true).describe("Whether detection tries it."),
+    locked: z.boolean().default(false).describe("Whether cf refuses to replace it."),
+    stack: z.string().max(255).optional().describe("The stack that it builds for; any when left out."),
+    lifecycle: z.enum(["buildpack", "cnb"]).default("buildpack").describe("The lifecycle whose apps may use it."),
     path: z.string().max(1024).optional().describe("For the host builder: the absolute path of a Cloud Native Buildpack's folder, or one of its own by name (nodejs, staticfile, procfile)."),
   }),
-  status: readyStatus({ version: z.string().max(255).optional(), id: z.string().max(255).optional() }),
+  status: readyStatus({ version: z.string().max(255).optional().describe("Its version."), id: z.string().max(255).optional().describe("Its id, as its buildpack.toml says.") }),
 });
 export type Buildpack = Resource<typeof Buildpack>;

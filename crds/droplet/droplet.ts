@@ -5,10 +5,10 @@ import { content, lifecycleType, port, processTypes, refTo } from "../fields.ts"
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const detectedBuildpack = z.object({
-  name: z.string().max(255),
-  version: z.string().max(255).optional(),
-  detectOutput: z.string().max(1024).optional(),
-  buildpackName: z.string().max(255).optional(),
+  name: z.string().max(255).describe("The buildpack, as cf names it."),
+  version: z.string().max(255).optional().describe("Its version."),
+  detectOutput: z.string().max(1024).optional().describe("What its detection said."),
+  buildpackName: z.string().max(255).optional().describe("The name that it gives itself."),
 });
 
 /** What a builder makes and a runner takes; a runner's capability record says which kinds it takes. */
@@ -41,9 +41,9 @@ export const Droplet = defineResource({
         appRef: refTo("App"),
         buildRef: refTo("Build").optional(),
         packageRef: refTo("Package").optional(),
-        lifecycleType: lifecycleType.default("buildpack"),
-        stack: z.string().max(255).optional(),
-        buildpacks: listAtomic(z.array(detectedBuildpack).max(50)).default([]),
+        lifecycleType: lifecycleType.default("buildpack").describe("The lifecycle that made it."),
+        stack: z.string().max(255).optional().describe("The stack that it was built on."),
+        buildpacks: listAtomic(z.array(detectedBuildpack).max(50)).default([]).describe("The buildpacks that made it."),
         ...dropletArtifact,
       }),
       "appRef",
@@ -54,6 +54,6 @@ export const Droplet = defineResource({
     ),
     [{ rule: "self.kind == 'host' ? has(self.content) && has(self.root) : has(self.image)", message: "a host droplet needs content and root, any other an image" }],
   ),
-  status: readyStatus({ state: z.enum(["Staged", "Failed", "Expired"]).optional() }),
+  status: readyStatus({ state: z.enum(["Staged", "Failed", "Expired"]).optional().describe("Staged can run.") }),
 });
 export type Droplet = Resource<typeof Droplet>;

@@ -8,8 +8,8 @@ const destination = z.object({
   app: objectName.describe("Name of the App."),
   process: z.string().min(1).max(255).default("web").describe("Process type."),
   port: z.int().min(0).max(65535).default(0).describe("Port of the process; 0: its first one."),
-  protocol: z.enum(["http1", "http2", "tcp"]).default("http1"),
-  weight: z.int().min(1).max(100).optional(),
+  protocol: z.enum(["http1", "http2", "tcp"]).default("http1").describe("What the process speaks."),
+  weight: z.int().min(1).max(100).optional().describe("Its part of the requests, in percent; equal parts when left out."),
 });
 export type Destination = z.output<typeof destination>;
 
@@ -37,7 +37,7 @@ export const Route = defineResource({
       path: z.string().max(128).default("").describe("Starts with /; empty for all paths."),
       port: z.int().min(0).max(65535).default(0).describe("Port of a TCP route; 0 for HTTP."),
       domainRef: refTo("Domain").describe("A Domain of this org or a shared one."),
-      destinations: listMap(z.array(destination).max(100), ["app", "process", "port"]).default([]),
+      destinations: listMap(z.array(destination).max(100), ["app", "process", "port"]).default([]).describe("Who answers. Without any the route is kept but not served."),
     }),
     "host",
     "path",

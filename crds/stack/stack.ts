@@ -16,11 +16,11 @@ export const Stack = defineResource({
     { name: "Default", jsonPath: ".spec.default", type: "boolean" },
   ],
   spec: z.object({
-    name: z.string().min(1).max(255),
-    description: z.string().max(1024).default(""),
+    name: z.string().min(1).max(255).describe("The name that cf shows."),
+    description: z.string().max(1024).default("").describe("What it is, as cf shows it."),
     default: z.boolean().default(false).describe("Used by apps that name none."),
-    buildImage: z.string().max(1024).optional(),
-    runImage: z.string().max(1024).optional(),
+    buildImage: z.string().max(1024).optional().describe("The image that apps are built in."),
+    runImage: z.string().max(1024).optional().describe("The image that apps run on."),
   }),
   status: readyStatus({}),
 });
