@@ -13,6 +13,7 @@ import type { ReconcileResult } from "../../../kube/controller.ts";
 import type { Change } from "../../../kube/reader.ts";
 import { createTelemetry, type Telemetry } from "../../../telemetry/telemetry.ts";
 import { findByEnvironment } from "../../host/processes.ts";
+import { buildpackController } from "./buildpack-status.ts";
 import { nextTurn } from "./builds.ts";
 import { createHostBuilder, type HostBuilder } from "./host.ts";
 import { planSweep, sweep } from "./sweep.ts";
@@ -164,6 +165,15 @@ test("a foreign composite is used by its folder, with the parts that lie beside 
   const staging = await aStaging("a", { buildpacks: [{ name: join(directory, "foreign", "both") }], detect: false });
   const { status } = await until(() => look(staging), ended);
   expect(status).toMatchObject({ state: "Succeeded", droplet: { processTypes: { web: "part" }, buildpacks: [{ name: "foreign/part", version: "2.0.0" }] } });
+});
+
+test.each([
+  ["one of ours", "nodejs", { status: { id: "cupola/nodejs", version: "0.1.0" }, ready: { status: "True" } }],
+  ["nothing there", "/nowhere/at/all", { status: { id: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: expect.stringContaining("no buildpack in /nowhere/at/all") as string } }],
+  ["an address", "docker://some/image", { ready: { status: "False", message: expect.stringContaining("cannot use docker://some/image") as string } }],
+])("a Buildpack says whether it can be used: %s", async (_name, path, expected) => {
+  const controller = buildpackController();
+  expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);
 });
 
 test("one build per app, the next waits; a deleted Staging's build is killed and makes room", async () => {

@@ -10,6 +10,7 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class.ts";
 import { readEnvironment } from "../../host/secret-env.ts";
 import { type NamedFolder, neighboursOf, ownBuildpacks, ownFolder, toFolders } from "./buildpack-folders.ts";
+import { buildpackController } from "./buildpack-status.ts";
 import { type Builds, createBuilds } from "./builds.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
@@ -64,7 +65,11 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
   });
   const cleanUp: (() => void)[] = [];
   return {
-    controllers: [stagingController(builds, (given) => (wake = given)), classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) })],
+    controllers: [
+      stagingController(builds, (given) => (wake = given)),
+      buildpackController(),
+      classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) }),
+    ],
     async start() {
       await clearLeftovers(stagingDir(options), options.dropletsDir);
       const watch = options.watches.ensure(Staging);

@@ -12,10 +12,10 @@ export interface Kept {
   modified: number;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-/** How long what nobody names stays: a droplet costs an unpacking, a cache a slow build of an app that may well be built again. */
-const graceMs = { droplets: dayMs, caches: 30 * dayMs };
-const everyMs = 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
+/** How long what nobody names stays: a droplet costs an unpacking (instances that still end use it), a cache a slow build of an app that may well be built again. */
+const graceMs = { droplets: hourMs, caches: 30 * 24 * hourMs };
+const everyMs = hourMs / 2;
 /** The first look: by then an ordinary start is over. */
 const firstMs = 60_000;
 
