@@ -14,7 +14,7 @@ import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { Space } from "../crds/space/space.ts";
 import { applyObjects, installManifests } from "../platform/install.ts";
 import { LOCAL_OPERATIONS } from "../platform/operations.ts";
-import { startPlatform, type RunningPlatform } from "../platform/platform.ts";
+import { startPlatform } from "../platform/platform.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
@@ -40,35 +40,46 @@ export interface LocalCluster {
 const SEED_DEADLINE_MS = 30_000;
 const HOST = "127.0.0.1";
 
-/** Starts and waits until ready. @throws Error that says what to do, for example when a port is taken. */
+/** Starts and waits until ready. @throws Error that says what to do, for example when a port is taken; nothing is left running then */
 export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
-  const { home, log } = options;
-  makeHome(home);
-  const tokens = tokensOf(home);
-  options.progress("Starting the Kubernetes API");
-  const server = await startKubernetes(options, tokens);
-  const access = { server: server.url, ca: server.ca };
-  const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
+  const ends = new AsyncDisposableStack();
   try {
-    await install(home, admin, options.progress);
-    options.progress("Starting the platform");
-    const platform = await startPlatform({
-      access: { ...access, auth: { kind: "token", token: tokens.platform } },
-      operations: LOCAL_OPERATIONS,
-      data: home.data,
-      listen: { host: HOST, port: options.port },
-      log,
-    });
-    await seed(home, admin);
-    const users = [{ name: "admin", token: tokens.admin }, { name: DEVELOPER, token: tokens.developer }];
-    writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
-    await writeRunning(home, { url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
-    return { url: platform.url, kubeUrl: server.url, stop: () => stopAll(home, platform, [() => admin.close(), () => server.stop()]) };
+    return await start(options, ends);
   } catch (error) {
-    await admin.close();
-    await server.stop();
+    await ends.disposeAsync();
     throw error;
   }
+}
+
+async function start(options: LocalOptions, ends: AsyncDisposableStack): Promise<LocalCluster> {
+  const { home, log, progress } = options;
+  makeHome(home);
+  const tokens = tokensOf(home);
+  progress("Starting the Kubernetes API");
+  const server = await startKubernetes(options, tokens);
+  ends.defer(() => server.stop());
+  const access = { server: server.url, ca: server.ca };
+  const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
+  ends.defer(() => admin.close());
+  await install(home, admin, progress);
+  progress("Starting the platform");
+  const platform = await startPlatform({
+    access: { ...access, auth: { kind: "token", token: tokens.platform } },
+    operations: LOCAL_OPERATIONS,
+    data: home.data,
+    listen: { host: HOST, port: options.port },
+    log,
+  });
+  ends.defer(() => platform.stop({ instances: "end" }));
+  await seed(home, admin);
+  const users = [{ name: "admin", token: tokens.admin }, { name: DEVELOPER, token: tokens.developer }];
+  writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
+  await writeRunning(home, { url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
+  const stop = async (): Promise<void> => {
+    await ends.disposeAsync();
+    clearRunning(home);
+  };
+  return { url: platform.url, kubeUrl: server.url, stop };
 }
 
 type Tokens = Record<"platform" | "admin" | "developer", string>;
@@ -89,12 +100,6 @@ async function startKubernetes({ home, kubePort, log }: LocalOptions, tokens: To
 
 function portOf(url: string): number {
   return Number(new URL(url).port);
-}
-
-async function stopAll(home: Home, platform: RunningPlatform, rest: readonly (() => Promise<void>)[]): Promise<void> {
-  await platform.stop({ instances: "end" });
-  for (const stop of rest) await stop();
-  clearRunning(home);
 }
 
 /** Three tokens, made once. */
