@@ -1,6 +1,14 @@
 // The machine-held part of the house style (CONTRIBUTING.md): numbers here, reasons there.
 import tseslint from "typescript-eslint";
 
+// Functions over 40 lines, each because it is a factory: its lines are the small methods of the one object that it returns.
+const FACTORIES = [
+  "api/view.ts", "backends/builders/host/builds.ts", "backends/routers/local/exchange.ts", "backends/routers/local/table.ts", "backends/runners/process/lrp-instances.ts",
+  "backends/runners/process/meter.ts", "backends/runners/process/run.ts", "backends/runners/process/tail.ts", "blobs/directory/directory.ts", "kube/children.ts", "kube/store-index.ts",
+  "kube/watches.ts", "local/apiserver/apply/type-view.ts", "local/apiserver/discovery/paths.ts", "local/apiserver/gc/work-queue.ts", "local/apiserver/memory-store.ts",
+  "local/apiserver/registry/watch.ts", "local/apiserver/server.ts", "local/apiserver/storage/store.ts", "local/apiserver/storage/table.ts",
+];
+
 export default tseslint.config(
   { ignores: ["node_modules/", "deploy/", "examples/", "backends/builders/host/buildpacks/**", "**/*.golden.*", "**/testdata/**", "scripts/*.mjs", "eslint.config.js"] },
   {
@@ -13,7 +21,7 @@ export default tseslint.config(
       "max-depth": ["error", 3],
       "max-params": ["error", 4],
       "max-lines": ["error", { max: 500, skipBlankLines: false, skipComments: false }],
-      "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
+      "max-lines-per-function": ["error", { max: 40, skipBlankLines: true, skipComments: true }],
       "no-empty": ["error", { allowEmptyCatch: false }],
       "no-console": "error",
       "prefer-const": "error",
@@ -32,5 +40,6 @@ export default tseslint.config(
     },
   },
   { files: ["cli/**/*.ts", "scripts/**/*.ts", "test/**/*.ts"], rules: { "no-console": "off" } },
+  { files: FACTORIES, rules: { "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }] } },
   { files: ["**/*.test.ts", "test/**/*.ts"], rules: { "max-lines-per-function": "off" } },
 );
