@@ -8,7 +8,7 @@ import { identityOf, link, metadataMember } from "../lib/present.ts";
 import { csv, listQuery } from "../lib/query.ts";
 import type { View } from "../view.ts";
 
-const buildpackListQuery = listQuery({ names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() }, { orders: ["position"] });
+const buildpackListQuery = listQuery({ names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() }, { orders: ["position", "lifecycle"] });
 
 function presentBuildpack(view: View, buildpack: Buildpack, base: string): object {
   const at = identityOf(view, Buildpack, buildpack);
@@ -38,7 +38,7 @@ export const buildpackEndpoints: readonly Endpoint[] = [
       url,
       where: ({ spec }) => oneOf(query.names, spec.name) && oneOf(query.stacks, spec.stack ?? "") && (query.lifecycle === undefined || spec.lifecycle === query.lifecycle),
       order: byPosition,
-      orders: { position: byPosition },
+      orders: { position: ({ spec }) => String(spec.position).padStart(6, "0"), lifecycle: byPosition },
     });
     return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.view, buildpack, base)));
   }),

@@ -7,6 +7,7 @@ import { Route, type Destination } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/url.ts";
 import type { CFError } from "../errors.ts";
 import type { Session } from "../session.ts";
+import { checkAddress } from "./route-address.ts";
 
 export interface WantedRoute {
   namespace: string;
@@ -19,9 +20,10 @@ export interface WantedRoute {
   annotations?: Record<string, string>;
 }
 
-/** Creates it as the caller. `taken` is the error for an address that is somebody's already. */
+/** Creates it as the caller. `taken` is the error for an address that is somebody's already. @throws CFError 403, 422 */
 export async function createRoute(as: Session, wanted: WantedRoute, taken: () => CFError): Promise<Route> {
   const { namespace, domain, host, path, port } = wanted;
+  checkAddress(as, domain, { host, path, port }, namespace);
   const url = routeURL({ host, path, port }, domain.spec.name);
   const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
   const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };

@@ -1,6 +1,7 @@
 // What comes in for routes and their destinations.
 import { z } from "zod";
 import type { Route, Destination } from "../../crds/route/route.ts";
+import { unprocessable } from "../errors.ts";
 import { metadataSchema } from "../lib/metadata.ts";
 import { toOneSchema } from "../lib/payload.ts";
 import { csv, csvIntegers, include, listQuery } from "../lib/query.ts";
@@ -18,7 +19,10 @@ const routePath = z
   .refine((text) => !text.includes("?"), "cannot contain ?")
   .refine((text) => !/[\s\p{Cc}]/u.test(text), "must be a valid URI path");
 
-const options = z.strictObject({ loadbalancing: z.string().nullish(), hash_header: z.string().nullish(), hash_balance: z.union([z.string(), z.number()]).nullish() });
+/** Said, rather than taken and not done: no router here balances by them yet. */
+const options = z
+  .strictObject({ loadbalancing: z.string().nullish(), hash_header: z.string().nullish(), hash_balance: z.union([z.string(), z.number()]).nullish() })
+  .refine((given) => Object.values(given).every((value) => value === null || value === undefined), "are not supported yet");
 
 export const createRouteBody = z.strictObject({
   host: host.nullish(),
@@ -55,11 +59,37 @@ const filters = {
 export const routeListQuery = listQuery({ ...filters, app_guids: csv.optional() });
 export const appRouteListQuery = listQuery(filters);
 export const routeGetQuery = z.strictObject({ include: filters.include });
+export const destinationListQuery = z.strictObject({ guids: csv.optional(), app_guids: csv.optional() });
 
-/** Adds to, or replaces, what is there under the same app, process and port. */
-export function mergeDestinations(current: readonly Destination[], added: readonly Destination[]): Destination[] {
-  const key = (one: Destination): string => `${one.app}\n${one.process}\n${one.port}`;
-  return [...new Map([...current, ...added].map((one) => [key(one), one])).values()];
+/** What tells destinations of one route apart. `portOf` is the port that is meant, also where the process's first one is. */
+export type DestinationKey = (destination: Destination) => string;
+
+/**
+ * With what is new; what is there already stays as it is.
+ * @throws CFError 422 when one is given twice, or is there with another protocol
+ */
+export function addDestinations(current: readonly Destination[], added: readonly Destination[], key: DestinationKey): Destination[] {
+  checkDistinct(added, key);
+  if (current.some((one) => one.weight !== undefined)) throw unprocessable("Destinations cannot be inserted when there are weighted destinations already configured.");
+  const known = new Map(current.map((one) => [key(one), one]));
+  for (const one of added) {
+    const before = known.get(key(one));
+    if (before && before.protocol !== one.protocol) throw unprocessable(`Cannot add destination with protocol: ${one.protocol}. Destination already exists with protocol: ${before.protocol}.`);
+  }
+  return [...current, ...added.filter((one) => !known.has(key(one)))];
+}
+
+/** @throws CFError 422 when one is given twice, or weights are given to some only, or do not make 100 */
+export function checkReplacement(destinations: readonly Destination[], key: DestinationKey): void {
+  checkDistinct(destinations, key);
+  const weights = destinations.flatMap(({ weight }) => weight ?? []);
+  if (weights.length === 0) return;
+  if (weights.length < destinations.length) throw unprocessable("Destinations cannot contain both weighted and unweighted destinations");
+  if (weights.reduce((sum, weight) => sum + weight, 0) !== 100) throw unprocessable("Destinations must have weights that add up to 100");
+}
+
+function checkDistinct(destinations: readonly Destination[], key: DestinationKey): void {
+  if (new Set(destinations.map(key)).size < destinations.length) throw unprocessable("Destinations cannot contain duplicates: each names another app, process type or port");
 }
 
 /** Is this patch of destinations worth a write? */

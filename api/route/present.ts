@@ -35,8 +35,18 @@ export function presentRoute(view: View, route: Route, base: string): object {
   };
 }
 
+interface PresentedDestination {
+  guid: string;
+  app: { guid: string; process: { type: string } };
+  weight: number | null;
+  port: number;
+  protocol: string;
+  created_at: string;
+  updated_at: string;
+}
+
 /** Destinations whose app is there, by GUID. */
-export function presentDestinations(view: View, route: Route): { guid: string }[] {
+export function presentDestinations(view: View, route: Route): PresentedDestination[] {
   return route.spec.destinations
     .flatMap((destination) => {
       const app = view.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
@@ -45,16 +55,16 @@ export function presentDestinations(view: View, route: Route): { guid: string }[
     .sort((one, other) => (one.guid < other.guid ? -1 : 1));
 }
 
-function presentDestination(view: View, route: Route, { destination, app }: { destination: Destination; app: App }): { guid: string } {
+function presentDestination(view: View, route: Route, { destination, app }: { destination: Destination; app: App }): PresentedDestination {
   return {
     guid: destinationGUID(view, route, destination),
     app: { guid: view.guid(App, app), process: { type: destination.process } },
     weight: destination.weight ?? null,
-    port: destination.port || defaultPort(view, app, destination.process),
+    port: portOf(view, app, destination),
     protocol: destination.protocol,
     created_at: createdAt(route),
     updated_at: updatedAt(route),
-  } as { guid: string };
+  };
 }
 
 /** A destination is no object: its GUID follows from its route, app, process and port. */
@@ -62,13 +72,15 @@ export function destinationGUID(view: View, route: Route, { app, process, port }
   return derivedGUID("destination", view.guid(Route, route), app, process, String(port));
 }
 
-function defaultPort(view: View, app: App, type: string): number {
+/** The port that is meant: its own, else the process's first one. */
+export function portOf(view: View, app: App, { port, process: type }: Destination): number {
+  if (port) return port;
   const process = view.store(Process).find({ namespace: app.metadata.namespace ?? "", name: processName(app.metadata.name, type) });
   return effectivePorts(process?.spec.ports, currentDroplet(view, app)?.spec.ports)[0] ?? 8080;
 }
 
 /** The body of `/destinations`. */
-export function presentDestinationList(view: View, route: Route, base: string): object {
+export function presentDestinationList(view: View, route: Route, base: string) {
   const self = `${base}/v3/routes/${view.guid(Route, route)}`;
   return { destinations: presentDestinations(view, route), links: { self: link(`${self}/destinations`), route: link(self) } };
 }

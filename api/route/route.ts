@@ -2,11 +2,10 @@
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
-import { CFError, unprocessable } from "../errors.ts";
+import { unprocessable } from "../errors.ts";
 import { includedDomains, includedSpaces } from "../included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../lib/app-parts.ts";
@@ -63,7 +62,6 @@ const create = endpoint("POST", "/v3/routes", { permission: { verb: "create", on
   const { space, namespace } = spaceInBody(as, body.relationships.space.data.guid);
   const domain = domainInBody(as, body.relationships.domain.data.guid, space);
   const address = { host: body.host ?? "", path: body.path ?? "", port: body.port ?? 0 };
-  checkAddress(domain, address, as);
   const route = await createRoute(as, { namespace, domain, ...address, ...metadataForCreate(body.metadata) }, () => unprocessable(takenText(address, domain.spec.name)));
   return created(presentRoute(as.view, route, base));
 });
@@ -76,28 +74,7 @@ function domainInBody(as: Session, guid: string, space: Space): Domain {
   return domain;
 }
 
-interface Address {
-  host: string;
-  path: string;
-  port: number;
-}
-
-/** @throws CFError 422, or 403 for a wildcard on a shared domain */
-function checkAddress(domain: Domain, address: Address, as: Session): void {
-  const { host } = address;
-  if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
-  if (domain.metadata.namespace === SYSTEM_NAMESPACE) checkSharedHost(as, host);
-  if (domain.spec.internal && host === "*") throw unprocessable("Wildcard hosts are not supported for internal domains.");
-  if (domain.spec.internal && address.path !== "") throw unprocessable("Paths are not supported for internal domains.");
-  if (`${host}.${domain.spec.name}`.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
-}
-
-function checkSharedHost(as: Session, host: string): void {
-  if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
-  if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw new CFError("NotAuthorized");
-}
-
-function takenText({ host, path: routePath }: Address, domain: string): string {
+function takenText({ host, path: routePath }: { host: string; path: string }, domain: string): string {
   const parts = [host && `host '${host}'`, routePath && `path '${routePath}'`].filter(Boolean).join(" and ");
   return `Route already exists ${parts ? `with ${parts} ` : ""}for domain '${domain}'.`;
 }
@@ -105,7 +82,7 @@ function takenText({ host, path: routePath }: Address, domain: string): string {
 const rows: readonly Endpoint[] = [
   endpoint("GET", "/v3/routes", { permission: "authenticated", query: routeListQuery, summary: "List routes" }, (request) => listReply(request)),
   endpoint("GET", "/v3/apps/:guid/routes", { permission: { verb: "get", on: App }, query: appRouteListQuery, summary: "List routes of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
-  endpoint("GET", path, { permission: { verb: "get", on: Route }, query: routeGetQuery, summary: "Get a route" }, ({ as, params, query, base }) => {
+  endpoint("GET", path, { permission: { verb: "get", on: Route }, query: routeGetQuery, badQuery: "UnprocessableEntity", summary: "Get a route" }, ({ as, params, query, base }) => {
     const route = as.get(Route, params["guid"] ?? "");
     const more = included(as, base, query.include);
     return ok({ ...presentRoute(as.view, route, base), ...(more && { included: more([route]) }) });

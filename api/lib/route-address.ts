@@ -1,0 +1,39 @@
+// Which addresses a route may have: what the domain allows, and what others have already. Whether exactly this address is taken, its claim decides.
+import { Domain } from "../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Route } from "../../crds/route/route.ts";
+import { routeHostname } from "../../crds/route/url.ts";
+import { notAuthorized, unprocessable } from "../errors.ts";
+import type { Session } from "../session.ts";
+import { domainOf } from "./domains.ts";
+
+export interface Address {
+  host: string;
+  path: string;
+  port: number;
+}
+
+/** `namespace` is that of the space. @throws CFError 422, or 403 for a wildcard on a shared domain */
+export function checkAddress(as: Session, domain: Domain, address: Address, namespace: string): void {
+  const { host } = address;
+  if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
+  if (domain.metadata.namespace === SYSTEM_NAMESPACE) checkShared(as, domain, host, namespace);
+  if (domain.spec.internal) checkInternal(address);
+  const hostname = routeHostname(address, domain.spec.name);
+  if (hostname.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
+  if (host !== "" && as.view.store(Domain).byIndex("name", hostname).length > 0) throw unprocessable(`Route conflicts with domain '${hostname}'.`);
+}
+
+function checkInternal({ host, path }: Address): void {
+  if (host === "*") throw unprocessable("Wildcard hosts are not supported for internal domains.");
+  if (path !== "") throw unprocessable("Paths are not supported for internal domains.");
+}
+
+/** On a shared domain a host belongs to one space, with all of its paths. */
+function checkShared(as: Session, domain: Domain, host: string, namespace: string): void {
+  if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
+  if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw notAuthorized();
+  const isElsewhere = ({ metadata, spec }: Route): boolean => spec.host === host && metadata.namespace !== namespace;
+  const others = as.view.store(Route).byIndex("domain", domain.metadata.name).filter((route) => isElsewhere(route) && domainOf(as.view, route) === domain);
+  if (others.length > 0) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
+}
