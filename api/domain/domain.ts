@@ -19,6 +19,7 @@ import { metadataOnlySchema, toManySchema, toOneSchema } from "../lib/payload.ts
 import { orgInBody } from "../lib/places.ts";
 import { csv, listQuery } from "../lib/query.ts";
 import type { Session } from "../session.ts";
+import { sharingEndpoints } from "./sharing.ts";
 import { presentDomain } from "./present.ts";
 
 const path = "/v3/domains/:guid";
@@ -84,10 +85,24 @@ function toDomain(as: Session, body: CreateDomain): Draft {
   checkScope(body);
   const { organization, shared_organizations: shared } = body.relationships ?? {};
   const namespace = organization ? orgInBody(as, organization.data.guid).namespace : SYSTEM_NAMESPACE;
+  checkOverlap(as, body.name, namespace);
   const sharedOrgs = (shared?.data ?? []).map(({ guid }) => orgInBody(as, guid).org.metadata.name);
   const { labels, annotations } = metadataForCreate(body.metadata);
   const metadata = { name: objectName(as, namespace, body.name), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations };
   return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
+}
+
+/** Nobody takes a domain around or inside another org's own, or one that is a route's address already. @throws CFError 422 */
+function checkOverlap(as: Session, name: string, namespace: string): void {
+  const { view } = as;
+  const reserved = (by: string): CFError => unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
+  for (const { metadata, spec } of view.store(Domain).list()) {
+    const isForeign = metadata.namespace !== SYSTEM_NAMESPACE && metadata.namespace !== namespace;
+    if (isForeign && (name.endsWith(`.${spec.name}`) || spec.name.endsWith(`.${name}`))) throw reserved(spec.name);
+  }
+  const [host = "", ...rest] = name.split(".");
+  const isRoute = view.store(Domain).byIndex("name", rest.join(".")).some((parent) => routesIn(as, parent, true).some(({ spec }) => spec.host === host));
+  if (isRoute) throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
 }
 
 /** A domain is a valid object name as it is, unless it is too long. */
@@ -118,12 +133,13 @@ export const domainEndpoints: readonly Endpoint[] = [
     await as.remove(Domain, domain);
     return accepted(newJob("domain.delete", guid, as.now()));
   }),
-  endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, summary: "Is a route taken" }, ({ as, params, query }) => {
+  endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, badQuery: "UnprocessableEntity", summary: "Is a route taken" }, ({ as, params, query }) => {
     const domain = as.get(Domain, params["guid"] ?? "");
     const port = Number(query.port ?? 0);
-    const matching = routesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "") && spec.path.toLowerCase() === (query.path ?? "").toLowerCase() && spec.port === port);
+    const matching = routesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "").toLowerCase() && spec.path.toLowerCase() === (query.path ?? "").toLowerCase() && spec.port === port);
     return ok({ matching_route: matching });
   }),
+  ...sharingEndpoints,
 ];
 
 /** Routes in a domain that the caller sees; with `all`, whoever may see them. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
 import { slug, digest5 } from "../../crds/names.ts";
-import { CF_ROLES, type CFRole } from "../../crds/roles.ts";
+import { CF_ROLES, roleGUID, type CFRole } from "../../crds/roles.ts";
 import { Space } from "../../crds/space/space.ts";
 import { RoleBinding } from "../../kube/builtin.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
@@ -25,8 +25,10 @@ const user = z.strictObject({ data: z.union([z.strictObject({ guid: z.string().m
 const createRoleBody = z.strictObject({ type: z.enum(ALL_TYPES, { error: `must be one of the allowed types ${JSON.stringify(ALL_TYPES)}` }), relationships: z.strictObject({ user, organization: toOneSchema.optional(), space: toOneSchema.optional() }) });
 type CreateRole = z.output<typeof createRoleBody>;
 
+const includes = include("user", "space", "organization").optional();
+const roleGetQuery = z.strictObject({ include: includes });
 const roleListQuery = listQuery(
-  { types: csvOf(...ALL_TYPES).optional(), user_guids: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional(), include: include("user", "space", "organization").optional() },
+  { types: csvOf(...ALL_TYPES).optional(), user_guids: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional(), include: includes },
   { labels: false },
 );
 
@@ -81,9 +83,8 @@ const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: Role
   const role = findRole(as, params["guid"] ?? "");
   if (!role) throw notFound("Role");
   if (role.type === "organization_user") requireNoSpaceRole(as, role);
-  const rest = (role.binding.subjects ?? []).filter((subject) => subject !== role.subject);
-  if (rest.length === 0) await as.remove(RoleBinding, role.binding);
-  else await as.patch(RoleBinding, role.binding, { type: "merge", body: { metadata: { resourceVersion: role.binding.metadata.resourceVersion }, subjects: rest } });
+  if (role.binding.subjects?.length === 1) await as.remove(RoleBinding, role.binding);
+  else await as.change(RoleBinding, role.binding, (binding) => ({ subjects: (binding.subjects ?? []).filter((subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid) }));
   return accepted(newJob("role.delete", role.guid, as.now()));
 });
 
@@ -93,7 +94,7 @@ function requireNoSpaceRole(as: Session, role: HeldRole): void {
   if (holds) throw unprocessable("Cannot delete organization_user role while user has roles in spaces in that organization.");
 }
 
-const list = endpoint("GET", "/v3/roles", { permission: "authenticated", query: roleListQuery, summary: "List roles" }, ({ as, query, base, url }) => {
+const list = endpoint("GET", "/v3/roles", { permission: "authenticated", query: roleListQuery, badQuery: "UnprocessableEntity", summary: "List roles" }, ({ as, query, base, url }) => {
   const guidOf = (role: HeldRole): { org: string; space: string } => {
     const { org, space } = placeOf(as.view, role);
     return { org: org ? as.view.guid(Org, org) : "", space: space ? as.view.guid(Space, space) : "" };
@@ -121,10 +122,11 @@ function included(as: Session, base: string, what: readonly string[] | undefined
   };
 }
 
-const get = endpoint("GET", path, { permission: "authenticated", summary: "Get a role" }, ({ as, params, base }) => {
+const get = endpoint("GET", path, { permission: "authenticated", query: roleGetQuery, badQuery: "UnprocessableEntity", summary: "Get a role" }, ({ as, params, query, base }) => {
   const role = findRole(as, params["guid"] ?? "");
   if (!role) throw notFound("Role");
-  return ok(presentRole(as.view, role, base));
+  const more = included(as, base, query.include);
+  return ok({ ...presentRole(as.view, role, base), ...(more && { included: more([role]) }) });
 });
 
 export const roleEndpoints: readonly Endpoint[] = [list, get, create, remove];

@@ -3,6 +3,11 @@
 /** Users have no time of creation; CF wants one. */
 const SINCE = "1970-01-01T00:00:00Z";
 
+/** Where a user comes from. */
+export function originOf(name: string): string {
+  return name.startsWith("system:serviceaccount:") ? "serviceaccount" : "kubernetes";
+}
+
 export function presentUser(name: string, base: string): object {
   return {
     guid: name,
@@ -10,7 +15,7 @@ export function presentUser(name: string, base: string): object {
     updated_at: SINCE,
     username: name,
     presentation_name: name,
-    origin: name.startsWith("system:serviceaccount:") ? "serviceaccount" : "kubernetes",
+    origin: originOf(name),
     metadata: { labels: {}, annotations: {} },
     links: { self: { href: `${base}/v3/users/${encodeURIComponent(name)}` } },
   };

@@ -1,26 +1,41 @@
 // The HTTP face of users: `/v3/users`, the distinct subjects of the roles that the caller sees, and the caller.
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import type { z } from "zod";
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
 import { notFound } from "../errors.ts";
 import { visibleRoles } from "../lib/cf-roles.ts";
 import { oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
 import { csv, listQuery } from "../lib/query.ts";
 import type { Session } from "../session.ts";
-import { presentUser } from "./present.ts";
+import { originOf, presentUser } from "./present.ts";
 
 const userListQuery = listQuery({ usernames: csv.optional(), partial_usernames: csv.optional(), origins: csv.optional() });
+
+type ListQuery = z.output<typeof userListQuery>;
 
 function visibleUsers(as: Session): string[] {
   return [...new Set([as.caller.name, ...visibleRoles(as).map((role) => role.user)])].sort();
 }
 
+/** Who has a role in an org's or a space's own namespace. */
+function usersIn(as: Session, place: { status?: { namespace?: string | undefined } | undefined }): string[] {
+  return [...new Set(visibleRoles(as, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
+}
+
+function listReply(users: readonly string[], { query, base, url }: { query: ListQuery; base: string; url: string }): Reply {
+  const matches = (name: string): boolean => !query.partial_usernames || query.partial_usernames.some((part) => name.toLowerCase().includes(part.toLowerCase()));
+  const found = users.filter((name) => oneOf(query.usernames, name) && oneOf(query.guids, name) && oneOf(query.origins, originOf(name)) && matches(name));
+  return ok(presentPage(found, { base, url, query }, (name) => presentUser(name, base)));
+}
+
 export const userEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/users", { permission: "authenticated", query: userListQuery, summary: "List users" }, ({ as, query, base, url }) => {
-    const users = visibleUsers(as).filter(
-      (name) => oneOf(query.usernames, name) && oneOf(query.guids, name) && (!query.partial_usernames || query.partial_usernames.some((part) => name.toLowerCase().includes(part.toLowerCase()))),
-    );
-    return ok(presentPage(users, { base, url, query }, (name) => presentUser(name, base)));
-  }),
+  endpoint("GET", "/v3/users", { permission: "authenticated", query: userListQuery, badQuery: "UnprocessableEntity", summary: "List users" }, (request) => listReply(visibleUsers(request.as), request)),
+  endpoint("GET", "/v3/organizations/:guid/users", { permission: { verb: "get", on: Org }, query: userListQuery, badQuery: "UnprocessableEntity", summary: "List users with a role in an organization" }, (request) =>
+    listReply(usersIn(request.as, request.as.get(Org, request.params["guid"] ?? "")), request)),
+  endpoint("GET", "/v3/spaces/:guid/users", { permission: { verb: "get", on: Space }, query: userListQuery, badQuery: "UnprocessableEntity", summary: "List users with a role in a space" }, (request) =>
+    listReply(usersIn(request.as, request.as.get(Space, request.params["guid"] ?? "")), request)),
   endpoint("GET", "/v3/users/:guid", { permission: "authenticated", summary: "Get a user" }, ({ as, params, base }) => {
     const name = visibleUsers(as).find((one) => one === params["guid"]);
     if (name === undefined) throw notFound("User");

@@ -1,0 +1,49 @@
+// Private domains that other orgs may use: `/v3/domains/:guid/relationships/shared_organizations`.
+import { Domain } from "../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Route } from "../../crds/route/route.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../endpoint.ts";
+import { unprocessable } from "../errors.ts";
+import { domainOf } from "../lib/domains.ts";
+import { toManySchema } from "../lib/payload.ts";
+import { orgInBody } from "../lib/places.ts";
+import { toMany } from "../lib/present.ts";
+import type { Session } from "../session.ts";
+
+const path = "/v3/domains/:guid/relationships/shared_organizations";
+const write = { verb: "patch", on: Domain } as const;
+
+function privateDomain(as: Session, guid: string): Domain {
+  const domain = as.get(Domain, guid);
+  if (domain.metadata.namespace === SYSTEM_NAMESPACE) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
+  return domain;
+}
+
+function sharedGUIDs(as: Session, domain: Domain): string[] {
+  return domain.spec.sharedOrgs.flatMap((name) => as.view.store(Org).find({ name }) ?? []).filter((org) => as.sees(Org, org)).map((org) => as.view.guid(Org, org));
+}
+
+/** An org that has routes in the domain would lose them. @throws CFError 422 */
+function checkUnused(as: Session, domain: Domain, org: Org): void {
+  const isTheirs = (route: Route): boolean => domainOf(as.view, route) === domain && as.view.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
+  if (as.view.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs)) throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
+}
+
+export const sharingEndpoints: readonly Endpoint[] = [
+  endpoint("POST", path, { permission: write, body: toManySchema, summary: "Share a private domain with organizations" }, async ({ as, params, body }) => {
+    const domain = privateDomain(as, params["guid"] ?? "");
+    const names = body.data.map(({ guid }) => orgInBody(as, guid).org.metadata.name);
+    const after = await as.change(Domain, domain, ({ spec }) => (names.every((name) => spec.sharedOrgs.includes(name)) ? undefined : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } }));
+    return ok(toMany(sharedGUIDs(as, after)));
+  }),
+  endpoint("DELETE", `${path}/:org`, { permission: write, summary: "Share a private domain no longer with an organization" }, async ({ as, params }) => {
+    const domain = privateDomain(as, params["guid"] ?? "");
+    const org = as.find(Org, params["org"] ?? "");
+    const name = org?.metadata.name ?? "";
+    if (!org || !domain.spec.sharedOrgs.includes(name)) throw unprocessable("Unable to unshare domain from organization. Ensure the domain is shared to this organization.");
+    checkUnused(as, domain, org);
+    await as.change(Domain, domain, ({ spec }) => (spec.sharedOrgs.includes(name) ? { spec: { sharedOrgs: spec.sharedOrgs.filter((one) => one !== name) } } : undefined));
+    return noContent();
+  }),
+];
