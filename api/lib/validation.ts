@@ -49,7 +49,8 @@ function isDefault(message: string): boolean {
   return message.startsWith("Invalid");
 }
 
-function problemOf(issue: Issue): string {
+/** What is wrong with one value, without its name. */
+export function problemOf(issue: Issue): string {
   if (issue.code === "invalid_type") return issue.input === undefined ? "can't be blank" : `must be ${nouns[issue.expected] ?? issue.expected}`;
   if (issue.code === "too_big" || issue.code === "too_small") return sizeProblem(issue);
   if (!isDefault(issue.message)) return issue.message;

@@ -1,5 +1,6 @@
 // What applying a manifest would change: `POST /v3/spaces/:guid/manifest_diff`. Compares only keys that the manifest names. Pure.
-import { toMegabytes } from "./schema.ts";
+import { LOCAL_KEYS } from "./plan.ts";
+import { toBytesPerSecond, toMegabytes } from "./schema.ts";
 
 /** A JSON patch with what was there before. */
 export interface Difference {
@@ -11,10 +12,13 @@ export interface Difference {
 
 /** Items of these lists are told apart by this key. */
 const LIST_KEYS: Record<string, string> = { processes: "type", routes: "route", sidecars: "name" };
-const SIZES = new Set(["memory", "disk-quota", "disk_quota", "log-rate-limit-per-second"]);
+const SIZES = new Set(["memory", "disk-quota"]);
 /** Say how to push, not what is there. */
 const INSTRUCTIONS = new Set(["path", "default-route", "random-route", "no-route", "docker", "buildpack", "name"]);
-const WEB_KEYS = new Set(["memory", "disk-quota", "disk_quota", "instances", "command", "timeout", "log-rate-limit-per-second", "health-check-type", "health-check-http-endpoint", "health-check-invocation-timeout", "health-check-interval"]);
+/** Process keys of the app itself are the web process's. */
+const WEB_KEYS = new Set<string>(LOCAL_KEYS);
+/** Generated manifests write this one key with an underscore, as CF does. */
+const generatedKey = (key: string): string => (key === "disk-quota" ? "disk_quota" : key);
 
 type Json = Record<string, unknown>;
 
@@ -26,8 +30,7 @@ export function diffApplication(wanted: Json, current: Json | undefined, path: s
 
 function currentValue(key: string, current: Json): unknown {
   const web = ((current["processes"] ?? []) as Json[]).find((process) => process["type"] === "web");
-  const normal = key === "disk-quota" ? "disk_quota" : key;
-  return WEB_KEYS.has(key) ? web?.[normal] : current[normal];
+  return (WEB_KEYS.has(key) ? web : current)?.[generatedKey(key)];
 }
 
 function addAll(wanted: Json, path: string): Difference[] {
@@ -37,8 +40,8 @@ function addAll(wanted: Json, path: string): Difference[] {
 function diffValue(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
   if (Array.isArray(value) && LIST_KEYS[key]) return diffList(LIST_KEYS[key], value as Json[], { was: (was ?? []) as Json[], path });
   if (isObject(value)) return Object.entries(value).flatMap(([name, child]) => diffValue(name, child, { was: isObject(was) ? was[name] : undefined, path: `${path}/${name}` }));
-  const after = SIZES.has(key) ? normalised(value) : value;
-  if (JSON.stringify(after) === JSON.stringify(SIZES.has(key) ? normalised(was) : was)) return [];
+  const after = normalised(key, value);
+  if (comparable(key, value) === comparable(key, was)) return [];
   return [was === undefined || was === null ? { op: "add", path, value: after } : { op: "replace", path, was, value: after }];
 }
 
@@ -46,13 +49,20 @@ function diffList(identity: string, value: readonly Json[], { was, path }: { was
   return value.flatMap((item, index) => {
     const before = was.find((one) => one[identity] === item[identity]);
     if (!before) return [{ op: "add" as const, path: `${path}/${index}`, value: item }];
-    return Object.entries(item).flatMap(([key, child]) => diffValue(key, child, { was: before[key === "disk-quota" ? "disk_quota" : key], path: `${path}/${index}/${key}` }));
+    return Object.entries(item).flatMap(([key, child]) => diffValue(key, child, { was: before[generatedKey(key)], path: `${path}/${index}/${key}` }));
   });
 }
 
-function normalised(value: unknown): unknown {
-  const megabytes = typeof value === "string" ? toMegabytes(value) : undefined;
+function normalised(key: string, value: unknown): unknown {
+  const megabytes = SIZES.has(key) && typeof value === "string" ? toMegabytes(value) : undefined;
   return megabytes === undefined ? value : `${megabytes}M`;
+}
+
+/** Two values that mean the same are equal text: units, and the variables that a manifest writes as numbers. */
+function comparable(key: string, value: unknown): string | undefined {
+  if (key === "log-rate-limit-per-second") return String(toBytesPerSecond(String(value)));
+  const normal = normalised(key, value);
+  return typeof normal === "number" || typeof normal === "boolean" ? String(normal) : typeof normal === "string" ? normal : JSON.stringify(normal);
 }
 
 function isObject(value: unknown): value is Json {

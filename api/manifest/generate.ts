@@ -25,6 +25,7 @@ export function toApplication({ app, processes, variables, routes, metadata, ima
     lifecycle: lifecycle.type,
     ...(lifecycle.type === "docker" ? { docker: image && { image } } : { buildpacks: lifecycle.buildpacks, stack: lifecycle.stack ?? stack }),
     env: variables,
+    features: app.spec.features,
     routes: [...routes].sort((one, other) => (one.url < other.url ? -1 : 1)).map(({ url, protocol }) => ({ route: url, protocol })),
     metadata: compact(metadata),
     processes: [...processes].sort((one, other) => (one.spec.type < other.spec.type ? -1 : 1)).map(toProcess),

@@ -2,15 +2,17 @@
 import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/names.ts";
 import { Package } from "../../crds/package/package.ts";
-import { Process } from "../../crds/process/process.ts";
+import type { Process } from "../../crds/process/process.ts";
 import { effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, endpoint, type Endpoint } from "../endpoint.ts";
 import { CFError, unprocessable } from "../errors.ts";
+import { toCFError } from "../fault.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { appKey, newestFirst, newProcess, processesOf as appProcesses, putProcess } from "../lib/app-parts.ts";
+import { appKey, newestFirst, processesOf as appProcesses, putProcess } from "../lib/app-parts.ts";
 import { readVariables, writeVariables } from "../lib/app-env.ts";
+import { featuresPatch } from "../lib/features.ts";
 import { newApp } from "../lib/new-app.ts";
 import { defaultStack, toLifecycle } from "../lib/lifecycle.ts";
 import { metadataOf, metadataPatch } from "../lib/metadata.ts";
@@ -48,6 +50,7 @@ const apply = endpoint(
   async ({ as, params, body }) => {
     const guid = params["guid"] ?? "";
     const namespace = spaceNamespace(as, guid);
+    as.require({ verb: "create", on: App, namespace });
     const pairs = await ensureApps(as, namespace, checked(body.applications));
     return accepted(newJob("space.apply_manifest", guid, as.now(), await applyAll(as, pairs)));
   },
@@ -65,7 +68,7 @@ async function ensureApps(as: Session, namespace: string, entries: readonly Appl
     const found = findApp(as, namespace, entry.name);
     const lifecycle = lifecycleOf(entry);
     if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type) throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
-    pairs.push({ entry, app: found ?? (await createApp(as, namespace, entry)) });
+    pairs.push({ entry, app: found ?? (await createApp(as, namespace, entry).catch((error: unknown) => Promise.reject(named(error, entry)))) });
   }
   return pairs;
 }
@@ -76,8 +79,14 @@ async function createApp(as: Session, namespace: string, entry: Application): Pr
   const app = await as.create(App, draft, () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`));
   // With its size from the first instant, rather than made and then changed.
   const web = processesOf(entry).find((process) => process.type === "web");
-  await as.create(Process, newProcess(app, "web", { spec: web ? withoutNulls(specOf(web, undefined)) : {} }));
+  await putProcess(as, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
   return app;
+}
+
+/** The same error with the application's name in front; what is nobody's mistake stays as it is. */
+function named(thrown: unknown, entry: Application): CFError {
+  const error = toCFError(thrown);
+  return error.key === "UnprocessableEntity" || error.key === "UniquenessError" ? unprocessable(`For application '${entry.name}': ${error.message}`, { cause: error }) : error;
 }
 
 function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
@@ -90,15 +99,18 @@ async function applyAll(as: Session, pairs: readonly Pair[]): Promise<string[]> 
   for (const { app, entry } of pairs) {
     try {
       await applyOne(as, app, entry);
-    } catch (error) {
-      if (error instanceof CFError && error.status < 500) return error.errors.map(({ detail }) => `For application '${entry.name}': ${detail}`);
-      throw error;
+    } catch (thrown) {
+      const error = toCFError(thrown);
+      if (error.status >= 500) throw thrown;
+      return error.errors.map(({ detail }) => `For application '${entry.name}': ${detail}`);
     }
   }
   return [];
 }
 
 async function applyOne(as: Session, app: App, entry: Application): Promise<void> {
+  const features = entry.features && featuresPatch(entry.features);
+  if (features && differs(features, app.spec.features ?? {})) await as.patch(App, app, { type: "merge", body: { spec: { features } } });
   const known = appProcesses(as, app);
   for (const process of processesOf(entry)) {
     const current = known.find((one) => one.spec.type === process.type);
@@ -153,6 +165,7 @@ const generate = endpoint("GET", "/v3/apps/:guid/manifest", { permission: { verb
 
 const diff = endpoint("POST", "/v3/spaces/:guid/manifest_diff", { permission: { verb: "create", on: App }, format: "yaml", body: manifestBody, summary: "What a manifest would change" }, async ({ as, params, body }) => {
   const namespace = spaceNamespace(as, params["guid"] ?? "");
+  as.require({ verb: "create", on: App, namespace });
   const entries = body.applications as Record<string, unknown>[];
   checked(entries);
   const differences = await Promise.all(

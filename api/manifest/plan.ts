@@ -3,7 +3,8 @@ import { defined } from "../../kube/defined.ts";
 import type { LifecycleInput } from "../lib/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
-const LOCAL_KEYS = [
+/** Process keys that an application may have itself. */
+export const LOCAL_KEYS = [
   "command", "instances", "memory", "disk-quota", "log-rate-limit-per-second", "health-check-type", "health-check-http-endpoint", "health-check-invocation-timeout", "health-check-interval",
   "timeout", "readiness-health-check-type", "readiness-health-check-http-endpoint", "readiness-health-check-invocation-timeout", "readiness-health-check-interval",
 ] as const;

@@ -67,12 +67,14 @@ function resolve(text: string, domains: readonly Domain[]): Wanted {
 
 async function mapRoute(as: Session, app: App, wanted: Wanted): Promise<void> {
   const route = findRoute(as, app, wanted) ?? (await makeRoute(as, app, wanted));
-  const protocol = wanted.protocol ?? "http1";
-  const mine = route.spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
-  if (mine?.protocol === protocol) return;
-  const others = route.spec.destinations.filter((one) => one !== mine);
-  const destinations = [...others, { app: app.metadata.name, process: "web", port: mine?.port ?? 0, protocol }];
-  await as.patch(Route, route, { type: "merge", body: { spec: { destinations } } });
+  await as.change(Route, route, ({ spec }) => {
+    const mine = spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
+    // A manifest that says nothing of the protocol leaves that of a mapping as it is.
+    const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
+    if (mine?.protocol === protocol) return undefined;
+    const others = spec.destinations.filter((one) => one !== mine);
+    return { spec: { destinations: [...others, { ...mine, app: app.metadata.name, process: "web", port: mine?.port ?? 0, protocol }] } };
+  });
 }
 
 function findRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Route | undefined {
