@@ -27,7 +27,11 @@ describe("bad input", () => {
     space = await guidOf(laptop, "spaces.cupola.dev/dev", "local");
     ({ guid: app } = await api.call("POST", "/v3/apps", { name: "victim", relationships: { space: { data: { guid: space } } } }));
     const first = async (path: string): Promise<string> => (await api.call<Page<Named>>("GET", path)).resources[0]?.guid ?? UNKNOWN_GUID;
-    Object.assign(guids, { apps: app, spaces: space, packages: await newPackage(), organizations: await first("/v3/organizations"), processes: await first("/v3/processes"), domains: await guidOf(laptop, "domains.cupola.dev/apps.localhost", "cupola-system") });
+    const domain = await guidOf(laptop, "domains.cupola.dev/apps.localhost", "cupola-system");
+    const related = { space: { data: { guid: space } }, domain: { data: { guid: domain } } };
+    const route = (await api.call("POST", "/v3/routes", { host: "victim", relationships: related })).guid;
+    Object.assign(guids, { apps: app, spaces: space, packages: await newPackage(), domains: domain, routes: route });
+    for (const list of ["organizations", "processes", "buildpacks", "stacks", "roles", "organization_quotas", "users"]) guids[list] = await first(`/v3/${list}`);
   });
   afterAll(() => laptop?.stop());
   // A fault of ours is in the log even where the answer hid it.
