@@ -56,27 +56,30 @@ function right(verb: "get" | "update", app: App) {
 /** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
 export async function readVariables(as: Session, app: App): Promise<Record<string, string>> {
   as.require(right("get", app));
-  return valuesOf(as, app);
+  const values = await valuesOf(as, app);
+  return Object.fromEntries([...values].map(([name, value]) => [name, value ?? ""]));
 }
 
-/** For what may know the values without telling them: who may set a variable need not be able to read them. */
-async function valuesOf(as: Session, app: App): Promise<Record<string, string>> {
+/** Undefined for a variable whose Secret is not the app's own. For comparing only: who may set a variable need not be able to read it. */
+async function valuesOf(as: Session, app: App): Promise<Map<string, string | undefined>> {
   const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
   const secret = usesSecret ? await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal }) : undefined;
-  const valueOf = ({ value, valueFrom }: EnvVar): string => {
-    if (value !== undefined) return value;
-    const ref = valueFrom?.secretKeyRef;
-    return ref?.name === secretName(app) ? Buffer.from(secret?.data?.[ref.key] ?? "", "base64").toString("utf8") : "";
+  const valueOf = ({ value, valueFrom }: EnvVar): string | undefined => {
+    const key = valueFrom?.secretKeyRef.name === secretName(app) ? valueFrom.secretKeyRef.key : undefined;
+    const kept = key === undefined ? undefined : secret?.data?.[key];
+    return value ?? (kept === undefined ? undefined : Buffer.from(kept, "base64").toString("utf8"));
   };
-  return Object.fromEntries(app.spec.env.map((variable) => [variable.name, valueOf(variable)]));
+  return new Map(app.spec.env.map((variable) => [variable.name, valueOf(variable)]));
 }
 
 /** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
-export async function writeVariables(as: Session, app: App, changes: Record<string, string | null>): Promise<App> {
+export async function writeVariables(as: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
   as.require(right("update", app));
-  const names = Object.keys(changes);
-  if (names.length === 0) return app;
-  await checkSize(as, app, changes);
+  const before = await valuesOf(as, app);
+  const isChange = ([name, value]: [string, string | null]): boolean => (value === null ? before.has(name) : before.get(name) !== value);
+  const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));
+  if (Object.keys(changes).length === 0) return app;
+  checkSize(before, changes);
   await putSecret(as, app, changes);
   for (let attempt = 1, current = app; ; attempt++) {
     try {
@@ -95,9 +98,9 @@ function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
   return [...kept, ...set.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: secretName(app), key: secretKey(name) } } }))];
 }
 
-async function checkSize(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
-  const after = { ...(await valuesOf(as, app)), ...changes };
-  const bytes = Object.entries(after).reduce((sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value)), 0);
+function checkSize(before: ReadonlyMap<string, string | undefined>, changes: Record<string, string | null>): void {
+  const after = new Map<string, string | null | undefined>([...before, ...Object.entries(changes)]);
+  const bytes = [...after].reduce((sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value ?? "")), 0);
   if (bytes > MAX_BYTES) throw new CFError("UnprocessableEntity", `Environment variables of an app may have ${MAX_BYTES} bytes together; these have ${bytes}.`);
 }
 

@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import { displayNameOf, foldName } from "../../crds/names.ts";
 import { Package } from "../../crds/package/package.ts";
 import type { Process } from "../../crds/process/process.ts";
-import { effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, endpoint, type Endpoint } from "../endpoint.ts";
@@ -115,7 +115,7 @@ async function applyOne(as: Session, app: App, entry: Application): Promise<void
   for (const process of processesOf(entry)) {
     const current = known.find((one) => one.spec.type === process.type);
     const spec = specOf(process, current);
-    if (!current || differs(spec, current.spec)) await putProcess(as, app, process.type, spec);
+    if (!current || differs(spec, inForce(current))) await putProcess(as, app, process.type, spec);
   }
   const updated = await updateApp(as, app, entry);
   await applyRoutes(as, updated, entry);
@@ -125,6 +125,11 @@ async function applyOne(as: Session, app: App, entry: Application): Promise<void
 function specOf(entry: ReturnType<typeof processesOf>[number], current: Process | undefined): Record<string, unknown> {
   const check = effectiveHealthCheck(entry.type, current?.spec.healthCheck).type;
   return processSpec(entry, { check, readiness: effectiveReadinessCheck(current?.spec.readinessHealthCheck).type });
+}
+
+/** A process's spec with what holds where it names nothing. */
+function inForce({ spec }: Process): Record<string, unknown> {
+  return { ...spec, instances: spec.instances ?? defaultInstances(spec.type), healthCheck: effectiveHealthCheck(spec.type, spec.healthCheck), readinessHealthCheck: effectiveReadinessCheck(spec.readinessHealthCheck) };
 }
 
 /** Would the merge patch change anything? */
@@ -139,7 +144,7 @@ function differs(patch: Record<string, unknown>, current: Record<string, unknown
 async function updateApp(as: Session, app: App, entry: Application): Promise<App> {
   const { type: _type, ...lifecycle } = toLifecycle(as.view, lifecycleOf(entry));
   const body = { metadata: metadataPatch(entry.metadata, app), spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) } };
-  const isNoChange = Object.keys(body.metadata).length === 0 && !differs(body.spec as Record<string, unknown>, app.spec);
+  const isNoChange = !differs(body.metadata, app.metadata as object as Record<string, unknown>) && !differs(body.spec as Record<string, unknown>, app.spec);
   return isNoChange ? app : as.patch(App, app, { type: "merge", body });
 }
 
