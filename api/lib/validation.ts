@@ -46,14 +46,15 @@ function tooSmall(origin: string, bound: number | bigint, inclusive: boolean): s
 
 /** A message of zod's own, rather than one that the schema's author wrote. */
 function isDefault(message: string): boolean {
-  return message.startsWith("Invalid");
+  return /^(?:Invalid|Too (?:big|small)|Unrecognized)\b/.test(message);
 }
 
 /** What is wrong with one value, without its name. */
 export function problemOf(issue: Issue): string {
-  if (issue.code === "invalid_type") return issue.input === undefined ? "can't be blank" : `must be ${nouns[issue.expected] ?? issue.expected}`;
-  if (issue.code === "too_big" || issue.code === "too_small") return sizeProblem(issue);
+  if (issue.code === "invalid_type" && issue.input === undefined) return "can't be blank";
   if (!isDefault(issue.message)) return issue.message;
+  if (issue.code === "invalid_type") return `must be ${nouns[issue.expected] ?? issue.expected}`;
+  if (issue.code === "too_big" || issue.code === "too_small") return sizeProblem(issue);
   return issue.code === "invalid_value" ? `must be one of ${quotedList(issue.values.map(String))}` : "is invalid";
 }
 

@@ -25,13 +25,13 @@ export const updateProcessBody = z.strictObject({
   metadata: metadataSchema.optional(),
 });
 
-const megabytes = z.int("is not a number").min(1, "must be greater than 0").max(4_194_304).nullable().optional();
+const megabytes = z.int("is not a number").min(1, "must be greater than 0").max(4_194_304, "must be less than or equal to 4194304").nullable().optional();
 
 export const scaleBody = z.strictObject({
-  instances: z.int("is not a number").min(0, "must be greater than or equal to 0").max(10_000).nullable().optional(),
+  instances: z.int("is not a number").min(0, "must be greater than or equal to 0").max(10_000, "must be less than or equal to 10000").nullable().optional(),
   memory_in_mb: megabytes,
   disk_in_mb: megabytes,
-  log_rate_limit_in_bytes_per_second: z.int("is not a number").min(-1, "must be greater than or equal to -1").max(2 ** 53 - 1).nullable().optional(),
+  log_rate_limit_in_bytes_per_second: z.int("is not a number").min(-1, "must be greater than or equal to -1").nullable().optional(),
 });
 
 const embed = csvOf("process_instances").optional();

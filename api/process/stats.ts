@@ -15,23 +15,17 @@ export async function presentStats(view: View, telemetry: TelemetryClient, proce
   const measured = await measure(view, telemetry, process);
   return instances.map((instance) => {
     const stats = measured.get(instance.index);
-    const isUp = instance.cfState === "RUNNING" || instance.cfState === "STARTING";
     const since = instance.since ? Date.parse(instance.since) : now.getTime();
     return {
       type: process.spec.type,
       index: instance.index,
       state: instance.cfState,
-      ...(isUp && address(instance)),
+      routable: instance.ready ?? false,
       uptime: Math.max(0, Math.floor((now.getTime() - since) / 1000)),
-      ...(isUp && { usage: usage(stats, now) }),
-      mem_quota: process.spec.memoryMB * MB,
-      disk_quota: process.spec.diskMB * MB,
-      log_rate_limit: process.spec.logRateLimitBytesPerSecond,
-      fds_quota: 16384,
       isolation_segment: null,
       details: instance.details ?? null,
-      routable: instance.ready ?? false,
-      instance_guid: instance.guid ?? "",
+      // Of what is not there, CF says no more.
+      ...(instance.cfState !== "DOWN" && { ...placed(process, instance), usage: isUp(instance) ? usage(stats, now) : {} }),
     };
   });
 }
@@ -43,9 +37,23 @@ async function measure(view: View, telemetry: TelemetryClient, process: Process)
   return new Map(found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats]));
 }
 
-function address(instance: { host?: string; ports?: { port: number; hostPort: number }[] }): object {
+function isUp({ cfState }: { cfState: string }): boolean {
+  return cfState === "RUNNING" || cfState === "STARTING";
+}
+
+/** Where an instance is and what it may use. */
+function placed({ spec }: Process, instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] }): object {
   const ports = (instance.ports ?? []).map(({ port, hostPort }) => ({ external: hostPort, internal: port, external_tls_proxy_port: null, internal_tls_proxy_port: null }));
-  return { host: instance.host ?? "", instance_internal_ip: instance.host ?? "", instance_ports: ports };
+  return {
+    instance_guid: instance.guid ?? "",
+    host: instance.host ?? "",
+    instance_internal_ip: instance.host ?? "",
+    instance_ports: ports,
+    mem_quota: spec.memoryMB * MB,
+    disk_quota: spec.diskMB * MB,
+    log_rate_limit: spec.logRateLimitBytesPerSecond,
+    fds_quota: 16384,
+  };
 }
 
 /** Counts are integers: the Go client refuses anything else. */
