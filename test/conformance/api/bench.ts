@@ -1,5 +1,5 @@
 // Short ways to say what most tests of the API do: call as admin, make an org, a space, an app, and read what is wrong.
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { newGUID } from "../../../crds/guid.ts";
@@ -76,13 +76,13 @@ async function putDroplet(bench: Bench, app: Made, name: string, more: object): 
     metadata: { name, namespace, labels: { [LABELS.guid]: guid } },
     spec: { appRef: { name: appName }, kind: "host", root: "/app", lifecycleType: "buildpack", content: { digest: `sha256:${"a".repeat(64)}`, size: 1 }, processTypes: { web: "npm start", worker: "npm run work" }, stack: "base", ...more },
   });
-  await expect.poll(async () => (await bench.call("GET", `/v3/droplets/${guid}`)).status, { timeout: 5000, interval: 20 }).toBe(200);
+  await vi.waitFor(async () => expect((await bench.call("GET", `/v3/droplets/${guid}`)).status).toBe(200), { timeout: 5000, interval: 20 });
   return bench.read(`/v3/droplets/${guid}`);
 }
 
 async function followJob(bench: Bench, answer: Answer): Promise<Made> {
   expect([answer.status, answer.json.errors, answer.text]).toEqual([202, undefined, ""]);
   const path = new URL(answer.headers.get("location") ?? "").pathname;
-  await expect.poll(async () => (await bench.read(path)).state, { timeout: 10_000, interval: 30 }).not.toBe("PROCESSING");
+  await vi.waitFor(async () => expect((await bench.read(path)).state).not.toBe("PROCESSING"), { timeout: 10_000, interval: 30 });
   return bench.read(path);
 }
