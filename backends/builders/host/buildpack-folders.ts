@@ -1,6 +1,7 @@
 // Which folder a Staging means by a buildpack's name or path.
 import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
+import type { Staging } from "../../../crds/staging/staging.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 
@@ -18,10 +19,39 @@ export interface NamedFolder {
   folder: string;
 }
 
-/** Folders in the order given; all of ours when none is. @throws StagingFailure for an address that this builder cannot use */
+/** A folder that holds a buildpack which this builder can use. */
+export interface UsableFolder extends NamedFolder {
+  id: string;
+  version: string;
+  isComposite: boolean;
+}
+
+/** Folders in the order given. @throws StagingFailure for an address that this builder cannot use */
 export function toFolders(buildpacks: readonly { name: string; path?: string }[]): NamedFolder[] {
-  if (buildpacks.length === 0) return ownBuildpacks.map((name) => ({ name, folder: ownFolder(name) }));
   return buildpacks.map(({ name, path }) => ({ name, folder: toFolder(path ?? name) }));
+}
+
+/** The buildpack of a Staging or a Buildpack. @throws StagingFailure that says why it cannot be used */
+export async function findBuildpack(buildpack: { name: string; path?: string }): Promise<UsableFolder> {
+  const folder = toFolder(buildpack.path ?? buildpack.name);
+  const { id, version, order } = await loadBuildpack(folder);
+  return { name: buildpack.name, folder, id, version, isComposite: order !== undefined };
+}
+
+/**
+ * The buildpacks of a Staging. Where the app is to be tried against all there are, one that cannot be used is told and left out: it is not
+ * the fault of an app that another one fits. @throws StagingFailure
+ */
+export async function findBuildpacks({ buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">, onUnusable: (why: string) => void): Promise<UsableFolder[]> {
+  const found = await Promise.all(
+    buildpacks.map((one) =>
+      findBuildpack(one).catch((error: unknown) => {
+        if (!detect || !(error instanceof StagingFailure)) throw error;
+        onUnusable(`the buildpack ${one.name} is passed over: ${error.message}`);
+      }),
+    ),
+  );
+  return found.filter((one) => one !== undefined);
 }
 
 function toFolder(wanted: string): string {
@@ -33,9 +63,8 @@ function toFolder(wanted: string): string {
 }
 
 /** The buildpacks that lie beside a composite one: its parts, if they are not ours. A folder beside it that is no buildpack is passed over. */
-export async function neighboursOf(chosen: readonly NamedFolder[]): Promise<string[]> {
-  const composites = await Promise.all(chosen.map(async ({ folder }) => ((await loadBuildpack(folder)).order ? [folder] : [])));
-  const parents = [...new Set(composites.flat().map(dirname))];
+export async function neighboursOf(chosen: readonly UsableFolder[]): Promise<string[]> {
+  const parents = [...new Set(chosen.filter((one) => one.isComposite).map(({ folder }) => dirname(folder)))];
   const beside = await Promise.all(parents.map(async (parent) => (await readdir(parent)).map((name) => join(parent, name))));
   const usable = await Promise.all(beside.flat().map((folder) => loadBuildpack(folder).then(() => [folder], () => [])));
   return usable.flat();

@@ -1,8 +1,7 @@
 // Says of each Buildpack that names a folder whether this builder can use it, and which buildpack and version it found there.
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller.ts";
-import { toFolders } from "./buildpack-folders.ts";
-import { loadBuildpack } from "./lifecycle/buildpack.ts";
+import { findBuildpack } from "./buildpack-folders.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 
 /** Nothing tells when a folder is put right. */
@@ -21,8 +20,8 @@ export function buildpackController(): Controller {
 
 async function look(buildpack: { name: string; path: string }): Promise<ReconcileResult> {
   try {
-    const found = await Promise.all(toFolders([buildpack]).map(({ folder }) => loadBuildpack(folder)));
-    return { status: { id: found[0]?.id, version: found[0]?.version }, ready: { status: "True", reason: "Found", message: "builder host can use it" } };
+    const { id, version } = await findBuildpack(buildpack);
+    return { status: { id, version }, ready: { status: "True", reason: "Found", message: "builder host can use it" } };
   } catch (error) {
     if (!(error instanceof StagingFailure)) throw error;
     return { status: { id: undefined, version: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: error.message }, requeueAfterMs: lookAgainMs };

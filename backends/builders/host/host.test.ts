@@ -149,6 +149,18 @@ test("a failure is the status, in CF's words", async () => {
   });
 });
 
+test("trying them all passes over a buildpack that cannot be used; naming it, or having none at all, fails", async () => {
+  const { look } = await startBuilder();
+  const buildpacks = [{ name: "gone_buildpack", path: "/nowhere" }, { name: "nodejs_buildpack", path: "nodejs" }];
+  const tried = await aStaging("a", { buildpacks });
+  expect(state(await until(() => look(tried), ended))).toBe("Succeeded");
+  expect(linesOf("app-a")[0]).toMatch(/the buildpack gone_buildpack is passed over: there is no buildpack in \/nowhere/);
+  const named = await aStaging("b", { buildpacks, detect: false });
+  expect((await until(() => look(named), ended)).status).toMatchObject({ state: "Failed", error: { code: "NoBuildpacksFound", message: expect.stringContaining("/nowhere") } });
+  const none = await aStaging("c", { buildpacks: [] });
+  expect((await until(() => look(none), ended)).status).toMatchObject({ state: "Failed", error: { code: "NoBuildpacksFound", message: expect.stringContaining("no buildpack is enabled") } });
+});
+
 test("a foreign composite is used by its folder, with the parts that lie beside it", async () => {
   const { look } = await startBuilder();
   const files: Record<string, string> = {

@@ -9,11 +9,10 @@ import type { Watches } from "../../../kube/watches.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class.ts";
 import { readEnvironment } from "../../host/secret-env.ts";
-import { type NamedFolder, neighboursOf, ownBuildpacks, ownFolder, toFolders } from "./buildpack-folders.ts";
+import { findBuildpacks, neighboursOf, ownBuildpacks, ownFolder, type UsableFolder } from "./buildpack-folders.ts";
 import { buildpackController } from "./buildpack-status.ts";
 import { type Builds, createBuilds } from "./builds.ts";
 import { clearLeftovers } from "./leftovers.ts";
-import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
@@ -115,11 +114,10 @@ interface Build {
 async function runBuild(options: HostBuilderOptions, staging: Staging, build: Build): Promise<Outcome> {
   const log = logOf(options, staging);
   try {
-    const chosen = toFolders(staging.spec.buildpacks);
+    const chosen = await findBuildpacks(staging.spec, (why) => log("ERR", why));
     const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen }));
-    const names = await Promise.all(chosen.map(async ({ name, folder }) => ({ name, id: (await loadBuildpack(folder)).id })));
     log("OUT", "Staging complete");
-    return toOutcome(staging, { staged, root: rootOf(options, staging), names });
+    return toOutcome(staging, { staged, root: rootOf(options, staging), names: chosen });
   } catch (error) {
     build.signal.throwIfAborted();
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
@@ -129,7 +127,7 @@ async function runBuild(options: HostBuilderOptions, staging: Staging, build: Bu
   }
 }
 
-async function toStagingJob(options: HostBuilderOptions, staging: Staging, build: Build & { chosen: readonly NamedFolder[] }): Promise<StagingJob> {
+async function toStagingJob(options: HostBuilderOptions, staging: Staging, build: Build & { chosen: readonly UsableFolder[] }): Promise<StagingJob> {
   const { spec } = staging;
   if (!spec.package.content) throw new StagingFailure("StagingError", "the builder host builds packages of type bits only");
   return {
@@ -143,7 +141,7 @@ async function toStagingJob(options: HostBuilderOptions, staging: Staging, build
       stack: spec.stack ?? hostClass,
       user: await readEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
       buildpacks: build.chosen.map((one) => one.folder),
-      detect: spec.detect || spec.buildpacks.length === 0,
+      detect: spec.detect,
       available: [...ownBuildpacks.map(ownFolder), ...(await neighboursOf(build.chosen))],
       companion: ownFolder("procfile"),
     },

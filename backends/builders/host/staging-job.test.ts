@@ -217,5 +217,4 @@ test("buildpacks are known by name, classic name and path", () => {
     { name: "x", folder: ownFolder("staticfile") },
   ]);
   expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(/it takes nodejs, staticfile, procfile and folders/);
-  expect(toFolders([])).toHaveLength(3);
 });
