@@ -57,15 +57,18 @@ function toColumn(column: PrinterColumn): SchemaNode {
 }
 
 function toObjectSchema(definition: ResourceDefinition): SchemaNode {
+  const spec = described(toStructuralSchema(definition.spec, "spec"), "What is wanted.");
+  // A spec that may be empty has a default: else an object applied with `spec: {}` cannot be applied again (server-side apply takes the empty map away).
+  const mayBeEmpty = spec["required"] === undefined;
   return {
     type: "object",
     description: definition.description,
-    required: ["spec"],
+    ...(!mayBeEmpty && { required: ["spec"] }),
     properties: {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: described(toStructuralSchema(definition.spec, "spec"), "What is wanted."),
+      spec: mayBeEmpty ? { ...spec, default: {} } : spec,
       status: described(toStructuralSchema(definition.status, "status"), "What is so, as controllers see it. Nobody else writes it."),
     },
     ...(definition.rules.length > 0 && { "x-kubernetes-validations": definition.rules }),

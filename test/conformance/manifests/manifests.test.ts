@@ -84,6 +84,19 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     }
   });
 
+  test.each([
+    ["an empty spec", { spec: {} }],
+    ["no spec", {}],
+  ])("an App with %s can be applied twice, and is Stopped", async (what, rest) => {
+    const path = `/apis/cupola.dev/v1alpha1/namespaces/default/apps/${what.replaceAll(" ", "-")}`;
+    const app = { apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name: what.replaceAll(" ", "-"), namespace: "default" }, ...rest };
+    for (const _time of [1, 2]) {
+      const answer = await api.patch("apply", `${path}?fieldManager=person`, app);
+      expect([answer.status < 300, answer.text]).toEqual([true, answer.text]);
+      expect(answer.body.spec).toMatchObject({ state: "Stopped", env: [], lifecycle: { type: "buildpack" } });
+    }
+  });
+
   // Only the real server's controller checks the types of expressions.
   test.skipIf(name === "embedded")("no expression of a policy has a type warning", async () => {
     const policies = objects.filter((object) => object.kind === "ValidatingAdmissionPolicy");
