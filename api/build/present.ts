@@ -10,9 +10,17 @@ import type { View } from "../view.ts";
 const STATES = { Staging: "STAGING", Staged: "STAGED", Failed: "FAILED" } as const;
 
 /** The CF state. STAGED is said only once the droplet can be read. */
-export function buildState(view: View, build: Build): (typeof STATES)[keyof typeof STATES] {
+export function buildState(view: View, build: Build, now = Date.now()): (typeof STATES)[keyof typeof STATES] {
   const state = STATES[build.status?.state ?? "Staging"];
-  return state === "STAGED" && !dropletOf(view, build) ? "STAGING" : state;
+  return state === "STAGED" && isSettling(build, now) && !dropletOf(view, build) ? "STAGING" : state;
+}
+
+const SETTLE_MS = 10_000;
+
+/** Our cache of droplets may be a moment behind that of builds. A droplet that stays away was deleted, and its build is no less over. */
+function isSettling(build: Build, now: number): boolean {
+  const ready = build.status?.conditions?.find((condition) => condition.type === "Ready");
+  return ready !== undefined && now < Date.parse(ready.lastTransitionTime) + SETTLE_MS;
 }
 
 export function presentBuild(view: View, build: Build, base: string): object {
