@@ -30,6 +30,8 @@ export interface EndpointOptions<Query extends z.ZodObject | undefined, Body ext
   permission: Permission;
   /** One line for the OpenAPI document. */
   summary?: string;
+  /** Nothing of the kind can exist here yet: the answer is empty, and true. */
+  empty?: true;
   query?: Query;
   /** CF answers some lists' bad queries with 422 instead of 400. */
   badQuery?: "BadQueryParameter" | "UnprocessableEntity";

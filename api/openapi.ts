@@ -20,7 +20,7 @@ function requestBody(row: Endpoint): object | undefined {
 }
 
 /** The Kubernetes rights behind an endpoint, e.g. `update apps/env in cupola.dev`. */
-function rightsOf(permission: Permission): string[] {
+export function rightsOf(permission: Permission): string[] {
   if (typeof permission === "string") return [permission];
   const rights = "verb" in permission ? [permission] : permission;
   return rights.map(({ verb, on, subresource }) => `${verb} ${on.plural}${subresource ? `/${subresource}` : ""} in ${on.group || "core"}`);

@@ -101,7 +101,7 @@ function rowsOf(path: string, find: (as: Session, params: Record<string, string>
     endpoint("GET", `${path}/stats`, { permission: read, summary: "Instances and what they use" }, async ({ as, params }) => ok({ resources: await presentStats(as.view, telemetry, find(as, params), as.now()) })),
     endpoint("GET", `${path}/process_instances`, { permission: read, summary: "Instances and their states" }, ({ as, params }) => ok({ resources: (embedded(as, find(as, params)) as { process_instances: object[] }).process_instances })),
     endpoint("DELETE", `${path}/instances/:index`, { permission: { verb: "patch", on: Process }, summary: "Restart an instance" }, ({ as, params }) => restartInstance(as, find(as, params), params["index"] ?? "")),
-    endpoint("GET", `${path}/sidecars`, { permission: read, summary: "Sidecars of a process" }, ({ as, params, base, url }) => {
+    endpoint("GET", `${path}/sidecars`, { permission: read, empty: true, summary: "Sidecars of a process: none exist here yet" }, ({ as, params, base, url }) => {
       find(as, params);
       return ok(presentPage([], { base, url, query: { page: 1, per_page: 50 } }, () => ({})));
     }),

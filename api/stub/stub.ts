@@ -21,7 +21,7 @@ function empty({ base, url, query }: { base: string; url: string; query: z.outpu
 }
 
 const lists = EMPTY_LISTS.map((name) =>
-  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => empty(request)));
+  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, empty: true, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => empty(request)));
 
 /** Lists below an object: 404 when the caller does not see that. */
 const nested = [
@@ -30,18 +30,18 @@ const nested = [
   { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
 ].map(({ path, on }) =>
-  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, summary: "None exist here yet" }, (request) => {
+  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, empty: true, summary: "None exist here yet" }, (request) => {
     if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
     else request.as.get(App, request.params["guid"] ?? "");
     return empty(request);
   }));
 
 const segments = [
-  endpoint("GET", "/v3/organizations/:guid/relationships/default_isolation_segment", { permission: { verb: "get", on: Org }, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
+  endpoint("GET", "/v3/organizations/:guid/relationships/default_isolation_segment", { permission: { verb: "get", on: Org }, empty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
     as.get(Org, params["guid"] ?? "");
     return ok({ data: null, links: { self: { href: `${base}/v3/organizations/${params["guid"]}/relationships/default_isolation_segment` } } });
   }),
-  endpoint("GET", "/v3/spaces/:guid/relationships/isolation_segment", { permission: { verb: "get", on: Space }, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
+  endpoint("GET", "/v3/spaces/:guid/relationships/isolation_segment", { permission: { verb: "get", on: Space }, empty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
     as.get(Space, params["guid"] ?? "");
     return ok({ data: null, links: { self: { href: `${base}/v3/spaces/${params["guid"]}/relationships/isolation_segment` } } });
   }),

@@ -1,0 +1,39 @@
+// docs/api.md, printed from the endpoint table.
+import type { Endpoint } from "./endpoint.ts";
+import { rightsOf } from "./openapi.ts";
+
+/** `/v3/apps/:guid` belongs to apps; what is not under /v3 is the entrance. */
+function groupOf({ path }: Endpoint): string {
+  return /^\/v3\/([^/:.]+)/.exec(path)?.[1] ?? "entrance";
+}
+
+function rowOf({ method, path, options }: Endpoint): string {
+  return `| ${method} | \`${path}\` | ${options.summary ?? ""} | ${rightsOf(options.permission).join(", ")} |`;
+}
+
+function section(name: string, rows: readonly Endpoint[]): string[] {
+  return [`## ${name.replaceAll("_", " ")}`, "", "| | path | does | right |", "|---|---|---|---|", ...rows.map(rowOf), ""];
+}
+
+/** The whole page. */
+export function apiDocument(rows: readonly Endpoint[]): string {
+  const served = rows.filter(({ options }) => !options.empty);
+  const groups = Map.groupBy(served, groupOf);
+  return [
+    "# The CF API: what is served",
+    "",
+    "Printed from the endpoint table (`npm run gen`). Every other request of v3 is answered with 404 `Unknown request`. Objects, filters and errors are those of",
+    "CAPI 3.228.0; [errors.md](errors.md) lists the errors, `GET /v3/openapi.json` gives queries and bodies.",
+    "",
+    "**right** is what Kubernetes RBAC must allow the caller on the object concerned: verb, kind, and for finer rights a virtual subresource (`apps/env`). Who cannot see an object gets",
+    "404, who can see but not change it 403. *authenticated*: any caller, who finds what RBAC lets them see. *anonymous*: no credential is asked for.",
+    "",
+    ...[...groups].sort(([one], [other]) => (one === "entrance" ? -1 : other === "entrance" ? 1 : one < other ? -1 : 1)).flatMap(([name, members]) => section(name, members)),
+    "## Answers that are empty, and true",
+    "",
+    "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter. There is no way to create one: POST is `Unknown request`.",
+    "",
+    ...rows.filter(({ options }) => options.empty).map(({ path }) => `- \`${path}\``),
+    "",
+  ].join("\n");
+}
