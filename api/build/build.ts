@@ -66,7 +66,7 @@ const create = endpoint("POST", "/v3/builds", { permission: { verb: "create", on
   const app = found && appOf(as.view, found);
   if (!found || !app) throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
   if (packageState(found) !== "READY") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
-  const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => buildState(as.view, build) === "STAGING");
+  const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
   if (running) throw new CFError("StagingInProgress");
   return created(presentBuild(as.view, await as.create(Build, toBuild(as, app, { found, body })), base));
 });
