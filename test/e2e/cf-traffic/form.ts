@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { FormData } from "undici";
 import { ZipFile } from "yazl";
 import type { FormPart } from "./traffic.ts";
 
