@@ -66,6 +66,7 @@ interface Stat {
 /** What moves by itself, or is as the machine is. */
 function mask(path: string, body: Template): Template {
   if (path.startsWith("/api/v1/read/")) return maskLog(body);
+  if (path === "/api/v1/info") return { ...(body as object), vm_uptime: "<number>" };
   if (!/\/stats(\?|$)/.test(path)) return body;
   const { resources } = body as { resources?: readonly Stat[] };
   if (!resources) return body;
