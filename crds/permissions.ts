@@ -10,6 +10,7 @@ import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
 import { GROUP, WORKLOADS_GROUP } from "./groups.ts";
 import { LRP } from "./lrp/lrp.ts";
+import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
 import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
@@ -58,12 +59,14 @@ export const PERMISSIONS: readonly PermissionRow[] = [
   { on: [BackendClass], verbs: READ, roles: [CLUSTER_READER] },
 ];
 
-/** Fields of an App that need a right of their own besides update on the App; the policy compares old and new. */
+/** Fields that need a right of their own besides update on the object; the policy compares old and new. */
 export const FIELD_RIGHTS: readonly { on: ResourceDefinition; subresource: string; fields: readonly string[] }[] = [
   { on: App, subresource: "env", fields: ["env"] },
   { on: App, subresource: "state", fields: ["state", "restart"] },
   { on: App, subresource: "content", fields: ["droplet", "lifecycle", "builder"] },
   { on: Package, subresource: "content", fields: ["content"] },
+  // An org's manager may rename it, but neither lift its suspension nor choose its quota.
+  { on: Org, subresource: "limits", fields: ["suspended", "quotaRef"] },
 ];
 
 /** Which roles each role may give and take: through RBAC's `bind`, with the giver's own identity. */

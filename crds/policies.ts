@@ -58,7 +58,9 @@ function toObjects(policy: Policy): KubeObject[] {
 
 /** `authorizer` in CEL for one right on the object of the request. Rights by resourceNames are seen only when the name is given. */
 function mayDo(on: ResourceDefinition, subresource: string): string {
-  return `authorizer.group('${on.group}').resource('${on.plural}').subresource('${subresource}').namespace(request.namespace).name(request.name).check('update').allowed()`;
+  // A request for a cluster-scoped object has no namespace, and asking for it would be an error.
+  const place = on.namespaced ? ".namespace(request.namespace)" : "";
+  return `authorizer.group('${on.group}').resource('${on.plural}').subresource('${subresource}')${place}.name(request.name).check('update').allowed()`;
 }
 
 /** Fields that need a right of their own: whoever changes them must hold it. On create every value given counts, but for the default. */
