@@ -68,7 +68,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { dir, host, onError = () => {} } = options;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const certificates = await openCertificates(join(dir, "pki"), ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc", ...(options.names ?? [])]);
-  const store = openStore(join(dir, "state.db"));
+  const store = openStore(join(dir, "state.db"), onError);
   const catalogue = createCatalogue();
   const stopped = new AbortController();
   const ends: (() => void | Promise<void>)[] = [() => store.close()];
@@ -94,7 +94,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ends.push(() => policies.stop());
     core.admit = admission(policies, auth);
     await auth.bootstrap();
-    ends.push(await keepNamespaces(core, certificates.authority.cert, onError), collectGarbage(core, onError), cleanUpCrds(core, onError), expireEvents(core));
+    ends.push(await keepNamespaces(core, certificates.authority.cert, onError), collectGarbage(core, onError), cleanUpCrds(core, onError), expireEvents(core, onError));
     const listener = await listen({
       door: { core, authorize: auth.authorize, stopped: stopped.signal }, auth, handlePath: createPaths(catalogue, () => !stopped.signal.aborted),
       tls: { ...certificates.server, ca: certificates.authority.cert }, host, port: options.port, onError,

@@ -11,7 +11,7 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Rec
 }
 
 function expressionMatches({ key, operator, values }: { key: string; operator: string; values?: string[] }, labels: Record<string, string>): boolean {
-  const value = labels[key];
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case "In":
       return value !== undefined && (values ?? []).includes(value);

@@ -20,11 +20,21 @@ function readHeaders(headers: Credentials["impersonate"]): Wanted | undefined {
     user: headers["impersonate-user"]?.[0] ?? "",
     groups: headers["impersonate-group"] ?? [],
     uid: headers["impersonate-uid"]?.[0] ?? "",
-    extra: Object.fromEntries(extra.map(([name, values]) => [decodeURIComponent(name.slice(extraPrefix.length)), values])),
+    extra: Object.fromEntries(extra.map(([name, values]) => [unescaped(name.slice(extraPrefix.length)), values])),
   };
   if (wanted.user !== "") return wanted;
   if (wanted.groups.length > 0 || wanted.uid !== "" || extra.length > 0) throw internal("requested impersonation without impersonating a user");
   return undefined;
+}
+
+/** Keys are percent-encoded; one that is not is meant as it stands. */
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch (error) {
+    if (error instanceof URIError) return key;
+    throw error;
+  }
 }
 
 type Target = Pick<AttributesRecord, "group" | "resource" | "subresource" | "namespace" | "name">;

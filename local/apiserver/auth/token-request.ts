@@ -1,6 +1,6 @@
 // serviceaccounts/token: `kubectl create token`.
 import type { ResourceReader, VirtualRequest, VirtualResource } from "../contract.ts";
-import { invalidValue } from "../field-errors.ts";
+import { invalidValue, notSupported } from "../field-errors.ts";
 import { conflict, invalid, notFound } from "../status.ts";
 import type { ServiceAccountTokens, TokenClaims } from "./service-account-tokens.ts";
 
@@ -56,10 +56,13 @@ function checkLifetime(seconds: number): void {
   if (fault) throw invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [invalidValue("spec.expirationSeconds", seconds, fault)]);
 }
 
+const BINDABLE = new Map([["Pod", "pods"], ["Secret", "secrets"]]);
+
 /** The Pod or Secret that the token ends with. */
 function boundObject({ boundObjectRef: ref }: TokenRequestSpec, namespace: string, reader: ResourceReader): TokenClaims["bound"] {
   if (!ref?.kind || !ref.name) return undefined;
-  const resource = ref.kind === "Pod" ? "pods" : "secrets";
+  const resource = BINDABLE.get(ref.kind);
+  if (!resource) throw invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [notSupported("spec.boundObjectRef.kind", ref.kind, [...BINDABLE.keys()])]);
   const uid = reader.find("", resource, namespace, ref.name)?.metadata.uid;
   if (!uid) throw notFound({ group: "", resource }, ref.name);
   if (ref.uid && ref.uid !== uid) throw conflict({ group: "", resource }, ref.name, `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`);

@@ -18,6 +18,14 @@ export function builtinView(name: string): TypeView {
   return schema ? viewOf(schema) : untyped;
 }
 
+/** The full name of a kind's schema. */
+export function schemaOfKind(group: string, version: string, kind: string): string | undefined {
+  return Object.entries(builtinSchemas()).find(([, schema]) => {
+    const gvks = (schema["x-kubernetes-group-version-kind"] ?? []) as { group: string; version: string; kind: string }[];
+    return gvks.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind);
+  })?.[0];
+}
+
 /** A view of a schema that may refer to the built-in ones. */
 export function viewOfSchema(schema: JsonSchema): TypeView {
   return viewOf(schema);

@@ -16,6 +16,7 @@ export function createWorkQueue(work: (key: string) => Promise<void>, onError: (
   let stopped = false;
 
   function later(key: string): void {
+    if (stopped) return;
     const count = (failures.get(key) ?? 0) + 1;
     failures.set(key, count);
     const timer = setTimeout(() => {

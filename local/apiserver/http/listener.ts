@@ -5,7 +5,7 @@ import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
 import type { Auth, Credentials } from "../contract.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
-import { failure } from "../status.ts";
+import { badRequest, failure } from "../status.ts";
 import { readRequest } from "./path.ts";
 import { checkAuthorized, type Door, type Exchange, handleResource } from "./resource.ts";
 import { sendError } from "./respond.ts";
@@ -40,8 +40,15 @@ function credentialsOf(request: IncomingMessage): Credentials {
   };
 }
 
+/** A path is a path, also one that begins with two slashes; clients of proxies send whole URLs. */
+function urlOf(target: string): URL {
+  const url = URL.parse(target.startsWith("/") ? `https://server.invalid${target}` : target, "https://server.invalid");
+  if (!url) throw badRequest("the request's path is not a URL");
+  return url;
+}
+
 async function answer(options: ListenerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const url = new URL(request.url ?? "/", "https://server.invalid");
+  const url = urlOf(request.url ?? "/");
   const info = readRequest(request.method ?? "GET", url.pathname, url.searchParams);
   if (request.method === "OPTIONS" || request.method === "TRACE") throw failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
   if (OPEN_PATHS.has(url.pathname)) return options.handlePath({ request, response, info });

@@ -1,7 +1,7 @@
 // Reads request bodies in Kubernetes' protobuf form: what typed Go clients (also kubectl's) send. Answers are always JSON.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtinSchemas } from "../builtin/schemas.ts";
+import { schemaOfKind } from "../builtin/schemas.ts";
 import { badRequest } from "../status.ts";
 
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
@@ -172,8 +172,5 @@ const text = (field: Field | undefined) => field?.bytes.toString("utf8") ?? "";
 
 function messageOf(apiVersion: string, kind: string): string | undefined {
   const [group = "", version = ""] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
-  return Object.entries(builtinSchemas()).find(([, schema]) => {
-    const gvks = (schema["x-kubernetes-group-version-kind"] ?? []) as { group: string; version: string; kind: string }[];
-    return gvks.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind);
-  })?.[0];
+  return schemaOfKind(group, version, kind);
 }

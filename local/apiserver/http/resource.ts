@@ -1,6 +1,8 @@
 // One resource request: authorize, find the verb, answer in the form asked for.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { KubeObject } from "../../../kube/object.ts";
+import { decodeTyped } from "../builtin/decode.ts";
+import { builtinView, schemaOfKind } from "../builtin/schemas.ts";
 import type { AttributesRecord, Authorize, UserInfo } from "../contract.ts";
 import { checkBodyKind, type Core, type InternalCall, writeOptions } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
@@ -81,15 +83,20 @@ const ON_COLLECTION = new Set(["create", "list", "watch", "deletecollection"]);
 
 /** Refuses verbs and paths that do not fit the resource: a name too much, a namespace missing. */
 function checkShape(info: RequestInfo, type: ResourceType): void {
+  checkScope(info, type);
   if (info.subresource) return;
   const hasName = info.name !== "" && (info.verb === "create" || !ON_COLLECTION.has(info.verb));
   if (!type.verbs.includes(info.verb) || ON_COLLECTION.has(info.verb) === hasName) throw methodNotAllowed();
   checkNamespacing(info, type);
 }
 
+/** Rights in a namespace are none on what lies outside, so a cluster-scoped object has no path through one. A Namespace is inside itself alone. */
+function checkScope(info: RequestInfo, { namespaced, group, resource }: Pick<ResourceType, "namespaced" | "group" | "resource">): void {
+  const isItself = group === "" && resource === "namespaces" && info.namespace === info.name;
+  if (!namespaced && info.namespace !== "" && !isItself) throw noSuchPath();
+}
+
 function checkNamespacing(info: RequestInfo, type: ResourceType): void {
-  if (type.resource === "namespaces" && type.group === "") return;
-  if (!type.namespaced && info.namespace !== "") throw noSuchPath();
   if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch") throw info.verb === "create" ? methodNotAllowed() : noSuchPath();
 }
 
@@ -180,9 +187,12 @@ async function handleSubresource(door: Door, exchange: Exchange, call: InternalC
 async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): Promise<void> {
   const { info, user, query } = exchange;
   if (info.verb !== "create") throw methodNotAllowed();
+  checkScope(info, { namespaced: virtual.namespaced, ...virtual.gvr });
   const wanted = negotiate(exchange.request, []);
   const body = await readObject(exchange.request, []);
   checkBodyKind(virtual.gvk, body, true);
+  const { group, version, kind } = virtual.gvk;
+  decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);
   if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   const options = writeOptions({ query, userAgent: "", user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
   if (virtual.subresource && !door.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {

@@ -9,7 +9,11 @@ import { partialOf, tableOf } from "./table.ts";
 const BOOKMARK_MS = 60_000;
 const BEFORE_END_S = 2;
 const SHORTEST_S = 1_800;
-/** A client this far behind is cut off; it resumes from its last version. */
+/** Timers take no more than about 24 days. */
+const LONGEST_S = 86_400;
+/** How long a client may take to read the rest of a watch that is over. */
+const DRAIN_MS = 30_000;
+/** A client this far behind is cut off; it resumes from its last version. What is due at the start does not count: it is as bounded as a list. */
 const BACKLOG_LIMIT = 16 * 1024 * 1024;
 
 export interface StreamOptions {
@@ -38,19 +42,27 @@ export function streamWatch(response: ServerResponse, watch: Watch, options: Str
     }
     return options.as ? partialOf(object) : jsonOf(object);
   };
+  let isLive = false;
   const send = (type: WatchType, object: KubeObject) => {
-    if (response.writableLength > BACKLOG_LIMIT) response.destroy();
+    // Between its end and its close a stream still hears of changes; a write then would be an error that nobody catches.
+    if (response.writableEnded || response.destroyed) return;
+    if (isLive && response.writableLength > BACKLOG_LIMIT) response.destroy();
     else response.write(`{"type":"${type}","object":${type === "BOOKMARK" && !options.as ? JSON.stringify(object) : render(object)}}\n`);
   };
 
   response.cork();
   const unsubscribe = watch.start(send);
   response.uncork();
+  isLive = true;
   const bookmarks = watch.bookmarks ? setInterval(() => send("BOOKMARK", watch.bookmark()), BOOKMARK_MS).unref() : undefined;
-  const seconds = options.timeoutSeconds > 0 ? options.timeoutSeconds : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
+  const seconds = options.timeoutSeconds > 0 ? Math.min(options.timeoutSeconds, LONGEST_S) : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
   // A last one before the end, so that the client resumes from there.
   const lastBookmark = watch.bookmarks && seconds > BEFORE_END_S ? setTimeout(() => send("BOOKMARK", watch.bookmark()), (seconds - BEFORE_END_S) * 1_000).unref() : undefined;
-  const end = () => response.end();
+  let drained: NodeJS.Timeout | undefined;
+  const end = () => {
+    response.end();
+    drained ??= setTimeout(() => response.destroy(), DRAIN_MS).unref();
+  };
   const deadline = setTimeout(end, seconds * 1_000).unref();
   stopped.addEventListener("abort", end);
   response.on("close", () => {
@@ -58,6 +70,7 @@ export function streamWatch(response: ServerResponse, watch: Watch, options: Str
     clearInterval(bookmarks);
     clearTimeout(lastBookmark);
     clearTimeout(deadline);
+    clearTimeout(drained);
     stopped.removeEventListener("abort", end);
   });
 }

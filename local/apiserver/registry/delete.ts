@@ -1,9 +1,12 @@
 // The verbs delete and deletecollection: preconditions, propagation, finalizers.
 import type { KubeObject } from "../../../kube/object.ts";
+import { isMap, type JsonMap } from "../apply/values.ts";
+import { cleanTyped, TypeFault } from "../builtin/decode.ts";
+import { builtinView } from "../builtin/schemas.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
 import type { FieldError, StatusBody } from "../contract.ts";
 import { CLEANUP } from "../crd/types.ts";
-import { conflict, invalid, modified } from "../status.ts";
+import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { admit, type Core, currentOf, type InternalCall, namedOf, shown, timestamp } from "./core.ts";
 import { parseSelectors } from "./selectors.ts";
@@ -29,9 +32,13 @@ export interface Deleted {
 
 const ATTEMPTS = 5;
 
-/** Throws 422 on options that make no sense. */
+const SCHEMA = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+
+/** Throws 400 on a body of the wrong type, 422 on options that make no sense. */
 export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
-  const options: DeleteOptions = { ...(typeof body === "object" && body !== null ? (body as DeleteOptions) : {}) };
+  if (body !== undefined && !isMap(body)) throw badRequest("the body of a delete is not an object");
+  const options: DeleteOptions = { ...body };
+  checkTyped(options);
   const policy = query.get("propagationPolicy");
   if (policy) options.propagationPolicy ??= policy as Policy;
   const dryRun = query.getAll("dryRun");
@@ -39,6 +46,15 @@ export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOpti
   const errors = optionErrors(options);
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
   return options;
+}
+
+function checkTyped(options: DeleteOptions): void {
+  try {
+    cleanTyped(builtinView(SCHEMA), options as JsonMap);
+  } catch (error) {
+    if (error instanceof TypeFault) throw badRequest(`DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${error.message}`);
+    throw error;
+  }
 }
 
 function optionErrors({ dryRun = [], propagationPolicy, orphanDependents }: DeleteOptions): FieldError[] {

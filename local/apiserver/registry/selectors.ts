@@ -37,23 +37,23 @@ function parseRequirement(text: string): LabelRule {
   if (set) {
     const key = checkedKey(set[1] ?? "");
     const values = new Set((set[3] ?? "").split(",").map((value) => value.trim()));
-    return set[2] === "in" ? (labels) => key in labels && values.has(labels[key] ?? "") : (labels) => !(key in labels) || !values.has(labels[key] ?? "");
+    return set[2] === "in" ? (labels) => Object.hasOwn(labels, key) && values.has(labels[key] ?? "") : (labels) => !Object.hasOwn(labels, key) || !values.has(labels[key] ?? "");
   }
   const equality = /^([^=!<>\s]+)\s*(==|=|!=|>|<)\s*([^=!<>\s]*)$/.exec(text);
   if (equality) return equalityRule(checkedKey(equality[1] ?? ""), equality[2] ?? "=", equality[3] ?? "");
   if (text.startsWith("!")) {
     const key = checkedKey(text.slice(1).trim());
-    return (labels) => !(key in labels);
+    return (labels) => !Object.hasOwn(labels, key);
   }
   const key = checkedKey(text);
-  return (labels) => key in labels;
+  return (labels) => Object.hasOwn(labels, key);
 }
 
 function equalityRule(key: string, operator: string, value: string): LabelRule {
   switch (operator) {
     case "!=": return (labels) => labels[key] !== value;
-    case ">": return (labels) => key in labels && Number(labels[key]) > Number(value);
-    case "<": return (labels) => key in labels && Number(labels[key]) < Number(value);
+    case ">": return (labels) => Object.hasOwn(labels, key) && Number(labels[key]) > Number(value);
+    case "<": return (labels) => Object.hasOwn(labels, key) && Number(labels[key]) < Number(value);
     default: return (labels) => labels[key] === value;
   }
 }
@@ -83,7 +83,7 @@ export function parseFieldSelector(text: string, type: ResourceType): { selects?
 function fieldGetter(field: string, type: ResourceType): (object: KubeObject) => string {
   if (field === "metadata.name") return (object) => object.metadata.name;
   if (field === "metadata.namespace") return (object) => object.metadata.namespace ?? "";
-  const get = type.selectableFields[field];
+  const get = Object.hasOwn(type.selectableFields, field) ? type.selectableFields[field] : undefined;
   if (!get) throw badRequest(type.builtin ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"` : `field label not supported: ${field}`);
   return get;
 }

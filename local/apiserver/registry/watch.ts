@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { invalidValue, forbiddenField } from "../field-errors.ts";
 import { invalid } from "../status.ts";
 import type { StatusBody } from "../contract.ts";
-import type { HistoryEntry } from "../storage/table.ts";
+import type { HistoryEntry } from "../storage/history.ts";
 import { type Core, shown } from "./core.ts";
 import { checkNumber, tooOld } from "./read.ts";
 import { parseSelectors, type Selects } from "./selectors.ts";

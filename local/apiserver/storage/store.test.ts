@@ -1,15 +1,19 @@
 // What the store promises: nothing acknowledged is lost, versions only grow, two writers cannot both win, history ends honestly.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../../kube/object.ts";
 import { openStore } from "./store.ts";
 
 const make = (name: string, data: Record<string, string> = {}): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ns" }, data });
 const KEY = "/configmaps";
+const raise = (error: unknown) => {
+  throw error;
+};
 let dir: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "store-"));
@@ -19,7 +23,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 test("survives kill -9 with everything it acknowledged", async () => {
   const script = `
     const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, "store.ts"))});
-    const store = openStore(${JSON.stringify(join(dir, "db"))});
+    const store = openStore(${JSON.stringify(join(dir, "db"))}, console.error);
     for (let i = 0; ; i++) {
       const object = store.put(${JSON.stringify(KEY)}, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "o" + i, namespace: "ns" } }, undefined);
       if (i % 3 === 0) store.remove(${JSON.stringify(KEY)}, object);
@@ -35,14 +39,14 @@ test("survives kill -9 with everything it acknowledged", async () => {
   const [count = 0, version = 0] = told.slice(0, told.lastIndexOf("\n")).split("\n").at(-1)?.split(" ").map(Number) ?? [];
   expect(count).toBeGreaterThan(200);
 
-  const store = openStore(join(dir, "db"));
+  const store = openStore(join(dir, "db"), raise);
   for (let i = 0; i <= count; i++) expect(store.table(KEY).find("ns", `o${i}`) === undefined, `o${i}`).toBe(i % 3 === 0);
   expect(store.version()).toBeGreaterThanOrEqual(version);
   store.close();
 });
 
 test("only one of two writers of one state wins", () => {
-  const store = openStore(join(dir, "db"));
+  const store = openStore(join(dir, "db"), raise);
   const first = store.put(KEY, make("a"), undefined);
   expect(store.put(KEY, make("a"), undefined)).toBeUndefined();
   const second = store.put(KEY, make("a", { x: "1" }), first);
@@ -53,19 +57,19 @@ test("only one of two writers of one state wins", () => {
 });
 
 test("a version that was given to a deletion is not given again", () => {
-  let store = openStore(join(dir, "db"));
+  let store = openStore(join(dir, "db"), raise);
   const object = store.put(KEY, make("a"), undefined);
   if (object) store.remove(KEY, object);
   const version = store.version();
   store.close();
-  store = openStore(join(dir, "db"));
+  store = openStore(join(dir, "db"), raise);
   expect(store.version()).toBe(version);
   expect(store.put(KEY, make("b"), undefined)?.metadata.resourceVersion).toBe(String(version + 1));
   store.close();
 });
 
 test("history resumes where it reaches, says so where it does not, and shows the past", () => {
-  const store = openStore(join(dir, "db"));
+  const store = openStore(join(dir, "db"), raise);
   const table = store.table(KEY);
   let current = store.put(KEY, make("a"), undefined);
   const start = store.version();
@@ -82,7 +86,7 @@ test("history resumes where it reaches, says so where it does not, and shows the
 });
 
 test("lists are sorted by namespace, then name, through changes", () => {
-  const store = openStore(join(dir, "db"));
+  const store = openStore(join(dir, "db"), raise);
   const put = (namespace: string, name: string) => store.put(KEY, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } }, undefined);
   const names = () => store.table(KEY).list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   put("b", "x");
@@ -94,4 +98,42 @@ test("lists are sorted by namespace, then name, through changes", () => {
   expect(names()).toEqual(["a/a", "a/m", "a/z", "b/x"]);
   expect(store.table(KEY).list("a").find(({ metadata }) => metadata.name === "m")?.metadata.resourceVersion).toBe(String(store.version()));
   store.close();
+});
+
+test("a subscriber that throws is told of, and keeps the news from nobody else", () => {
+  const faults: unknown[] = [];
+  const store = openStore(join(dir, "db"), (error) => faults.push(error));
+  const heard: string[] = [];
+  store.table(KEY).subscribe(() => {
+    throw new Error("broken");
+  });
+  store.table(KEY).subscribe(({ object }) => heard.push(object.metadata.name));
+  store.subscribe((resource) => heard.push(resource));
+  expect(store.put(KEY, make("a"), undefined)).toBeDefined();
+  expect({ heard, faults }).toMatchObject({ heard: ["a", KEY], faults: [{ message: "broken" }] });
+  store.close();
+});
+
+test("history of large objects is short, and too large an object is refused", () => {
+  const store = openStore(join(dir, "db"), raise);
+  let large = store.put(KEY, make("large"), undefined);
+  const start = store.version();
+  for (let i = 0; i < 20; i++) large = large && store.put(KEY, make("large", { i: String(i).repeat(2_000_000 / String(i).length) }), large);
+  expect(store.table(KEY).since(start)).toBeUndefined();
+  expect(store.table(KEY).since(store.version() - 1)).toHaveLength(1);
+  expect(() => store.put(KEY, make("huge", { a: "x".repeat(4_000_000) }), undefined)).toThrow(/too large/);
+  expect(store.table(KEY).find("ns", "huge")).toBeUndefined();
+  store.close();
+});
+
+test("a damaged file and a damaged row are named, and nothing of them is quoted", () => {
+  const path = join(dir, "db");
+  writeFileSync(path, "no database at all, but long enough to be looked at".repeat(100));
+  expect(() => openStore(path, raise)).toThrow(/database .* cannot be used/);
+  rmSync(path);
+  openStore(path, raise).close();
+  const database = new DatabaseSync(path);
+  database.exec("INSERT INTO object VALUES ('/secrets', 'ns', 's', 200, '{\"data\": hunter2')");
+  database.close();
+  expect(() => openStore(path, raise)).toThrow("the stored /secrets ns/s is damaged");
 });

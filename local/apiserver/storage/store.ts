@@ -1,7 +1,9 @@
 // The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
 import type { KubeObject } from "../../../kube/object.ts";
-import { openDatabase } from "./database.ts";
-import { createTable, type HistoryEntry, type Table, type WritableTable } from "./table.ts";
+import { tooLarge } from "../status.ts";
+import { openDatabase, type Row } from "./database.ts";
+import type { HistoryEntry } from "./history.ts";
+import { createTable, type Table, type WritableTable } from "./table.ts";
 
 export interface Store {
   /** The version of the last change. */
@@ -12,7 +14,7 @@ export interface Store {
   resources(): string[];
   /**
    * Stores `object` in place of `current` and gives it its version; undefined when somebody else was quicker
-   * (`current` is no longer the stored one). The object belongs to the store from then on.
+   * (`current` is no longer the stored one). The object belongs to the store from then on. Throws 413 when it is too large.
    */
   put(resource: string, object: KubeObject, current: KubeObject | undefined): KubeObject | undefined;
   /** As put, for a deletion. Returns the last state, with the deletion's version. */
@@ -21,6 +23,9 @@ export interface Store {
   subscribe(onChange: (resource: string, entry: HistoryEntry) => void): () => void;
   close(): void;
 }
+
+/** Characters of JSON that one object may have: what fits into one request. Patches could make more of it, bit by bit. */
+const OBJECT_LIMIT = 3 * 1024 * 1024;
 
 /** Clients name version 1 for "long ago": it is never one of ours. */
 const FIRST_VERSION = 100;
@@ -39,9 +44,30 @@ export function copyOf<T extends object>(object: T): T {
   return JSON.parse(jsonOf(object)) as T;
 }
 
-/** Opens the store in a SQLite file. */
-export function openStore(path: string): Store {
+function parseRow({ resource, namespace, name, json }: Row): KubeObject {
+  try {
+    return JSON.parse(json) as KubeObject;
+  } catch {
+    // Without the cause: it quotes what may be a Secret.
+    throw new Error(`the stored ${resource} ${namespace ? `${namespace}/` : ""}${name} is damaged`);
+  }
+}
+
+/** Calls a subscriber, come what may. */
+function guarded(onFault: (error: unknown) => void): (subscriber: () => void) => void {
+  return (subscriber) => {
+    try {
+      subscriber();
+    } catch (error) {
+      onFault(error);
+    }
+  };
+}
+
+/** Opens the store in a SQLite file. @param onFault told of subscribers that throw: what was written stays written, and the others hear of it. */
+export function openStore(path: string, onFault: (error: unknown) => void): Store {
   const database = openDatabase(path);
+  const tell = guarded(onFault);
   const { version: last, rows } = database.load();
   const tables = new Map<string, WritableTable>();
   const subscribers = new Set<(resource: string, entry: HistoryEntry) => void>();
@@ -49,19 +75,19 @@ export function openStore(path: string): Store {
 
   function table(resource: string): WritableTable {
     let found = tables.get(resource);
-    if (!found) tables.set(resource, (found = createTable(opened)));
+    if (!found) tables.set(resource, (found = createTable(opened, tell)));
     return found;
   }
   const opened = version;
   for (const row of rows) {
-    const object = JSON.parse(row.json) as KubeObject;
+    const object = parseRow(row);
     texts.set(object, row.json);
     table(row.resource).load(object);
   }
 
   function record(resource: string, entry: HistoryEntry): void {
-    table(resource).record(entry);
-    for (const subscriber of [...subscribers]) subscriber(resource, entry);
+    table(resource).record(entry, jsonOf(entry.oldObject ?? entry.object).length);
+    for (const subscriber of [...subscribers]) tell(() => subscriber(resource, entry));
   }
 
   return {
@@ -74,7 +100,9 @@ export function openStore(path: string): Store {
       if (into.find(namespace, name) !== current) return undefined;
       const next = version + 1;
       object.metadata.resourceVersion = String(next);
-      database.put({ resource, namespace, name, version: next, json: jsonOf(object) });
+      const json = jsonOf(object);
+      if (json.length > OBJECT_LIMIT) throw tooLarge(OBJECT_LIMIT);
+      database.put({ resource, namespace, name, version: next, json });
       version = next;
       record(resource, current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version });
       return object;

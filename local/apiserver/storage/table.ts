@@ -1,11 +1,6 @@
-// All objects of one resource in memory, in the order lists show them, and the recent changes a watch may resume from.
+// All objects of one resource in memory, in the order lists show them, and as they were a while ago.
 import type { KubeObject } from "../../../kube/object.ts";
-import type { ChangeEvent } from "../contract.ts";
-
-/** One committed change with the version it was given. */
-export interface HistoryEntry extends ChangeEvent {
-  version: number;
-}
+import { createHistory, type HistoryEntry } from "./history.ts";
 
 export interface Table {
   find(namespace: string, name: string): KubeObject | undefined;
@@ -21,10 +16,9 @@ export interface Table {
 
 export interface WritableTable extends Table {
   load(object: KubeObject): void;
-  record(entry: HistoryEntry): void;
+  /** @param size of the change, in characters of JSON. */
+  record(entry: HistoryEntry, size: number): void;
 }
-
-const HISTORY = 1_000;
 
 interface Shelf {
   objects: Map<string, KubeObject>;
@@ -33,13 +27,15 @@ interface Shelf {
 
 const byName = (a: KubeObject, b: KubeObject) => (a.metadata.name < b.metadata.name ? -1 : 1);
 
-/** @param floor the version before which nothing is known (the store's version when it was opened). */
-export function createTable(floor: number): WritableTable {
+/**
+ * @param floor the version before which nothing is known (the store's version when it was opened).
+ * @param tell hands a change to a subscriber.
+ */
+export function createTable(floor: number, tell: (subscriber: () => void) => void): WritableTable {
   const shelves = new Map<string, Shelf>();
   const subscribers = new Set<(entry: HistoryEntry) => void>();
   let all: KubeObject[] | undefined;
-  let history: HistoryEntry[] = [];
-  let trimmedTo = floor;
+  const history = createHistory(floor);
 
   function put(object: KubeObject, isNew: boolean): void {
     const namespace = object.metadata.namespace ?? "";
@@ -67,19 +63,15 @@ export function createTable(floor: number): WritableTable {
     return (shelf.sorted ??= [...shelf.objects.values()].sort(byName));
   }
 
-  function since(version: number): HistoryEntry[] | undefined {
-    return version < trimmedTo ? undefined : history.slice(firstAfter(history, version));
-  }
-
   return {
     find: (namespace, name) => shelves.get(namespace)?.objects.get(name),
     list(namespace) {
       return namespace ? sortedShelf(namespace) : (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
     },
     count: (namespace) => (namespace ? (shelves.get(namespace)?.objects.size ?? 0) : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0)),
-    since,
+    since: (version) => history.since(version),
     listAt(version, namespace) {
-      const later = since(version);
+      const later = history.since(version);
       return later && undo([...shelves.values()].flatMap((shelf) => [...shelf.objects.values()]), later).filter((object) => !namespace || object.metadata.namespace === namespace);
     },
     subscribe(onChange) {
@@ -87,15 +79,11 @@ export function createTable(floor: number): WritableTable {
       return () => subscribers.delete(onChange);
     },
     load: (object) => put(object, true),
-    record(entry) {
+    record(entry, size) {
       if (entry.type === "DELETED") drop(entry.object);
       else put(entry.object, entry.type === "ADDED");
-      history.push(entry);
-      if (history.length > 2 * HISTORY) {
-        history = history.slice(HISTORY);
-        trimmedTo = (history[0]?.version ?? trimmedTo + 1) - 1;
-      }
-      for (const subscriber of [...subscribers]) subscriber(entry);
+      history.add(entry, size);
+      for (const subscriber of [...subscribers]) tell(() => subscriber(entry));
     },
   };
 }
@@ -122,15 +110,4 @@ function replaceIn(sorted: KubeObject[], object: KubeObject): void {
     else high = middle;
   }
   sorted[low] = object;
-}
-
-function firstAfter(history: HistoryEntry[], version: number): number {
-  let low = 0;
-  let high = history.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((history[middle]?.version ?? 0) <= version) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
