@@ -21,6 +21,9 @@ const PLACEHOLDER = /<((guid|job|url|time|nanos|sha256|number)(?:-\d+)?)>/;
 /** Alone it matches whatever is there. */
 export const ANY = "<any>";
 
+/** The one key of an object that stands for a list whose order says nothing. */
+export const IN_ANY_ORDER = "<in any order>";
+
 /** Where a value is not as the template says. */
 export interface Difference {
   at: string;
@@ -30,6 +33,8 @@ export interface Difference {
 
 /** Compares. Names that are met for the first time are added to `learnt`; keep them only when there is no difference. */
 export function match(template: Template, value: unknown, learnt: Map<string, string>, at = "$"): Difference[] {
+  const members = isContainer(template) ? template[IN_ANY_ORDER] : undefined;
+  if (members !== undefined) return matchMembers(members as readonly Template[], value, learnt, at);
   if (typeof template === "object" && template !== null && isContainer(value) && Array.isArray(value) === Array.isArray(template)) return matchParts(template as Parts<Template>, value, learnt, at);
   return matchLeaf(template, value, learnt) ? [] : [{ at, expected: template, found: value }];
 }
@@ -46,6 +51,22 @@ function matchParts(template: Parts<Template>, value: Parts<unknown>, learnt: Ma
     const part = template[key];
     return part === undefined ? [{ at: `${at}.${key}`, expected: "nothing", found: value[key] }] : match(part, value[key], learnt, `${at}.${key}`);
   });
+}
+
+/** Each takes the first that fits it. */
+function matchMembers(template: readonly Template[], value: unknown, learnt: Map<string, string>, at: string): Difference[] {
+  const left = Array.isArray(value) ? [...(value as unknown[])] : [];
+  const lost = template.filter((member) => {
+    for (const [index, candidate] of left.entries()) {
+      const tried = new Map(learnt);
+      if (match(member, candidate, tried).length > 0) continue;
+      for (const [name, known] of tried) learnt.set(name, known);
+      left.splice(index, 1);
+      return false;
+    }
+    return true;
+  });
+  return [...lost.map((expected) => ({ at, expected, found: left })), ...(lost.length === 0 && left.length > 0 ? [{ at, expected: "no more", found: left }] : [])];
 }
 
 function matchLeaf(template: Template, value: unknown, learnt: Map<string, string>): boolean {

@@ -1,6 +1,6 @@
 // Recorded exchanges as templates: what differs from run to run gets a name, what nobody can repeat is dropped, nothing secret stays.
 import type { Exchange } from "../recording-proxy.ts";
-import { ANY } from "./match.ts";
+import { ANY, IN_ANY_ORDER } from "./match.ts";
 import { readForm } from "./form.ts";
 import type { RecordedAnswer, RecordedExchange, RecordedRequest, Template } from "./traffic.ts";
 
@@ -67,6 +67,7 @@ interface Stat {
 function mask(path: string, body: Template): Template {
   if (path.startsWith("/api/v1/read/")) return maskLog(body);
   if (path === "/api/v1/info") return { ...(body as object), vm_uptime: "<number>" };
+  if (path.startsWith("/v3/processes?")) return maskProcesses(body);
   if (!/\/stats(\?|$)/.test(path)) return body;
   const { resources } = body as { resources?: readonly Stat[] };
   if (!resources) return body;
@@ -74,6 +75,13 @@ function mask(path: string, body: Template): Template {
   if (resources.some(({ state }) => state === "STARTING")) return ANY;
   const moving = { uptime: "<number>", usage: ANY, instance_ports: ANY };
   return { ...(body as object), resources: resources.map((stat) => ({ ...stat, ...Object.fromEntries(Object.entries(moving).filter(([field]) => stat[field] !== undefined)) })) };
+}
+
+/** Processes of one second are in the order of their GUIDs, some of which are random. */
+function maskProcesses(body: Template): Template {
+  const { resources = [] } = body as { resources?: readonly Stat[] };
+  const instances = (stats: Template | undefined): object => (Array.isArray(stats) ? { process_instances: (stats as readonly Stat[]).map((stat) => ({ ...stat, since: "<number>" })) } : {});
+  return { ...(body as object), resources: { [IN_ANY_ORDER]: resources.map((process) => ({ ...process, ...instances(process["process_instances"]) })) } };
 }
 
 /** Which lines there are is a matter of time; that the answer is a batch is not. */
