@@ -25,6 +25,22 @@ export interface StreamOptions {
   timeoutSeconds: number;
 }
 
+/** One event as a line. */
+function lineWriter({ version, as, include }: StreamOptions): (type: WatchType, object: KubeObject) => string {
+  let withColumns = true;
+  const render = (type: WatchType, object: KubeObject): string => {
+    if (as === "Table") {
+      const text = tableOf(version, [object], { resourceVersion: object.metadata.resourceVersion }, { withColumns, include });
+      withColumns = false;
+      return text;
+    }
+    if (as) return partialOf(object);
+    // Bookmarks are made for one line; the text of the others is kept.
+    return type === "BOOKMARK" ? JSON.stringify(object) : jsonOf(object);
+  };
+  return (type, object) => `{"type":"${type}","object":${render(type, object)}}\n`;
+}
+
 /** Streams until the client leaves, the time is over, or `stopped` aborts. */
 export function streamWatch(response: ServerResponse, watch: Watch, options: StreamOptions, stopped: AbortSignal): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private", "transfer-encoding": "chunked" });
@@ -33,21 +49,13 @@ export function streamWatch(response: ServerResponse, watch: Watch, options: Str
     response.end(`{"type":"ERROR","object":${JSON.stringify(watch.failure)}}\n`);
     return;
   }
-  let withColumns = true;
-  const render = (object: KubeObject): string => {
-    if (options.as === "Table") {
-      const text = tableOf(options.version, [object], { resourceVersion: object.metadata.resourceVersion }, { withColumns, include: options.include });
-      withColumns = false;
-      return text;
-    }
-    return options.as ? partialOf(object) : jsonOf(object);
-  };
+  const line = lineWriter(options);
   let isLive = false;
   const send = (type: WatchType, object: KubeObject) => {
     // Between its end and its close a stream still hears of changes; a write then would be an error that nobody catches.
     if (response.writableEnded || response.destroyed) return;
     if (isLive && response.writableLength > BACKLOG_LIMIT) response.destroy();
-    else response.write(`{"type":"${type}","object":${type === "BOOKMARK" && !options.as ? JSON.stringify(object) : render(object)}}\n`);
+    else response.write(line(type, object));
   };
 
   response.cork();
