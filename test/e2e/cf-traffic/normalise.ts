@@ -5,6 +5,8 @@ import { readForm } from "./form.ts";
 import type { RecordedAnswer, RecordedExchange, RecordedRequest, Template } from "./traffic.ts";
 
 const KEPT_HEADERS = ["content-type", "location", "x-cf-warnings"];
+/** Of a process: made a moment after the start that it answers. */
+const REVISION = /"revision":(?:null|\{"data":\{"guid":"[^"]*"\}\})/g;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Makes templates of the commands of one recording; names go on from one to the next. `url` is what the client took for the API, `folder` where the source lies. */
@@ -48,7 +50,7 @@ function toRequest({ method, path, requestHeaders, requestBody }: Exchange, name
 
 function toAnswer({ path, status, headers, body }: Exchange, name: (text: string) => string): RecordedAnswer {
   const kept = Object.fromEntries(KEPT_HEADERS.flatMap((header) => (headers[header] ? [[header, name(String(headers[header]))]] : [])));
-  return { status, headers: kept, body: mask(path, toTemplate(name(body.toString()))) };
+  return { status, headers: kept, body: mask(path, toTemplate(name(body.toString()).replaceAll(REVISION, `"revision":"${ANY}"`))) };
 }
 
 function toTemplate(text: string): Template {
