@@ -8,7 +8,7 @@ import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import type { Draft, KubeClient } from "../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/client/errors.ts";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject, ObjectKey } from "../kube/object.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import { domainOf } from "./lib/domains.ts";
 import type { View } from "./view.ts";
@@ -44,10 +44,23 @@ export function claimedName(view: View, ref: ResourceRef, object: Named): Claime
 
 /** Whether an object holds its name: always for kinds without claims. Only then CF shows it. */
 export function holdsName(view: View, ref: ResourceRef, object: KubeObject): boolean {
-  if (!names.has(resourceId(ref))) return true;
-  const name = claimedName(view, ref, object);
-  const claim = name && view.store(Claim).find({ ...claimKey(name) });
+  if (!claimedRefs.has(ref.kind) || !names.has(resourceId(ref))) return true;
+  const key = rememberedKey(view, ref, object);
+  const claim = key && view.store(Claim).find(key);
   return claim !== undefined && isClaimant(claim, ref.kind, object);
+}
+
+/** Keys of claims by the object that bears the name: a list asks for each of its objects, and a key costs a digest. A route's rests on its domain too. */
+const keys = new WeakMap<object, { domain: Domain | undefined; key: ObjectKey | undefined }>();
+
+function rememberedKey(view: View, ref: ResourceRef, object: KubeObject): ObjectKey | undefined {
+  const domain = ref.kind === Route.kind ? domainOf(view, object as Route) : undefined;
+  const known = keys.get(object);
+  if (known && known.domain === domain) return known.key;
+  const name = claimedName(view, ref, object);
+  const key = name && claimKey(name);
+  keys.set(object, { domain, key });
+  return key;
 }
 
 function claimKey(name: ClaimedName): { namespace: string; name: string } {

@@ -85,6 +85,8 @@ export interface View {
 /** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `watches` closes them. */
 export function createView(watches: Watches): View {
   const stores = new Map<string, Store>();
+  /** The same stores by definition: a page asks for them hundreds of times. */
+  const byRef = new Map<object, Store>();
   const changes = new Map<string, number>();
   for (const { ref, indexes } of kinds) {
     const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
@@ -111,13 +113,14 @@ export function createView(watches: Watches): View {
   };
 
   function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {
-    const found = stores.get(resourceId(ref));
+    const found = byRef.get(ref) ?? stores.get(resourceId(ref));
     if (!found) throw new Error(`the API does not watch ${resourceId(ref)}`);
     return found as unknown as Store<T>;
   }
   function keep(ref: ResourceRef, held: Store): void {
     const id = resourceId(ref);
     stores.set(id, held);
+    byRef.set(ref, held);
     const count = (): void => void changes.set(id, (changes.get(id) ?? 0) + 1);
     held.onChange(count);
     held.onState(count);

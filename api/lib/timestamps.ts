@@ -5,6 +5,8 @@ const format = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
 /** `2026-01-31T12:00:00Z`; whole seconds, UTC. */
 export function timestamp(time: Date | string | number): string {
+  // Kubernetes writes creation times like this already, and every object of every list comes by here.
+  if (typeof time === "string" && time.length === 20 && time.endsWith("Z")) return time;
   return `${new Date(time).toISOString().slice(0, 19)}Z`;
 }
 
