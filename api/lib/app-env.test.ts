@@ -1,3 +1,4 @@
+// Which names and sizes of variables an app may have.
 import { expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { Secret } from "../../kube/builtin.ts";

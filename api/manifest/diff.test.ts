@@ -1,3 +1,4 @@
+// What applying a manifest would change, row by row.
 import { expect, test } from "vitest";
 import { diffApplication } from "./diff.ts";
 

@@ -1,3 +1,4 @@
+// The manifest that an app as it is comes out as.
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { App } from "../../crds/app/app.ts";

@@ -1,3 +1,4 @@
+// What a manifest entry means for app, processes and routes.
 import { expect, test } from "vitest";
 import { defaultHost, lifecycleOf, parseRoute, processesOf, processSpec, randomHost, splitHost } from "./plan.ts";
 import { parseApplications, type Application } from "./schema.ts";

@@ -1,3 +1,4 @@
+// What a manifest may hold, and what is said of the rest.
 import { expect, test } from "vitest";
 import { manifestBody, parseApplications, toBytesPerSecond, toMegabytes } from "./schema.ts";
 

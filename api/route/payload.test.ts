@@ -1,3 +1,4 @@
+// What routes and destinations may be.
 import { expect, test } from "vitest";
 import type { Destination } from "../../crds/route/route.ts";
 import { addDestinations, checkReplacement, createRouteBody } from "./payload.ts";
