@@ -192,7 +192,9 @@ class KeyReconciler implements Reconciler {
   async #patch(object: KubeObject, body: Record<string, unknown>, subresource?: string): Promise<KubeObject> {
     const { client, controller, fieldManager } = this.#o;
     const answer = await client.patch(controller.for, object.metadata, { type: "merge", body }, { fieldManager, ...(subresource && { subresource }) });
-    if (answer.metadata.uid) this.#latest.set(answer.metadata.uid, answer);
+    const { uid, deletionTimestamp, finalizers } = answer.metadata;
+    // The last finalizer has gone and the object with it: perhaps the cache knows already, and nothing would ever forget it here.
+    if (uid && !(deletionTimestamp && !finalizers?.length)) this.#latest.set(uid, answer);
     return answer;
   }
 

@@ -47,3 +47,10 @@ it("says what is wrong, and where, without quoting credentials", async () => {
   await expect(toAccess(config({}), { base: dir, context: "lost" })).rejects.toThrow("no cluster named none");
   await expect(loadKubeconfig({ path: join(dir, "absent") })).rejects.toThrow("cannot be used");
 });
+
+it("quotes nothing of a file that is no YAML", async () => {
+  await writeFile(join(dir, "broken"), "users:\n- name: u\n  user: {token: hunter2\n");
+  const error = (await loadKubeconfig({ path: join(dir, "broken") }).catch((thrown: unknown) => thrown)) as Error;
+  expect(error.message).toMatch(/cannot be used/);
+  expect(`${error.message} ${String(error.cause)}`).not.toContain("hunter2");
+});

@@ -86,7 +86,7 @@ export async function loadInCluster(mount = ACCOUNT): Promise<KubeconfigAccess> 
 
 /** Parses the text of a kubeconfig. Relative file names are relative to `base`. */
 export async function toAccess(text: string, options: { base: string; context?: string }): Promise<KubeconfigAccess> {
-  const parsed = Kubeconfig.safeParse(parse(text, { maxAliasCount: 50 }));
+  const parsed = Kubeconfig.safeParse(parse(text, { maxAliasCount: 50, prettyErrors: false }));
   if (!parsed.success) throw new Error(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
   const name = options.context ?? parsed.data["current-context"];
   if (!name) throw new Error("it has no current-context; name one");

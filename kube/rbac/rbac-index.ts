@@ -170,7 +170,7 @@ function identityOf(user: RbacUser): { keys: string[]; joined: string } {
   const known = identities.get(user);
   if (known) return known;
   const keys = [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
-  const identity = { keys, joined: keys.join("\n") };
+  const identity = { keys, joined: JSON.stringify(keys) };
   identities.set(user, identity);
   return identity;
 }

@@ -132,3 +132,11 @@ describe("the index", () => {
     expect((performance.now() - started) / 10).toBeLessThan(200);
   });
 });
+
+it("takes no user for another whose name spells out groups", () => {
+  const index = createRbacIndex();
+  index.set("ClusterRole", { metadata: { name: "reader" }, rules: [pods] });
+  index.set("ClusterRoleBinding", { metadata: { name: "b" }, roleRef, subjects: [{ kind: "Group", name: "admins" }] });
+  expect(index.allows({ name: "bob\ng:admins", groups: [] }, q("get", "pods"))).toBe(false);
+  expect(index.allows({ name: "bob", groups: ["admins"] }, q("get", "pods"))).toBe(true);
+});
