@@ -18,6 +18,16 @@ test.each([
   expect(findAll(parseJsonPath(path) ?? [], object)).toEqual(expected);
 });
 
+test("a path made to be tried in every way is refused at once", () => {
+  const started = performance.now();
+  expect(parseJsonPath(`.x[?(@${".a".repeat(5_000)}!`)).toBeUndefined();
+  expect(performance.now() - started).toBeLessThan(2_000);
+});
+
+test("a filter may look deeper", () => {
+  expect(findAll(parseJsonPath('.list[?(@.a.b=="x")].n') ?? [], { list: [{ a: { b: "x" }, n: 1 }, { a: { b: "y" }, n: 2 }] })).toEqual([1]);
+});
+
 test("what is no such path is undefined", () => {
   expect(parseJsonPath("{.a")).toBeUndefined();
 });

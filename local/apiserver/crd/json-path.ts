@@ -1,7 +1,7 @@
 // The small JSONPath of CRDs (columns, scale, selectable fields): fields, indexes, `[*]`, `['a.b']` and equality filters.
 type Step = { field: string } | { index: number } | { all: true } | { filter: { path: Step[]; value: string } };
 
-const TOKEN = /\.((?:\\.|[^.[\]\\])+)|\[(\d+)\]|\[(\*)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[\?\(\s*@((?:\.[^=\s]+|\[[^\]]*\])+)\s*==\s*["']([^"']*)["']\s*\)\]/y;
+const TOKEN = /\.((?:\\.|[^.[\]\\])+)|\[(\d+)\]|\[(\*)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[\?\(\s*@((?:\.[^=\s.[]+|\[[^\]]*\])+)\s*==\s*["']([^"']*)["']\s*\)\]/y;
 
 /** Parses a path such as `.status.conditions[?(@.type=="Ready")].status`; undefined when it is no such path. */
 export function parseJsonPath(text: string): Step[] | undefined {
