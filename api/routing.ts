@@ -73,7 +73,9 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(unavailable("The request took too long.")), row.options.deadlineMs ?? defaultDeadlineMs);
-  response.once("close", () => controller.abort(new Error("the client went away")));
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort(new Error("the client went away"));
+  });
   try {
     const warnings: string[] = [];
     const context = await contextOf(deps, row, { request, warnings, signal });
@@ -89,7 +91,11 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+  return new Promise((_resolve, reject) => {
+    const giveUp = () => reject(signal.reason as Error);
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  });
 }
 
 interface Incoming {
@@ -147,9 +153,9 @@ async function send(response: Response, reply: Reply, base: string): Promise<voi
   if (body === undefined) return void response.end();
   response.setHeader("Content-Type", reply.contentType ?? "application/json; charset=utf-8");
   if (isStream(body)) return pipeline(body, response);
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  response.setHeader("Content-Length", Buffer.byteLength(text));
-  response.end(text);
+  const whole = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  response.setHeader("Content-Length", Buffer.byteLength(whole));
+  response.end(whole);
 }
 
 function isStream(body: object | string): body is NodeJS.ReadableStream {

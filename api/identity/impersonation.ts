@@ -24,7 +24,7 @@ export function impersonated(caller: Caller, headers: NodeJS.Dict<string | strin
   return {
     name: user,
     kind: user.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User",
-    groups: [...groups, ...groupsOf(user), "system:authenticated"],
+    groups: [...(groups.length > 0 ? groups : groupsOf(user)), "system:authenticated"],
     connect: (platform) => caller.connect(platform).as({ kind: "impersonate", user, groups }),
   };
 }
@@ -35,6 +35,7 @@ function mayBe(caller: Caller, user: string, authorization: Authorization): bool
   return authorization.allows(caller, { verb: "impersonate", on: serviceAccounts, namespace: account[1] ?? "", name: account[2] ?? "" });
 }
 
+/** A service account's own groups: its groups only where none are asked for, as kube-apiserver has it. */
 function groupsOf(user: string): string[] {
   const namespace = /^system:serviceaccount:([^:]+):/.exec(user)?.[1];
   return namespace ? ["system:serviceaccounts", `system:serviceaccounts:${namespace}`] : [];
