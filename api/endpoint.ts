@@ -63,7 +63,7 @@ export interface RequestContext<Query = unknown, Body = unknown> {
   log: Logger;
 }
 
-/** What a handler answers. A string body is JSON already, unless `contentType` says otherwise. */
+/** What a handler answers. A string or bytes are JSON already, unless `contentType` says otherwise. */
 export interface Reply {
   status: number;
   body?: object | string | NodeJS.ReadableStream;

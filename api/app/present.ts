@@ -4,27 +4,26 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../lib/app-parts.ts";
-import { presentLifecycle } from "../lib/lifecycle.ts";
+import { presentLifecycle, stackOf } from "../lib/lifecycle.ts";
 import { remembered } from "../lib/page.ts";
 import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
 import type { View } from "../view.ts";
 
 /** JSON text of an app. */
 export function presentApp(view: View, app: App, base: string): string {
-  const at = identityOf(view, App, app);
+  const guid = view.guid(App, app);
   const space = view.spaceOf(app.metadata.namespace);
   const spaceGUID = space && view.guid(Space, space);
   const droplet = currentDroplet(view, app);
   const dropletGUID = droplet && view.guid(Droplet, droplet);
-  const lifecycle = presentLifecycle(view, app.spec.lifecycle);
-  return remembered(app, `${base} ${at.guid} ${spaceGUID} ${dropletGUID} ${JSON.stringify(lifecycle)}`, () => ({
-    ...at,
+  return remembered(app, [base, guid, spaceGUID, dropletGUID, stackOf(view, app)], () => ({
+    ...identityOf(view, App, app),
     name: displayNameOf(app),
     state: app.spec.state === "Started" ? "STARTED" : "STOPPED",
-    lifecycle,
+    lifecycle: presentLifecycle(view, app.spec.lifecycle),
     relationships: { space: toOne(spaceGUID), current_droplet: { data: { guid: dropletGUID ?? null } } },
     ...metadataMember(app),
-    links: links(base, at.guid, spaceGUID ?? ""),
+    links: links(base, guid, spaceGUID ?? ""),
   }));
 }
 

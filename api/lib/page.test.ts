@@ -5,7 +5,7 @@ import { presentPage } from "./page.ts";
 function page(total: number, number: number, size: number, search = ""): { pagination: Record<string, unknown>; resources: number[] } {
   const items = Array.from({ length: total }, (_, at) => at + 1);
   const url = `/v3/apps?page=${number}&per_page=${size}${search}`;
-  return JSON.parse(presentPage(items, { base: "https://api", url, query: { page: number, per_page: size } }, String));
+  return JSON.parse(presentPage(items, { base: "https://api", url, query: { page: number, per_page: size } }, String).toString()) as { pagination: Record<string, unknown>; resources: number[] };
 }
 
 test.each([

@@ -1,4 +1,5 @@
 // One page of a list: the slice, and CF's pagination object with absolute links that carry the filters on.
+import { LRUCache } from "lru-cache";
 
 /** What a list handler knows about the request. */
 export interface PageRequest {
@@ -38,28 +39,47 @@ function pageUrl({ base, url, query }: PageRequest, page: number): string {
   return `${base}${path}?${parameters}`;
 }
 
-/** A list answer as JSON text. `items` is the whole list in order; `present` is called for the page only and may give JSON text. */
-export function presentPage<T>(items: readonly T[], request: PageRequest, present: (item: T) => object | string, included?: (page: readonly T[]) => object): string {
+/** A list answer as the bytes of its JSON. `items` is the whole list in order; `present` is called for the page only and may give JSON text. */
+export function presentPage<T>(items: readonly T[], request: PageRequest, present: (item: T) => object | string, included?: (page: readonly T[]) => object): Buffer {
   const page = slice(items, request.query);
   const texts = page.map((item) => {
     const presented = present(item);
     return typeof presented === "string" ? presented : JSON.stringify(presented);
   });
   const more = included ? `,"included":${JSON.stringify(included(page))}` : "";
-  return `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`;
+  return rememberedPage(items, request, [...texts, more], () => `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`);
 }
 
+/** The bytes of a page that was sent before, as long as all its parts are what they were. Comparing texts that are remembered themselves costs nothing. */
+function rememberedPage(items: readonly unknown[], { base, url }: PageRequest, parts: readonly string[], write: () => string): Buffer {
+  const key = `${base}${url}`;
+  const known = pages.get(key);
+  if (known && known.total === items.length && known.parts.length === parts.length && known.parts.every((part, at) => part === parts[at])) return known.body;
+  const body = Buffer.from(write());
+  pages.set(key, { total: items.length, parts, body });
+  return body;
+}
+
+const maxPageBytes = 16 * 1024 * 1024;
+const pages = new LRUCache<string, { total: number; parts: readonly string[]; body: Buffer }>({ maxSize: maxPageBytes, sizeCalculation: ({ body }) => body.length });
+
+/** What a remembered text depends on beside its object, to be compared one by one. */
+type Key = readonly (string | null | undefined)[];
+
 /** JSON text of an object's presentation, remembered for as long as the object is in the cache. `key` names what else it depends on. */
-export function remembered(object: object, key: string, present: () => object): string {
-  let texts = fragments.get(object);
-  if (!texts) fragments.set(object, (texts = new Map()));
-  let text = texts.get(key);
-  if (text === undefined) {
-    if (texts.size >= maxTextsPerObject) texts.clear();
-    texts.set(key, (text = JSON.stringify(present())));
-  }
+export function remembered(object: object, key: Key, present: () => object): string {
+  const known = fragments.get(object) ?? [];
+  const hit = known.find((one) => isSame(one.key, key));
+  if (hit) return hit.text;
+  const text = JSON.stringify(present());
+  fragments.set(object, [{ key, text }, ...known].slice(0, maxTextsPerObject));
   return text;
 }
 
-const fragments = new WeakMap<object, Map<string, string>>();
+function isSame(one: Key, other: Key): boolean {
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return one.length === other.length;
+}
+
+const fragments = new WeakMap<object, { key: Key; text: string }[]>();
 const maxTextsPerObject = 4;

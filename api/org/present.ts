@@ -10,7 +10,7 @@ import type { View } from "../view.ts";
 export function presentOrg(view: View, org: Org, base: string): string {
   const quota = quotaOf(view, org);
   const at = identityOf(view, Org, org);
-  return remembered(org, `${base} ${at.guid} ${quota}`, () => ({
+  return remembered(org, [base, at.guid, quota], () => ({
     ...at,
     name: displayNameOf(org),
     suspended: org.spec.suspended,

@@ -11,7 +11,7 @@ export function presentSpace(view: View, space: Space, base: string): string {
   const org = view.orgOf(space.metadata.namespace);
   const orgGUID = org ? view.guid(Org, org) : "";
   const at = identityOf(view, Space, space);
-  return remembered(space, `${base} ${at.guid} ${orgGUID}`, () => ({
+  return remembered(space, [base, at.guid, orgGUID], () => ({
     ...at,
     name: displayNameOf(space),
     // A space is suspended only together with its org so far.
