@@ -105,6 +105,10 @@ describe("what cannot be meant is refused, not a fault", () => {
   const copies = Array.from({ length: 40 }, (_, i) => ({ op: "copy", from: "/data", path: `/data/k${i}` }));
   test.each<[string, Refused]>([
     ["a patch that doubles the object again and again", ["PATCH", `${MAPS}/target`, copies, type("json-patch+json"), 413]],
+    ["a patch from nowhere", ["PATCH", `${MAPS}/target`, [{ op: "copy", from: 5, path: "/data" }], type("json-patch+json"), 422]],
+    ["a patch that is none", ["PATCH", `${MAPS}/target`, [null], type("json-patch+json"), 422]],
+    ["an apply of nulls", ["PATCH", `${MAPS}/target?fieldManager=t`, { apiVersion: null, kind: null, metadata: { name: null } }, type("apply-patch+yaml"), 400]],
+    ["a continue token of null", ["GET", `${MAPS}?continue=bnVsbA`, undefined, {}, 400]],
     ["a prototype, written in JSON escapes", ["PATCH", `${MAPS}/target`, '{"metadata":{"\\u005f_proto__":{"labels":{"a":"b"}}}}', type("merge-patch+json"), 400]],
     ["a prototype, written in YAML escapes", ["PATCH", `${MAPS}/target?fieldManager=t`, 'apiVersion: v1\nkind: ConfigMap\n"\\x5f_proto__": {a: 1}\n', type("apply-patch+yaml"), 400]],
     ["delete options of the wrong type", ["DELETE", `${MAPS}/target`, { dryRun: "All" }, {}, 400]],
@@ -125,6 +129,19 @@ describe("what cannot be meant is refused, not a fault", () => {
     const { status, text } = await send(method, path, body, extra);
     expect({ status, text: text.slice(0, 300) }).toMatchObject({ status: expected });
   });
+});
+
+test.each<[string, object]>([
+  ["a column without a place", { additionalPrinterColumns: [{ name: "a", type: "string" }] }],
+  ["a column of null", { additionalPrinterColumns: [null] }],
+  ["a field of null", { selectableFields: [null] }],
+  ["a scale without places", { subresources: { scale: {} } }],
+  ["a version without a name", { name: undefined }],
+])("a CRD with %s is refused before it is stored", async (_what, of) => {
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } }, ...of };
+  const names = { plural: "odds", singular: "odd", kind: "Odd", listKind: "OddList" };
+  const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "odds.test.org" }, spec: { group: "test.org", scope: "Namespaced", names, versions: [version] } };
+  expect((await send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)).status).toBe(422);
 });
 
 test("no label selects what is only a word of the language", async () => {

@@ -80,7 +80,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const core: Core = { store, catalogue, admit: () => Promise.resolve([]), now: Date.now, newUid: randomUUID, random: Math.random };
     const { types, virtual } = builtinKinds({ CustomResourceDefinition: crdRules(Date.now) });
     for (const type of types) catalogue.add(type);
-    ends.push(serveCrds(store, catalogue));
+    ends.push(serveCrds(store, catalogue, onError));
     const reader = createReader(core);
     const auth = await createAuth({
       reader, writer: createWriter(core), dir, clientCa: certificates.authority.cert, issuer: "https://kubernetes.default.svc.cluster.local", tokens: options.tokens ?? new Map(), now: Date.now,

@@ -45,7 +45,19 @@ function cleanValue(view: TypeView, value: unknown, path: string): string[] {
 }
 
 function cleanItems(list: ListView, items: unknown[], path: string): string[] {
-  return items.flatMap((item, index) => (item === null ? [] : cleanValue(list.element(), item, `${path}[${index}]`)));
+  const element = list.element();
+  items.forEach((item, index) => {
+    if (item === null) items[index] = zeroOf(element);
+  });
+  return items.flatMap((item, index) => (item === null ? [] : cleanValue(element, item, `${path}[${index}]`)));
+}
+
+const ZERO: Record<string, unknown> = { string: "", boolean: false, integer: 0, number: 0 };
+
+/** What Go makes of a null in a list: the zero value of its type. */
+function zeroOf({ map, list, scalar }: TypeView): unknown {
+  if (map) return {};
+  return list ? [] : (ZERO[scalar ?? ""] ?? null);
 }
 
 function checkBase64(value: string, path: string): void {

@@ -28,12 +28,25 @@ function versionErrors(versions: CrdVersion[]): FieldError[] {
   if (versions.filter((version) => version.storage).length !== 1) errors.push(invalidValue("spec.versions", versions.map(({ name }) => name), "must have exactly one version marked as storage version"));
   versions.forEach((version, index) => {
     const at = `spec.versions[${index}]`;
-    errors.push(...labelName(version.name, false).map((fault) => invalidValue(`${at}.name`, version.name, fault)));
+    if (version.name) errors.push(...labelName(version.name, false).map((fault) => invalidValue(`${at}.name`, version.name, fault)));
+    else errors.push(required(`${at}.name`));
+    errors.push(...pathErrors(version, at));
     const schema = version.schema?.openAPIV3Schema;
     if (!schema) errors.push(required(`${at}.schema.openAPIV3Schema`, "schemas are required"));
     else errors.push(...checkSchema(schema, versions.length === 1 ? "spec.validation.openAPIV3Schema" : `${at}.schema.openAPIV3Schema`));
   });
   return errors;
+}
+
+/** Columns, scale and selectable fields name places by JSONPath. */
+function pathErrors({ additionalPrinterColumns = [], selectableFields = [], subresources }: CrdVersion, at: string): FieldError[] {
+  const scale = subresources?.scale;
+  const places: [field: string, path: string | undefined][] = [
+    ...additionalPrinterColumns.map(({ jsonPath }, i): [string, string] => [`${at}.additionalPrinterColumns[${i}].jsonPath`, jsonPath]),
+    ...selectableFields.map(({ jsonPath }, i): [string, string] => [`${at}.selectableFields[${i}].jsonPath`, jsonPath]),
+    ...(scale ? (["specReplicasPath", "statusReplicasPath"] as const).map((name): [string, string] => [`${at}.subresources.scale.${name}`, scale[name]]) : []),
+  ];
+  return places.filter(([, path]) => !path).map(([field]) => required(field));
 }
 
 const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;

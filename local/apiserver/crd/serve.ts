@@ -8,7 +8,7 @@ import type { Crd } from "./types.ts";
 const KEY = "apiextensions.k8s.io/customresourcedefinitions";
 
 /** Serves what is stored now and follows every change, inside the commit: a create that was answered can be used. */
-export function serveCrds(store: Store, catalogue: Catalogue): () => void {
+export function serveCrds(store: Store, catalogue: Catalogue, onFault: (error: unknown) => void): () => void {
   const serve = (object: KubeObject, old: KubeObject | undefined) => {
     const crd = object as Crd;
     const isLeaving = crd.metadata.deletionTimestamp !== undefined;
@@ -20,7 +20,14 @@ export function serveCrds(store: Store, catalogue: Catalogue): () => void {
     if (type) catalogue.add(type);
     else catalogue.remove(crd.spec.group, crd.spec.names.plural);
   };
-  for (const crd of store.table(KEY).list()) serve(crd, undefined);
+  for (const crd of store.table(KEY).list()) {
+    try {
+      serve(crd, undefined);
+    } catch (cause) {
+      // One kind that cannot be served is no reason to serve none.
+      onFault(new Error(`the stored CustomResourceDefinition ${crd.metadata.name} cannot be served`, { cause }));
+    }
+  }
   return store.table(KEY).subscribe(({ type, object, oldObject }) => {
     if (type === "DELETED") catalogue.remove((object as Crd).spec.group, (object as Crd).spec.names.plural);
     else serve(object, oldObject);

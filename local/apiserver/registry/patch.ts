@@ -110,7 +110,8 @@ function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, 
 }
 
 /** `group/version, Kind=kind`, with an empty group for core. */
-function gvkText({ apiVersion = "", kind = "" }: Partial<KubeObject>): string {
+function gvkText(sent: { apiVersion?: unknown; kind?: unknown }): string {
+  const [apiVersion = "", kind = ""] = [sent.apiVersion, sent.kind].map((part) => (typeof part === "string" ? part : ""));
   return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }
 
@@ -119,6 +120,11 @@ function checkApplied(call: InternalCall, sent: KubeObject): void {
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
   if (sent.apiVersion !== apiVersion || sent.kind !== type.kind) throw badRequest(`invalid object type: ${gvkText(sent)}`);
   if (sent.metadata !== undefined && !isMap(sent.metadata)) throw badRequest("metadata must be an object");
-  if (sent.metadata?.name && sent.metadata.name !== name) throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`);
+  checkAppliedName(sent.metadata?.name, name);
+}
+
+function checkAppliedName(given: unknown, name: string): void {
+  if (!given || given === name) return;
+  throw badRequest(typeof given === "string" ? `the name of the object (${given}) does not match the name on the URL (${name})` : "metadata.name must be a string");
 }
 

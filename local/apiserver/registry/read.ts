@@ -91,8 +91,8 @@ function readToken(query: URLSearchParams): Continue | undefined {
   if (!text) return undefined;
   if (!["", "0"].includes(query.get("resourceVersion") ?? "")) throw badRequest("specifying resource version is not allowed when using continue");
   try {
-    const token = JSON.parse(Buffer.from(text, "base64url").toString()) as Continue;
-    if (typeof token.start === "string" && typeof token.rv === "number") return token;
+    const token = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Continue> | null;
+    if (typeof token?.start === "string" && typeof token.rv === "number") return token as Continue;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
