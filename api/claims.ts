@@ -72,7 +72,10 @@ function claimKey(name: ClaimedName): { namespace: string; name: string } {
 export interface HeldClaim {
   /** Version to wait for before the object shows; undefined when it was there already. */
   resourceVersion: string | undefined;
-  /** Gives it back, if it was taken for this write. Never throws: a claim left behind grows stale by itself. */
+  /**
+   * Gives it back, if it was taken for this write and nobody bears the name: the write may have come through although its answer was
+   * lost, or kubectl may have made an object of that very name meanwhile. Never throws: a claim left behind grows stale by itself.
+   */
   release(): Promise<void>;
 }
 
@@ -87,39 +90,50 @@ export async function takeClaim(at: { client: KubeClient; view: View; signal: Ab
   const wanted = newClaim(name, { kind: ref.kind, name: objectName, ...(namespace && { namespace }) }, at.now());
   const options = { signal: at.signal };
   try {
-    return held(at.client, await at.client.create(Claim, wanted, options));
+    return held(at, await at.client.create(Claim, wanted, options));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
   const current = await at.client.find(Claim, claimKey(name), options);
   if (current && isClaimant(current, ref.kind, object as KubeObject)) return { resourceVersion: undefined, release: async () => {} };
   if (current && !isStale(current, await borneBy(at, current), at.now())) throw taken();
-  return retake(at.client, wanted, current, taken);
+  return retake(at, wanted, current, taken);
+}
+
+interface Place {
+  client: KubeClient;
+  view: View;
 }
 
 /** What the claimant bears now, by a live read. */
-async function borneBy(at: { client: KubeClient; view: View; signal: AbortSignal }, claim: Claim): Promise<ClaimedName | undefined> {
+async function borneBy(at: Place, claim: Claim): Promise<ClaimedName | undefined> {
   const { kind, ...key } = claim.spec.claimant;
   const ref = claimedRefs.get(kind);
-  const object = ref && (await at.client.find(ref, key, { signal: at.signal }));
+  const object = ref && (await at.client.find(ref, key));
   return object && ref && claimedName(at.view, ref, object);
 }
 
 /** Takes over a stale claim, or takes one that has just vanished; whoever was quicker wins. */
-async function retake(client: KubeClient, wanted: Claim, current: Claim | undefined, taken: (cause?: unknown) => Error): Promise<HeldClaim> {
+async function retake(at: Place, wanted: Claim, current: Claim | undefined, taken: (cause?: unknown) => Error): Promise<HeldClaim> {
+  const { client } = at;
   try {
     const claim = current
       ? await client.update<Claim>(Claim, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: current.metadata.resourceVersion, uid: current.metadata.uid } })
       : await client.create<Claim>(Claim, wanted);
-    return held(client, claim);
+    return held(at, claim);
   } catch (error) {
     if (isAlreadyExists(error) || isConflict(error) || isNotFound(error)) throw taken(error);
     throw error;
   }
 }
 
-function held(client: KubeClient, claim: Claim): HeldClaim {
-  return { resourceVersion: claim.metadata.resourceVersion, release: () => dropClaim(client, claim) };
+function held(at: Place, claim: Claim): HeldClaim {
+  const { scope, claimed } = claim.spec;
+  const release = async (): Promise<void> => {
+    const borne = await borneBy(at, claim);
+    if (borne?.scope !== scope || borne.claimed !== claimed) await dropClaim(at.client, claim);
+  };
+  return { resourceVersion: claim.metadata.resourceVersion, release: () => release().catch(() => undefined) };
 }
 
 async function dropClaim(client: KubeClient, claim: Claim): Promise<void> {
