@@ -1,7 +1,7 @@
 // When a claim that was taken for a write is given back.
 import { describe, expect, test } from "vitest";
 import { App } from "../crds/app/app.ts";
-import { Claim } from "../crds/claim/claim.ts";
+import type { Claim } from "../crds/claim/claim.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject } from "../kube/object.ts";
 import { takeClaim } from "./claims.ts";
