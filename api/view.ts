@@ -84,10 +84,9 @@ export interface View {
 
 /** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `watches` closes them. */
 export function createView(watches: Watches): View {
-  const stores = new Map<string, Store>();
-  /** The same stores by definition: a page asks for them hundreds of times. */
-  const byRef = new Map<object, Store>();
-  const changes = new Map<string, number>();
+  const all = new Map<string, Kept>();
+  /** The same by definition: a page asks for them hundreds of times. */
+  const byRef = new Map<object, Kept>();
   for (const { ref, indexes } of kinds) {
     const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
     keep(ref, store);
@@ -104,36 +103,53 @@ export function createView(watches: Watches): View {
     },
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
-    version: (refs) => refs.reduce((sum, ref) => sum + (changes.get(resourceId(ref)) ?? 0), 0),
-    synced: () => [...stores.values()].every((held) => held.synced),
+    version: (refs) => refs.reduce((sum, ref) => sum + kept(ref).changes, 0),
+    synced: () => [...all.values()].every(({ held }) => held.synced),
     async waitSynced(deadlineMs) {
-      const synced = await Promise.all([...stores.values()].map((held) => held.waitSynced(deadlineMs)));
+      const synced = await Promise.all([...all.values()].map(({ held }) => held.waitSynced(deadlineMs)));
       return synced.every(Boolean);
     },
   };
 
   function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {
-    const found = byRef.get(ref) ?? stores.get(resourceId(ref));
+    return kept(ref).held as unknown as Store<T>;
+  }
+  function kept(ref: ResourceRef): Kept {
+    const found = byRef.get(ref) ?? all.get(resourceId(ref));
     if (!found) throw new Error(`the API does not watch ${resourceId(ref)}`);
-    return found as unknown as Store<T>;
+    return found;
   }
   function keep(ref: ResourceRef, held: Store): void {
-    const id = resourceId(ref);
-    stores.set(id, held);
-    byRef.set(ref, held);
-    const count = (): void => void changes.set(id, (changes.get(id) ?? 0) + 1);
+    const one: Kept = { held, changes: 0 };
+    all.set(resourceId(ref), one);
+    byRef.set(ref, one);
+    const count = (): void => void one.changes++;
     held.onChange(count);
     held.onState(count);
   }
 }
 
+/** A store, and how often it changed. */
+interface Kept {
+  held: Store;
+  changes: number;
+}
+
 function resolvedGUID(store: Store, object: KubeObject): string {
-  const own = guidOf(object);
+  const own = ownGUID(object);
   if (own === object.metadata.uid) return own;
   const others = store.byIndex("guid", own);
   const keeper = others.length < 2 ? object : others.filter((one) => guidOf(one) === own).reduce(keepsGUID, object);
   return keeper.metadata.uid === object.metadata.uid ? own : (object.metadata.uid ?? own);
 }
+
+/** As guidOf, remembered: objects in the cache do not change, and every item of every page is asked for its GUID. */
+function ownGUID(object: KubeObject): string {
+  let guid = ownGUIDs.get(object);
+  if (guid === undefined) ownGUIDs.set(object, (guid = guidOf(object)));
+  return guid;
+}
+const ownGUIDs = new WeakMap<object, string>();
 
 function oldest<T extends KubeObject>(objects: readonly T[]): T | undefined {
   return objects.length < 2 ? objects[0] : objects.reduce((one, other) => keepsGUID(one, other) as T);

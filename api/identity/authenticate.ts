@@ -1,5 +1,5 @@
 // Who calls: the credential is reviewed by Kubernetes, and the answer remembered by its hash for a minute at most. No credential is kept or logged.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { SelfSubjectReview, TokenReview } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -67,9 +67,7 @@ function toCaller({ name, groups }: Reviewed, connect: Caller["connect"]): Calle
 
 /** Kept instead of the credential. */
 function hashOf(credential: Credential): string {
-  const hash = createHash("sha256");
-  if (credential.kind === "token") return hash.update(credential.token).digest("hex");
-  return hash.update(credential.cert).update("\0").update(credential.key).digest("hex");
+  return hash("sha256", credential.kind === "token" ? credential.token : `${credential.cert}\0${credential.key}`, "hex");
 }
 
 /** How long a review may be believed: a minute, and never past the token's own expiry. Signatures are the API server's to check. */

@@ -42,9 +42,15 @@ function checkBuildpack(view: View, name: string): void {
 
 /** Name of the stack that apps get which name none. */
 export function defaultStack(view: View): string | null {
+  const version = view.version([Stack]);
+  const known = defaults.get(view);
+  if (known?.version === version) return known.name;
   const stacks = view.store(Stack).list();
-  return (stacks.find((stack) => stack.spec.default) ?? stacks[0])?.spec.name ?? null;
+  const name = (stacks.find((stack) => stack.spec.default) ?? stacks[0])?.spec.name ?? null;
+  defaults.set(view, { version, name });
+  return name;
 }
+const defaults = new WeakMap<View, { version: number; name: string | null }>();
 
 /** The stack an app is built on, as CF shows it; "" for an image. */
 export function stackOf(view: View, app: App): string {
