@@ -24,6 +24,11 @@ export interface Validity {
   days?: number;
 }
 
+/** What a certificate may be used for; both unless told otherwise. */
+export interface IssueOptions extends Validity {
+  usage?: "server" | "client";
+}
+
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const dayMs = 86_400_000;
 const clockSkewMs = 300_000;
@@ -46,8 +51,8 @@ export async function makeAuthority(commonName: string, validity: Validity = {})
   return { cert: cert.toString("pem") + "\n", key: await privatePem(keys.privateKey) };
 }
 
-/** Issues a certificate that `authority` signs, for use as server and as client, good for a year unless told otherwise. */
-export async function issueCertificate(authority: KeyPair, subject: Subject, validity: Validity = {}): Promise<KeyPair> {
+/** Issues a certificate that `authority` signs, good for a year unless told otherwise. */
+export async function issueCertificate(authority: KeyPair, subject: Subject, { usage, ...validity }: IssueOptions = {}): Promise<KeyPair> {
   const issuer = new x509.X509Certificate(authority.cert);
   const signingKey = await importPrivate(authority.key);
   const keys = await makeKeys();
@@ -62,12 +67,18 @@ export async function issueCertificate(authority: KeyPair, subject: Subject, val
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+      new x509.ExtendedKeyUsageExtension(usagesOf(usage)),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       ...alternativeNames(subject),
     ],
   });
   return { cert: cert.toString("pem") + "\n", key: await privatePem(keys.privateKey) };
+}
+
+function usagesOf(usage: IssueOptions["usage"]): x509.ExtendedKeyUsage[] {
+  const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
+  if (usage === undefined) return [serverAuth, clientAuth];
+  return usage === "server" ? [serverAuth] : [clientAuth];
 }
 
 /** What a client certificate says about its holder. Throws on text that is no certificate. */
