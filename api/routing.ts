@@ -48,25 +48,31 @@ export function createRouting(deps: RoutingDeps): Express {
     if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
     else next();
   });
-  for (const [prefix, rows] of grouped(deps.endpoints)) {
-    const router = Router({ caseSensitive: true });
-    for (const row of rows) router[verbs[row.method]](row.path.slice(prefix.length) || "/", (request: Request, response: Response) => serve(deps, row, request, response));
-    app.use(prefix || "/", router);
-  }
+  const routers = new Map([...grouped(deps.endpoints)].map(([prefix, rows]) => [prefix, routerOf(deps, rows)]));
+  // Found by a look-up; only what no resource's own rows match is left to the rows without a prefix.
+  app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? passOn)(request, response, next));
+  app.use(routers.get("") ?? passOn);
   app.use((_request, response) => sendError(response, new CFError("NotFound")));
   app.use((thrown: unknown, _request: Request, response: Response, _next: () => void) => fail(deps, response, thrown));
   return app;
 }
 
+function routerOf(deps: RoutingDeps, rows: readonly Endpoint[]): Router {
+  const router = Router({ caseSensitive: true });
+  for (const row of rows) router[verbs[row.method]](row.path, (request: Request, response: Response) => serve(deps, row, request, response));
+  return router;
+}
+
+const passOn = (_request: Request, _response: Response, next: () => void): void => next();
+
+/** `/v3/apps` of any path below it; "" of the others. */
+function prefixOf(path: string): string {
+  return /^\/v3\/[^/:?]+/.exec(path)?.[0] ?? "";
+}
+
 /** Rows by the first two parts of their path, so that a request is matched against few. */
 function grouped(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
-  const groups = new Map<string, Endpoint[]>();
-  for (const row of rows) {
-    const prefix = /^\/v3\/[^/:]+/.exec(row.path)?.[0] ?? "";
-    groups.set(prefix, [...(groups.get(prefix) ?? []), row]);
-  }
-  // The group without a prefix sees every request, so it comes last.
-  return new Map([...groups].sort(([a], [b]) => b.length - a.length));
+  return Map.groupBy(rows, (row) => prefixOf(row.path));
 }
 
 async function serve(deps: RoutingDeps, row: Endpoint, request: Request, response: Response): Promise<void> {
@@ -79,7 +85,8 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   try {
     const warnings: string[] = [];
     const context = await contextOf(deps, row, { request, warnings, signal });
-    const reply = await Promise.race([row.handler(context), aborted(signal)]);
+    const working = row.handler(context);
+    const reply = working instanceof Promise ? await Promise.race([working, aborted(signal)]) : working;
     clearTimeout(timer);
     if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
     await send(response, reply, context.base);

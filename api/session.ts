@@ -76,7 +76,9 @@ export interface SessionRequest {
 export function createSession(deps: SessionDeps, request: SessionRequest): Session {
   const { caller } = request;
   const reads = sessionReads(deps, request);
-  return { ...reads, ...sessionWrites({ ...reads, own: caller.connect(deps.platform) }) };
+  // A connection as the caller is for those who write: most requests only read.
+  let own: KubeClient | undefined;
+  return { ...reads, ...sessionWrites({ ...reads, own: () => (own ??= caller.connect(deps.platform)) }) };
 }
 
 type Writes = Pick<Session, "create" | "patch" | "change" | "remove">;
@@ -114,7 +116,7 @@ function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, pe
 }
 
 /** What writes need: `own` speaks as the caller. */
-type WriteContext = Reads & { own: KubeClient };
+type WriteContext = Reads & { own: () => KubeClient };
 
 function sessionWrites(context: WriteContext): Writes {
   return {
@@ -133,7 +135,7 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
   const claim = await takeClaim({ client: platform, view, signal, now }, ref, draft, taken);
   try {
     const lags = (error: unknown): boolean => (isRefused(error) || isNotFound(error)) && context.allows(asked);
-    const made = keepUpdatedAt(await patiently(() => own.create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal));
+    const made = keepUpdatedAt(await patiently(() => own().create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal));
     await Promise.all([seen(view, ref, made), seenClaim(view, claim)]);
     return made;
   } catch (error) {
@@ -148,7 +150,7 @@ async function patchOnly<T extends KubeObject>(context: WriteContext, ref: Resou
   const asked: Asked = { verb: "patch", on: ref, ...keyOf(object) };
   const retry = (error: unknown): boolean => (isRefused(error) && context.allows(asked)) || (isConflict(error) && !carriesVersion(patch));
   try {
-    const made = keepUpdatedAt(await patiently(() => own.patch<T>(ref, keyOf(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal));
+    const made = keepUpdatedAt(await patiently(() => own().patch<T>(ref, keyOf(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal));
     await seen(view, ref, made);
     return made;
   } catch (error) {
@@ -198,7 +200,7 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   const name = claimedName(view, ref, object);
   const { uid = "" } = object.metadata;
   try {
-    await patiently(() => own.delete(ref, keyOf(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
+    await patiently(() => own().delete(ref, keyOf(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

@@ -76,6 +76,8 @@ export interface View {
   orgOf(namespace: string | undefined): Org | undefined;
   /** Grows with every change of any of these kinds. */
   version(refs: readonly ResourceRef[]): number;
+  /** Grows with every change of any kind here, RBAC included. */
+  changes(): number;
   /** Whether every kind here is synced. */
   synced(): boolean;
   /** True once all is synced; false at the deadline. */
@@ -87,6 +89,7 @@ export function createView(watches: Watches): View {
   const all = new Map<string, Kept>();
   /** The same by definition: a page asks for them hundreds of times. */
   const byRef = new Map<object, Kept>();
+  let changes = 0;
   for (const { ref, indexes } of kinds) {
     const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
     keep(ref, store);
@@ -104,6 +107,7 @@ export function createView(watches: Watches): View {
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
     version: (refs) => refs.reduce((sum, ref) => sum + kept(ref).changes, 0),
+    changes: () => changes,
     synced: () => [...all.values()].every(({ held }) => held.synced),
     async waitSynced(deadlineMs) {
       const synced = await Promise.all([...all.values()].map(({ held }) => held.waitSynced(deadlineMs)));
@@ -123,7 +127,10 @@ export function createView(watches: Watches): View {
     const one: Kept = { held, changes: 0 };
     all.set(resourceId(ref), one);
     byRef.set(ref, one);
-    const count = (): void => void one.changes++;
+    const count = (): void => {
+      one.changes++;
+      changes++;
+    };
     held.onChange(count);
     held.onState(count);
   }

@@ -35,7 +35,7 @@ const list = endpoint("GET", "/v3/apps", { permission: "authenticated", query: a
     orders: { name: displayNameOf, state: (app) => app.spec.state },
     dependsOn: [Space, Droplet, Stack],
   });
-  return ok(presentPage(apps, { base, url, query }, (app) => presentApp(as.view, app, base), included(as, base, query.include)));
+  return ok(presentPage(apps, { base, url, query, changes: as.view.changes() }, (app) => presentApp(as.view, app, base), included(as, base, query.include)));
 });
 
 function included(as: Session, base: string, include: readonly string[] | undefined): ((page: readonly App[]) => object) | undefined {

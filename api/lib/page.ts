@@ -7,6 +7,8 @@ export interface PageRequest {
   /** Path and query as received. */
   url: string;
   query: { page: number; per_page: number };
+  /** `view.changes()`, where what is presented rests on the view alone: a page of the same list is then not even presented again before something changes. */
+  changes?: number;
 }
 
 /** The items of the page that is asked for. */
@@ -41,27 +43,31 @@ function pageUrl({ base, url, query }: PageRequest, page: number): string {
 
 /** A list answer as the bytes of its JSON. `items` is the whole list in order; `present` is called for the page only and may give JSON text. */
 export function presentPage<T>(items: readonly T[], request: PageRequest, present: (item: T) => object | string, included?: (page: readonly T[]) => object): Buffer {
+  const key = `${request.base}${request.url}`;
+  const known = pages.get(key);
+  if (known?.items === items && known.changes !== undefined && known.changes === request.changes) return known.body;
   const page = slice(items, request.query);
   const texts = page.map((item) => {
     const presented = present(item);
     return typeof presented === "string" ? presented : JSON.stringify(presented);
   });
   const more = included ? `,"included":${JSON.stringify(included(page))}` : "";
-  return rememberedPage(items, request, [...texts, more], () => `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`);
-}
-
-/** The bytes of a page that was sent before, as long as all its parts are what they were. Comparing texts that are remembered themselves costs nothing. */
-function rememberedPage(items: readonly unknown[], { base, url }: PageRequest, parts: readonly string[], write: () => string): Buffer {
-  const key = `${base}${url}`;
-  const known = pages.get(key);
-  if (known && known.total === items.length && known.parts.length === parts.length && known.parts.every((part, at) => part === parts[at])) return known.body;
-  const body = Buffer.from(write());
-  pages.set(key, { total: items.length, parts, body });
+  const parts = [String(items.length), ...texts, more];
+  const body = known && isSame(known.parts, parts) ? known.body : Buffer.from(`{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`);
+  pages.set(key, { items, changes: request.changes, parts, body });
   return body;
 }
 
+/** A page that was sent: it is sent again as long as all its parts are what they were. Comparing texts that are remembered themselves costs nothing. */
+interface SentPage {
+  items: readonly unknown[];
+  changes: number | undefined;
+  parts: readonly string[];
+  body: Buffer;
+}
+
 const maxPageBytes = 16 * 1024 * 1024;
-const pages = new LRUCache<string, { total: number; parts: readonly string[]; body: Buffer }>({ maxSize: maxPageBytes, sizeCalculation: ({ body }) => body.length });
+const pages = new LRUCache<string, SentPage>({ maxSize: maxPageBytes, sizeCalculation: ({ body }) => body.length });
 
 /** What a remembered text depends on beside its object, to be compared one by one. */
 type Key = readonly (string | null | undefined)[];

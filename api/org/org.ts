@@ -22,7 +22,7 @@ export const orgEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/organizations", { permission: "authenticated", query: orgListQuery, summary: "List organizations" }, ({ as, query, base, url }) => {
     const names = query.names?.map(foldName);
     const orgs = listObjects(as, Org, query, { url, where: (org) => oneOf(names, foldName(displayNameOf(org))), orders: { name: displayNameOf } });
-    return ok(presentPage(orgs, { base, url, query }, (org) => presentOrg(as.view, org, base)));
+    return ok(presentPage(orgs, { base, url, query, changes: as.view.changes() }, (org) => presentOrg(as.view, org, base)));
   }),
 
   endpoint("GET", "/v3/organizations/:guid", { permission: { verb: "get", on: Org }, summary: "Get an organization" }, ({ as, params, base }) =>

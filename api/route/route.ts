@@ -34,7 +34,7 @@ function listReply(request: ListRequest, app?: App): Reply {
   const namespaces = spaceNamespaces(as, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
   const routes = listObjects(as, Route, query, { url, ...(within && { within }), where: filterOf(request), dependsOn: [Domain, App, Space] });
-  return ok(presentPage(routes, { base, url, query }, (route) => presentRoute(as.view, route, base), included(as, base, query.include)));
+  return ok(presentPage(routes, { base, url, query, changes: as.view.changes() }, (route) => presentRoute(as.view, route, base), included(as, base, query.include)));
 }
 
 function filterOf({ as, query }: ListRequest): (route: Route) => boolean {

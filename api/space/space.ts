@@ -38,7 +38,7 @@ const list = endpoint("GET", "/v3/spaces", { permission: "authenticated", query:
     dependsOn: [Org],
   });
   const included = query.include ? (page: readonly Space[]) => ({ organizations: includedOrgs(as, base, page.map((space) => space.metadata.namespace)) }) : undefined;
-  return ok(presentPage(spaces, { base, url, query }, (space) => presentSpace(as.view, space, base), included));
+  return ok(presentPage(spaces, { base, url, query, changes: as.view.changes() }, (space) => presentSpace(as.view, space, base), included));
 });
 
 const get = endpoint("GET", path, { permission: { verb: "get", on: Space }, query: spaceGetQuery, summary: "Get a space" }, ({ as, params, query, base }) => {
