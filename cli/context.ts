@@ -1,9 +1,7 @@
-// What every command gets, and the one place where its result or failure is printed.
-import type { Command } from "commander";
-import pc from "picocolors";
+// What every command gets that speaks to a platform.
 import { apiClient, type ApiClient, type Resource } from "./api/client.ts";
-import { EXIT_CODES, Failure } from "./failure.ts";
-import { stderrProgress, type Progress, type Result } from "./output.ts";
+import { Failure } from "./failure.ts";
+import type { Progress } from "./output.ts";
 import { authorizationOf, resolveTarget, type Target } from "./target/resolve.ts";
 
 export interface Context {
@@ -18,38 +16,8 @@ export interface Context {
   app(name: string): Promise<Resource>;
 }
 
-/** Options every command has. */
-export interface CommonOptions {
-  json?: boolean;
-}
-
-/** Runs an action that needs a target, prints what it answers and sets the exit code. */
-export function withContext<Args extends unknown[]>(action: (context: Context, ...args: Args) => Promise<Result>) {
-  return withoutContext(async (progress: Progress, ...args: Args) => action(await makeContext(progress), ...args));
-}
-
-/** As withContext, for commands that need no target. Commander calls it with the arguments, the options and the command. */
-export function withoutContext<Args extends unknown[]>(action: (progress: Progress, ...args: Args) => Promise<Result>) {
-  return async (...all: [...Args, Command]): Promise<void> => {
-    const command = all.at(-1) as Command;
-    const json = command.optsWithGlobals<CommonOptions>().json === true;
-    try {
-      const result = await action(stderrProgress(json), ...(all.slice(0, -1) as unknown as Args));
-      process.stdout.write(json ? `${JSON.stringify(result.json, null, 2)}\n` : result.text.map((line) => `${line}\n`).join(""));
-    } catch (error) {
-      report(error, json);
-    }
-  };
-}
-
-function report(error: unknown, json: boolean): void {
-  const failure = error instanceof Failure ? error : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
-  process.exitCode = EXIT_CODES[failure.kind];
-  if (json) process.stdout.write(`${JSON.stringify({ error: { kind: failure.kind, message: failure.message, next: failure.next } }, null, 2)}\n`);
-  else process.stderr.write(`${pc.red("✗")} ${failure.message}\n${failure.next ? `  Next: ${failure.next}\n` : ""}`);
-}
-
-async function makeContext(progress: Progress): Promise<Context> {
+/** The context of what is targeted. @throws Failure (target) */
+export async function makeContext(progress: Progress): Promise<Context> {
   const target = resolveTarget();
   return contextFor(target, apiClient(target.api, await authorizationOf(target)), progress);
 }

@@ -1,6 +1,6 @@
 // All commands of `cup`: what each is called, what it takes, where it lives. Each action is loaded when it is called, so that `cup` starts quickly.
 import { Command, InvalidArgumentError, Option } from "commander";
-import { withContext, withoutContext } from "./context.ts";
+import { withContext, withoutContext } from "./action.ts";
 import { EXIT_CODES } from "./failure.ts";
 import type { LoginOptions } from "./target/login.ts";
 import type { PushOptions } from "./push/options.ts";

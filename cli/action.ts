@@ -1,0 +1,37 @@
+// Runs the action of a command: the one place where its result or failure is printed. Loads next to nothing, as every call of `cup` passes here.
+import type { Command } from "commander";
+import pc from "picocolors";
+import type { Context } from "./context.ts";
+import { EXIT_CODES, Failure } from "./failure.ts";
+import { stderrProgress, type Progress, type Result } from "./output.ts";
+
+/** Options every command has. */
+export interface CommonOptions {
+  json?: boolean;
+}
+
+/** Runs an action that needs a target, which is loaded only now, prints what it answers and sets the exit code. */
+export function withContext<Args extends unknown[]>(action: (context: Context, ...args: Args) => Promise<Result>) {
+  return withoutContext(async (progress: Progress, ...args: Args) => action(await (await import("./context.ts")).makeContext(progress), ...args));
+}
+
+/** As withContext, for commands that need no target. Commander calls it with the arguments, the options and the command. */
+export function withoutContext<Args extends unknown[]>(action: (progress: Progress, ...args: Args) => Promise<Result>) {
+  return async (...all: [...Args, Command]): Promise<void> => {
+    const command = all.at(-1) as Command;
+    const json = command.optsWithGlobals<CommonOptions>().json === true;
+    try {
+      const result = await action(stderrProgress(json), ...(all.slice(0, -1) as unknown as Args));
+      process.stdout.write(json ? `${JSON.stringify(result.json, null, 2)}\n` : result.text.map((line) => `${line}\n`).join(""));
+    } catch (error) {
+      report(error, json);
+    }
+  };
+}
+
+function report(error: unknown, json: boolean): void {
+  const failure = error instanceof Failure ? error : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
+  process.exitCode = EXIT_CODES[failure.kind];
+  if (json) process.stdout.write(`${JSON.stringify({ error: { kind: failure.kind, message: failure.message, next: failure.next } }, null, 2)}\n`);
+  else process.stderr.write(`${pc.red("✗")} ${failure.message}\n${failure.next ? `  Next: ${failure.next}\n` : ""}`);
+}
