@@ -85,7 +85,8 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
 
   test("deleting the app deletes what was made for it", async () => {
     await cup("delete", "shop", "--routes");
-    await eventually(async () => expect(await generated()).toEqual([]));
+    // kube-controller-manager's garbage collector learns of new kinds every 30 s only.
+    await eventually(async () => expect(await generated()).toEqual([]), 60_000);
   });
 });
 

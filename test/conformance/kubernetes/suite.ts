@@ -58,18 +58,22 @@ export function contractOf(target: ServerUnderTest): void {
         for (const { name, run } of rows) {
           const gap = target.gaps[`${table}: ${name}`];
           if (gap) test.skip(`${name} [gap: ${gap}]`, () => undefined);
-          else test(name, async () => await run(await makeScene(server, connection.api, unique)));
+          else test(name, async () => await run(await makeScene(server, connection.api, unique)), ROW_MS);
         }
       });
     }
   });
 }
 
+/** kube-controller-manager looks for new kinds every 30 s: until then its garbage collector does not know a CRD. */
+const EVENTUALLY_MS = 45_000;
+const ROW_MS = 100_000;
+
 async function makeScene(server: Server, api: Api, unique: Scene["unique"]): Promise<Scene> {
   const ns = unique("row");
   const { status, text } = await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: ns } });
   if (status !== 201) throw new Error(`no namespace for the row: ${text}`);
-  return { api, ns, unique, issueClient: (subject) => server.issueClient(subject), eventually: (check) => vi.waitFor(check, { timeout: 10_000, interval: 50 }) };
+  return { api, ns, unique, issueClient: (subject) => server.issueClient(subject), eventually: (check) => vi.waitFor(check, { timeout: EVENTUALLY_MS, interval: 50 }) };
 }
 
 async function installWidgets(api: Api): Promise<void> {
