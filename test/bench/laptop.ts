@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
+import { Namespace } from "../../kube/builtin.ts";
+import { createClient } from "../../kube/client/create-client.ts";
+import { loadKubeconfig } from "../../kube/client/kubeconfig.ts";
 import { runCommand } from "../../scripts/run-command.ts";
 import { freePort } from "../cluster/free-port.ts";
 import { type Figure, figure, median } from "./figure.ts";
@@ -17,6 +20,9 @@ const STARTS = 5;
 const PUSHES = 3;
 const POLL_MS = 10;
 const DEADLINE_MS = 120_000;
+/** The last push is told to have ended a little before its last status is written. */
+const SETTLE_MS = 5_000;
+const MINUTE_MS = 60_000;
 
 interface Place {
   home: string;
@@ -30,7 +36,7 @@ export async function measureLaptop(): Promise<Figure[]> {
   const place: Place = { home, port: await freePort(), kubePort: await freePort(), env: { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), NO_COLOR: "1" } };
   try {
     const starts = await measureStarts(place);
-    return [...starts, ...(await measurePushes(place))];
+    return [...starts, ...(await measurePushes(place)), await measureIdleApps(place)];
   } finally {
     await cup(place, "local", "stop").catch(() => undefined);
     rmSync(home, { recursive: true, force: true });
@@ -57,7 +63,10 @@ async function startOnce({ home, port, kubePort, env }: Place): Promise<number> 
   const start = performance.now();
   const child = spawn("npm", ["start", "--silent", "--", "--home", home, "--port", String(port), "--kube-port", String(kubePort)], { cwd: ROOT, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   const ready = await Promise.race([lineWith(child, "Cupola is ready"), once(child, "exit").then(() => false), delay(DEADLINE_MS, false, { ref: false })]);
-  if (!ready) throw new Error("npm start did not become ready");
+  if (!ready) {
+    child.kill();
+    throw new Error("npm start did not become ready");
+  }
   return (performance.now() - start) / 1000;
 }
 
@@ -105,6 +114,21 @@ async function untilAnswers(port: number, host: string): Promise<void> {
     if (statusCode === 200) return;
     if (Date.now() > deadline) throw new Error(`${host} did not answer 200 in ${DEADLINE_MS / 1000} s`);
     await delay(POLL_MS);
+  }
+}
+
+/** The pushed apps run and nobody asks them anything. Every write anywhere makes a new version. */
+async function measureIdleApps({ home }: Place): Promise<Figure> {
+  const access = await loadKubeconfig({ path: join(home, "kubeconfig"), context: "admin" });
+  const client = createClient(access);
+  const version = async (): Promise<number> => Number((await client.list(Namespace)).metadata.resourceVersion);
+  try {
+    await delay(SETTLE_MS);
+    const before = await version();
+    await delay(MINUTE_MS);
+    return figure(`idle writes per minute, ${PUSHES + 1} apps running`, (await version()) - before, "writes", { max: 0 });
+  } finally {
+    await client.close();
   }
 }
 

@@ -19,7 +19,7 @@ async function measureThousandApps(): Promise<Figure[]> {
   const apps = await startThousandApps();
   try {
     return [
-      figure("memory per app (with its process and claim)", apps.bytesAdded / APPS / 1024, "KiB", { max: 32 }),
+      figure("memory per app (with its process and claim)", apps.bytesAdded / APPS / 1024, "KiB", { max: 16 }),
       figure("writes of the controllers per app made by kubectl", apps.writesPerApp, "writes"),
       ...(await measureReads(apps)),
       ...(await measureIdle(apps)),

@@ -42,13 +42,29 @@ const PARALLEL = 16;
 /** Starts both processes, makes the apps and waits until the controllers have nothing left to do. */
 export async function startThousandApps(): Promise<ThousandApps> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-bench-"));
+  const ends: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })];
+  const stop = async (): Promise<void> => {
+    for (const end of ends.toReversed()) await end();
+  };
+  try {
+    return { ...(await startIn(dir, ends)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startIn(dir: string, ends: (() => unknown)[]): Promise<Omit<ThousandApps, "stop">> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), admin: token(), developer: token() };
   const apiserver = startChild(join(import.meta.dirname, "apiserver-process.ts"), { dir: join(dir, "kube"), tokens } satisfies ApiServerProcessOptions);
+  ends.push(() => apiserver.stop());
   const access = await apiserver.ask<PlatformProcessOptions["access"]>("access");
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
+  ends.push(() => admin.close());
   await installManifests(admin);
   const platform = startChild(join(import.meta.dirname, "platform-process.ts"), { access, token: tokens.platform, data: join(dir, "data") } satisfies PlatformProcessOptions);
+  ends.push(() => platform.stop());
   const url = await platform.ask<string>("url");
   const namespace = await makeSpace(admin);
   await settled(apiserver, platform);
@@ -56,20 +72,7 @@ export async function startThousandApps(): Promise<ThousandApps> {
   await makeApps(admin, namespace);
   await settled(apiserver, platform);
   const after = { bytes: await platform.ask<number>("memory"), requests: await platform.ask<Requests>("requests") };
-  return {
-    apiserver,
-    platform,
-    url,
-    token: tokens.developer,
-    bytesAdded: after.bytes - before.bytes,
-    writesPerApp: (after.requests.writes - before.requests.writes) / APPS,
-    async stop() {
-      await admin.close();
-      await platform.stop();
-      await apiserver.stop();
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+  return { apiserver, platform, url, token: tokens.developer, bytesAdded: after.bytes - before.bytes, writesPerApp: (after.requests.writes - before.requests.writes) / APPS };
 }
 
 /** The first org and space of a laptop, with the developer's roles. Its namespace. */
