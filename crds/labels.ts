@@ -24,11 +24,9 @@ export const OBSERVE_LABELS = {
 
 /** Tier internal: no promise. */
 export const INTERNAL_LABELS = {
-  role: "cupola.dev/role",
   adoptableBy: "cupola.dev/adoptable-by",
   suspended: "cupola.dev/suspended",
   namespaceKind: "cupola.dev/namespace",
-  claims: "cupola.dev/claims",
   envAllowed: "cupola.dev/env",
 } as const;
 
