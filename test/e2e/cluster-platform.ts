@@ -16,7 +16,9 @@ import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/resource-ref.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
 import { startControlPlane, type ControlPlane } from "../cluster/control-plane.ts";
+import { eventually } from "./eventually.ts";
 
+const DOMAIN = "apps.example.org";
 const ENTRY = join(import.meta.dirname, "..", "..", "platform", "cupola.ts");
 
 export interface ClusterPlatform {
@@ -38,7 +40,7 @@ function settings(): KubeObject[] {
   return [
     object(BackendClass, "deployment", { role: "runner", default: true }),
     object(BackendClass, "ingress", { role: "router", default: true }),
-    object(Domain, "apps.example.org", { name: "apps.example.org" }),
+    object(Domain, DOMAIN, { name: DOMAIN }),
   ];
 }
 
@@ -56,6 +58,7 @@ export async function startClusterPlatform(operations: string): Promise<ClusterP
   writeFileSync(own, kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
   const child = spawn(process.execPath, [ENTRY, `--operation=${operations}`, "--kubeconfig", own, "--port", "0", "--data", join(home, "data")], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await readUrl(child);
+  await untilDomainServes(admin);
   return {
     plane,
     admin,
@@ -71,6 +74,15 @@ export async function startClusterPlatform(operations: string): Promise<ClusterP
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** As an operator would by `kubectl wait`: the API server learns of new rights in its own time, and the domain is in force only once its name is claimed. */
+async function untilDomainServes(admin: KubeClient): Promise<void> {
+  await eventually(async () => {
+    const domain = await admin.get(Domain, { namespace: SYSTEM_NAMESPACE, name: DOMAIN });
+    const ready = domain.status?.conditions?.find((condition) => condition.type === "Ready");
+    if (ready?.status !== "True") throw new Error(`domain ${DOMAIN} is not ready: ${ready?.message ?? "no condition yet"}`);
+  });
 }
 
 /** The first line of the process says where it is. */
