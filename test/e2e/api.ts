@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "undici";
 import { parse } from "yaml";
-import type { Laptop } from "./laptop.ts";
+import type { Stage } from "./stage.ts";
 
 /** The API's own errors, as every refusal must carry them. */
 export interface CFErrors {
@@ -58,9 +58,9 @@ export function apiAt(url: string, token: string): Api {
   };
 }
 
-/** The token of a user of the laptop's kubeconfig: admin or developer. */
-export function tokenOf(laptop: Laptop, user: string): string {
-  const { users } = parse(readFileSync(laptop.kubeconfig, "utf8")) as { users: { name: string; user: { token: string } }[] };
+/** The token of a user of the stage's kubeconfig: admin or developer. */
+export function tokenOf(stage: Stage, user: string): string {
+  const { users } = parse(readFileSync(stage.kubeconfig, "utf8")) as { users: { name: string; user: { token: string } }[] };
   const found = users.find(({ name }) => name === user);
   if (!found) throw new Error(`the kubeconfig has no user ${user}`);
   return found.user.token;
@@ -83,8 +83,8 @@ function parseObject(text: string, status: number): object {
 }
 
 /** The GUID of an object, as its label says. */
-export async function guidOf(laptop: Laptop, object: string, namespace: string): Promise<string> {
-  const { code, output } = await laptop.kubectl("get", object, "-n", namespace, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
+export async function guidOf(stage: Stage, object: string, namespace: string): Promise<string> {
+  const { code, output } = await stage.kubectl("get", object, "-n", namespace, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
   if (code !== 0 || output === "") throw new Error(`${object} has no GUID: ${output}`);
   return output;
 }

@@ -8,12 +8,12 @@ import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named,
 import { hostileArchives, zip } from "./bad-input/archives.ts";
 import { attacks, type Attack, type OpenApi, UNKNOWN_GUID } from "./bad-input/attacks.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 
 const PATIENCE_MS = 20_000;
 
 describe("bad input", () => {
-  let laptop: Laptop;
+  let stage: Stage;
   let token: string;
   let api: Api;
   let space: string;
@@ -21,28 +21,28 @@ describe("bad input", () => {
   const guids: Record<string, string> = {};
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    token = tokenOf(laptop, "admin");
-    api = apiAt(laptop.url, token);
-    space = await guidOf(laptop, "spaces.cupola.dev/dev", "local");
+    stage = await startStage();
+    token = tokenOf(stage, "admin");
+    api = apiAt(stage.url, token);
+    space = await guidOf(stage, "spaces.cupola.dev/dev", "local");
     ({ guid: app } = await api.call("POST", "/v3/apps", { name: "victim", relationships: { space: { data: { guid: space } } } }));
     const first = async (path: string): Promise<string> => (await api.call<Page<Named>>("GET", path)).resources[0]?.guid ?? UNKNOWN_GUID;
-    const domain = await guidOf(laptop, "domains.cupola.dev/apps.localhost", "cupola-system");
+    const domain = await guidOf(stage, "domains.cupola.dev/apps.localhost", "cupola-system");
     const related = { space: { data: { guid: space } }, domain: { data: { guid: domain } } };
     const route = (await api.call("POST", "/v3/routes", { host: "victim", relationships: related })).guid;
     Object.assign(guids, { apps: app, spaces: space, packages: await newPackage(), domains: domain, routes: route });
     for (const list of ["organizations", "processes", "buildpacks", "stacks", "roles", "organization_quotas", "users"]) guids[list] = await first(`/v3/${list}`);
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
   // A fault of ours is in the log even where the answer hid it.
-  afterEach(() => expect(faults(readFileSync(join(laptop.home, "cupola.log"), "utf8"))).toEqual([]));
+  afterEach(() => expect(faults(readFileSync(join(stage.home, "cupola.log"), "utf8"))).toEqual([]));
 
   async function newPackage(): Promise<string> {
     return (await api.call("POST", "/v3/packages", { type: "bits", relationships: { app: { data: { guid: app } } } })).guid;
   }
 
   async function attack({ method, path, body, contentType = "application/json", headers = {} }: Attack): Promise<ApiAnswer> {
-    const answer = await request(`${laptop.url}${path}`, {
+    const answer = await request(`${stage.url}${path}`, {
       method: method as "GET",
       headers: { authorization: `bearer ${token}`, ...(body !== undefined && method !== "GET" && { "content-type": contentType }), ...headers },
       ...(body !== undefined && method !== "GET" && { body }),
@@ -111,7 +111,7 @@ describe("bad input", () => {
   });
 
   test("uploads: bombs, paths and links out, lies", async () => {
-    const escape = join(laptop.home, "escaped");
+    const escape = join(stage.home, "escaped");
     for (const [what, archive] of hostileArchives(escape)) {
       const answer = await upload(await newPackage(), archive);
       expect(answer.status, `${what}: ${answer.status} ${answer.text}`).toSatisfy((status: number) => status >= 400 && status < 500);
@@ -152,12 +152,12 @@ describe("bad input", () => {
   async function upload(guid: string, archive: Buffer): Promise<ApiAnswer> {
     const body = new FormData();
     body.set("bits", new Blob([new Uint8Array(archive)]), "bits.zip");
-    const answer = await request(`${laptop.url}/v3/packages/${guid}/upload`, { method: "POST", headers: { authorization: `bearer ${token}` }, body, headersTimeout: PATIENCE_MS });
+    const answer = await request(`${stage.url}/v3/packages/${guid}/upload`, { method: "POST", headers: { authorization: `bearer ${token}` }, body, headersTimeout: PATIENCE_MS });
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   }
 
   test("bytes that are no HTTP", async () => {
-    const head = `Host: localhost:${laptop.port}\r\nAuthorization: bearer ${token}\r\n`;
+    const head = `Host: localhost:${stage.port}\r\nAuthorization: bearer ${token}\r\n`;
     const nasty: Record<string, string> = {
       noise: "\u0000\u0001\u0002\r\n\r\n",
       "TLS on a plain port": "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003\r\n\r\n",
@@ -185,13 +185,13 @@ describe("bad input", () => {
       "an expectation": `POST /v3/apps HTTP/1.1\r\n${head}Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}`,
       "a header with a line feed": `GET /v3/apps HTTP/1.1\r\n${head}X-A: b\nX-C\r\n\r\n`,
     };
-    const answers = await Promise.all(Object.entries(nasty).map(async ([what, bytes]) => ({ what, ...(await sendRaw(laptop.port, Buffer.from(bytes, "latin1"), { deadlineMs: PATIENCE_MS })) })));
+    const answers = await Promise.all(Object.entries(nasty).map(async ([what, bytes]) => ({ what, ...(await sendRaw(stage.rawPort, Buffer.from(bytes, "latin1"), { deadlineMs: PATIENCE_MS })) })));
     expect(answers.filter(({ status }) => status !== undefined && (status < 400 || status >= 500))).toEqual([]);
     expect(answers.filter(({ text }) => text.includes("at Object.") || text.includes("node:internal"))).toEqual([]);
   });
 
   test("bodies that end early", async () => {
-    const head = `Host: localhost:${laptop.port}\r\nAuthorization: bearer ${token}\r\n`;
+    const head = `Host: localhost:${stage.port}\r\nAuthorization: bearer ${token}\r\n`;
     const cut = [
       `POST /v3/apps HTTP/1.1\r\n${head}Content-Length: 5000\r\n\r\n{"name"`,
       `POST /v3/packages/${await newPackage()}/upload HTTP/1.1\r\n${head}Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 5000\r\n\r\n--x\r\nContent-Disposition: form-data; name="bits"; filename="a"\r\n\r\nPK`,
@@ -199,7 +199,7 @@ describe("bad input", () => {
       `POST /v3/apps HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}\r\n0\r\n\r\n`,
       `GET /v3/apps HTTP/1.1\r\n${head}`,
     ];
-    const answers = await Promise.all(cut.map((bytes) => sendRaw(laptop.port, bytes, { deadlineMs: PATIENCE_MS, halfClose: true })));
+    const answers = await Promise.all(cut.map((bytes) => sendRaw(stage.rawPort, bytes, { deadlineMs: PATIENCE_MS, halfClose: true })));
     expect(answers.filter(({ status }) => status !== undefined && (status < 400 || status >= 500))).toEqual([]);
     expect((await api.send("GET", "/v3/apps")).status).toBe(200);
   });

@@ -1,4 +1,4 @@
-// The stock cf's traffic, recorded once and sent again to a fresh laptop: every answer must be as it was, also where there is no cf.
+// The stock cf's traffic, recorded once and sent again to a fresh platform: every answer must be as it was, also where there is no cf.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { request } from "undici";
@@ -10,7 +10,7 @@ import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
 import { whyNoCf } from "./cf.ts";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 
 const GOLDEN = join(import.meta.dirname, "cf-traffic.golden.json");
 
@@ -18,31 +18,31 @@ const isRecording = Boolean(process.env["UPDATE_GOLDEN"]) && !whyNoCf();
 
 describe.runIf(isRecording)("recording cf", () => {
   test("the whole list", { timeout: 600_000 }, async () => {
-    const laptop = await startLaptop();
+    const stage = await startStage();
     try {
-      writeTraffic(GOLDEN, await recordCf(laptop, process.env["CF_BIN"] ?? "cf"));
+      writeTraffic(GOLDEN, await recordCf(stage, process.env["CF_BIN"] ?? "cf"));
     } finally {
-      await laptop.stop();
+      await stage.stop();
     }
   });
 });
 
 describe.skipIf(isRecording)("the recorded traffic of cf", () => {
-  let laptop: Laptop;
+  let stage: Stage;
   let token: string;
   let bindings: Bindings;
   /** What later commands rest on is not there. */
   let broken: string | undefined;
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    token = tokenOf(laptop, "admin");
-    bindings = new Map([["url", laptop.url]]);
+    stage = await startStage();
+    token = tokenOf(stage, "admin");
+    bindings = new Map([["url", stage.url]]);
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
   async function send({ method, path, body, form, contentType }: RecordedExchange["request"]): Promise<RecordedAnswer> {
-    const answer = await request(`${laptop.url}${fill(path, bindings)}`, {
+    const answer = await request(`${stage.url}${fill(path, bindings)}`, {
       method: method as "GET",
       headers: { authorization: `bearer ${token}`, ...(contentType && { "content-type": contentType }) },
       ...(body !== undefined && { body: typeof body === "string" ? fill(body, bindings) : JSON.stringify(fill(body, bindings)) }),

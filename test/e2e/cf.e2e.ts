@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cfOn, whyNoCf } from "./cf.ts";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop, type Ran } from "./laptop.ts";
+import { startStage, type Stage, type Ran } from "./stage.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const reason = whyNoCf();
 if (reason) console.log(`cf journey skipped: ${reason}`);
 
-describe.skipIf(reason)("stock cf on a laptop", () => {
-  let laptop: Laptop;
+describe.skipIf(reason)("stock cf", () => {
+  let stage: Stage;
   let run: (...args: string[]) => Promise<Ran>;
 
   async function cf(...args: string[]): Promise<string> {
@@ -21,13 +21,13 @@ describe.skipIf(reason)("stock cf on a laptop", () => {
   }
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    run = cfOn(laptop);
+    stage = await startStage();
+    run = cfOn(stage);
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
   test("api, auth, login and target", async () => {
-    expect(await cf("api", laptop.url)).toContain("3.228.0");
+    expect(await cf("api", stage.url)).toContain("3.228.0");
     await cf("auth", "admin");
     expect(await cf("orgs")).toContain("local");
     await cf("create-org", "acme");
@@ -47,13 +47,13 @@ describe.skipIf(reason)("stock cf on a laptop", () => {
   test("push of source with flags, and its page", async () => {
     const output = await cf("push", "hello", "-p", HELLO, "-m", "128M", "-k", "256M", "-i", "2", "-u", "http", "--endpoint", "/", "-b", "nodejs_buildpack");
     expect(output).toMatch(/instances:\s+\d\/2/);
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     expect(await cf("apps")).toMatch(/hello\s+started\s+web:2\/2/);
     expect(await cf("app", "hello")).toMatch(/#0\s+running[\s\S]*#1\s+running/);
   });
 
   test("logs and logs --recent", async () => {
-    await laptop.get("hello.apps.localhost", "/for-the-log");
+    await stage.get("hello.apps.localhost", "/for-the-log");
     await eventually(async () => {
       const output = await cf("logs", "hello", "--recent");
       expect(output).toContain("[STG/0]");
@@ -75,12 +75,12 @@ describe.skipIf(reason)("stock cf on a laptop", () => {
     await eventually(async () => expect(await cf("app", "hello")).toMatch(/instances:\s+1\/1/));
     expect(await cf("scale", "hello", "-m", "192M", "-f")).toMatch(/memory usage:\s+192M/);
     await cf("stop", "hello");
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(404));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
     await cf("start", "hello");
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     await cf("restart", "hello");
     await cf("restage", "hello");
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
   });
 
   test("routes: create, map, check, unmap, delete", async () => {
@@ -88,15 +88,15 @@ describe.skipIf(reason)("stock cf on a laptop", () => {
     await cf("map-route", "hello", "apps.localhost", "--hostname", "second", "--path", "/deep");
     expect(await cf("routes")).toMatch(/second\s+apps\.localhost\s+\/deep/);
     expect(await cf("check-route", "apps.localhost", "--hostname", "second", "--path", "/deep")).toContain("does exist");
-    await eventually(async () => expect((await laptop.get("second.apps.localhost", "/deep/er")).status).toBe(200));
-    expect((await laptop.get("second.apps.localhost", "/")).status).toBe(404);
+    await eventually(async () => expect((await stage.get("second.apps.localhost", "/deep/er")).status).toBe(200));
+    expect((await stage.get("second.apps.localhost", "/")).status).toBe(404);
     await cf("unmap-route", "hello", "apps.localhost", "--hostname", "second", "--path", "/deep");
     await cf("delete-route", "apps.localhost", "--hostname", "second", "--path", "/deep", "-f");
     expect(await cf("check-route", "apps.localhost", "--hostname", "second", "--path", "/deep")).toContain("does not exist");
   });
 
   test("a manifest with variables, several apps and several processes", async () => {
-    const folder = join(laptop.home, "many");
+    const folder = join(stage.home, "many");
     mkdirSync(folder);
     writeFileSync(join(folder, "index.js"), 'require("http").createServer((q, s) => s.end("web " + process.env.COLOUR)).listen(process.env.PORT);\n');
     writeFileSync(join(folder, "package.json"), '{"name":"many","version":"1.0.0"}\n');
@@ -118,9 +118,9 @@ describe.skipIf(reason)("stock cf on a laptop", () => {
   command: sleep 1000
 `,
     );
-    const { code, output } = await cfOn(laptop, { cwd: folder })("push", "--var", "memory=64M", "--var", "colour=blue");
+    const { code, output } = await cfOn(stage, { cwd: folder })("push", "--var", "memory=64M", "--var", "colour=blue");
     expect(code, output).toBe(0);
-    await eventually(async () => expect((await laptop.get("one-blue.apps.localhost")).body).toBe("web blue"));
+    await eventually(async () => expect((await stage.get("one-blue.apps.localhost")).body).toBe("web blue"));
     expect(await cf("app", "one")).toMatch(/type:\s+worker/);
     expect(await cf("app", "two")).toMatch(/routes:\s*\n/);
   });
@@ -137,7 +137,7 @@ describe.skipIf(reason)("stock cf on a laptop", () => {
   test("delete -r, delete-space, delete-org", async () => {
     await cf("delete", "hello", "-f", "-r");
     expect(await cf("routes")).not.toContain("hello");
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(404));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
     await cf("delete-space", "test", "-o", "acme", "-f");
     await cf("delete-org", "acme", "-f");
     expect(await cf("orgs")).not.toContain("acme");

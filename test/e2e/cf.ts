@@ -1,7 +1,7 @@
-// A stock `cf` v8 with a laptop as its target.
+// A stock `cf` v8 with a stage as its target.
 import { spawnSync } from "node:child_process";
 import { runCommand } from "../../scripts/run-command.ts";
-import type { Laptop, Ran } from "./laptop.ts";
+import type { Ran, Stage } from "./stage.ts";
 
 /** Why there is no `cf` to test with; undefined when there is one. */
 export function whyNoCf(): string | undefined {
@@ -16,12 +16,12 @@ function cfBinary(): string {
 
 export interface CfOptions {
   cwd?: string;
-  /** Another API address than the laptop's own, for example a recording proxy. */
+  /** Another API address than the stage's own, for example a recording proxy. */
   user?: string;
 }
 
-/** Runs `cf`; its configuration is in the laptop's home, or in one of its own for another user. */
-export function cfOn(laptop: Laptop, options: CfOptions = {}): (...args: string[]) => Promise<Ran> {
-  const env = { CF_HOME: options.user ? `${laptop.home}/cf-${options.user}` : laptop.home, KUBECONFIG: laptop.kubeconfig, CF_COLOR: "false", CF_TRACE: "" };
-  return (...args) => runCommand([cfBinary(), ...args], { cwd: options.cwd ?? laptop.home, deadlineMs: 180_000, env });
+/** Runs `cf`; its configuration is in the stage's home, or in one of its own for another user. */
+export function cfOn(stage: Stage, options: CfOptions = {}): (...args: string[]) => Promise<Ran> {
+  const env = { CF_HOME: options.user ? `${stage.home}/cf-${options.user}` : stage.home, KUBECONFIG: stage.kubeconfig, CF_COLOR: "false", CF_TRACE: "" };
+  return (...args) => runCommand([cfBinary(), ...args], { cwd: options.cwd ?? stage.home, deadlineMs: 180_000, env });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { chosenPlace, startStage, type Stage } from "./stage.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 
@@ -14,27 +14,30 @@ interface Shown {
   processes: { type: string; instances: number; memory_in_mb: number; stats: { state: string }[] }[];
 }
 
-describe("cup on a laptop", () => {
-  let laptop: Laptop;
+describe("cup", () => {
+  let stage: Stage;
 
   async function cup(...args: string[]): Promise<string> {
-    const { code, output } = await laptop.cup(...args);
+    const { code, output } = await stage.cup(...args);
     expect(code, `cup ${args.join(" ")}\n${output}`).toBe(0);
     return output;
   }
 
   beforeAll(async () => {
-    laptop = await startLaptop();
+    stage = await startStage();
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
-  test("local status, login and target", async () => {
-    expect(await laptop.cupJson("local", "status")).toMatchObject({ running: true, ready: true, port: laptop.port, pid: laptop.pid() });
-    expect(await laptop.cupJson("login", "--api", laptop.url)).toMatchObject({ user: "admin", org: "local", space: "dev" });
+  test.skipIf(chosenPlace() === "cluster")("local status", async () => {
+    expect(await stage.cupJson("local", "status")).toMatchObject({ running: true, ready: true, port: stage.port, pid: stage.pids()[0] });
+  });
+
+  test("login and target", async () => {
+    expect(await stage.cupJson("login", "--api", stage.url)).toMatchObject({ user: "admin", org: "local", space: "dev" });
     await cup("create-org", "acme");
     await cup("target", "--org", "acme");
     await cup("create-space", "test");
-    expect(await laptop.cupJson("target", "--space", "test")).toMatchObject({ org: "acme", space: "test" });
+    expect(await stage.cupJson("target", "--space", "test")).toMatchObject({ org: "acme", space: "test" });
     expect(await cup("orgs")).toContain("acme");
     expect(await cup("spaces")).toContain("test");
   });
@@ -48,34 +51,34 @@ describe("cup on a laptop", () => {
   test("push shows the build and ends with the address", async () => {
     const output = await cup("push", "hello", "--path", HELLO, "-m", "128M", "-i", "2");
     expect(output).toContain("Staging complete");
-    expect(output.trimEnd().split("\n").at(-1)).toBe(`hello runs: http://hello.apps.localhost:${laptop.port}`);
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
-    const app = await laptop.cupJson<Shown>("app", "hello");
+    expect(output.trimEnd().split("\n").at(-1)).toBe(`hello runs: http://hello.apps.localhost:${stage.port}`);
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
+    const app = await stage.cupJson<Shown>("app", "hello");
     expect(app.processes[0]).toMatchObject({ type: "web", instances: 2, memory_in_mb: 128 });
   });
 
   test("logs follow and recent", async () => {
-    await laptop.get("hello.apps.localhost", "/for-the-log");
+    await stage.get("hello.apps.localhost", "/for-the-log");
     await eventually(async () => expect(await cup("logs", "hello", "--recent")).toContain("/for-the-log"));
     expect(await cup("logs", "hello", "--recent")).toContain("[APP/PROC/WEB/0]");
   });
 
   test("env, set-env, unset-env", async () => {
     await cup("set-env", "hello", "GREETING", "hi there");
-    expect(await laptop.cupJson("env", "hello")).toMatchObject({ environment_variables: { GREETING: "hi there" } });
+    expect(await stage.cupJson("env", "hello")).toMatchObject({ environment_variables: { GREETING: "hi there" } });
     await cup("unset-env", "hello", "GREETING");
-    expect(await laptop.cupJson("env", "hello")).toMatchObject({ environment_variables: {} });
+    expect(await stage.cupJson("env", "hello")).toMatchObject({ environment_variables: {} });
   });
 
   test("scale, stop, start, restart, restage", async () => {
     await cup("scale", "hello", "--instances", "1");
     await cup("scale", "hello", "--memory", "192M");
-    expect((await laptop.cupJson<Shown>("app", "hello")).processes[0]).toMatchObject({ instances: 1, memory_in_mb: 192 });
+    expect((await stage.cupJson<Shown>("app", "hello")).processes[0]).toMatchObject({ instances: 1, memory_in_mb: 192 });
     await cup("stop", "hello");
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(404));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
     for (const verb of ["start", "restart", "restage"]) {
       await cup(verb, "hello");
-      await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(200));
+      await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     }
   });
 
@@ -83,37 +86,37 @@ describe("cup on a laptop", () => {
     const address = ["apps.localhost", "--hostname", "second", "--path", "/deep"];
     await cup("create-route", ...address);
     await cup("map-route", "hello", ...address);
-    expect(await cup("routes")).toContain(`http://second.apps.localhost:${laptop.port}/deep`);
-    await eventually(async () => expect((await laptop.get("second.apps.localhost", "/deep")).status).toBe(200));
+    expect(await cup("routes")).toContain(`http://second.apps.localhost:${stage.port}/deep`);
+    await eventually(async () => expect((await stage.get("second.apps.localhost", "/deep")).status).toBe(200));
     await cup("unmap-route", "hello", ...address);
     await cup("delete-route", ...address);
     expect(await cup("routes")).not.toContain("second");
   });
 
   test("render prints objects that kubectl takes", async () => {
-    const folder = join(laptop.home, "rendered");
+    const folder = join(stage.home, "rendered");
     mkdirSync(folder);
     writeFileSync(join(folder, "manifest.yml"), "applications:\n- name: Shop\n  memory: 64M\n  instances: 2\n  env: { A: b }\n  processes: [{ type: worker, instances: 1, memory: 32M }]\n");
     const text = await cup("render", "--manifest", join(folder, "manifest.yml"));
     expect(parseAllDocuments(text).map((document) => (document.toJS() as { kind: string }).kind)).toEqual(["App", "Process", "Process", "Route"]);
     writeFileSync(join(folder, "objects.yaml"), text);
-    const { code, output } = await laptop.kubectl("apply", "--server-side", "--dry-run=server", "-n", "acme-test", "-f", join(folder, "objects.yaml"));
+    const { code, output } = await stage.kubectl("apply", "--server-side", "--dry-run=server", "-n", "acme-test", "-f", join(folder, "objects.yaml"));
     expect(code, output).toBe(0);
   });
 
   test("errors name the next step, and exit codes tell their kind", async () => {
-    const missing = await laptop.cup("app", "nowhere");
+    const missing = await stage.cup("app", "nowhere");
     expect(missing.code).toBe(1);
     expect(missing.output).toContain("Next: cup apps");
-    expect((await laptop.cup("push", "wrong", "--path", "/nonexistent")).code).toBe(2);
-    expect(await laptop.cupJson<unknown[]>("apps")).toHaveLength(1);
-    expect((await laptop.cup("scale", "hello")).code).toBe(2);
-    expect((await laptop.cup("no-such-command")).code).toBe(2);
+    expect((await stage.cup("push", "wrong", "--path", "/nonexistent")).code).toBe(2);
+    expect(await stage.cupJson<unknown[]>("apps")).toHaveLength(1);
+    expect((await stage.cup("scale", "hello")).code).toBe(2);
+    expect((await stage.cup("no-such-command")).code).toBe(2);
   });
 
   test("delete app, space and org", async () => {
     await cup("delete", "hello", "--routes");
-    await eventually(async () => expect((await laptop.get("hello.apps.localhost")).status).toBe(404));
+    await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
     await cup("delete-space", "test");
     await cup("delete-org", "acme");
     expect(await cup("orgs")).not.toContain("acme");

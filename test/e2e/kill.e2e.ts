@@ -4,14 +4,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findProcess } from "../../backends/host/processes.ts";
 import { runCommand } from "../../scripts/run-command.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
 import { eventually } from "./eventually.ts";
 import { expectAcknowledged } from "./kill/acknowledged.ts";
 import { orphans, processesUnder, readObjects, strayClaims, strayProcesses } from "./kill/leftovers.ts";
 import { randomFrom } from "./kill/random.ts";
-import { startLaptop, type Laptop, type Ran } from "./laptop.ts";
+import { startStage, type Stage, type Ran } from "./stage.ts";
 import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
@@ -32,30 +31,30 @@ const DEEDS = { push: { writes: 6, worksMs: 3000 }, scale: { writes: 1, worksMs:
 type Deed = keyof typeof DEEDS;
 const ORDER: readonly Deed[] = ["push", "scale", "delete"];
 
-describe("kill -9 of a laptop", () => {
-  let laptop: Laptop;
+describe("kill -9 of the platform", () => {
+  let stage: Stage;
   let proxy: RecordingProxy;
   let api: Api;
   const deleted = new Set<string>();
 
   beforeAll(async () => {
     console.log(`CUPOLA_SEED=${seed}`);
-    laptop = await startLaptop();
-    proxy = await startRecordingProxy(laptop.port);
-    api = apiAt(laptop.url, tokenOf(laptop, "admin"));
-    writeApp(sourceOf(laptop));
-    expect(await cup("login", "--api", proxy.url, "--kubeconfig", laptop.kubeconfig, "--user", "admin", "--org", "local", "--space", "dev")).toMatchObject({ code: 0 });
-    expect(await cup("push", "steady", "-p", sourceOf(laptop))).toMatchObject({ code: 0 });
+    stage = await startStage();
+    proxy = await startRecordingProxy(stage.port);
+    api = apiAt(stage.url, tokenOf(stage, "admin"));
+    writeApp(sourceOf(stage));
+    expect(await cup("login", "--api", proxy.url, "--kubeconfig", stage.kubeconfig, "--user", "admin", "--org", "local", "--space", "dev")).toMatchObject({ code: 0 });
+    expect(await cup("push", "steady", "-p", sourceOf(stage))).toMatchObject({ code: 0 });
   });
   afterAll(async () => {
     await proxy?.close();
-    await laptop?.stop();
+    await stage?.stop();
   });
 
   /** `cup` whose every word is heard. */
   function cup(...args: string[]): Promise<Ran> {
-    const env = { CUPOLA_HOME: laptop.home, CUP_HOME: join(laptop.home, "cup-of-proxy"), KUBECONFIG: laptop.kubeconfig, NO_COLOR: "1" };
-    return runCommand([process.execPath, CUP, ...args], { cwd: sourceOf(laptop), deadlineMs: 60_000, env });
+    const env = { CUPOLA_HOME: stage.home, CUP_HOME: join(stage.home, "cup-of-proxy"), KUBECONFIG: stage.kubeconfig, NO_COLOR: "1" };
+    return runCommand([process.execPath, CUP, ...args], { cwd: sourceOf(stage), deadlineMs: 60_000, env });
   }
 
   async function apps(): Promise<AppState[]> {
@@ -73,7 +72,7 @@ describe("kill -9 of a laptop", () => {
       deleted.add(victim);
       return [deed, ["delete", victim, ...(random() < 0.5 ? ["-r"] : [])]];
     }
-    return ["push", ["push", `app-${round}`, "-p", sourceOf(laptop)]];
+    return ["push", ["push", `app-${round}`, "-p", sourceOf(stage)]];
   }
 
   /** Some time after one of the deed's writes came; most often soon, while it is answered. Resolves when it has happened. */
@@ -87,9 +86,7 @@ describe("kill -9 of a laptop", () => {
     });
     return Promise.race([reached, over.then(() => "it was over")]).then(async (moment) => {
       await delay(pause);
-      const pid = laptop.pid();
-      process.kill(pid, "SIGKILL");
-      await eventually(async () => expect(await findProcess(pid)).toBeUndefined());
+      await stage.kill(random());
       proxy.onRequest = () => undefined;
       return moment;
     });
@@ -102,10 +99,10 @@ describe("kill -9 of a laptop", () => {
       const { resources } = await api.call<Stats>("GET", `/v3/apps/${app.guid}/processes/web/stats`);
       expect(resources.map(({ state }) => state), `instances of ${app.name}, ${app.state}`).toEqual(Array.from({ length: instances }, () => (app.state === "STARTED" ? "RUNNING" : "DOWN")));
       // A deletion that was cut off may have unmapped the app already.
-      if (app.state === "STARTED" && !deleted.has(app.name)) expect((await laptop.get(`${app.name}.apps.localhost`)).body, app.name).toContain("colour blue");
+      if (app.state === "STARTED" && !deleted.has(app.name)) expect((await stage.get(`${app.name}.apps.localhost`)).body, app.name).toContain("colour blue");
     }
-    const objects = await readObjects(laptop);
-    expect([...orphans(objects), ...strayProcesses(laptop, objects)]).toEqual([]);
+    const objects = await readObjects(stage);
+    expect([...orphans(objects), ...strayProcesses(stage, objects)]).toEqual([]);
   }
 
   test.for(Array.from({ length: ROUNDS }, (_, round) => round))("round %i", { timeout: 60_000 }, async (round) => {
@@ -114,35 +111,35 @@ describe("kill -9 of a laptop", () => {
     const moment = await killDuring(DEEDS[deed], doing);
     const { code } = await doing;
     console.log(`round ${round}: cup ${args.slice(0, 2).join(" ")}: killed ${moment}; it ended with ${code}`);
-    await laptop.start();
+    await stage.start();
     await eventually(expectConverged, 40_000);
     await expectAcknowledged(api, proxy, deleted);
   });
 
   test("what was cut off can be done again, and no claim is left of it", { timeout: 90_000 }, async () => {
     const unfinished = (await apps()).filter(({ state }) => state !== "STARTED").map(({ name }) => name);
-    for (const name of unfinished) expect(await cup("push", name, "-p", sourceOf(laptop)), name).toMatchObject({ code: 0 });
+    for (const name of unfinished) expect(await cup("push", name, "-p", sourceOf(stage)), name).toMatchObject({ code: 0 });
     await eventually(expectConverged);
     // A name that was claimed for an object that never came is free after 30 s.
-    await eventually(async () => expect(strayClaims(await readObjects(laptop))).toEqual([]), 40_000);
+    await eventually(async () => expect(strayClaims(await readObjects(stage))).toEqual([]), 40_000);
   });
 
   test("with its apps deleted nothing of them is left", async () => {
     for (const { name } of await apps()) expect(await cup("delete", name, "-r"), name).toMatchObject({ code: 0 });
     await eventually(async () => {
-      const objects = await readObjects(laptop);
+      const objects = await readObjects(stage);
       // A route that was not deleted with its app stays, as in CF.
       const rest = objects.filter(({ kind, metadata }) => metadata.namespace === "local-dev" && kind !== "Route" && kind !== "RouteBinding");
       expect(orphans(objects)).toEqual([]);
       expect(rest.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
-      expect(processesUnder(laptop.home).map(({ pid }) => pid)).toEqual([laptop.pid()]);
+      expect(processesUnder(stage.home).map(({ pid }) => pid).sort()).toEqual(stage.pids().sort());
       expect(strayClaims(objects)).toEqual([]);
     });
   });
 });
 
-function sourceOf(laptop: Laptop): string {
-  return join(laptop.home, "source");
+function sourceOf(stage: Stage): string {
+  return join(stage.home, "source");
 }
 
 function writeApp(folder: string): void {

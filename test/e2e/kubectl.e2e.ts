@@ -8,7 +8,7 @@ import { restartInstancePatch, VERBS } from "../../crds/verbs.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
 import { cfOn, whyNoCf } from "./cf.ts";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 
 const NAMESPACE = "local-dev";
 const TIMES = 100;
@@ -27,34 +27,34 @@ interface Process {
   health_check: { type: string; data: { endpoint?: string; timeout?: number } };
 }
 
-describe("kubectl on a laptop", () => {
-  let laptop: Laptop;
+describe("kubectl", () => {
+  let stage: Stage;
   let api: Api;
   let droplet: string;
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    api = apiAt(laptop.url, tokenOf(laptop, "admin"));
+    stage = await startStage();
+    api = apiAt(stage.url, tokenOf(stage, "admin"));
     droplet = await pushSource();
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
   /** A droplet to use: that of an app pushed once. Its object's name. */
   async function pushSource(): Promise<string> {
-    const folder = join(laptop.home, "source");
+    const folder = join(stage.home, "source");
     mkdirSync(folder);
     writeFileSync(join(folder, "index.js"), PROGRAM);
     writeFileSync(join(folder, "package.json"), '{"name":"source","version":"1.0.0"}\n');
     writeFileSync(join(folder, "Procfile"), "web: node index.js\n");
-    for (const args of [["login", "--api", laptop.url, "--user", "admin"], ["target", "-o", "local", "-s", "dev"], ["push", "source", "-p", folder, "-m", "64M", "--no-route", "-u", "process"]]) {
-      const { code, output } = await laptop.cup(...args);
+    for (const args of [["login", "--api", stage.url, "--user", "admin"], ["target", "-o", "local", "-s", "dev"], ["push", "source", "-p", folder, "-m", "64M", "--no-route", "-u", "process"]]) {
+      const { code, output } = await stage.cup(...args);
       expect(code, output).toBe(0);
     }
     return must("get", "apps.cupola.dev/source", "-n", NAMESPACE, "-o", "jsonpath={.spec.droplet.name}");
   }
 
   async function must(...args: string[]): Promise<string> {
-    const { code, output } = await laptop.kubectl(...args);
+    const { code, output } = await stage.kubectl(...args);
     expect(code, `kubectl ${args.join(" ")}\n${output}`).toBe(0);
     return output;
   }
@@ -62,7 +62,7 @@ describe("kubectl on a laptop", () => {
   /** One file with all that an app is; everything about its size is not the default. */
   function manifestOf(name: string, state: string, instances = 2): string {
     const object = (kind: string, called: string, spec: object): string => stringify({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: called, namespace: NAMESPACE }, spec });
-    const file = join(laptop.home, `${name}.yaml`);
+    const file = join(stage.home, `${name}.yaml`);
     const objects = [
       object("App", name, { state, droplet: { name: droplet }, env: [{ name: "COLOUR", value: "blue" }] }),
       object("Process", `${name}.web`, { appRef: { name }, type: "web", instances, memoryMB: 96, diskMB: 200, healthCheck: { type: "http", endpoint: "/health", timeoutSeconds: 30 } }),
@@ -72,7 +72,7 @@ describe("kubectl on a laptop", () => {
     return file;
   }
 
-  const apply = (file: string, ...more: string[]) => laptop.kubectl("apply", "--server-side", "-f", file, ...more);
+  const apply = (file: string, ...more: string[]) => stage.kubectl("apply", "--server-side", "-f", file, ...more);
   const appCalled = async (name: string): Promise<Named & { state: string }> => {
     const [found] = (await api.call<Page<Named & { state: string }>>("GET", `/v3/apps?names=${name}`)).resources;
     if (!found) throw new Error(`CF shows no app ${name}`);
@@ -80,7 +80,7 @@ describe("kubectl on a laptop", () => {
   };
   const webOf = async (name: string): Promise<Process> => api.call<Process>("GET", `/v3/apps/${(await appCalled(name)).guid}/processes/web`);
   const statesOf = async (name: string): Promise<string[]> => (await api.call<{ resources: { state: string }[] }>("GET", `/v3/apps/${(await appCalled(name)).guid}/processes/web/stats`)).resources.map(({ state }) => state);
-  const answersWith = (host: string, body: RegExp) => eventually(async () => expect(await laptop.get(`${host}.apps.localhost`)).toMatchObject({ status: 200, body: expect.stringMatching(body) as string }));
+  const answersWith = (host: string, body: RegExp) => eventually(async () => expect(await stage.get(`${host}.apps.localhost`)).toMatchObject({ status: 200, body: expect.stringMatching(body) as string }));
 
   test(`App, Process and Route applied together, ${TIMES} times without a conflict`, async () => {
     const limit = pLimit(5);
@@ -92,12 +92,12 @@ describe("kubectl on a laptop", () => {
     const sized = resources.filter((one) => one.memory_in_mb === 96 && one.instances === 2 && one.disk_in_mb === 200 && one.health_check.type === "http" && one.health_check.data.endpoint === "/health");
     expect(sized).toHaveLength(TIMES);
     // A second apply of the same has nothing to say.
-    expect((await apply(join(laptop.home, "many-0.yaml"))).code).toBe(0);
+    expect((await apply(join(stage.home, "many-0.yaml"))).code).toBe(0);
   });
 
   test.skipIf(whyNoCf())("they show in cf apps", async () => {
-    const cf = cfOn(laptop);
-    for (const args of [["api", laptop.url], ["auth", "admin"], ["target", "-o", "local", "-s", "dev"]]) expect((await cf(...args)).code).toBe(0);
+    const cf = cfOn(stage);
+    for (const args of [["api", stage.url], ["auth", "admin"], ["target", "-o", "local", "-s", "dev"]]) expect((await cf(...args)).code).toBe(0);
     await eventually(async () => expect((await cf("apps")).output).toMatch(/many-0\s+started\s+web:2\/2\s+many-0\.apps\.localhost/));
     expect((await cf("apps")).output).toMatch(/many-50\s+stopped\s+web:0\/2/);
     expect((await cf("app", "many-0")).output).toMatch(/memory usage:\s+96M/);
@@ -115,7 +115,7 @@ describe("kubectl on a laptop", () => {
       expect((await appCalled("verbs")).state).toBe("STARTED");
       await patch("App", VERBS.stop.patch());
       await eventually(async () => expect((await appCalled("verbs")).state).toBe("STOPPED"));
-      await eventually(async () => expect((await laptop.get("verbs.apps.localhost")).status).toBe(404));
+      await eventually(async () => expect((await stage.get("verbs.apps.localhost")).status).toBe(404));
       await patch("App", VERBS.start.patch());
       await running(1);
     });
@@ -144,8 +144,8 @@ describe("kubectl on a laptop", () => {
 
     test("set-droplet, with a restart", async () => {
       const spec = JSON.parse(await must("get", `droplets.cupola.dev/${droplet}`, "-n", NAMESPACE, "-o", "jsonpath={.spec}")) as object;
-      writeFileSync(join(laptop.home, "droplet.yaml"), stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "by-hand", namespace: NAMESPACE }, spec: { ...spec, appRef: { name: "verbs" } } }));
-      await must("apply", "--server-side", "-f", join(laptop.home, "droplet.yaml"));
+      writeFileSync(join(stage.home, "droplet.yaml"), stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "by-hand", namespace: NAMESPACE }, spec: { ...spec, appRef: { name: "verbs" } } }));
+      await must("apply", "--server-side", "-f", join(stage.home, "droplet.yaml"));
       await patch("App", { spec: { ...VERBS.setDroplet.patch("by-hand").spec, ...VERBS.restart.patch("droplet").spec } });
       const guid = await eventually(async () => {
         const label = await must("get", "droplets.cupola.dev/by-hand", "-n", NAMESPACE, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
@@ -171,7 +171,7 @@ describe("kubectl on a laptop", () => {
   });
 
   test("after a scale by CF the same manifest says who else owns the field, and --force-conflicts takes it back", async () => {
-    const file = join(laptop.home, "many-1.yaml");
+    const file = join(stage.home, "many-1.yaml");
     await api.call("POST", `/v3/processes/${(await webOf("many-1")).guid}/actions/scale`, { instances: 1 });
     const refused = await apply(file);
     expect(refused.code).not.toBe(0);

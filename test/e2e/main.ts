@@ -1,18 +1,25 @@
-// `npm run e2e -- --on laptop [--cf PATH] [journey …]`: the journeys alone. Ends in one line with their count.
+// `npm run e2e -- --on laptop|cluster [--cf PATH] [journey …]`: the journeys alone. Ends in one line with their count.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { runCommand } from "../../scripts/run-command.ts";
 import { closingLine, readVitestReport } from "../../scripts/test-counts.ts";
+import { whyNoControlPlane } from "../cluster/binaries.ts";
 
 const { on, cf } = new Command()
-  .addOption(new Option("--on <place>", "where the platform runs").choices(["laptop"]).default("laptop"))
+  .addOption(new Option("--on <place>", "where the platform runs").choices(["laptop", "cluster"]).default("laptop"))
   .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
   .argument("[journeys...]", "names of journeys; all unless said")
   .parse()
   .opts<{ on: string; cf?: string }>();
 
+const reason = on === "cluster" ? whyNoControlPlane() : undefined;
+if (reason) {
+  console.log(`no real control plane: ${reason}`);
+  console.log(closingLine(process.env["CI"] ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 }));
+  process.exit(process.env["CI"] ? 1 : 0);
+}
 const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
 const report = join(folder, "report.json");

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./api.ts";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 import { startSecondApi, type SecondApi } from "./second-api.ts";
 
 const NAMESPACE = "local-dev";
@@ -18,20 +18,20 @@ interface Live {
 }
 
 describe("a race for one name", () => {
-  let laptop: Laptop;
+  let stage: Stage;
   let second: SecondApi;
   let apis: [Api, Api];
   let space: string;
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    second = await startSecondApi(laptop);
-    apis = [apiAt(laptop.url, tokenOf(laptop, "admin")), apiAt(second.url, tokenOf(laptop, "admin"))];
-    space = await guidOf(laptop, "spaces.cupola.dev/dev", "local");
+    stage = await startStage();
+    second = await startSecondApi(stage);
+    apis = [apiAt(stage.url, tokenOf(stage, "admin")), apiAt(second.url, tokenOf(stage, "admin"))];
+    space = await guidOf(stage, "spaces.cupola.dev/dev", "local");
   });
   afterAll(async () => {
     await second?.stop();
-    await laptop?.stop();
+    await stage?.stop();
   });
 
   interface Race {
@@ -47,14 +47,14 @@ describe("a race for one name", () => {
   }
 
   async function run(race: Race): Promise<void> {
-    const files = Array.from({ length: KUBECTL_CALLS }, (_, at) => join(laptop.home, `${race.plural}-${at}.yaml`));
+    const files = Array.from({ length: KUBECTL_CALLS }, (_, at) => join(stage.home, `${race.plural}-${at}.yaml`));
     files.forEach((file, at) => writeFileSync(file, stringify(race.manifest(at === 0 ? "race" : `other-${at}`))));
     const listed = new Set<string>();
     const over = new AbortController();
     const contend = async () => {
       const ended = await Promise.all([
         Promise.all(Array.from({ length: API_CALLS }, (_, at) => race.post(at % 2 === 0 ? apis[0] : apis[1]))),
-        Promise.all(files.map((file) => laptop.kubectl("create", "-f", file))),
+        Promise.all(files.map((file) => stage.kubectl("create", "-f", file))),
       ]);
       await eventually(async () => expect(await conditions(race.plural)).toSatisfy((all: string[]) => all.filter(isReady).length === 1 && all.every((one) => /^(True|False NameTaken)/.test(one))));
       return ended;
@@ -75,7 +75,7 @@ describe("a race for one name", () => {
   }
 
   async function conditions(plural: string): Promise<string[]> {
-    const { items } = JSON.parse((await laptop.kubectl("get", plural, "-n", NAMESPACE, "-o", "json")).output) as { items: Live[] };
+    const { items } = JSON.parse((await stage.kubectl("get", plural, "-n", NAMESPACE, "-o", "json")).output) as { items: Live[] };
     return items.map(({ metadata, status }) => {
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
       return `${ready?.status} ${ready?.reason} ${metadata.name}`;
@@ -83,7 +83,7 @@ describe("a race for one name", () => {
   }
 
   async function claims(claimed: string): Promise<{ spec: { claimant: { name: string } } }[]> {
-    const { items } = JSON.parse((await laptop.kubectl("get", "claims", "-n", "cupola-system", "-o", "json")).output) as { items: { spec: { claimed: string; claimant: { name: string } } }[] };
+    const { items } = JSON.parse((await stage.kubectl("get", "claims", "-n", "cupola-system", "-o", "json")).output) as { items: { spec: { claimed: string; claimant: { name: string } } }[] };
     return items.filter(({ spec }) => spec.claimed === claimed);
   }
 
@@ -92,11 +92,11 @@ describe("a race for one name", () => {
     const winner = await winnerOf(race);
     expect(await claims(race.claimed)).toMatchObject([{ spec: { claimant: { name: winner } } }]);
     // With the winner gone one of the others gets the name, without anybody asking.
-    await laptop.kubectl("delete", race.plural, winner, "-n", NAMESPACE);
+    await stage.kubectl("delete", race.plural, winner, "-n", NAMESPACE);
     const heir = await eventually(() => winnerOf(race));
     const others = (await conditions(race.plural)).map(nameOf).filter((name) => name !== heir);
-    await laptop.kubectl("delete", race.plural, "-n", NAMESPACE, ...others);
-    await laptop.kubectl("delete", race.plural, heir, "-n", NAMESPACE);
+    await stage.kubectl("delete", race.plural, "-n", NAMESPACE, ...others);
+    await stage.kubectl("delete", race.plural, heir, "-n", NAMESPACE);
     await eventually(async () => expect(await claims(race.claimed)).toEqual([]));
   }
 
@@ -118,7 +118,7 @@ describe("a race for one name", () => {
     }));
 
   test("for a route", async () => {
-    const domain = await guidOf(laptop, "domains.cupola.dev/apps.localhost", "cupola-system");
+    const domain = await guidOf(stage, "domains.cupola.dev/apps.localhost", "cupola-system");
     await run({
       plural: "routes.cupola.dev",
       list: "/v3/routes?hosts=race",

@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 import { newUser, type User } from "./user.ts";
 
 const VERBS = ["get", "update", "delete"] as const;
@@ -41,7 +41,7 @@ type Who = (typeof WHO)[number];
 const ROLES: Record<Who, string | undefined> = { nobody: undefined, developer: "space_developer", auditor: "space_auditor", manager: "space_manager", orgmanager: "organization_manager" };
 
 describe("rights", () => {
-  let laptop: Laptop;
+  let stage: Stage;
   let admin: Api;
   let org: string;
   const users = {} as Record<Who, User>;
@@ -49,18 +49,18 @@ describe("rights", () => {
   const things: Thing[] = [];
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    admin = apiAt(laptop.url, tokenOf(laptop, "admin"));
+    stage = await startStage();
+    admin = apiAt(stage.url, tokenOf(stage, "admin"));
     org = (await admin.call("POST", "/v3/organizations", { name: "acme" })).guid;
     for (const name of ["one", "two"] as const) spaces[name] = await newSpace(name);
-    await Promise.all(WHO.map(async (who) => (users[who] = await newUser(laptop, who))));
+    await Promise.all(WHO.map(async (who) => (users[who] = await newUser(stage, who))));
     for (const who of WHO) await giveRole(who);
     things.push({ title: "the org", path: `/v3/organizations/${org}`, plural: "orgs.cupola.dev", name: "acme" });
     things.push({ title: "another org", path: `/v3/organizations/${(await admin.call<Page<Named>>("GET", "/v3/organizations?names=local")).resources[0]?.guid}`, plural: "orgs.cupola.dev", name: "local" });
     things.push({ title: "the shared domain", path: `/v3/domains/${await domain()}`, plural: "domains.cupola.dev", name: "apps.localhost", namespace: "cupola-system" });
     for (const name of ["one", "two"] as const) things.push(...(await fill(name)));
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
   async function newSpace(name: string): Promise<SpaceOf> {
     const { guid } = await admin.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org } } } });
@@ -89,7 +89,7 @@ describe("rights", () => {
     const route = (await admin.call("POST", "/v3/routes", { host: `host-${name}`, relationships: { space: { data: { guid: space } }, domain: { data: { guid: await domain() } } } })).guid;
     const process = (await admin.call<Page<Named>>("GET", `/v3/apps/${app}/processes`)).resources[0]?.guid;
     const package_ = (await admin.call<Page<Named>>("GET", `/v3/apps/${app}/packages`)).resources[0]?.guid;
-    const nameOf = async (plural: string): Promise<string> => (await laptop.kubectl("get", plural, "-n", namespace, "-o", "jsonpath={.items[0].metadata.name}")).output;
+    const nameOf = async (plural: string): Promise<string> => (await stage.kubectl("get", plural, "-n", namespace, "-o", "jsonpath={.items[0].metadata.name}")).output;
     const thing = async (path: string, plural: string, more: Partial<Thing> = {}): Promise<Thing> => ({ title: `${plural} of ${name}`, path, plural, name: await nameOf(plural), namespace, ...more });
     return [
       await thing(`/v3/apps/${app}`, "apps.cupola.dev"),
@@ -212,7 +212,7 @@ describe("rights", () => {
     expect((await users.manager.kubectl(...bind("cupola-space-developer"))).output).toContain("created");
     expect((await users.orgmanager.kubectl(...bind("cupola-space-auditor"))).output).toContain("created");
     // The bindings that the platform keeps are nobody's to change.
-    const kept = JSON.parse((await laptop.kubectl("get", "rolebindings", "-n", "acme-one", "-l", "cupola.dev/managed-by", "-o", "json")).output) as { items: { metadata: { name: string } }[] };
+    const kept = JSON.parse((await stage.kubectl("get", "rolebindings", "-n", "acme-one", "-l", "cupola.dev/managed-by", "-o", "json")).output) as { items: { metadata: { name: string } }[] };
     expect(kept.items.length).toBeGreaterThan(0);
     for (const { metadata } of kept.items) expect((await users.manager.kubectl("delete", `rolebinding/${metadata.name}`, "-n", "acme-one", "--dry-run=server")).output).toMatch(/forbidden|denied|belongs to the platform/i);
   });

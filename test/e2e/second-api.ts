@@ -1,9 +1,9 @@
-// A second process with the CF API alone, on the laptop's cluster: what a second replica is.
+// A second process with the CF API alone, on the stage's cluster: what another replica is.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Laptop } from "./laptop.ts";
+import type { Stage } from "./stage.ts";
 
 const CUPOLA = join(import.meta.dirname, "..", "..", "platform", "cupola.ts");
 
@@ -13,8 +13,8 @@ export interface SecondApi {
 }
 
 /** Starts it, and waits until it serves. @throws Error with what it said when it does not */
-export async function startSecondApi(laptop: Laptop): Promise<SecondApi> {
-  const args = ["--operation=api", "--kubeconfig", laptop.kubeconfig, "--context", "admin", "--port", "0", "--data", join(laptop.home, "data")];
+export async function startSecondApi(stage: Stage): Promise<SecondApi> {
+  const args = ["--operation=api", "--kubeconfig", stage.kubeconfig, "--context", "admin", "--port", "0", "--data", join(stage.home, "data")];
   const child = spawn(process.execPath, [CUPOLA, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (said = (said + chunk).slice(-4000)));

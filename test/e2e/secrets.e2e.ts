@@ -5,24 +5,24 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
 import { cfOn, whyNoCf } from "./cf.ts";
 import { eventually } from "./eventually.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 
 const PASSWORDS = { created: "hunter2-by-create", patched: "hunter2-by-patch", manifest: "hunter2-by-manifest", cf: "hunter2-by-cf", refused: "hunter2-refused", registry: "hunter2-of-a-registry" };
 const ALL = Object.values(PASSWORDS);
 
 describe("secrets", () => {
-  let laptop: Laptop;
+  let stage: Stage;
   let api: Api;
   let space: string;
   let app: string;
   const errors: string[] = [];
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    api = apiAt(laptop.url, tokenOf(laptop, "admin"));
+    stage = await startStage();
+    api = apiAt(stage.url, tokenOf(stage, "admin"));
     space = (await api.call<Page<Named>>("GET", "/v3/spaces?names=dev")).resources[0]?.guid ?? "";
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
   /** Which of the passwords a text holds, as they are or as base64. */
   function found(text: string): string[] {
@@ -30,7 +30,7 @@ describe("secrets", () => {
   }
 
   test("passwords come by create, manifest, patch and set-env, and run", async () => {
-    const folder = join(laptop.home, "app");
+    const folder = join(stage.home, "app");
     mkdirSync(folder);
     writeFileSync(join(folder, "index.js"), 'require("http").createServer((q, s) => s.end(JSON.stringify(process.env))).listen(process.env.PORT);\n');
     writeFileSync(join(folder, "package.json"), '{"name":"keeper","version":"1.0.0"}\n');
@@ -39,25 +39,25 @@ describe("secrets", () => {
     ({ guid: app } = await api.call("POST", "/v3/apps", { name: "keeper", environment_variables: { FROM_CREATE: PASSWORDS.created }, relationships: { space: { data: { guid: space } } } }));
     await api.call("PATCH", `/v3/apps/${app}/environment_variables`, { var: { FROM_PATCH: PASSWORDS.patched } });
     await logIn();
-    const { code, output } = await laptop.cup("push", "-f", join(folder, "manifest.yml"), "-p", folder);
+    const { code, output } = await stage.cup("push", "-f", join(folder, "manifest.yml"), "-p", folder);
     expect(code, output).toBe(0);
     expect(found(output)).toEqual([]);
     if (!whyNoCf()) await setByCf();
     else await api.call("PATCH", `/v3/apps/${app}/environment_variables`, { var: { FROM_CF: PASSWORDS.cf } });
     await api.call("POST", `/v3/apps/${app}/actions/restart`);
-    await eventually(async () => expect(JSON.parse((await laptop.get("keeper.apps.localhost")).body)).toMatchObject({ FROM_CREATE: PASSWORDS.created, FROM_MANIFEST: PASSWORDS.manifest, FROM_PATCH: PASSWORDS.patched, FROM_CF: PASSWORDS.cf }));
+    await eventually(async () => expect(JSON.parse((await stage.get("keeper.apps.localhost")).body)).toMatchObject({ FROM_CREATE: PASSWORDS.created, FROM_MANIFEST: PASSWORDS.manifest, FROM_PATCH: PASSWORDS.patched, FROM_CF: PASSWORDS.cf }));
   });
 
   async function logIn(): Promise<void> {
-    for (const args of [["login", "--api", laptop.url, "--user", "admin"], ["target", "-o", "local", "-s", "dev"]]) {
-      const { code, output } = await laptop.cup(...args);
+    for (const args of [["login", "--api", stage.url, "--user", "admin"], ["target", "-o", "local", "-s", "dev"]]) {
+      const { code, output } = await stage.cup(...args);
       expect(code, output).toBe(0);
     }
   }
 
   async function setByCf(): Promise<void> {
-    const cf = cfOn(laptop);
-    for (const args of [["api", laptop.url], ["auth", "admin"], ["target", "-o", "local", "-s", "dev"], ["set-env", "keeper", "FROM_CF", PASSWORDS.cf]]) {
+    const cf = cfOn(stage);
+    for (const args of [["api", stage.url], ["auth", "admin"], ["target", "-o", "local", "-s", "dev"], ["set-env", "keeper", "FROM_CF", PASSWORDS.cf]]) {
       const { code, output } = await cf(...args);
       expect(code, output).toBe(0);
     }
@@ -80,7 +80,7 @@ describe("secrets", () => {
       errors.push(text);
     }
     // A door that does not take passwords must not repeat one, either.
-    errors.push((await apiAt(laptop.url, PASSWORDS.refused).send("GET", "/v3/apps")).text);
+    errors.push((await apiAt(stage.url, PASSWORDS.refused).send("GET", "/v3/apps")).text);
     expect(found(errors.join("\n"))).toEqual([]);
   });
 
@@ -92,13 +92,13 @@ describe("secrets", () => {
   });
 
   test("no object but a Secret holds one", async () => {
-    const kinds = (await laptop.kubectl("api-resources", "--verbs=list", "-o", "name")).output.trim().split("\n").filter((kind) => kind !== "secrets");
+    const kinds = (await stage.kubectl("api-resources", "--verbs=list", "-o", "name")).output.trim().split("\n").filter((kind) => kind !== "secrets");
     expect(kinds).toContain("revisions.cupola.dev");
-    const { code, output } = await laptop.kubectl("get", kinds.join(","), "-A", "-o", "yaml");
+    const { code, output } = await stage.kubectl("get", kinds.join(","), "-A", "-o", "yaml");
     expect(code, output.slice(-500)).toBe(0);
     expect(output).toContain("kind: LRP");
     expect(found(output)).toEqual([]);
-    expect(found((await laptop.kubectl("get", "secrets", "-A", "-o", "yaml")).output)).toEqual(ALL.filter((password) => password !== PASSWORDS.refused && password !== PASSWORDS.registry));
+    expect(found((await stage.kubectl("get", "secrets", "-A", "-o", "yaml")).output)).toEqual(ALL.filter((password) => password !== PASSWORDS.refused && password !== PASSWORDS.registry));
   });
 
   test("no log holds one", async () => {
@@ -106,7 +106,7 @@ describe("secrets", () => {
     const lines = JSON.stringify(recent, (_key, value: unknown) => (typeof value === "string" && /^[A-Za-z0-9+/]+=*$/.test(value) ? Buffer.from(value, "base64").toString("utf8") : value));
     expect(lines).toContain("Staging");
     expect(found(lines)).toEqual([]);
-    const logs = readdirSync(laptop.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && /\.(log|txt|json)$/.test(entry.name));
+    const logs = readdirSync(stage.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && /\.(log|txt|json)$/.test(entry.name));
     expect(logs.map(({ name }) => name)).toContain("cupola.log");
     for (const { parentPath, name } of logs) expect(found(readFileSync(join(parentPath, name), "utf8")), join(parentPath, name)).toEqual([]);
   });

@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
 import { cfOn, whyNoCf } from "./cf.ts";
-import { startLaptop, type Laptop } from "./laptop.ts";
+import { startStage, type Stage } from "./stage.ts";
 
 const TIMES = 50;
 const LANES = 5;
@@ -14,20 +14,20 @@ const reason = whyNoCf();
 if (reason) console.log(`spaces by cf skipped: ${reason}`);
 
 describe("a space just made", () => {
-  let laptop: Laptop;
+  let stage: Stage;
   let folder: string;
 
   beforeAll(async () => {
-    laptop = await startLaptop();
-    folder = join(laptop.home, "app");
+    stage = await startStage();
+    folder = join(stage.home, "app");
     mkdirSync(folder);
     writeFileSync(join(folder, "index.html"), "<p>small</p>\n");
   });
-  afterAll(() => laptop?.stop());
+  afterAll(() => stage?.stop());
 
   /** All apps of the spaces whose names begin so. */
   async function appsIn(prefix: string): Promise<string[]> {
-    const api = apiAt(laptop.url, tokenOf(laptop, "developer"));
+    const api = apiAt(stage.url, tokenOf(stage, "developer"));
     const { resources: spaces } = await api.call<Page<Named>>("GET", "/v3/spaces?per_page=500");
     const guids = spaces.filter(({ name }) => name.startsWith(prefix)).map(({ guid }) => guid);
     const { resources } = await api.call<Page<Named>>("GET", `/v3/apps?per_page=500&space_guids=${guids.join(",")}`);
@@ -41,13 +41,13 @@ describe("a space just made", () => {
 
   /** One developer's terminal after another; each has its own configuration of cf. */
   async function pushByCf(lane: number): Promise<void> {
-    const cf = cfOn(laptop, { cwd: folder, user: `lane-${lane}` });
-    mkdirSync(join(laptop.home, `cf-lane-${lane}`));
+    const cf = cfOn(stage, { cwd: folder, user: `lane-${lane}` });
+    mkdirSync(join(stage.home, `cf-lane-${lane}`));
     const must = async (...args: string[]): Promise<void> => {
       const { code, output } = await cf(...args);
       expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
     };
-    await must("api", laptop.url);
+    await must("api", stage.url);
     await must("auth", "developer");
     for (let at = lane; at < TIMES; at += LANES) {
       await must("create-space", `cf-${at}`, "-o", "local");
@@ -57,7 +57,7 @@ describe("a space just made", () => {
   }
 
   test(`takes all that a push sends to the API at once, ${TIMES} times`, async () => {
-    const api = apiAt(laptop.url, tokenOf(laptop, "developer"));
+    const api = apiAt(stage.url, tokenOf(stage, "developer"));
     const org = (await api.call<Page<Named>>("GET", "/v3/organizations?names=local")).resources[0]?.guid ?? "";
     const limit = pLimit(LANES);
     await Promise.all(Array.from({ length: TIMES }, (_, at) => limit(() => pushByApi(api, org, `api-${at}`))));
@@ -79,10 +79,10 @@ describe("a space just made", () => {
 
   test("takes a push by cup at once", async () => {
     const must = async (...args: string[]): Promise<void> => {
-      const { code, output } = await laptop.cup(...args);
+      const { code, output } = await stage.cup(...args);
       expect(code, `cup ${args.join(" ")}\n${output}`).toBe(0);
     };
-    await must("login", "--api", laptop.url, "--user", "developer");
+    await must("login", "--api", stage.url, "--user", "developer");
     await must("target", "-o", "local");
     for (let at = 0; at < CUP_TIMES; at++) {
       await must("create-space", `cup-${at}`);

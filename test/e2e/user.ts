@@ -1,9 +1,9 @@
-// A person on the laptop besides admin and developer: a service account, with its token at both doors.
+// A person on the stage besides admin and developer: a service account, with its token at both doors.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { apiAt, type Api } from "./api.ts";
-import type { Laptop, Ran } from "./laptop.ts";
+import type { Stage, Ran } from "./stage.ts";
 
 export interface User {
   /** Kubernetes' name of it, which is also its CF GUID. */
@@ -13,14 +13,14 @@ export interface User {
 }
 
 /** Makes a user who has no role anywhere. @throws Error with what kubectl said */
-export async function newUser(laptop: Laptop, name: string): Promise<User> {
-  await succeed(laptop.kubectl("create", "serviceaccount", name, "-n", "default"));
-  const token = (await succeed(laptop.kubectl("create", "token", name, "-n", "default"))).trim();
-  const config = parse(readFileSync(laptop.kubeconfig, "utf8")) as { clusters: { name: string }[] };
-  const file = join(laptop.home, `kubeconfig-${name}`);
+export async function newUser(stage: Stage, name: string): Promise<User> {
+  await succeed(stage.kubectl("create", "serviceaccount", name, "-n", "default"));
+  const token = (await succeed(stage.kubectl("create", "token", name, "-n", "default"))).trim();
+  const config = parse(readFileSync(stage.kubeconfig, "utf8")) as { clusters: { name: string }[] };
+  const file = join(stage.home, `kubeconfig-${name}`);
   const contexts = [{ name, context: { cluster: config.clusters[0]?.name, user: name } }];
   writeFileSync(file, stringify({ ...config, users: [{ name, user: { token } }], contexts, "current-context": name }), { mode: 0o600 });
-  return { name: `system:serviceaccount:default:${name}`, api: apiAt(laptop.url, token), kubectl: (...args) => laptop.kubectl("--kubeconfig", file, ...args) };
+  return { name: `system:serviceaccount:default:${name}`, api: apiAt(stage.url, token), kubectl: (...args) => stage.kubectl("--kubeconfig", file, ...args) };
 }
 
 async function succeed(ran: Promise<Ran>): Promise<string> {

@@ -1,6 +1,6 @@
-// What must not be left of a laptop that was killed: objects whose owner is gone, claims that nobody bears, processes of no instance.
+// What must not be left of a platform that was killed: objects whose owner is gone, claims that nobody bears, processes of no instance.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import type { Laptop } from "../laptop.ts";
+import type { Stage } from "../stage.ts";
 
 export interface Live {
   kind: string;
@@ -12,9 +12,9 @@ export interface Live {
 const KINDS = ["orgs", "spaces", "apps", "processes", "packages", "builds", "droplets", "revisions", "routes", "domains", "claims"].map((plural) => `${plural}.cupola.dev`);
 const WORKLOADS = ["lrps", "stagings", "routebindings"].map((plural) => `${plural}.workloads.cupola.dev`);
 
-/** All objects of the laptop that the platform made or keeps. */
-export async function readObjects(laptop: Laptop): Promise<Live[]> {
-  const { code, output } = await laptop.kubectl("get", [...KINDS, ...WORKLOADS, "secrets"].join(","), "-A", "-o", "json");
+/** All objects of the stage that the platform made or keeps. */
+export async function readObjects(stage: Stage): Promise<Live[]> {
+  const { code, output } = await stage.kubectl("get", [...KINDS, ...WORKLOADS, "secrets"].join(","), "-A", "-o", "json");
   if (code !== 0) throw new Error(`kubectl get: ${output}`);
   return (JSON.parse(output) as { items: Live[] }).items;
 }
@@ -54,7 +54,7 @@ function bears({ kind, metadata, spec = {} }: Live, name: string): boolean {
   return host.toLowerCase() === name;
 }
 
-/** A process that has to do with this laptop's home, by its arguments, directory or environment. */
+/** A process that has to do with this stage's home, by its arguments, directory or environment. */
 export interface Relative {
   pid: number;
   command: string;
@@ -92,9 +92,9 @@ function directory(pid: string): string {
 }
 
 /** Processes that are neither the platform nor an instance that an LRP's status names, and instances without a process. */
-export function strayProcesses(laptop: Laptop, objects: readonly Live[]): string[] {
+export function strayProcesses(stage: Stage, objects: readonly Live[]): string[] {
   const wanted = new Set(objects.filter(({ kind }) => kind === "LRP").flatMap(({ status = {} }) => ((status["instances"] ?? []) as { guid?: string }[]).flatMap(({ guid }) => guid ?? [])));
-  const found = processesUnder(laptop.home).filter(({ pid }) => pid !== laptop.pid());
+  const found = processesUnder(stage.home).filter(({ pid }) => !stage.pids().includes(pid));
   const strays = found.filter(({ instance }) => instance === undefined || !wanted.has(instance)).map(({ pid, command }) => `process ${pid} (${command.slice(0, 200)}) belongs to no instance`);
   const missing = process.platform === "linux" ? [...wanted].filter((guid) => !found.some(({ instance }) => instance === guid)).map((guid) => `instance ${guid} has no process`) : [];
   return [...strays, ...missing];

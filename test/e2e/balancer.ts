@@ -1,0 +1,77 @@
+// What stands before the replicas on a cluster: every request goes to the next replica that is up, those for apps to one with a router.
+import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+
+/** One replica as the balancer sees it. */
+export interface Door {
+  port: number;
+  up: boolean;
+  /** Serves apps too. */
+  apps: boolean;
+}
+
+export interface Balancer {
+  port: number;
+  close(): Promise<void>;
+}
+
+const API_HOST = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
+/** As the platform's own port takes. */
+const LIMITS = { maxHeaderSize: 64 * 1024, requestTimeout: 0, keepAliveTimeout: 75_000 };
+
+/** Listens on a free port, or on the one given. `doors` is read at each request. */
+export async function startBalancer(doors: readonly Door[], port = 0): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true });
+  let turn = 0;
+  const choose = (host: string | undefined): Door | undefined => {
+    const open = doors.filter((door) => door.up && (door.apps || API_HOST.test(host ?? "")));
+    return open[turn++ % open.length];
+  };
+  const server = createServer(LIMITS, (request, response) => {
+    const door = choose(request.headers.host);
+    if (door) forward(agent, door, request, response);
+    else response.writeHead(503).end();
+  });
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const door = choose(request.headers.host);
+    if (door) tunnel(door, request, socket, head);
+    else socket.end("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n");
+  });
+  await new Promise<void>((resolve, reject) => server.on("error", reject).listen(port, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        agent.destroy();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function forward(agent: Agent, { port }: Door, request: IncomingMessage, response: ServerResponse): void {
+  const { method, url, headers } = request;
+  const upstream = send({ host: "127.0.0.1", port, method, path: url, headers, agent, setHost: false }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+    // Who lost its replica in the middle of an answer learns of it.
+    answer.on("error", () => response.destroy());
+  });
+  upstream.on("error", () => {
+    if (!response.headersSent) response.destroy();
+  });
+  response.on("close", () => upstream.destroy());
+  request.pipe(upstream);
+}
+
+function tunnel({ port }: Door, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const lines = request.rawHeaders.flatMap((name, at, all) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
+  const upstream = connect(port, "127.0.0.1", () => {
+    upstream.write(`${request.method} ${request.url} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+    upstream.write(head);
+    upstream.pipe(socket).pipe(upstream);
+  });
+  upstream.on("error", () => socket.destroy());
+  socket.on("error", () => upstream.destroy());
+}
