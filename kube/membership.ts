@@ -1,0 +1,314 @@
+// Who is there: equal processes, each with a Lease that it renews. Expiry is judged by renewals observed here, never by comparing clocks.
+import type { Logger } from "pino";
+import { createNap } from "./backoff.ts";
+import { Lease } from "./builtin.ts";
+import type { KubeClient } from "./client/client.ts";
+import { isAlreadyExists, isConflict, isNotFound, KubeError } from "./client/errors.ts";
+import { defined } from "./defined.ts";
+import { Roll } from "./membership-roll.ts";
+import type { ObjectOf } from "./resource-ref.ts";
+import type { Watches, WatchHandle } from "./watches.ts";
+
+export interface MembershipTiming {
+  /** A member counts so long after its last renewal that was seen here. */
+  leaseMs: number;
+  /** A member that could not renew for so long does not count on itself any more. Shorter than leaseMs. */
+  fenceMs: number;
+  /** Renewals are at most this apart; after a failure a fifth of it. */
+  everyMs: number;
+}
+
+export const MEMBERSHIP_TIMING: MembershipTiming = { leaseMs: 15_000, fenceMs: 10_000, everyMs: 5_000 };
+
+/** A process that is alive, or was a moment ago. */
+export interface Member {
+  identity: string;
+  /** What it says of itself, e.g. its address. */
+  annotations: Record<string, string>;
+  /** When it joined, by its own clock; RFC 3339. */
+  since: string;
+  /** uid of its Lease: another one is another life of the process. */
+  uid: string;
+}
+
+export interface MembershipOptions {
+  client: KubeClient;
+  watches: Watches;
+  namespace: string;
+  /** Members of one group carry this label with the group's name; Leases are found by it. */
+  groupLabel: string;
+  /** DNS label; also the first part of the Leases' names. */
+  group: string;
+  /** Unique to this process, lower case DNS characters: host name and a random part. */
+  identity: string;
+  annotations?: Readonly<Record<string, string>>;
+  log: Logger;
+  /** Called when this process had been given up by the others and has joined again: what it holds may be old. It does not hold before this returns. */
+  onRejoin?: () => Promise<void>;
+  timing?: Partial<MembershipTiming>;
+  now?: () => Date;
+  random?: () => number;
+}
+
+export interface Membership {
+  readonly identity: string;
+  /** The Lease is written and the others are seen: what is listed from now on is covered by the membership. Never rejects; `problem` says what it waits for. */
+  readonly joined: Promise<void>;
+  /** Why joining or renewing fails now; undefined when it does not. */
+  problem(): string | undefined;
+  /** Those who count as alive, this process included as long as it holds; by identity. @throws NotSynced, NotPermitted when Leases cannot be seen */
+  members(): Member[];
+  /** As `members`, asked of the API server now: whoever joined before this call is in it. @throws KubeError */
+  listConsistent(): Promise<Member[]>;
+  /** Called after somebody came, went or said something else of itself. Returns how to stop. */
+  onChange(listener: () => void): () => void;
+  /** This process may count on being counted: it has joined, and renewed a short while ago. Ask before acting as a member. */
+  holds(): boolean;
+  /** Says more of this process; undefined takes it back. Written at once when joined. @throws KubeError */
+  annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void>;
+  /** The Lease as an owner of objects that should go with this process; undefined before it has joined. */
+  ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined;
+  /** Serving has ended: renews no more and removes the Lease. Never rejects: a Lease that stays expires. */
+  leave(): Promise<void>;
+  /** Renews no more and leaves the Lease, as a process that is killed does. For tests. */
+  abandon(): Promise<void>;
+}
+
+type LeaseObject = ObjectOf<typeof Lease>;
+
+/** Joins and stays until `leave`. Tries for ever: a missing right or an API server that is away is a `problem`, not an error. */
+export function joinMembers(options: MembershipOptions): Membership {
+  return new Seat(options);
+}
+
+class Seat implements Membership {
+  readonly identity: string;
+  readonly joined: Promise<void>;
+  readonly #o: MembershipOptions;
+  readonly #timing: MembershipTiming;
+  readonly #annotations: Record<string, string | undefined>;
+  readonly #roll: Roll;
+  readonly #over = new AbortController();
+  readonly #nap = createNap();
+  readonly #ended: Promise<void>;
+  #lease: LeaseObject | undefined;
+  #renewedAt = -Infinity;
+  /** False after a rejoin, until what is held is as new as the Lease. */
+  #current = true;
+  #catchingUp: Promise<void> | undefined;
+  #problem: string | undefined = "has not joined yet";
+  #handle: WatchHandle<LeaseObject> | undefined;
+
+  constructor(options: MembershipOptions) {
+    const { identity, group, log } = options;
+    if (!/^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$/.test(identity)) throw new TypeError(`the identity ${identity} is not made of lower case letters, digits, dots and dashes`);
+    this.#o = options;
+    this.identity = identity;
+    this.#timing = { ...MEMBERSHIP_TIMING, ...options.timing };
+    this.#annotations = { ...options.annotations };
+    this.#roll = new Roll({ leaseMs: this.#timing.leaseMs, self: `${group}-${identity}`, log });
+    const joined = Promise.withResolvers<void>();
+    this.joined = joined.promise;
+    this.#ended = this.#live(joined.resolve);
+  }
+
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  holds(): boolean {
+    return this.#lease !== undefined && this.#current && !this.#over.signal.aborted && performance.now() - this.#renewedAt < this.#timing.fenceMs;
+  }
+
+  members(): Member[] {
+    // Throws where the Leases cannot be seen; what was seen once is not "everybody".
+    this.#handle?.store.list();
+    return this.#roll.live(performance.now());
+  }
+
+  async listConsistent(): Promise<Member[]> {
+    await this.#look();
+    return this.#roll.live(performance.now());
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#roll.onChange(listener);
+  }
+
+  async annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
+    Object.assign(this.#annotations, annotations);
+    if (!this.#lease || this.#over.signal.aborted) return;
+    // In a merge patch null removes.
+    const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
+    const answer = await this.#o.client.patch(Lease, this.#lease.metadata, { type: "merge", body: { metadata: { uid: this.#lease.metadata.uid, annotations: patch } } });
+    this.#roll.saw(answer, performance.now());
+  }
+
+  ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined {
+    const metadata = this.#lease?.metadata;
+    return metadata && { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: metadata.name, uid: metadata.uid ?? "" };
+  }
+
+  async leave(): Promise<void> {
+    await this.abandon();
+    const lease = this.#lease;
+    this.#lease = undefined;
+    if (!lease) return;
+    try {
+      await this.#o.client.delete(Lease, lease.metadata, { preconditions: { uid: lease.metadata.uid ?? "" }, deadlineMs: this.#timing.everyMs });
+    } catch (err) {
+      this.#o.log.debug({ err, member: this.identity }, "could not remove the lease of this process; it will expire");
+    }
+  }
+
+  async abandon(): Promise<void> {
+    this.#over.abort();
+    await this.#ended;
+  }
+
+  async #live(joined: () => void): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted && !(await this.#tried(() => this.#join()))) await this.#pause(0.2);
+    const stopWatching = signal.aborted ? undefined : await this.#watch();
+    if (!signal.aborted) joined();
+    while (!signal.aborted) {
+      await this.#pause(this.#problem === undefined ? 1 : 0.2);
+      if (!signal.aborted) await this.#tried(() => this.#renew());
+    }
+    stopWatching?.();
+  }
+
+  /** Sleeps that share of the time between renewals, or a little less, so that replicas spread. */
+  #pause(share: number): Promise<void> {
+    return this.#nap.sleep(this.#timing.everyMs * share * (1 - 0.2 * (this.#o.random ?? Math.random)()), this.#over.signal);
+  }
+
+  async #tried(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      this.#problem = undefined;
+      return true;
+    } catch (err) {
+      if (this.#over.signal.aborted) return false;
+      const problem = err instanceof Error ? err.message : String(err);
+      if (problem !== this.#problem) this.#o.log.warn({ err, member: this.identity }, "could not join or renew the membership; it is tried again");
+      this.#problem = problem;
+      return false;
+    }
+  }
+
+  async #join(): Promise<void> {
+    const { client, namespace, group, groupLabel } = this.#o;
+    const started = performance.now();
+    const time = microTime(this.#o.now?.() ?? new Date());
+    const draft = {
+      metadata: { namespace, name: `${group}-${this.identity}`, labels: { [groupLabel]: group }, annotations: defined(this.#annotations) as Record<string, string> },
+      spec: { holderIdentity: this.identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000), acquireTime: time, renewTime: time },
+    };
+    try {
+      this.#took(await client.create(Lease, draft, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#over.signal }), started);
+    } catch (error) {
+      // An earlier life under the same name. Its Lease must not vouch for what this one has not loaded yet.
+      if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(unlessGone);
+      throw error;
+    }
+  }
+
+  async #watch(): Promise<() => void> {
+    const { watches, namespace, groupLabel, group } = this.#o;
+    const handle = watches.ensure(Lease, { namespace, labelSelector: `${groupLabel}=${group}` });
+    this.#handle = handle;
+    const stop = handle.store.onChange(({ type, object }) => (type === "deleted" ? this.#roll.lost(object, performance.now()) : this.#roll.saw(object, performance.now())));
+    const { signal } = this.#over;
+    const timer = setInterval(() => void this.#sweep(), this.#timing.leaseMs / 10).unref();
+    while (!signal.aborted && !(await handle.store.waitSynced(this.#timing.everyMs))) await this.#tried(() => this.#renewUnseen());
+    if (!signal.aborted) {
+      for (const lease of handle.store.list()) this.#roll.saw(lease, performance.now());
+    }
+    return () => {
+      stop();
+      clearInterval(timer);
+      handle.release();
+    };
+  }
+
+  async #renewUnseen(): Promise<void> {
+    await this.#renew();
+    // Throws what keeps the watch from being there.
+    this.#handle?.store.list();
+  }
+
+  async #renew(): Promise<void> {
+    const { client, onRejoin } = this.#o;
+    if (this.#lease) await this.#patch(client, this.#lease);
+    else {
+      this.#current = onRejoin === undefined;
+      await this.#join();
+    }
+    if (!this.#current) this.#bringUpToDate(onRejoin);
+    if (this.#sightIsOld()) await this.#look();
+  }
+
+  /** After a rejoin. The Lease is renewed meanwhile, so that nobody forgets this process. */
+  #bringUpToDate(onRejoin: (() => Promise<void>) | undefined): void {
+    if (!onRejoin || this.#catchingUp) return;
+    this.#catchingUp = onRejoin()
+      .then(() => void (this.#current = true))
+      .catch((err: unknown) => this.#o.log.warn({ err, member: this.identity }, "could not catch up after joining again; it is tried again"))
+      .finally(() => (this.#catchingUp = undefined));
+  }
+
+  async #patch(client: KubeClient, lease: LeaseObject): Promise<void> {
+    const started = performance.now();
+    const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: microTime(this.#o.now?.() ?? new Date()) } };
+    try {
+      this.#took(await client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#over.signal }), started);
+    } catch (error) {
+      // Removed by the others, who had given this process up: it joins anew.
+      if (isNotFound(error) || isConflict(error)) this.#lease = undefined;
+      throw error;
+    }
+  }
+
+  #took(lease: LeaseObject, started: number): void {
+    this.#lease = lease;
+    this.#renewedAt = started;
+  }
+
+  /** Renewals go through and yet this process's own do not come back: the watch is dead and does not know it. */
+  #sightIsOld(): boolean {
+    return performance.now() - this.#roll.echoAt > 2 * this.#timing.everyMs;
+  }
+
+  async #look(): Promise<void> {
+    const { client, namespace, groupLabel, group } = this.#o;
+    const { items } = await client.list(Lease, { namespace, labelSelector: `${groupLabel}=${group}`, deadlineMs: this.#timing.fenceMs / 2 });
+    this.#roll.sawAll(items, performance.now());
+  }
+
+  /** Tells of those whose time is over, and removes their Leases: one member does, the first by name. */
+  async #sweep(): Promise<void> {
+    const now = performance.now();
+    const { expired, first } = this.#roll.check(now);
+    if (!first || !this.holds()) return;
+    for (const { metadata } of expired) {
+      const preconditions = { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "" };
+      try {
+        await this.#o.client.delete(Lease, metadata, { preconditions, deadlineMs: this.#timing.everyMs });
+        this.#o.log.info({ lease: metadata.name }, "removed the lease of a process that is gone");
+      } catch (err) {
+        // It has renewed after all, or somebody else was quicker.
+        if (!isConflict(err) && !isNotFound(err)) this.#o.log.debug({ err, lease: metadata.name }, "could not remove an expired lease");
+      }
+    }
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof KubeError) || !isNotFound(error)) throw error;
+}
+
+/** RFC 3339 with the six fractional digits that Lease times have. */
+function microTime(now: Date): string {
+  return now.toISOString().replace("Z", "000Z");
+}

@@ -1,0 +1,121 @@
+// What membership promises on an API server: who is there, who is gone, and who may still count on itself.
+import { afterEach, describe, expect, it } from "vitest";
+import { Lease } from "../../../kube/builtin.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { joinMembers, type Membership, type MembershipOptions } from "../../../kube/membership.ts";
+import { createWatches } from "../../../kube/watches.ts";
+import { eventually, log, type Scene } from "./bench.ts";
+
+export const GROUP_LABEL = "machinery.example/replicas";
+/** Short enough for a test, with room for a slow machine. */
+export const MEMBERSHIP_TEST_TIMING = { leaseMs: 1_500, fenceMs: 1_000, everyMs: 250 };
+
+export function membershipRows(scene: Scene): void {
+  describe("membership", () => {
+    const seats: { membership: Membership; close(): Promise<void> }[] = [];
+    afterEach(async () => {
+      await Promise.all(seats.splice(0).map((seat) => seat.close()));
+    });
+
+    let groups = 0;
+    const join = async (group: string, identity: string, more: Partial<MembershipOptions> & { through?: KubeClient } = {}): Promise<Membership> => {
+      const client = more.through ?? scene.client;
+      const watches = createWatches({ client, log });
+      const membership = joinMembers({ client, watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group, identity, log, timing: MEMBERSHIP_TEST_TIMING, ...more });
+      seats.push({ membership, close: async () => (await membership.leave(), await watches.close()) });
+      await membership.joined;
+      return membership;
+    };
+    const group = () => `g${++groups}`;
+    const names = (membership: Membership) => membership.members().map(({ identity }) => identity);
+    const leases = async (of: string) => (await scene.client.list(Lease, { namespace: scene.ns, labelSelector: `${GROUP_LABEL}=${of}` })).items.map(({ spec }) => spec?.holderIdentity).sort();
+
+    it("shows everybody to everybody, with what they say of themselves, until they leave", async () => {
+      const of = group();
+      const a = await join(of, "a", { annotations: { "machinery.example/url": "https://a" } });
+      const b = await join(of, "b");
+      await join(group(), "stranger");
+      await eventually(() => expect(names(a)).toEqual(["a", "b"]));
+      expect(names(b)).toEqual(["a", "b"]);
+      await b.annotate({ "machinery.example/url": "https://b" });
+      await eventually(() => expect(a.members().map(({ annotations }) => annotations["machinery.example/url"])).toEqual(["https://a", "https://b"]));
+      expect(a.holds()).toBe(true);
+      let changes = 0;
+      a.onChange(() => changes++);
+      await b.leave();
+      await eventually(() => expect(names(a)).toEqual(["a"]));
+      expect(changes).toBe(1);
+      expect(b.holds()).toBe(false);
+      expect(await leases(of)).toEqual(["a"]);
+    });
+
+    it("stays while it renews, longer than a lease", async () => {
+      const of = group();
+      const a = await join(of, "a");
+      await join(of, "b");
+      await eventually(() => expect(names(a)).toEqual(["a", "b"]));
+      let changes = 0;
+      a.onChange(() => changes++);
+      const renewals = new Set<unknown>();
+      await eventually(async () => {
+        renewals.add((await scene.client.get(Lease, { namespace: scene.ns, name: `${of}-b` })).spec?.renewTime);
+        expect(renewals.size).toBeGreaterThan(8);
+      });
+      expect([names(a), changes]).toEqual([["a", "b"], 0]);
+    });
+
+    it("a consistent list includes who joined a moment ago, whatever the watch has brought", async () => {
+      const of = group();
+      const a = await join(of, "a");
+      await join(of, "b");
+      expect((await a.listConsistent()).map(({ identity }) => identity)).toEqual(["a", "b"]);
+    });
+
+    it("removes who was killed, and the survivor's Lease stays", async () => {
+      const of = group();
+      const a = await join(of, "a");
+      const b = await join(of, "b");
+      await eventually(() => expect(names(a)).toEqual(["a", "b"]));
+      await b.abandon();
+      expect(names(a)).toEqual(["a", "b"]);
+      await eventually(() => expect(names(a)).toEqual(["a"]));
+      await eventually(async () => expect(await leases(of)).toEqual(["a"]));
+      // Its next life is another one, also under the same name.
+      const before = b.ownerReference()?.uid;
+      const again = await join(of, "b");
+      expect(again.ownerReference()?.uid).not.toBe(before);
+    });
+
+    it("a second life under a name that still has a Lease begins with a new Lease", async () => {
+      const of = group();
+      const first = await join(of, "a");
+      const uid = first.ownerReference()?.uid;
+      await first.abandon();
+      const second = await join(of, "a");
+      expect(second.ownerReference()?.uid).not.toBe(uid);
+      expect((await scene.client.get(Lease, { namespace: scene.ns, name: `${of}-a` })).metadata.uid).toBe(second.ownerReference()?.uid);
+    });
+
+    it("does not count on itself when it cannot renew, nor after it was given up, before it has caught up", async () => {
+      const of = group();
+      let cut = false;
+      const through = { ...scene.client, patch: (...args: Parameters<KubeClient["patch"]>) => (cut ? Promise.reject(new Error("cut off")) : scene.client.patch(...args)) } as KubeClient;
+      let caughtUp = 0;
+      const gate = Promise.withResolvers<void>();
+      const b = await join(of, "b", { through, onRejoin: () => (caughtUp++, gate.promise) });
+      const a = await join(of, "a");
+      await eventually(() => expect(names(a)).toEqual(["a", "b"]));
+      cut = true;
+      await eventually(() => expect(b.holds()).toBe(false));
+      expect(b.problem()).toBe("cut off");
+      await eventually(async () => expect(await leases(of)).toEqual(["a"]));
+      cut = false;
+      await eventually(() => expect(caughtUp).toBe(1));
+      await eventually(async () => expect(await leases(of)).toEqual(["a", "b"]));
+      expect(b.holds()).toBe(false);
+      gate.resolve();
+      await eventually(() => expect(b.holds()).toBe(true));
+      expect(caughtUp).toBe(1);
+    });
+  });
+}
