@@ -22,7 +22,7 @@ const SERVED: Record<string, string[]> = {
   "coordination.k8s.io/v1": ["leases"],
   "rbac.authorization.k8s.io/v1": ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
   "apiextensions.k8s.io/v1": ["customresourcedefinitions"],
-  "admissionregistration.k8s.io/v1": ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+  "admissionregistration.k8s.io/v1": ["validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
   "authentication.k8s.io/v1": ["tokenreviews", "selfsubjectreviews"],
   "authorization.k8s.io/v1": ["subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "localsubjectaccessreviews"],
 };

@@ -75,6 +75,8 @@ export interface AdmissionRequest {
   options?: Record<string, unknown>;
   /** The Namespace of a namespaced object, when it exists. */
   namespaceObject?: KubeObject;
+  /** All served versions of the resource, best first. */
+  versions?: string[];
 }
 
 /** A `Status` as the API answers errors. */
@@ -104,6 +106,14 @@ export type AdmissionResult =
 export interface PolicyAdmission {
   admit(request: AdmissionRequest): AdmissionResult | Promise<AdmissionResult>;
   stop(): void;
+}
+
+/** Admission by webhooks. Both throw StatusError when the write is refused and answer with warnings. */
+export interface WebhookAdmission {
+  /** The object as the mutating webhooks leave it; the same one when none changes it. @param decode reads a patched object as if a client had sent it. */
+  mutate(request: AdmissionRequest, decode: (patched: KubeObject) => KubeObject): Promise<{ object: KubeObject | undefined; warnings: string[] }>;
+  validate(request: AdmissionRequest): Promise<string[]>;
+  stop(): Promise<void>;
 }
 
 export type FieldErrorReason =

@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createPolicyAdmission } from "./admission/admission.ts";
+import { createWebhookAdmission } from "./admission/webhooks/webhooks.ts";
 import { createAuth } from "./auth/auth.ts";
 import { builtinKinds } from "./builtin/kinds.ts";
 import type { KeyPair } from "../../kube/pki.ts";
 import { openCertificates } from "./certificates.ts";
-import type { AdmissionRequest, Auth, PolicyAdmission, ResourceReader, UserInfo } from "./contract.ts";
+import type { AdmissionRequest, Auth, PolicyAdmission, ResourceReader, UserInfo, WebhookAdmission } from "./contract.ts";
 import { crdRules } from "./crd/rules.ts";
 import { serveCrds } from "./crd/serve.ts";
 import { createPaths } from "./discovery/paths.ts";
@@ -54,13 +55,13 @@ export interface ApiServer {
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** Policies, and for RBAC kinds the escalation checks. */
-function admission(policies: PolicyAdmission, auth: Pick<Auth, "checkRbacWrite">) {
+/** The escalation checks of RBAC kinds, then policies, then webhooks. */
+function admission(policies: PolicyAdmission, webhooks: WebhookAdmission, auth: Pick<Auth, "checkRbacWrite">) {
   return async (request: AdmissionRequest): Promise<string[]> => {
     if (request.gvr.group === RBAC_GROUP) auth.checkRbacWrite(request);
     const result = await policies.admit(request);
     if (!result.allowed) throw new StatusError(result.status);
-    return result.warnings;
+    return [...result.warnings, ...(await webhooks.validate(request))];
   };
 }
 
@@ -78,7 +79,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     for (const end of ends.toReversed()) await end();
   };
   try {
-    const core: Core = { store, catalogue, admit: () => Promise.resolve([]), now: Date.now, newUid: randomUUID, random: Math.random };
+    const core: Core = { store, catalogue, admit: () => Promise.resolve([]), mutate: ({ object }) => Promise.resolve({ object, warnings: [] }), now: Date.now, newUid: randomUUID, random: Math.random };
     const { types, virtual } = builtinKinds({ CustomResourceDefinition: crdRules(Date.now) });
     for (const type of types) catalogue.add(type);
     ends.push(serveCrds(store, catalogue, onError));
@@ -93,7 +94,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     }
     const policies = createPolicyAdmission({ reader, authorize: auth.authorize });
     ends.push(() => policies.stop());
-    core.admit = admission(policies, auth);
+    const webhooks = createWebhookAdmission({ reader, authorize: auth.authorize, newUid: randomUUID });
+    ends.push(() => webhooks.stop());
+    core.admit = admission(policies, webhooks, auth);
+    core.mutate = webhooks.mutate;
     await auth.bootstrap();
     ends.push(await keepNamespaces(core, certificates.authority.cert, onError), collectGarbage(core, onError), cleanUpCrds(core, onError), expireEvents(core, onError));
     const listener = await listen({

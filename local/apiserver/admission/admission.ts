@@ -1,12 +1,10 @@
 // Admission by ValidatingAdmissionPolicy: which policies a write concerns, with which params, and the refusal in kube-apiserver's words.
 import type { KubeObject } from "../../../kube/object.ts";
 import type { AdmissionRequest, AdmissionResult, Authorize, PolicyAdmission, ResourceReader, StatusBody } from "../contract.ts";
-import { requestMatches, selectorMatches } from "./match.ts";
+import { admissionGroup as group, isExempt, requestMatches, selectorMatches } from "./match.ts";
 import { compilePolicy, evaluatePolicy, failsOpen, type CompiledPolicy, type Denial } from "./policy.ts";
 import type { Policy, PolicyBinding } from "./types.ts";
 import { requestVariables, type Lookup } from "./variables.ts";
-
-const group = "admissionregistration.k8s.io";
 
 export interface PolicyAdmissionDeps {
   reader: ResourceReader;
@@ -54,15 +52,6 @@ function setBinding(state: State, name: string, object: KubeObject | undefined, 
   const binding = object as PolicyBinding;
   const named = state.bindings.get(binding.spec.policyName) ?? new Map<string, PolicyBinding>();
   state.bindings.set(binding.spec.policyName, named.set(name, binding));
-}
-
-/** Resources that no policy may intercept: the policies themselves, and questions that are not stored. */
-const exemptKinds = /^(Validating|Mutating)(AdmissionPolicy|AdmissionPolicyBinding|WebhookConfiguration)$/;
-const exemptReviews = new Set(["TokenReview", "SelfSubjectReview", "SubjectAccessReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"]);
-
-function isExempt({ gvk }: AdmissionRequest): boolean {
-  if (gvk.group === group) return exemptKinds.test(gvk.kind);
-  return gvk.group.endsWith(".k8s.io") && exemptReviews.has(gvk.kind);
 }
 
 interface Denied extends Denial {

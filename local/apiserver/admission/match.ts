@@ -1,7 +1,18 @@
-// Which requests a policy or a binding is about: resource rules and selectors, as kube-apiserver matches them.
+// Which requests a policy, a binding or a webhook is about: resource rules and selectors, as kube-apiserver matches them.
 import type { KubeObject } from "../../../kube/object.ts";
 import type { AdmissionRequest } from "../contract.ts";
-import type { LabelSelector, MatchResources, ResourceRule } from "./types.ts";
+import type { LabelSelector, MatchResources, ResourceRule, Webhook } from "./types.ts";
+
+export const admissionGroup = "admissionregistration.k8s.io";
+
+/** Resources that nothing may intercept: what configures admission, and questions that are not stored. */
+const exemptKinds = /^(Validating|Mutating)(AdmissionPolicy|AdmissionPolicyBinding|WebhookConfiguration)$/;
+const exemptReviews = new Set(["TokenReview", "SelfSubjectReview", "SubjectAccessReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"]);
+
+export function isExempt({ gvk }: AdmissionRequest): boolean {
+  if (gvk.group === admissionGroup) return exemptKinds.test(gvk.kind);
+  return gvk.group.endsWith(".k8s.io") && exemptReviews.has(gvk.kind);
+}
 
 /** Whether labels satisfy a selector; an empty one takes everything. */
 export function selectorMatches(selector: LabelSelector | undefined, labels: Record<string, string> | undefined): boolean {
@@ -38,6 +49,17 @@ export function requestMatches(match: MatchResources | undefined, request: Admis
   if ((match.excludeResourceRules ?? []).some((rule) => ruleMatches(rule, request, exact))) return false;
   const rules = match.resourceRules ?? [];
   return rules.length === 0 || rules.some((rule) => ruleMatches(rule, request, exact));
+}
+
+/** The version in which a webhook wants the object: the request's own, or with match policy Equivalent another that a rule names; undefined when it is not asked. */
+export function wantedVersion(webhook: Webhook, request: AdmissionRequest): string | undefined {
+  if (!namespaceMatches(webhook.namespaceSelector, request) || !objectMatches(webhook.objectSelector, request)) return undefined;
+  const rules = webhook.rules ?? [];
+  if (rules.some((rule) => ruleMatches(rule, request, true))) return request.gvr.version;
+  if (webhook.matchPolicy === "Exact") return undefined;
+  const others = request.versions ?? [];
+  const wanted = rules.map((rule) => others.find((version) => ruleMatches(rule, { ...request, gvr: { ...request.gvr, version } }, true)));
+  return wanted.find((version) => version !== undefined);
 }
 
 function isNamespace({ gvr }: AdmissionRequest): boolean {

@@ -59,7 +59,7 @@ export function evaluatePolicy(compiled: CompiledPolicy, base: Lookup, param: Ku
   const lookup = policyVariables(base, param, compiled.variables, budget);
   const fault = (message: string): Denial[] => (failsOpen(compiled.policy) ? [] : [{ message, reason: "Invalid" }]);
   try {
-    const condition = conditionsHold(compiled, lookup, budget);
+    const condition = conditionsHold(compiled.conditions, lookup, budget);
     if (condition instanceof CelError) return fault(condition.message);
     if (!condition) return [];
     return [
@@ -73,9 +73,9 @@ export function evaluatePolicy(compiled: CompiledPolicy, base: Lookup, param: Ku
 }
 
 /** A condition that is false decides; else one that cannot be evaluated is a fault. */
-function conditionsHold(compiled: CompiledPolicy, lookup: Lookup, budget: Budget): boolean | CelError {
+export function conditionsHold(conditions: Program[], lookup: Lookup, budget: Budget): boolean | CelError {
   let fault: CelError | undefined;
-  for (const program of compiled.conditions) {
+  for (const program of conditions) {
     const outcome = attemptExpression(program, lookup, budget);
     if (outcome instanceof CelError) fault ??= outcome;
     else if (outcome !== true) return false;

@@ -52,5 +52,30 @@ export interface BindingSpec {
   validationActions?: string[];
 }
 
+/** Where a webhook listens: an address, or a Service of the cluster. */
+export interface ClientConfig {
+  url?: string;
+  service?: { namespace: string; name: string; path?: string; port?: number };
+  /** PEM, as base64. */
+  caBundle?: string;
+}
+
+export interface Webhook {
+  name: string;
+  clientConfig: ClientConfig;
+  rules?: ResourceRule[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  matchConditions?: NamedExpression[];
+  sideEffects?: string;
+  timeoutSeconds?: number;
+  admissionReviewVersions?: string[];
+  /** Of mutating webhooks. */
+  reinvocationPolicy?: string;
+}
+
+export type WebhookConfiguration = KubeObject & { webhooks?: Webhook[] };
 export type Policy = KubeObject & { spec: PolicySpec };
 export type PolicyBinding = KubeObject & { spec: BindingSpec };

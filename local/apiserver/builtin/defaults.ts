@@ -75,6 +75,14 @@ function fillMatch(match: JsonMap | undefined): void {
   for (const rule of [...itemsAt(match, "resourceRules"), ...itemsAt(match, "excludeResourceRules")]) fill(rule, { scope: "*" });
 }
 
+const fillWebhooks = (more: JsonMap): Fill => (object) => {
+  for (const webhook of itemsAt(object, "webhooks")) {
+    fill(webhook, { failurePolicy: "Fail", matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10, ...more });
+    for (const rule of itemsAt(webhook, "rules")) fill(rule, { scope: "*" });
+    fill(mapAt(mapAt(webhook, "clientConfig") ?? {}, "service"), { port: 443 });
+  }
+};
+
 const fillCrd: Fill = (object) => {
   const spec = specOf(object);
   const names = (spec.names ??= {}) as JsonMap;
@@ -125,6 +133,8 @@ const FILLS: Record<string, Fill> = {
     object.status ??= {};
   },
   ValidatingAdmissionPolicyBinding: (object) => fillMatch(mapAt(specOf(object), "matchResources")),
+  ValidatingWebhookConfiguration: fillWebhooks({}),
+  MutatingWebhookConfiguration: fillWebhooks({ reinvocationPolicy: "Never" }),
   CustomResourceDefinition: fillCrd,
 };
 

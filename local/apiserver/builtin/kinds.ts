@@ -38,7 +38,13 @@ export interface VirtualKind {
 const NAME_RULES: Record<string, (name: string, isPrefix: boolean) => string[]> = {
   Namespace: labelName, Service: label1035Name, Role: pathSegmentName, ClusterRole: pathSegmentName, RoleBinding: pathSegmentName, ClusterRoleBinding: pathSegmentName,
 };
-const WITH_GENERATION = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "EndpointSlice"]);
+const WITH_GENERATION = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "EndpointSlice"]);
+/** Kinds that keep no spec. */
+const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
+  EndpointSlice: (object) => [object.endpoints, object.ports, object.addressType],
+  ValidatingWebhookConfiguration: (object) => object.webhooks,
+  MutatingWebhookConfiguration: (object) => object.webhooks,
+};
 const RETURNS_DELETED = new Set(["Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
 const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "EndpointSlice", "NetworkPolicy", "Ingress", "PodDisruptionBudget"]);
 const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
@@ -132,7 +138,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
     validate: (object, old, subresource) => (subresource === "status" ? [] : [...validateBuiltin(object, old), ...(extraRules?.validate?.(object, old) ?? [])]),
     validateName: NAME_RULES[data.kind] ?? subdomainName,
     unconditionalUpdate: !CONDITIONAL.has(data.kind),
-    ...(WITH_GENERATION.has(data.kind) && { generationOf: data.kind === "EndpointSlice" ? (object: KubeObject) => [object.endpoints, object.ports, object.addressType] : (object: KubeObject) => object.spec }),
+    ...(WITH_GENERATION.has(data.kind) && { generationOf: GENERATION_OF[data.kind] ?? ((object: KubeObject) => object.spec) }),
   };
 }
 

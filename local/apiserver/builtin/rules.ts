@@ -1,6 +1,7 @@
 // What kube-apiserver refuses of built-in kinds, and how it prepares them. Only rules that protect something on a laptop.
 import { checkPolicy } from "../admission/check.ts";
-import type { PolicySpec } from "../admission/types.ts";
+import type { PolicySpec, Webhook } from "../admission/types.ts";
+import { checkWebhooks } from "../admission/webhooks/check.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
@@ -127,10 +128,13 @@ const bindingRules: Rule = (object) => {
   return errors;
 };
 
+const webhookRules: Rule = (object) => checkWebhooks(listOf(object.webhooks) as unknown as Webhook[]);
+
 const RULES: Record<string, Rule> = {
   ConfigMap: dataRules, Secret: secretRules, Service: serviceRules, RoleBinding: roleBindingRules, ClusterRoleBinding: roleBindingRules,
   Role: roleRules, ClusterRole: roleRules, Deployment: workloadRules, StatefulSet: workloadRules, ReplicaSet: workloadRules, DaemonSet: workloadRules,
   ValidatingAdmissionPolicy: policyRules, ValidatingAdmissionPolicyBinding: bindingRules,
+  ValidatingWebhookConfiguration: webhookRules, MutatingWebhookConfiguration: webhookRules,
 };
 
 /** Faults of an object of a built-in kind. */

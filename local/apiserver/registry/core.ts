@@ -1,6 +1,6 @@
 // What every verb of the registry works with, and the options that writes share.
 import type { KubeObject } from "../../../kube/object.ts";
-import type { AdmissionRequest } from "../contract.ts";
+import type { AdmissionRequest, WebhookAdmission } from "../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
 import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
 import type { Store } from "../storage/store.ts";
@@ -13,6 +13,8 @@ export interface Core {
   catalogue: Catalogue;
   /** Throws StatusError when a write is refused; returns warnings. Not called for the server's own writes. */
   admit: (request: AdmissionRequest) => Promise<string[]>;
+  /** What may change an object before it is judged. Not called for the server's own writes. */
+  mutate: WebhookAdmission["mutate"];
   /** Milliseconds. */
   now: () => number;
   newUid: () => string;
@@ -96,18 +98,30 @@ export interface AdmissionParts {
   options?: Record<string, unknown>;
 }
 
-/** Asks admission about a write of this call; warnings go to the call. */
-export async function admit(core: Core, call: InternalCall, name: string, parts: AdmissionParts): Promise<void> {
-  if (call.internal) return;
+function requestOf(core: Core, call: InternalCall, name: string, parts: AdmissionParts): AdmissionRequest {
   const { type, version, namespace, subresource } = call.target;
   const namespaceObject = namespace ? core.store.table("/namespaces").find("", namespace) : undefined;
-  const warnings = await core.admit({
+  return {
     user: call.user,
     gvr: { group: type.group, version: version.version, resource: type.resource },
     gvk: { group: type.group, version: version.version, kind: type.kind },
-    subresource, namespace, name, namespaceObject, ...parts,
-  });
+    subresource, namespace, name, namespaceObject, versions: type.versions.map((each) => each.version), ...parts,
+  };
+}
+
+/** Asks admission about a write of this call; warnings go to the call. */
+export async function admit(core: Core, call: InternalCall, name: string, parts: AdmissionParts): Promise<void> {
+  if (call.internal) return;
+  call.warnings.push(...(await core.admit(requestOf(core, call, name, parts))));
+}
+
+/** Lets admission change what a call writes; answers with the same object when nothing does. */
+export async function mutate<T extends KubeObject | undefined>(core: Core, call: InternalCall, name: string, parts: AdmissionParts & { object?: T }): Promise<T> {
+  const { type, version } = call.target;
+  if (call.internal) return parts.object as T;
+  const { object, warnings } = await core.mutate(requestOf(core, call, name, parts), (patched) => type.strategy.decode(patched, version).object);
   call.warnings.push(...warnings);
+  return object as T;
 }
 
 /** A namespace must exist and not be going away before anything is created in it. */

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
-import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
+import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
 import { resetFields } from "./update.ts";
 
@@ -24,16 +24,34 @@ export interface NewObject {
 }
 
 /** As create, for an object that was decoded already. */
-export async function createDecoded(core: Core, call: InternalCall, { object, managed }: NewObject, options: WriteOptions): Promise<KubeObject> {
-  const { type } = call.target;
-  placeInNamespace(call, object);
-  const { metadata } = object;
-  if (metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
-  if (!metadata.name) metadata.name = metadata.generateName ? generateName(metadata.generateName, core.random) : "";
-  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"] as const) delete metadata[field];
-  checkNamespace(core, call.target, metadata.name);
+export async function createDecoded(core: Core, call: InternalCall, { object: sent, managed }: NewObject, options: WriteOptions): Promise<KubeObject> {
+  clear(call, sent, managed === true);
+  checkNamespace(core, call.target, sent.metadata.name || (sent.metadata.generateName ?? ""));
+  if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, undefined, sent);
+  const asked = { operation: "CREATE", dryRun: options.dryRun, options: admissionOptions(call, "CreateOptions") } as const;
+  const object = await mutate(core, call, sent.metadata.name ?? "", { ...asked, object: sent });
+  complete(core, call, object);
+  const { name } = object.metadata;
+  await admit(core, call, name, { ...asked, object });
+  // The namespace may have begun to go away while admission was asked.
+  checkNamespace(core, call.target, name);
+  return commitNew(core, call, object, options.dryRun);
+}
 
-  if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, undefined, object);
+const SYSTEM_FIELDS = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"] as const;
+
+/** What a client may not say of a new object goes. */
+function clear(call: InternalCall, object: KubeObject, managed: boolean): void {
+  placeInNamespace(call, object);
+  if (object.metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
+  for (const field of SYSTEM_FIELDS) delete object.metadata[field];
+}
+
+/** What the server says of a new object comes, and its rules are asked. Throws 422. */
+function complete(core: Core, call: InternalCall, object: KubeObject): void {
+  const { type } = call.target;
+  const { metadata } = object;
+  if (!metadata.name) metadata.name = metadata.generateName ? generateName(metadata.generateName, core.random) : "";
   if (type.strategy.generationOf) metadata.generation = 1;
   metadata.uid = core.newUid();
   metadata.creationTimestamp = timestamp(core.now());
@@ -41,10 +59,13 @@ export async function createDecoded(core: Core, call: InternalCall, { object, ma
   const errors = [...validateMetadata(object, type), ...type.strategy.validate(object, undefined, "")];
   if (errors.length > 0) throw invalid(type, metadata.name, errors);
   call.warnings.push(...finalizerWarnings(object));
-  await admit(core, call, metadata.name, { operation: "CREATE", object, dryRun: options.dryRun, options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
-  // The namespace may have begun to go away while admission was asked.
-  checkNamespace(core, call.target, metadata.name);
-  return commitNew(core, call, object, options.dryRun);
+}
+
+/** The options of a write as admission sees them: what the client gave. */
+export function admissionOptions(call: InternalCall, kind: "CreateOptions" | "UpdateOptions"): Record<string, unknown> {
+  const { query } = call;
+  const given = (name: string) => (query.get(name) ? { [name]: query.get(name) } : {});
+  return { kind, apiVersion: "meta.k8s.io/v1", ...(query.get("dryRun") && { dryRun: query.getAll("dryRun") }), ...given("fieldManager"), ...given("fieldValidation") };
 }
 
 function commitNew(core: Core, call: InternalCall, object: KubeObject, dryRun: boolean): KubeObject {

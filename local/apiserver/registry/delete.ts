@@ -8,7 +8,7 @@ import type { FieldError, StatusBody } from "../contract.ts";
 import { CLEANUP } from "../crd/types.ts";
 import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
-import { admit, type Core, currentOf, type InternalCall, namedOf, shown, timestamp } from "./core.ts";
+import { admit, type Core, currentOf, type InternalCall, mutate, namedOf, shown, timestamp } from "./core.ts";
 import { parseSelectors } from "./selectors.ts";
 import { isGone } from "./update.ts";
 
@@ -72,7 +72,9 @@ export async function remove(core: Core, call: InternalCall, options: DeleteOpti
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = currentOf(core, target);
     checkPreconditions(call, options, stored);
-    await admit(core, call, target.name, { operation: "DELETE", oldObject: shown(call, stored), dryRun, options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options } });
+    const asked = { operation: "DELETE", oldObject: shown(call, stored), dryRun, options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options } } as const;
+    await mutate(core, call, target.name, asked);
+    await admit(core, call, target.name, asked);
     const answer = commit(core, call, { stored, next: marked(core, stored, options), dryRun });
     if (answer) return { answer, code: 200 };
   }

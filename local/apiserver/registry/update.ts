@@ -6,8 +6,8 @@ import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { invalidValue } from "../field-errors.ts";
 import { fromStored, inOrder, toStored } from "./convert.ts";
-import { fieldsRequest, placeInNamespace } from "./create.ts";
-import { admit, checkBodyKind, type Core, currentOf, type InternalCall, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
+import { admissionOptions, fieldsRequest, placeInNamespace } from "./create.ts";
+import { admit, checkBodyKind, type Core, currentOf, type InternalCall, mutate, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
 
 const ATTEMPTS = 5;
@@ -71,12 +71,14 @@ interface Prepared {
   managed: boolean;
 }
 
-async function prepare(core: Core, call: InternalCall, options: WriteOptions, { object, current, managed }: Prepared): Promise<KubeObject> {
+async function prepare(core: Core, call: InternalCall, options: WriteOptions, { object: sent, current, managed }: Prepared): Promise<KubeObject> {
   const { type, subresource, name } = call.target;
   const { strategy } = type;
-  keepSystemFields(object, current);
-  object.metadata.resourceVersion = current.metadata.resourceVersion;
-  if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, object);
+  keepSystemFields(sent, current);
+  sent.metadata.resourceVersion = current.metadata.resourceVersion;
+  if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, sent);
+  const asked = { operation: "UPDATE", oldObject: current, dryRun: options.dryRun, options: admissionOptions(call, "UpdateOptions") } as const;
+  const object = await mutate(core, call, name, { ...asked, object: sent });
   if (subresource === "status") object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };
   if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
   strategy.prepareUpdate(object, current, subresource);
@@ -85,7 +87,7 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   const errors = [...validateMetadataUpdate(object, current, type), ...strategy.validate(object, current, subresource)];
   if (errors.length > 0) throw invalid(type, name, errors);
   call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
-  await admit(core, call, name, { operation: "UPDATE", object, oldObject: current, dryRun: options.dryRun, options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: options.fieldManager } });
+  await admit(core, call, name, { ...asked, object });
   return object;
 }
 
