@@ -24,9 +24,14 @@ export interface ControlPlaneOptions {
   controllers?: boolean;
   /** More flags for kube-apiserver. */
   apiserverFlags?: string[];
+  /** More flags for kube-controller-manager. */
+  controllerManagerFlags?: string[];
   /** Told about builds, which take minutes; stderr unless said. */
   log?: (line: string) => void;
 }
+
+/** A program of the control plane. */
+export type Part = "etcd" | "kube-apiserver" | "kube-controller-manager";
 
 export interface ControlPlane {
   url: string;
@@ -40,6 +45,8 @@ export interface ControlPlane {
   dir: string;
   /** A client certificate that this API server accepts. */
   issueClient(subject: Subject): Promise<KeyPair>;
+  /** SIGKILL to one of its programs, and after `downMs` a new one on the same data. Resolves when kube-apiserver is ready again. */
+  restart(part: Part, downMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -68,18 +75,19 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Promise<ControlPlane> {
   const plan: Plan = { dir: mkdtempSync(join(tmpdir(), "cupola-kube-")), port: await freePort(), binaries, options };
-  const started: GuardedProcess[] = [];
+  const running = new Map<Part, GuardedProcess>();
+  const start = (part: Part): unknown => running.set(part, startGuarded(COMMANDS[part](plan), { name: part, logFile: join(plan.dir, `${part}.log`), ...(part === "etcd" && { removeOnOrphan: plan.dir }) }));
   const stop = async () => {
-    await Promise.all(started.map((child) => child.kill()));
+    await Promise.all([...running.values()].map((child) => child.kill()));
     rmSync(plan.dir, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
     const authority = await writeFiles(plan);
     const url = `https://127.0.0.1:${plan.port}`;
-    started.push(startGuarded(etcdCommand(plan), { name: "etcd", logFile: join(plan.dir, "etcd.log"), removeOnOrphan: plan.dir }));
-    started.push(startGuarded(apiserverCommand(plan), { name: "kube-apiserver", logFile: join(plan.dir, "kube-apiserver.log") }));
-    await untilReady(url, authority.cert, started);
-    if (options.controllers !== false) started.push(startGuarded(controllerManagerCommand(plan), { name: "kube-controller-manager", logFile: join(plan.dir, "kube-controller-manager.log") }));
+    start("etcd");
+    start("kube-apiserver");
+    await untilReady(url, authority.cert, [...running.values()]);
+    if (options.controllers !== false) start("kube-controller-manager");
     return {
       url, adminToken, stop,
       ca: authority.cert,
@@ -87,6 +95,12 @@ async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Prom
       kubectl: binaries.kubectl,
       dir: plan.dir,
       issueClient: (subject) => issueCertificate(authority, subject),
+      async restart(part, downMs = 0) {
+        await running.get(part)?.kill();
+        await delay(downMs);
+        start(part);
+        await untilReady(url, authority.cert, [...running.values()]);
+      },
     };
   } catch (error) {
     await stop();
@@ -141,15 +155,18 @@ function apiserverCommand({ dir, port, binaries, options }: Plan): [string, ...s
   ];
 }
 
-function controllerManagerCommand({ dir, binaries }: Plan): [string, ...string[]] {
+function controllerManagerCommand({ dir, binaries, options }: Plan): [string, ...string[]] {
   return [
     binaries["kube-controller-manager"], `--kubeconfig=${dir}/kubeconfig`, "--secure-port=0", "--leader-elect=false",
     // One identity and a high rate: with the defaults, pods and namespaces take seconds longer.
     "--use-service-account-credentials=false", "--kube-api-qps=500", "--kube-api-burst=1000", "--namespace-sync-period=5s",
     `--service-account-private-key-file=${dir}/sa.key`, `--root-ca-file=${dir}/ca.crt`,
     `--cluster-signing-cert-file=${dir}/ca.crt`, `--cluster-signing-key-file=${dir}/ca.key`, "--allocate-node-cidrs=false", "--profiling=false",
+    ...(options.controllerManagerFlags ?? []),
   ];
 }
+
+const COMMANDS: Record<Part, (plan: Plan) => [string, ...string[]]> = { etcd: etcdCommand, "kube-apiserver": apiserverCommand, "kube-controller-manager": controllerManagerCommand };
 
 async function untilReady(url: string, ca: string, children: GuardedProcess[]): Promise<void> {
   const deadline = Date.now() + readyDeadlineMs;
