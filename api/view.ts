@@ -20,6 +20,7 @@ import { Namespace, RoleBinding } from "../kube/builtin.ts";
 import type { KubeObject } from "../kube/object.ts";
 import type { IndexFunction, Store } from "../kube/reader.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
+import { hasReached } from "../kube/store.ts";
 import type { Watches } from "../kube/watches.ts";
 import { type Authorization, createAuthorization, rbacKinds } from "./authorization.ts";
 import { roleGUIDs } from "./lib/cf-roles.ts";
@@ -65,6 +66,15 @@ const kinds: readonly Watched[] = [
 /** The cluster as seen. Reads are synchronous and throw NotSynced or NotPermitted rather than answer "empty" unseen. */
 export interface View {
   store<T extends KubeObject>(ref: ResourceRef<T>): Store<T>;
+  /** The store of a kind by its id (`plural.group`); undefined for a kind that the API does not read. */
+  storeOf(id: string): Store | undefined;
+  /**
+   * Version of the newest change of a kind that was seen here; "" for none. Unlike a store's own version, which a list or a bookmark
+   * may have brought, every other watch of the kind reaches it at once.
+   */
+  position(ref: ResourceRef): string;
+  /** Lists a kind again. Resolves when what that list found is in the store. */
+  relist(ref: ResourceRef): Promise<void>;
   readonly authorization: Authorization;
   /** GUID of an object that is in the cache: its own, or its uid when an older object has the same. */
   guid(ref: ResourceRef, object: KubeObject): string;
@@ -98,6 +108,9 @@ export function createView(watches: Watches): View {
   for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, rbac[ref.kind] as Store);
   return {
     store,
+    storeOf: (id) => all.get(id)?.held,
+    position: (ref) => kept(ref).position,
+    relist: (ref) => watches.relist(ref),
     authorization: createAuthorization(rbac as Parameters<typeof createAuthorization>[0]),
     guid: (ref, object) => resolvedGUID(store(ref), object),
     byGUID: (ref, guid) => {
@@ -124,22 +137,27 @@ export function createView(watches: Watches): View {
     return found;
   }
   function keep(ref: ResourceRef, held: Store): void {
-    const one: Kept = { held, changes: 0 };
+    const one: Kept = { held, changes: 0, position: "" };
     all.set(resourceId(ref), one);
     byRef.set(ref, one);
     const count = (): void => {
       one.changes++;
       changes++;
     };
-    held.onChange(count);
+    held.onChange(({ object }) => {
+      const version = object.metadata.resourceVersion ?? "";
+      if (!hasReached(one.position, version)) one.position = version;
+      count();
+    });
     held.onState(count);
   }
 }
 
-/** A store, and how often it changed. */
+/** A store, how often it changed, and the newest version among its changes. */
 interface Kept {
   held: Store;
   changes: number;
+  position: string;
 }
 
 function resolvedGUID(store: Store, object: KubeObject): string {

@@ -15,7 +15,7 @@ export const rungs: readonly (readonly string[])[] = [
 
 /** Folders of rung 4 that hold what all kinds there share. Any other folder is one kind's, and no other kind imports it. */
 const sharedFolders = new Set([
-  "api/authorization", "api/conformance", "api/http", "api/identity", "api/jobs", "api/lib", "api/paging",
+  "api/authorization", "api/conformance", "api/http", "api/identity", "api/jobs", "api/lib", "api/paging", "api/replicas",
   "controllers/lib", "backends/lib",
 ]);
 
