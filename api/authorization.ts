@@ -1,8 +1,8 @@
 // What RBAC allows, answered from memory: an index fed by watches of the four RBAC kinds. Parked watches throw; they never allow or deny.
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../kube/builtin.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { createRbacIndex, type AllowedNames } from "../kube/rbac/rbac-index.ts";
-import type { RbacKind, RbacObject, RbacUser, ResourceQuestion } from "../kube/rbac/types.ts";
+import type { AllowedNames } from "../kube/rbac/rbac-index.ts";
+import type { RbacKind, RbacUser, ResourceQuestion } from "../kube/rbac/types.ts";
+import { followRbac } from "../kube/rbac/watched-index.ts";
 import type { Store } from "../kube/reader.ts";
 import type { ResourceRef } from "../kube/resource-ref.ts";
 
@@ -31,8 +31,7 @@ export const rbacKinds = { Role, ClusterRole, RoleBinding, ClusterRoleBinding } 
 
 /** Keeps an index up to date with the four stores for as long as they live. */
 export function createAuthorization(stores: Record<RbacKind, Store>): Authorization {
-  const index = createRbacIndex();
-  for (const kind of Object.keys(rbacKinds) as RbacKind[]) feed(index, kind, stores[kind]);
+  const index = followRbac(stores);
   const all = Object.values(stores);
   const see = (): void => {
     // A store that cannot see throws the right error from any read.
@@ -58,13 +57,4 @@ export function createAuthorization(stores: Record<RbacKind, Store>): Authorizat
 function question(asked: Asked): ResourceQuestion {
   const { verb, on, subresource = "", namespace = "", name = "" } = asked;
   return { verb, group: on.group, resource: on.plural, subresource, namespace: on.namespaced ? namespace : "", name };
-}
-
-function feed(index: ReturnType<typeof createRbacIndex>, kind: RbacKind, store: Store): void {
-  const set = (object: KubeObject): void => index.set(kind, object as unknown as RbacObject);
-  store.onChange((change) => {
-    if (change.type === "deleted") index.remove(kind, change.object.metadata);
-    else set(change.object);
-  });
-  if (store.synced) for (const object of store.list()) set(object);
 }

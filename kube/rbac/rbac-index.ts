@@ -1,7 +1,7 @@
 // All RBAC objects of a cluster, kept by who they speak of, so that one change touches one entry and a question costs two map look-ups.
 import { LRUCache } from "lru-cache";
 import { ruleAllows, ruleCoversResource } from "./match.ts";
-import type { PolicyRule, Question, RbacKind, RbacObject, RbacUser, ResourceQuestion, RoleRef, Subject } from "./types.ts";
+import { type PolicyRule, type Question, type RbacKind, type RbacObject, type RbacUser, type ResourceQuestion, type RoleRef, type Subject, SUPERUSERS } from "./types.ts";
 
 /** Who an answer is for, in the cache: users beyond this number are computed again. */
 const usersRemembered = 2000;
@@ -26,7 +26,7 @@ export interface RbacIndex {
   /** Adds or replaces one object; other kinds are an error. */
   set(kind: RbacKind, object: RbacObject): void;
   remove(kind: RbacKind, key: { name: string; namespace?: string }): void;
-  /** Whether RBAC allows what is asked. A question with a namespace is answered by cluster-wide and that namespace's bindings. */
+  /** Whether RBAC allows what is asked (`system:masters` may do anything). A question with a namespace is answered by cluster-wide and that namespace's bindings. */
   allows(user: RbacUser, question: Question): boolean;
   /** As `allows`, with kube-apiserver's reason, for SubjectAccessReview. */
   explain(user: RbacUser, question: Question): { allowed: boolean; reason: string };
@@ -163,14 +163,20 @@ function subjectKey(subject: Subject, bindingNamespace: string): string | undefi
   return namespace === "" ? undefined : `u:system:serviceaccount:${namespace}:${subject.name}`;
 }
 
-/** Subject keys of a user object and their joined form; a user object is not changed once it has asked. */
-const identities = new WeakMap<RbacUser, { keys: string[]; joined: string }>();
+/** Subject keys of a user object, their joined form, and whether it stands above RBAC; a user object is not changed once it has asked. */
+const identities = new WeakMap<RbacUser, Identity>();
 
-function identityOf(user: RbacUser): { keys: string[]; joined: string } {
+interface Identity {
+  keys: string[];
+  joined: string;
+  superuser: boolean;
+}
+
+function identityOf(user: RbacUser): Identity {
   const known = identities.get(user);
   if (known) return known;
   const keys = [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
-  const identity = { keys, joined: JSON.stringify(keys) };
+  const identity = { keys, joined: JSON.stringify(keys), superuser: user.groups.includes(SUPERUSERS) };
   identities.set(user, identity);
   return identity;
 }
@@ -237,12 +243,14 @@ function describe(binding: Binding, user: RbacUser): string {
 }
 
 function allows(state: State, user: RbacUser, question: Question): boolean {
+  if (identityOf(user).superuser) return true;
   if ("path" in question) return scopeOf(state, user, "").applied.rules.some((one) => ruleAllows(one.rule, question));
   const names = allowedNames(state, user, question);
   return names === "all" || names.has(question.name ?? "");
 }
 
 function explain(state: State, user: RbacUser, question: Question): { allowed: boolean; reason: string } {
+  if (identityOf(user).superuser) return { allowed: true, reason: "" };
   const { applied } = scopeOf(state, user, "path" in question ? "" : (question.namespace ?? ""));
   const hit = applied.rules.find((one) => ruleAllows(one.rule, question));
   if (hit) return { allowed: true, reason: `RBAC: allowed by ${hit.source}` };
@@ -252,6 +260,7 @@ function explain(state: State, user: RbacUser, question: Question): { allowed: b
 }
 
 function allowedNames(state: State, user: RbacUser, question: ResourceQuestion): AllowedNames {
+  if (identityOf(user).superuser) return "all";
   const scope = scopeOf(state, user, question.namespace ?? "");
   const key = `${question.verb} ${question.group} ${question.resource} ${question.subresource ?? ""}`;
   const known = scope.names.get(key);

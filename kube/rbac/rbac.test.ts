@@ -140,3 +140,10 @@ it("takes no user for another whose name spells out groups", () => {
   expect(index.allows({ name: "bob\ng:admins", groups: [] }, q("get", "pods"))).toBe(false);
   expect(index.allows({ name: "bob", groups: ["admins"] }, q("get", "pods"))).toBe(true);
 });
+
+it("lets system:masters do anything, as kube-apiserver does before it asks RBAC", () => {
+  const index = createRbacIndex();
+  const root: RbacUser = { name: "root", groups: ["system:masters"] };
+  expect([index.allows(root, q("delete", "pods")), index.allows(root, { verb: "get", path: "/x" }), index.allowedNames(root, { verb: "get", group: "", resource: "pods" })]).toEqual([true, true, "all"]);
+  expect(index.allows({ name: "system:masters", groups: [] }, q("delete", "pods"))).toBe(false);
+});

@@ -1,4 +1,4 @@
-// The RBAC objects and questions as the evaluator sees them. Types only.
+// The RBAC objects and questions as the evaluator sees them: types, and the one group that stands above RBAC.
 
 /** One entry of `rules[]` of a Role or ClusterRole. */
 export interface PolicyRule {
@@ -35,6 +35,9 @@ export interface RbacObject {
 
 /** The four kinds that decide. */
 export type RbacKind = "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding";
+
+/** The group that kube-apiserver lets do anything before it asks any authorizer, whatever bindings say. */
+export const SUPERUSERS = "system:masters";
 
 /** Who asks. `groups` holds every group, `system:authenticated` included: the evaluator adds none. */
 export interface RbacUser {

@@ -18,12 +18,12 @@ export interface Aggregation {
   stop(): void;
 }
 
-/** The rules an aggregated role should have: in order of the roles' names, each rule once. Pure. */
+/** The rules an aggregated role should have: selector by selector, in order of the chosen roles' names, each rule once. Pure. */
 export function aggregatedRules(role: ClusterRole, all: ClusterRole[]): PolicyRule[] {
   const selectors = role.aggregationRule?.clusterRoleSelectors ?? [];
-  const chosen = all.filter((one) => one.metadata.name !== role.metadata.name && selectors.some((selector) => selectorMatches(selector, one.metadata.labels)));
+  const others = all.filter((one) => one.metadata.name !== role.metadata.name).sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const rules: PolicyRule[] = [];
-  for (const one of chosen.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+  for (const one of selectors.flatMap((selector) => others.filter((each) => selectorMatches(selector, each.metadata.labels)))) {
     for (const rule of one.rules ?? []) if (!rules.some((known) => isDeepStrictEqual(known, rule))) rules.push(rule);
   }
   return rules;

@@ -1,0 +1,126 @@
+// The differential run: the same random policies in force on servers and in our evaluator, the same random questions to all of them.
+import type { Logger } from "pino";
+import { createAuthorization, rbacKinds } from "../../../api/authorization.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import type { Store } from "../../../kube/reader.ts";
+import { followRbac } from "../../../kube/rbac/watched-index.ts";
+import type { RbacKind, RbacUser, ResourceQuestion } from "../../../kube/rbac/types.ts";
+import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import { createWatches } from "../../../kube/watches.ts";
+import { bringIntoForce, type InForce, inTurns, isAllowed, makeNamespaces, settleAggregation, settleAuthorizer, type Versions } from "./cluster-policies.ts";
+import { makePolicies, type Policy } from "./policies.ts";
+import { type Case, makeCases } from "./questions.ts";
+import { createRandom } from "./random.ts";
+
+/** A server to ask, as an administrator. */
+export interface Judge {
+  name: string;
+  client: KubeClient;
+}
+
+export interface Run {
+  seed: number;
+  cases: number;
+  /** The first one is right; our evaluator follows it. The others are compared with it, too. */
+  judges: readonly [Judge, ...Judge[]];
+  log: Logger;
+  /** Questions to one set of policies; 500 unless said. */
+  perSet?: number;
+  /** Differences after which it stops; 10 unless said. */
+  enough?: number;
+  onProgress?: (done: number) => void;
+}
+
+/** Where somebody did not answer as the first judge. `set` and `seed` make its policies again. */
+export interface Difference extends Case {
+  seed: number;
+  set: number;
+  expected: boolean;
+  answers: Record<string, boolean>;
+  policies: readonly Policy[];
+}
+
+export interface Outcome {
+  asked: number;
+  /** How many of them the first judge allowed. */
+  allowed: number;
+  differences: Difference[];
+}
+
+const settleMs = 30_000;
+
+/** Runs until all cases are asked or enough differ. The judges hold namespaces and RBAC objects of ours afterwards. */
+export async function runRbacDiff(run: Run): Promise<Outcome> {
+  const { seed, cases, judges, perSet = 500, enough = 10 } = run;
+  const [first] = judges;
+  const watches = createWatches({ client: first.client, log: run.log });
+  const outcome: Outcome = { asked: 0, allowed: 0, differences: [] };
+  const parties = judges.map((judge) => ({ ...judge, inForce: new Map() as InForce }));
+  try {
+    const stores = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef).store])) as Record<RbacKind, Store>;
+    const evaluator = { index: followRbac(stores), authorization: createAuthorization(stores), stores };
+    await Promise.all(judges.map(({ client }) => makeNamespaces(client)));
+    for (let set = 0; outcome.asked < cases && outcome.differences.length < enough; set++) {
+      const policies = await prepare(parties, evaluator, seed, set);
+      const count = Math.min(perSet, cases - outcome.asked);
+      await inTurns(makeCases(createRandom(seed, set, 1), policies, count), async (one) => {
+        const { expected, answers } = await ask(judges, evaluator, one);
+        outcome.asked++;
+        if (expected) outcome.allowed++;
+        if (Object.values(answers).some((answer) => answer !== expected)) outcome.differences.push({ seed, set, ...one, expected, answers, policies });
+      }, 64);
+      run.onProgress?.(outcome.asked);
+    }
+  } finally {
+    await watches.close();
+  }
+  return outcome;
+}
+
+interface Evaluator {
+  index: ReturnType<typeof followRbac>;
+  authorization: ReturnType<typeof createAuthorization>;
+  stores: Record<RbacKind, Store>;
+}
+
+/** Puts one set in force everywhere; returns it with the rules that aggregated roles got. */
+async function prepare(parties: readonly (Judge & { inForce: InForce })[], evaluator: Evaluator, seed: number, set: number): Promise<Policy[]> {
+  const policies = makePolicies(createRandom(seed, set, 0));
+  const settled = await Promise.all(
+    parties.map(async ({ client, inForce }) => {
+      await bringIntoForce(client, inForce, policies);
+      const roles = await settleAggregation(client, settleMs);
+      return { roles, versions: await settleAuthorizer(client, `${seed}-${set}`, settleMs) };
+    }),
+  );
+  const [{ roles, versions }] = settled as [(typeof settled)[0], ...typeof settled];
+  await hasSeen(evaluator, versions);
+  return policies.map((one) => (one.kind === "ClusterRole" ? { ...one, rules: roles.find(({ name }) => name === one.name)?.rules ?? [] } : one));
+}
+
+async function hasSeen({ stores }: Evaluator, versions: Versions): Promise<void> {
+  const seen = await Promise.all(Object.entries(stores).map(([kind, store]) => store.waitFor(versions[kind as RbacKind], settleMs)));
+  if (!seen.every(Boolean)) throw new Error(`our watches did not reach the last change within ${settleMs / 1000} s`);
+}
+
+/** Everybody's answer to one question. Our evaluator answers twice where it has two ways to say it. */
+async function ask(judges: Run["judges"], evaluator: Evaluator, { user, question }: Case): Promise<{ expected: boolean; answers: Record<string, boolean> }> {
+  const [expected = false, ...others] = await Promise.all(judges.map(({ client }) => isAllowed(client, user, question)));
+  const answers: Record<string, boolean> = { evaluator: evaluator.index.allows(user, question) };
+  for (const [at, answer] of others.entries()) answers[judges[at + 1]?.name ?? ""] = answer;
+  if (!("path" in question)) Object.assign(answers, otherWays(evaluator, user, question));
+  return { expected, answers };
+}
+
+/** What the API makes of the index: by kind of resource, by the set of allowed names, and by where a user has bindings at all. */
+function otherWays({ authorization, index }: Evaluator, user: RbacUser, question: ResourceQuestion): Record<string, boolean> {
+  const { verb, group, resource, subresource = "", namespace = "", name = "" } = question;
+  const on: ResourceRef = { group, version: "v1", kind: "", plural: resource, namespaced: true };
+  const names = authorization.allowedNames(user, { verb, on, subresource, namespace });
+  const elsewhere = namespace !== "" && !authorization.namespacesOf(user).includes(namespace);
+  return {
+    "api/authorization": authorization.allows(user, { verb, on, subresource, namespace, name }),
+    allowedNames: names === "all" || names.has(name),
+    ...(elsewhere && { namespacesOf: index.allows(user, { ...question, namespace: "" }) }),
+  };
+}
