@@ -7,6 +7,7 @@ import { createClient, type ClusterAccess } from "../kube/client/create-client.t
 import type { KubeClient, RequestRecord } from "../kube/client/client.ts";
 import { defined } from "../kube/defined.ts";
 import { runControllers, type ControllerRun } from "../kube/run-controllers.ts";
+import type { ReflectorTiming } from "../kube/reflector.ts";
 import { createWatches, type Watches } from "../kube/watches.ts";
 import { API_MANAGER } from "../crds/groups.ts";
 import { createTelemetry, startTelemetryServer } from "../telemetry/telemetry.ts";
@@ -31,6 +32,8 @@ export interface PlatformOptions {
   log: Logger;
   /** Told of every request to the API server; for counting. */
   onRequest?: (record: RequestRecord) => void;
+  /** Other times than the usual ones, in code only: for tests that cannot wait for minutes. */
+  watchTiming?: Partial<ReflectorTiming>;
 }
 
 export interface RunningPlatform {
@@ -65,7 +68,7 @@ async function start(options: PlatformOptions, ends: AsyncDisposableStack, fate:
   const { access, operations, log, onRequest } = options;
   const client = createClient({ ...access, fieldManager: API_MANAGER, userAgent: "cupola", ...defined({ onRequest }) });
   ends.defer(() => client.close());
-  const watches = createWatches({ client, log, transform: keepUpdatedAt });
+  const watches = createWatches({ client, log, transform: keepUpdatedAt, ...defined({ timing: options.watchTiming }) });
   ends.defer(() => watches.close());
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const parts: Parts = { ...options, client, watches, blobs, ends, fate };
