@@ -85,6 +85,11 @@ export interface WatchRule<T extends KubeObject = KubeObject> {
 export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   /** Unique, DNS label; it is in the field manager and the log. */
   name: string;
+  /**
+   * `leaderless` (unless said): a pure function of what is observed, with deterministic names; all replicas run it at once.
+   * `singleton`: it has side effects that two processes must not have at once; it runs while this process leads (elected.ts).
+   */
+  kind?: "leaderless" | "singleton";
   for: ResourceRef<T>;
   /** Kinds of the children. A kind may be owned by several controllers. */
   owns?: readonly ResourceRef[];

@@ -11,11 +11,13 @@ export interface LeaderTiming {
   leaseMs: number;
   /** A leader that could not renew for so long stops leading. Shorter than leaseMs. */
   renewMs: number;
-  /** Between tries to acquire, and between renewals. */
+  /** Between tries to acquire, and between renewals that fail. */
   retryMs: number;
+  /** Between renewals. Shorter than renewMs by a retry or two. */
+  everyMs: number;
 }
 
-export const LEADER_TIMING: LeaderTiming = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000 };
+export const LEADER_TIMING: LeaderTiming = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000, everyMs: 5_000 };
 
 /** One time of leading. */
 export interface Term {
@@ -46,7 +48,8 @@ export async function runLeader(options: LeaderOptions): Promise<void> {
   while (!options.signal.aborted) {
     const won = await candidate.tryAcquire();
     if (won) await candidate.term(won);
-    else await candidate.pause();
+    // Also after a term, so that another may try where this process could not do the work.
+    await candidate.pause();
   }
 }
 
@@ -57,19 +60,22 @@ class Candidate {
   readonly #timing: LeaderTiming;
   readonly #nap = createNap();
   #seen = { record: "", at: 0 };
+  /** When the last try to acquire began: a term counts from there. */
+  #askedAt = 0;
 
   constructor(options: LeaderOptions) {
     this.#o = options;
     this.#timing = { ...LEADER_TIMING, ...options.timing };
   }
 
-  pause(signal = this.#o.signal): Promise<void> {
-    return this.#nap.sleep(this.#timing.retryMs * (1 + 0.2 * (this.#o.random ?? Math.random)()), signal);
+  pause(signal = this.#o.signal, milliseconds = this.#timing.retryMs): Promise<void> {
+    return this.#nap.sleep(milliseconds * (1 + 0.2 * (this.#o.random ?? Math.random)()), signal);
   }
 
   /** The lease in our name, or undefined when another holds it or the server cannot be asked. */
   async tryAcquire(): Promise<LeaseObject | undefined> {
     const { client, namespace, name, log, signal } = this.#o;
+    this.#askedAt = performance.now();
     try {
       const lease = await client.find(Lease, { namespace, name }, { deadlineMs: this.#timing.renewMs / 2, signal });
       if (!lease) return await client.create(Lease, { metadata: { namespace, name }, spec: this.#spec(0, this.#time()) });
@@ -87,7 +93,7 @@ class Candidate {
   async term(won: LeaseObject): Promise<void> {
     const { lead, signal, log, name } = this.#o;
     const over = new AbortController();
-    const state = { lease: won, renewedAt: performance.now() };
+    const state = { lease: won, renewedAt: this.#askedAt };
     const term: Term = { transitions: won.spec?.leaseTransitions ?? 0, holds: () => !over.signal.aborted && performance.now() - state.renewedAt < this.#timing.renewMs };
     log.info({ lease: name, transitions: term.transitions }, "leading");
     const renewing = this.#renewUntil(AbortSignal.any([signal, over.signal]), state).finally(() => over.abort());
@@ -103,13 +109,17 @@ class Candidate {
 
   /** Returns when the signal is aborted or leadership is lost. */
   async #renewUntil(signal: AbortSignal, state: { lease: LeaseObject; renewedAt: number }): Promise<void> {
+    let failed = false;
     for (;;) {
-      await this.pause(signal);
+      await this.pause(signal, failed ? this.#timing.retryMs : this.#timing.everyMs);
       if (signal.aborted) return;
+      failed = true;
       const spec = { ...state.lease.spec, renewTime: this.#time() };
+      const started = performance.now();
       try {
         state.lease = await this.#o.client.update(Lease, { ...state.lease, spec }, { deadlineMs: this.#timing.renewMs / 2 });
-        state.renewedAt = performance.now();
+        state.renewedAt = started;
+        failed = false;
       } catch (error) {
         // Somebody else has written it or removed it: it is not ours to renew any more.
         if (isConflict(error) || isNotFound(error)) return;

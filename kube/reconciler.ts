@@ -19,6 +19,8 @@ export interface ReconcilerOptions {
   children: Children;
   context: ReconcileContext;
   log: Logger;
+  /** Every patch of the object carries the version it was decided on. */
+  versioned?: boolean;
 }
 
 export interface Reconciler {
@@ -190,8 +192,9 @@ class KeyReconciler implements Reconciler {
   }
 
   async #patch(object: KubeObject, body: Record<string, unknown>, subresource?: string): Promise<KubeObject> {
-    const { client, controller, fieldManager } = this.#o;
-    const answer = await client.patch(controller.for, object.metadata, { type: "merge", body }, { fieldManager, ...(subresource && { subresource }) });
+    const { client, controller, fieldManager, versioned } = this.#o;
+    const metadata = { ...(body["metadata"] as object | undefined), resourceVersion: object.metadata.resourceVersion };
+    const answer = await client.patch(controller.for, object.metadata, { type: "merge", body: versioned ? { ...body, metadata } : body }, { fieldManager, ...(subresource && { subresource }) });
     const { uid, deletionTimestamp, finalizers } = answer.metadata;
     // The last finalizer has gone and the object with it: perhaps the cache knows already, and nothing would ever forget it here.
     if (uid && !(deletionTimestamp && !finalizers?.length)) this.#latest.set(uid, answer);

@@ -4,6 +4,7 @@ import { createChildren } from "./children.ts";
 import type { KubeClient } from "./client/client.ts";
 import type { Controller, Platform, ReconcileContext, Wake } from "./controller.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
+import type { Term } from "./leader.ts";
 import { createQueue, LOW_PRIORITY, type Queue } from "./queue.ts";
 import { type Change, NotPermitted, NotSynced, type Store } from "./reader.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
@@ -18,6 +19,8 @@ export interface RunOptions {
   /** Aborting it stops all controllers; work in progress is finished. */
   signal: AbortSignal;
   log: Logger;
+  /** The term of leadership that these controllers run in. Every write then names the version it was decided on, so that a leader of before cannot undo what the next one did. */
+  term?: Term;
   now?: () => Date;
 }
 
@@ -73,7 +76,7 @@ interface Wiring {
 }
 
 function startController(controller: Controller, options: RunOptions, whole: Set<string>): Running {
-  const { client, watches, platform, signal, now = () => new Date() } = options;
+  const { client, watches, platform, signal, term, now = () => new Date() } = options;
   const log = options.log.child({ controller: controller.name });
   const fieldManager = `${platform.fieldManagerPrefix}-${controller.name}`;
   const handles: WatchHandle<KubeObject>[] = [];
@@ -90,7 +93,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const wholeStores = [own, ...reads, ...rules.map(({ store }) => store)].filter((store) => whole.has(resourceId(store.ref)));
   const children = createChildren({ client, platform, controller: controller.name, ownerRef: controller.for, stores: owned, wholeStores });
   const context: ReconcileContext = { read: watches.read, client, now, log, signal };
-  const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log });
+  const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined });
   const queue = createQueue({
     workers: controller.workers ?? 4,
     work: (id) => reconciler.run(toKey(id)),

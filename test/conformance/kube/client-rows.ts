@@ -66,7 +66,7 @@ export function clientRows(scene: Scene): void {
   });
 
   it("has one leader at a time, and the next one when it goes", async () => {
-    const timing = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100 };
+    const timing = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100, everyMs: 300 };
     const leading: string[] = [];
     let most = 0;
     const candidate = (identity: string) => {

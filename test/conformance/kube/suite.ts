@@ -4,6 +4,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type Running, type Scene, type Server, start } from "./bench.ts";
 import { clientRows } from "./client-rows.ts";
 import { controllerRows } from "./controller-rows.ts";
+import { electedRows } from "./elected-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
 
 export function machineryOn(server: Server): void {
@@ -58,5 +59,6 @@ export function machineryOn(server: Server): void {
     clientRows(scene);
     controllerRows(scene);
     membershipRows(scene);
+    electedRows(scene);
   });
 }
