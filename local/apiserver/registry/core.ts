@@ -1,6 +1,6 @@
 // What every verb of the registry works with, and the options that writes share.
 import type { KubeObject } from "../../../kube/object.ts";
-import type { AdmissionRequest, WebhookAdmission } from "../contract.ts";
+import type { AdmissionRequest, GroupVersionKind, WebhookAdmission } from "../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
 import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
 import type { Store } from "../storage/store.ts";
@@ -21,9 +21,21 @@ export interface Core {
   random: () => number;
 }
 
+/** Another form of an object, as a subresource shows it. */
+export interface Face {
+  gvk: GroupVersionKind;
+  show: (object: KubeObject) => KubeObject;
+  /** Brings what was changed in the form back into the object, in place. */
+  take: (object: KubeObject, shown: KubeObject) => void;
+}
+
 /** A call made by the server itself: no admission. */
 export interface InternalCall extends Call {
   internal?: boolean;
+  /** A subresource that shows an object of another kind: admission sees that. */
+  face?: Face;
+  /** One object of a deletecollection: admission hears no name, as the request had none. */
+  isCollection?: boolean;
   /** Throws 403 unless the caller may also create: apply may turn out to be a create. */
   checkCreate?: () => void;
 }
@@ -104,9 +116,14 @@ function requestOf(core: Core, call: InternalCall, name: string, parts: Admissio
   return {
     user: call.user,
     gvr: { group: type.group, version: version.version, resource: type.resource },
-    gvk: { group: type.group, version: version.version, kind: type.kind },
-    subresource, namespace, name, namespaceObject, versions: type.versions.map((each) => each.version), ...parts,
+    gvk: call.face?.gvk ?? { group: type.group, version: version.version, kind: type.kind },
+    subresource, namespace, name: call.isCollection ? "" : name, namespaceObject, versions: type.versions.map((each) => each.version), ...parts, ...facing(call, parts),
   };
+}
+
+function facing({ face }: InternalCall, { object, oldObject }: AdmissionParts): Pick<AdmissionParts, "object" | "oldObject"> {
+  if (!face) return {};
+  return { object: object && face.show(object), oldObject: oldObject && face.show(oldObject) };
 }
 
 /** Asks admission about a write of this call; warnings go to the call. */
@@ -118,10 +135,14 @@ export async function admit(core: Core, call: InternalCall, name: string, parts:
 /** Lets admission change what a call writes; answers with the same object when nothing does. */
 export async function mutate<T extends KubeObject | undefined>(core: Core, call: InternalCall, name: string, parts: AdmissionParts & { object?: T }): Promise<T> {
   const { type, version } = call.target;
+  const { face } = call;
   if (call.internal) return parts.object as T;
-  const { object, warnings } = await core.mutate(requestOf(core, call, name, parts), (patched) => type.strategy.decode(patched, version).object);
+  const request = requestOf(core, call, name, parts);
+  const { object, warnings } = await core.mutate(request, (patched) => (face ? patched : type.strategy.decode(patched, version).object));
   call.warnings.push(...warnings);
-  return object as T;
+  if (!face || !object || !parts.object) return object as T;
+  if (object !== request.object) face.take(parts.object, object);
+  return parts.object;
 }
 
 /** A namespace must exist and not be going away before anything is created in it. */

@@ -72,7 +72,7 @@ export async function remove(core: Core, call: InternalCall, options: DeleteOpti
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = currentOf(core, target);
     checkPreconditions(call, options, stored);
-    const asked = { operation: "DELETE", oldObject: shown(call, stored), dryRun, options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options } } as const;
+    const asked = { operation: "DELETE", oldObject: shown(call, stored), dryRun, options: { ...options, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" } } as const;
     await mutate(core, call, target.name, asked);
     await admit(core, call, target.name, asked);
     const answer = commit(core, call, { stored, next: marked(core, stored, options), dryRun });
@@ -149,7 +149,7 @@ export async function removeCollection(core: Core, call: InternalCall, options: 
   const { selects } = parseSelectors(call.query, type);
   const chosen = core.store.table(type.storageKey).list(namespace || undefined).filter((object) => !selects || selects(object));
   for (const object of chosen) {
-    const one: InternalCall = { ...call, target: { ...call.target, namespace: object.metadata.namespace ?? "", name: object.metadata.name } };
+    const one: InternalCall = { ...call, isCollection: true, target: { ...call.target, namespace: object.metadata.namespace ?? "", name: object.metadata.name } };
     try {
       await remove(core, one, options);
     } catch (error) {

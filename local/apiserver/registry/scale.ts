@@ -4,7 +4,7 @@ import { isMap, type JsonMap } from "../apply/values.ts";
 import { badRequest, internal, invalid, unsupportedMedia } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
 import { copyOf } from "../storage/store.ts";
-import { type Core, currentOf, type InternalCall, shown, writeOptions } from "./core.ts";
+import { type Core, currentOf, type Face, type InternalCall, shown, writeOptions } from "./core.ts";
 import { builtinView } from "../builtin/schemas.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { patched } from "./patch.ts";
@@ -55,9 +55,19 @@ export function getScale(core: Core, call: InternalCall): KubeObject {
   return toScale(shown(call, currentOf(core, call.target)), pathsOf(call), true);
 }
 
+/** What admission sees of a write of the scale. */
+function faceOf(paths: ScalePaths): Face {
+  return {
+    gvk: { group: "autoscaling", version: "v1", kind: "Scale" },
+    show: (object) => toScale(object, paths, false),
+    take: (object, scale) => put(object, paths.specReplicas, at(scale, ["spec", "replicas"]) ?? 0),
+  };
+}
+
 /** Replaces (no media type) or patches the Scale of an object. */
-export async function writeScale(core: Core, call: InternalCall, mediaType: string | undefined, body: unknown): Promise<KubeObject> {
-  const paths = pathsOf(call);
+export async function writeScale(core: Core, onObject: InternalCall, mediaType: string | undefined, body: unknown): Promise<KubeObject> {
+  const paths = pathsOf(onObject);
+  const call = { ...onObject, face: faceOf(paths) };
   const options = writeOptions(call, mediaType ? "PatchOptions" : "UpdateOptions");
   if (mediaType?.includes("apply-patch")) throw unsupportedMedia(["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"]);
   const isPinned = mediaType === undefined && isMap(body) && isMap(body.metadata) && Boolean(body.metadata.resourceVersion);

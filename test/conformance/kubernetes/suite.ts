@@ -12,6 +12,7 @@ import { discoveryRows } from "./rows/discovery.ts";
 import { listRows } from "./rows/lists.ts";
 import { objectRows } from "./rows/objects.ts";
 import { watchRows } from "./rows/watches.ts";
+import { webhookRows } from "./rows/webhooks.ts";
 
 /** A started server. */
 export interface Server extends Endpoint {
@@ -26,7 +27,7 @@ export interface ServerUnderTest {
   gaps: Record<string, string>;
 }
 
-const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows, access: accessRows, discovery: discoveryRows };
+const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows, webhooks: webhookRows, access: accessRows, discovery: discoveryRows };
 
 /** Declares one test per row. A gap that names no row is an error: the list stays true. */
 export function contractOf(target: ServerUnderTest): void {

@@ -3,7 +3,6 @@ import { LRUCache } from "lru-cache";
 import { Agent, request as send } from "undici";
 import { badRequest } from "../../status.ts";
 import type { AdmissionRequest } from "../../contract.ts";
-import type { ClientConfig } from "../types.ts";
 import { CallFault, type Hook, type Invocation } from "./hooks.ts";
 import { readAnswer, reviewOf, type Answer } from "./review.ts";
 
@@ -35,18 +34,14 @@ export function createCaller(newUid: () => string): Caller {
       if (request.dryRun && !WITHOUT_EFFECTS.includes(sideEffects)) throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
       const uid = newUid();
       const body = JSON.stringify(reviewOf(uid, request, original));
-      const text = await post(hook, { url: addressOf(name, clientConfig), body, agent: agentOf(clientConfig.caBundle) });
+      const text = await post(hook, { address: addressOf(hook), body, agent: agentOf(clientConfig.caBundle) });
       try {
         return readAnswer(parsed(text), { uid, hook: name, mutating });
       } catch (cause) {
         throw new CallFault(name, (cause as Error).message, { cause });
       }
     },
-    stop: async () => {
-      const open = [...agents.values()];
-      await Promise.all(open.map((agent) => agent.destroy()));
-      agents.clear();
-    },
+    stop: async () => void (await Promise.all([...agents.values()].map((agent) => agent.destroy()))),
   };
 }
 
@@ -58,27 +53,29 @@ function parsed(text: string): unknown {
   }
 }
 
+const secondsOf = ({ webhook }: Hook) => webhook.timeoutSeconds ?? DEFAULT_SECONDS;
+
 /** Nothing here answers for a Service: no pod runs on this server. */
-function addressOf(name: string, { url, service }: ClientConfig): string {
-  if (url) return url;
+function addressOf(hook: Hook): string {
+  const { name, clientConfig: { url, service } } = hook.webhook;
+  const query = `?timeout=${secondsOf(hook)}s`;
+  if (url) return url + query;
   if (!service) throw new CallFault(name, "webhook configuration must have either service or URL");
-  const address = `https://${service.name}.${service.namespace}.svc:${service.port ?? 443}${service.path ?? ""}`;
+  const address = `https://${service.name}.${service.namespace}.svc:${service.port ?? 443}${service.path ?? ""}${query}`;
   throw new CallFault(name, `failed to call webhook: Post ${JSON.stringify(address)}: service ${JSON.stringify(service.name)} not found`);
 }
 
 interface Post {
-  url: string;
+  address: string;
   body: string;
   agent: Agent;
 }
 
-async function post({ webhook }: Hook, { url, body, agent }: Post): Promise<string> {
-  const seconds = webhook.timeoutSeconds ?? DEFAULT_SECONDS;
-  const address = `${url}?timeout=${seconds}s`;
-  const fault = (reason: string, cause?: unknown) => new CallFault(webhook.name, `failed to call webhook: ${reason}`, { cause });
+async function post(hook: Hook, { address, body, agent }: Post): Promise<string> {
+  const fault = (reason: string, cause?: unknown) => new CallFault(hook.webhook.name, `failed to call webhook: ${reason}`, { cause });
   let answer: { code: number; text: string };
   try {
-    answer = await exchange(address, { body, agent, deadline: AbortSignal.timeout(seconds * 1_000) });
+    answer = await exchange(address, { body, agent, deadline: AbortSignal.timeout(secondsOf(hook) * 1_000) });
   } catch (cause) {
     throw fault(`Post ${JSON.stringify(address)}: ${wordsOf(cause)}`, cause);
   }
@@ -99,7 +96,6 @@ async function exchange(address: string, { body, agent, deadline }: { body: stri
 }
 
 const WORDS: Record<string, string> = {
-  ECONNREFUSED: "connect: connection refused",
   ECONNRESET: "connection reset by peer",
   DEPTH_ZERO_SELF_SIGNED_CERT: "tls: failed to verify certificate: x509: certificate signed by unknown authority",
   SELF_SIGNED_CERT_IN_CHAIN: "tls: failed to verify certificate: x509: certificate signed by unknown authority",
@@ -109,8 +105,9 @@ const WORDS: Record<string, string> = {
 
 /** Go's words for the faults that people look up. */
 function wordsOf(error: unknown): string {
-  const { name, code, message } = error as Error & { code?: string };
+  const { name, code, message, address, port } = error as Error & { code?: string; address?: string; port?: number };
   if (name === "TimeoutError") return "context deadline exceeded";
+  if (code === "ECONNREFUSED") return `dial tcp ${address ?? ""}:${port ?? ""}: connect: connection refused`;
   return WORDS[code ?? ""] ?? message;
 }
 
