@@ -1,0 +1,101 @@
+// Ready once, when everything that was there has been taken in; in any order, with deletions and objects that cannot be.
+import { describe, expect, test } from "vitest";
+import { createReadiness } from "./readiness.ts";
+
+describe("readiness", () => {
+  test("waits for every condition, says what is missing, and opens once", () => {
+    const readiness = createReadiness();
+    let gadgets: true | string = "gadgets listing";
+    readiness.expect("api", () => gadgets);
+    expect(readiness.check()).toEqual({ ready: false, pending: [{ name: "api", reason: "gadgets listing" }], degraded: [] });
+    gadgets = true;
+    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [] });
+    gadgets = "gadgets backoff";
+    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "api", reason: "gadgets backoff" }] });
+  });
+
+  test("what may be missing degrades and does not hold up", () => {
+    const readiness = createReadiness();
+    readiness.expect("controllers", () => ({ degraded: "ingresses Forbidden" }));
+    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] });
+  });
+
+  test("a process that ends is not ready, whatever was before", () => {
+    const readiness = createReadiness();
+    expect(readiness.check().ready).toBe(true);
+    readiness.close("shutting down");
+    expect(readiness.check()).toEqual({ ready: false, pending: [{ name: "process", reason: "shutting down" }], degraded: [] });
+  });
+
+  test("objects may be taken in before they are expected, and be gone before or after", () => {
+    const readiness = createReadiness();
+    const quotas = readiness.track("quotas");
+    expect(readiness.check().pending).toEqual([{ name: "quotas", reason: "what there is has not been listed yet" }]);
+    quotas.observe("early");
+    quotas.cancel("gone-early");
+    for (const key of ["early", "gone-early", "late", "gone-late"]) quotas.expect(key);
+    quotas.populated();
+    expect(readiness.check().pending[0]?.reason).toBe("2 not taken in: late, gone-late");
+    quotas.cancel("gone-late");
+    expect(readiness.check().ready).toBe(false);
+    quotas.observe("late");
+    expect(readiness.check().ready).toBe(true);
+  });
+
+  test("frees its memory when it opens, and stays open and empty", () => {
+    const readiness = createReadiness();
+    const quotas = readiness.track("quotas");
+    for (let i = 0; i < 1000; i++) quotas.expect(`q${i}`);
+    for (let i = 0; i < 1000; i++) quotas.observe(`q${i}`);
+    quotas.populated();
+    expect(readiness.size).toBe(1000);
+    expect(readiness.check().ready).toBe(true);
+    expect(readiness.size).toBe(0);
+    quotas.expect("later");
+    quotas.fail("later", "broken");
+    expect([readiness.check().ready, readiness.size]).toEqual([true, 0]);
+  });
+
+  test("an object that cannot be taken in keeps it shut, named with its reason", () => {
+    const readiness = createReadiness();
+    const quotas = readiness.track("quotas");
+    quotas.expect("poison");
+    quotas.populated();
+    for (let i = 0; i < 50; i++) quotas.fail("poison", "bad rule");
+    expect(readiness.check()).toMatchObject({ ready: false, pending: [{ reason: "1 not taken in: poison (bad rule)" }] });
+    // Repaired.
+    quotas.observe("poison");
+    expect(readiness.check().ready).toBe(true);
+  });
+
+  test("with a budget it is given up after so many failures, and degrades", () => {
+    const readiness = createReadiness();
+    const flags = readiness.track("flags", { retries: 2 });
+    flags.expect("poison");
+    flags.populated();
+    flags.fail("poison", "bad");
+    flags.fail("poison", "bad");
+    expect(readiness.check().ready).toBe(false);
+    flags.fail("poison", "worse");
+    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "flags", reason: "poison: worse" }] });
+  });
+
+  test("objects deleted while nobody was told do not hold it up", () => {
+    const readiness = createReadiness();
+    const quotas = readiness.track("quotas");
+    quotas.expect("there");
+    quotas.expect("deleted");
+    quotas.populated();
+    quotas.prune((key) => key === "there");
+    quotas.observe("there");
+    expect(readiness.check().ready).toBe(true);
+  });
+
+  test("names a few of many", () => {
+    const readiness = createReadiness();
+    const quotas = readiness.track("quotas");
+    for (const key of ["a", "b", "c", "d", "e"]) quotas.expect(key);
+    quotas.populated();
+    expect(readiness.check().pending[0]?.reason).toBe("5 not taken in: a, b, c, …");
+  });
+});
