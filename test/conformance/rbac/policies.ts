@@ -47,7 +47,8 @@ const layers = ["0", "1", "2"];
 export function makePolicies(random: Random): Policy[] {
   return [
     ...random.some(clusterRoles, 2, clusterRoles.length).map((name) => clusterRole(random, name)),
-    ...random.some(aggregated, 1, aggregated.length).map((name) => aggregatedRole(random, name)),
+    // All of them in every set: kube-controller-manager applies the rules of an aggregated role, and so makes one again that is deleted meanwhile.
+    ...aggregated.map((name) => aggregatedRole(random, name)),
     ...NAMESPACES.flatMap((namespace) => random.some(roles, 0, roles.length).map((name): Policy => ({ kind: "Role", name, namespace, rules: rules(random, false) }))),
     ...random.some(bindings, 1, 4).map((name): Policy => ({ kind: "ClusterRoleBinding", name: `rd-${name}`, roleRef: roleRef(random, "ClusterRole", name), subjects: subjects(random) })),
     ...NAMESPACES.flatMap((namespace) => random.some(bindings, 0, 4).map((name) => roleBinding(random, name, namespace))),
