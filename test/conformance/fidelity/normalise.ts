@@ -1,0 +1,106 @@
+// Takes out of answers what no two servers could share: uids, versions, times, allocated addresses, random suffixes. What is the same thing stays the same word.
+import type { Answer, Json } from "../kubernetes/api.ts";
+import { withoutWords } from "./known.ts";
+
+/** An answer, or what a step led to, to be compared. */
+export interface Outcome {
+  status: number;
+  body: Json;
+  warnings: string[];
+}
+
+/** Remembers what it has seen: one for each sequence and server. */
+export interface Normaliser {
+  /** @param prefix the generateName that was sent, for refusals that name the object. */
+  outcome(answer: Answer, prefix?: string): Outcome;
+}
+
+const RANDOM_SUFFIX = 5;
+
+export function createNormaliser(): Normaliser {
+  const uids = new Map<string, string>();
+  const versions = new Map<string, string[]>();
+
+  const uidWord = (uid: string) => {
+    let word = uids.get(uid);
+    if (!word) uids.set(uid, (word = `uid-${uids.size + 1}`));
+    return word;
+  };
+  /** The how-manieth version of its object this is. */
+  const versionWord = (uid: string, version: string) => {
+    const seen = versions.get(uid) ?? [];
+    if (!seen.includes(version)) versions.set(uid, [...seen, version]);
+    return `rv-${(versions.get(uid) ?? []).indexOf(version) + 1}`;
+  };
+  const textOf = (text: string) => withoutWords([...uids].reduce((out, [uid, word]) => out.replaceAll(uid, word), text).replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv").replace(/(?<=in the precondition \()\d+/g, "rv")).split("\n").sort().join("\n");
+
+  function object(value: Json): Json {
+    const { metadata = {}, ...rest } = value;
+    const meta = metaOf(metadata ?? {});
+    const out = { ...rest, metadata: meta };
+    if (value.kind === "Service" && typeof out.spec === "object" && out.spec !== null) out.spec = serviceSpec(out.spec);
+    return out;
+  }
+
+  function metaOf({ uid, resourceVersion, creationTimestamp, deletionTimestamp, managedFields, ...rest }: Json): Json {
+    const out = { ...rest };
+    if (uid !== undefined) out.uid = uidWord(uid);
+    if (resourceVersion !== undefined) out.resourceVersion = uid ? versionWord(uid, resourceVersion) : "rv";
+    if (creationTimestamp !== undefined) out.creationTimestamp = creationTimestamp && "time";
+    if (deletionTimestamp !== undefined) out.deletionTimestamp = deletionTimestamp && "time";
+    if (managedFields !== undefined) out.managedFields = managers(managedFields);
+    const prefix = rest.generateName?.slice(0, 58);
+    if (prefix && rest.name?.startsWith(prefix) && rest.name.length === prefix.length + RANDOM_SUFFIX) out.name = `${prefix}*****`;
+    return out;
+  }
+
+  /** A list of objects, or one. */
+  function bodyOf(body: Json): Json {
+    if (typeof body !== "object" || body === null) return body;
+    if (body.kind === "Status") return status(body);
+    if (!Array.isArray(body.items)) return object(body);
+    const { resourceVersion, continue: next, ...metadata } = body.metadata;
+    return { ...body, metadata: { ...metadata, ...(resourceVersion && { resourceVersion: "rv" }), ...(next && { continue: "token" }) }, items: sortedIfRandom(body.items.map(object)) };
+  }
+
+  function status(body: Json): Json {
+    const details = body.details && { ...body.details, ...(body.details.uid && { uid: uidWord(body.details.uid) }), ...(body.details.causes && { causes: sorted(body.details.causes.map((cause: Json) => ({ ...cause, message: textOf(cause.message ?? "") }))) }) };
+    return { ...body, message: body.message === undefined ? undefined : messageOf(body, textOf), ...(details && { details }) };
+  }
+
+  return {
+    outcome({ status: code, body, headers }, prefix) {
+      const warnings = [headers.warning ?? []].flat().flatMap((text) => text.split(/, (?=299 - )/)).map(textOf).sort();
+      const sent = prefix && body?.kind === "Status" ? (JSON.parse(JSON.stringify(body).replaceAll(prefix.slice(0, 58), "<prefix>").replaceAll(/<prefix>[a-z0-9]{5}(?!\w)/g, "<generated>")) as Json) : body;
+      return { status: code, body: bodyOf(sent), warnings };
+    },
+  };
+}
+
+/** Several causes come in the order of Go's maps: they are compared as causes. Go's decoders speak of Go's own types: their words are cut off. */
+function messageOf(body: Json, textOf: (text: string) => string): string {
+  const message = textOf(body.message);
+  const strict = message.indexOf("strict decoding error: ");
+  if (strict !== -1) return message.slice(0, strict) + message.slice(strict).split(", ").sort().join(", ");
+  if ((body.details?.causes ?? []).length > 1) return message.slice(0, message.indexOf(": ") + 1);
+  return message;
+}
+
+const orderOf = ({ field, message, reason, ...rest }: Json) => JSON.stringify([field, message, reason, rest]);
+const sorted = (list: Json[]): Json[] => list.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+const sortedIfRandom = (items: Json[]): Json[] => (items.some(({ metadata }) => metadata.name?.endsWith("*****")) ? sorted(items) : items);
+
+function managers(entries: Json[]): Json[] {
+  return sorted(entries.map(({ time, manager, operation, subresource, apiVersion, ...rest }: Json) => ({ manager, operation, subresource, apiVersion, ...rest, ...(time && { time: "time" }) })));
+}
+
+const isAllocated = (address: unknown) => typeof address === "string" && /^10\.\d+\.\d+\.\d+$/.test(address);
+
+function serviceSpec(spec: Json): Json {
+  return {
+    ...spec,
+    ...(isAllocated(spec.clusterIP) && { clusterIP: "address" }),
+    ...(Array.isArray(spec.clusterIPs) && { clusterIPs: spec.clusterIPs.map((each: Json) => (isAllocated(each) ? "address" : each)) }),
+    ...(Array.isArray(spec.ports) && { ports: spec.ports.map((port: Json) => (port?.nodePort ? { ...port, nodePort: "port" } : port)) }),
+  };
+}

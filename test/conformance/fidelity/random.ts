@@ -1,0 +1,38 @@
+// Randomness by seed: the same seeds give the same choices on every machine.
+
+export interface Random {
+  /** From 0 up to, not including, `below`. */
+  int(below: number): number;
+  chance(probability: number): boolean;
+  /** One of a list that is not empty. */
+  pick<T>(list: readonly T[]): T;
+  /** Each with the given probability, in order. */
+  some<T>(list: readonly T[], probability: number): T[];
+  weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T;
+}
+
+/** A generator of its own for each combination of seeds (mulberry32 over a mixed seed). */
+export function randomOf(...seeds: number[]): Random {
+  let state = seeds.reduce((mixed, seed) => Math.imul(mixed ^ (seed + 0x9e3779b9), 0x85ebca6b) ^ (mixed >>> 13), 0x2545f491);
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+  const int = (below: number) => Math.floor(next() * below);
+  const chance = (probability: number) => next() < probability;
+  const pick = <T>(list: readonly T[]): T => list[int(list.length)] as T;
+  return {
+    int, chance, pick,
+    some: (list, probability) => list.filter(() => chance(probability)),
+    weighted(choices) {
+      let left = next() * choices.reduce((sum, [weight]) => sum + weight, 0);
+      for (const [weight, choice] of choices) {
+        left -= weight;
+        if (left < 0) return choice;
+      }
+      return pick(choices)[1];
+    },
+  };
+}
