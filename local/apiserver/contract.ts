@@ -134,13 +134,20 @@ export interface FieldError {
 export type JsonSchema = Record<string, unknown>;
 
 /** A structural schema of one CRD version, compiled once. Covers the root object; apiVersion, kind, metadata are left alone. */
+export interface ValidateOptions {
+  /** The schema of `status` alone, for writes through that door; rules see the whole object. */
+  onlyStatus?: boolean;
+  /** Faults found elsewhere, which decide with those of the schema whether rules can run. */
+  before?: FieldError[];
+}
+
 export interface CompiledSchema {
   /** Removes unknown fields in place; returns their paths as kube-apiserver prints them (`spec.foo`, `spec.list[0].bar`). */
   prune(object: KubeObject): string[];
   /** Sets defaults in place (also nested, also into list items), as kube-apiserver does after pruning. */
   applyDefaults(object: KubeObject): void;
   /** Types, formats, bounds, list sets and maps, CEL rules (transition rules when `old` is given). Empty = valid. */
-  validate(object: KubeObject, old?: KubeObject): FieldError[];
+  validate(object: KubeObject, old?: KubeObject, options?: ValidateOptions): FieldError[];
 }
 
 /** `schema/compile.ts` exports this as `compileSchema`. Throws on a schema that `checkSchema` would refuse. */

@@ -50,6 +50,9 @@ export const untyped: TypeView = {
   map: { atomic: false, field: () => undefined, element: () => untyped },
 };
 
+/** What every object has, one inside another too. */
+const EMBEDDED: Record<string, JsonSchema> = { apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { allOf: [{ $ref: `${REF}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta` }] } };
+
 /** Makes views of one set of schemas. */
 export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView {
   const cache = new WeakMap<JsonSchema, TypeView>();
@@ -87,7 +90,7 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
   }
 
   function objectView(schema: JsonSchema): Pick<TypeView, "map"> {
-    const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
+    const properties = { ...(schema["x-kubernetes-embedded-resource"] === true && EMBEDDED), ...(schema.properties as Record<string, JsonSchema> | undefined) };
     const extra = schema.additionalProperties;
     const open = schema["x-kubernetes-preserve-unknown-fields"] === true || (Object.keys(properties).length === 0 && extra === undefined);
     const map: MapView = {

@@ -12,6 +12,7 @@ import { apiVersionOf } from "../registry/convert.ts";
 import { subdomainName } from "../registry/names.ts";
 import type { Column, ResourceType, ScalePaths, Strategy, Subresource, VersionType } from "../registry/types.ts";
 import { findAll, parseJsonPath } from "./json-path.ts";
+import { scaleFaults } from "./scale-rules.ts";
 import type { Crd, CrdVersion } from "./types.ts";
 
 const VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -82,6 +83,10 @@ function versionType(crd: Crd, version: CrdVersion): VersionType {
   return { version: version.name, view: viewOfSchema(openapi), openapi, subresources: list, ...(scale && { scale }), columns: columnsOf(version), ...(version.deprecated && { deprecationWarning: warning }) };
 }
 
+function versionNamed(crd: Crd, apiVersion: string): CrdVersion {
+  return crd.spec.versions.find(({ name }) => apiVersionOf(crd.spec.group, name) === apiVersion) ?? { name: "", served: false, storage: false };
+}
+
 function strategyOf(crd: Crd): Strategy {
   const compiled = new Map<string, CompiledSchema>();
   const withStatus = new Map(crd.spec.versions.map((version) => [apiVersionOf(crd.spec.group, version.name), version.subresources?.status !== undefined]));
@@ -89,8 +94,7 @@ function strategyOf(crd: Crd): Strategy {
   const schemaOf = (apiVersion: string): CompiledSchema => {
     let found = compiled.get(apiVersion);
     if (!found) {
-      const version = crd.spec.versions.find(({ name }) => apiVersionOf(crd.spec.group, name) === apiVersion);
-      compiled.set(apiVersion, (found = compileSchema(version?.schema?.openAPIV3Schema ?? OPEN)));
+      compiled.set(apiVersion, (found = compileSchema(versionNamed(crd, apiVersion).schema?.openAPIV3Schema ?? OPEN)));
     }
     return found;
   };
@@ -111,7 +115,11 @@ function strategyOf(crd: Crd): Strategy {
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus(object)) restore(object, old, "status");
     },
-    validate: (object, old) => schemaOf(object.apiVersion).validate(object, old),
+    validate(object, old, subresource) {
+      const scale = subresourcesOf(crd, versionNamed(crd, object.apiVersion)).scale;
+      const onlyStatus = subresource === "status";
+      return schemaOf(object.apiVersion).validate(object, old, { onlyStatus, before: scale ? scaleFaults(object, scale, onlyStatus) : [] });
+    },
     validateName: subdomainName,
     generationOf: (object) => {
       const { metadata: _metadata, apiVersion: _apiVersion, kind: _kind, status, ...rest } = object;

@@ -68,8 +68,13 @@ export async function handleResource(door: Door, exchange: Exchange): Promise<vo
     user, query, faults: [], userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
     checkCreate: () => checkAuthorized(door.authorize, user, { ...info, verb: "create" }),
   };
-  if (info.subresource) return handleSubresource(door, exchange, call);
-  await (VERBS[info.verb] ?? refuse)(door, exchange, call);
+  try {
+    await (info.subresource ? handleSubresource : (VERBS[info.verb] ?? refuse))(door, exchange, call);
+  } catch (error) {
+    // What was seen before the refusal is told with it.
+    if (!exchange.response.headersSent) addWarnings(exchange.response, call.warnings);
+    throw error;
+  }
 }
 
 /** As kube-apiserver: a Status inside a group version that is served, plain text elsewhere. */

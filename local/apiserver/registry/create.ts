@@ -58,7 +58,7 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
   type.strategy.prepareCreate(object);
   const errors = [...validateMetadata(object, type), ...type.strategy.validate(object, undefined, "")];
   if (errors.length > 0) throw invalid(type, metadata.name, errors);
-  call.warnings.push(...finalizerWarnings(object));
+  if (!type.builtin) call.warnings.push(...finalizerWarnings(object));
 }
 
 /** The options of a write as admission sees them: what the client gave. */

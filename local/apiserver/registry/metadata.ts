@@ -3,57 +3,65 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, ObjectMeta } from "../../../kube/object.ts";
 import type { FieldError } from "../contract.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../field-errors.ts";
-import { labelValue, qualifiedName } from "./names.ts";
+import { labelName, labelValue, pathSegmentName, qualifiedName } from "./names.ts";
 import type { ResourceType } from "./types.ts";
 
 const ANNOTATIONS_LIMIT = 256 * 1024;
 const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"]);
 
-function validateLabels(meta: ObjectMeta): FieldError[] {
+function validateLabels(meta: ObjectMeta, at: string): FieldError[] {
   return Object.entries(meta.labels ?? {}).flatMap(([key, value]) => [
-    ...qualifiedName(key).map((fault) => invalidValue("metadata.labels", key, fault)),
-    ...labelValue(value).map((fault) => invalidValue("metadata.labels", value, fault)),
+    ...qualifiedName(key).map((fault) => invalidValue(`${at}.labels`, key, fault)),
+    ...labelValue(value).map((fault) => invalidValue(`${at}.labels`, value, fault)),
   ]);
 }
 
-function validateAnnotations(meta: ObjectMeta): FieldError[] {
+function validateAnnotations(meta: ObjectMeta, at: string): FieldError[] {
   let size = 0;
   const errors = Object.entries(meta.annotations ?? {}).flatMap(([key, value]) => {
     size += Buffer.byteLength(key) + Buffer.byteLength(value);
-    return qualifiedName(key.toLowerCase()).map((fault) => invalidValue("metadata.annotations", key, fault));
+    return qualifiedName(key.toLowerCase()).map((fault) => invalidValue(`${at}.annotations`, key, fault));
   });
-  if (size > ANNOTATIONS_LIMIT) errors.push(tooLong("metadata.annotations", ANNOTATIONS_LIMIT));
+  if (size > ANNOTATIONS_LIMIT) errors.push(tooLong(`${at}.annotations`, ANNOTATIONS_LIMIT));
   return errors;
 }
 
+function validateFinalizers({ finalizers = [] }: ObjectMeta, at: string): FieldError[] {
+  const faults = finalizers.flatMap((finalizer) => qualifiedName(finalizer).map((fault) => invalidValue(`${at}.finalizers`, finalizer, fault)));
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) faults.push(invalidValue(`${at}.finalizers`, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+  return faults;
+}
+
 /** Built-in kinds are stricter: a name without a path must be one of Kubernetes' own. */
-function validateFinalizers(meta: ObjectMeta, isStrict: boolean): FieldError[] {
-  return (meta.finalizers ?? []).flatMap((finalizer, index) => [
-    ...qualifiedName(finalizer).map((fault) => invalidValue("metadata.finalizers", finalizer, fault)),
-    ...(isStrict && !finalizer.includes("/") && !STANDARD_FINALIZERS.has(finalizer) ? [invalidValue(`metadata.finalizers[${index}]`, finalizer, "name is neither a standard finalizer name nor is it fully qualified")] : []),
-  ]);
+function strictFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
+  return finalizers.flatMap((finalizer, index) =>
+    finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer) ? [] : [invalidValue(`metadata.finalizers[${index}]`, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]);
 }
 
-/** Names that others might take as well; `known` are those that were there before. */
+/** Of custom resources: names that others might take as well. `known` are those that were there before. */
 export function finalizerWarnings(object: KubeObject, known: string[] = []): string[] {
-  return (object.metadata.finalizers ?? []).filter((name) => !name.includes("/") && !STANDARD_FINALIZERS.has(name) && !known.includes(name))
-    .map((name) => `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`);
+  const added = [...new Set(object.metadata.finalizers)].filter((name) => !known.includes(name)).sort();
+  return added.flatMap((name) => {
+    const faults = qualifiedName(name);
+    if (!name.includes("/") && !STANDARD_FINALIZERS.has(name)) faults.push(`prefer a domain-qualified finalizer name ${name.includes(".") ? "including a path (/) " : ""}to avoid accidental conflicts with other finalizer writers`);
+    return faults.map((fault) => `metadata.finalizers: ${JSON.stringify(name)}: ${fault}`);
+  });
 }
 
-function validateOwners(meta: ObjectMeta): FieldError[] {
+function validateOwners(meta: ObjectMeta, at: string): FieldError[] {
   const owners = meta.ownerReferences ?? [];
   const errors = owners.flatMap((owner) => {
     const faults: FieldError[] = [];
-    if (!owner.apiVersion) faults.push(invalidValue("metadata.ownerReferences.apiVersion", "", "version must not be empty"));
-    if (!owner.kind) faults.push(invalidValue("metadata.ownerReferences.kind", "", "must not be empty"));
-    if (!owner.name) faults.push(invalidValue("metadata.ownerReferences.name", "", "must not be empty"));
-    if (!owner.uid) faults.push(invalidValue("metadata.ownerReferences.uid", "", "must not be empty"));
+    if (!owner.apiVersion) faults.push(invalidValue(`${at}.ownerReferences.apiVersion`, "", "version must not be empty"));
+    if (!owner.kind) faults.push(invalidValue(`${at}.ownerReferences.kind`, "", "must not be empty"));
+    if (!owner.name) faults.push(invalidValue(`${at}.ownerReferences.name`, "", "must not be empty"));
+    if (!owner.uid) faults.push(invalidValue(`${at}.ownerReferences.uid`, "", "must not be empty"));
     return faults;
   });
   const controllers = owners.filter((owner) => owner.controller);
   if (controllers.length > 1) {
     const [first, second] = controllers;
-    errors.push(invalidValue("metadata.ownerReferences", owners, `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second?.kind}/${second?.name}`));
+    errors.push(invalidValue(`${at}.ownerReferences`, owners, `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second?.kind}/${second?.name}`));
   }
   return errors;
 }
@@ -65,7 +73,16 @@ export function validateMetadata(object: KubeObject, type: ResourceType): FieldE
   if (meta.generateName) errors.push(...type.strategy.validateName(meta.generateName, true).map((fault) => invalidValue("metadata.generateName", meta.generateName, fault)));
   if (!meta.name) errors.push(required("metadata.name", "name or generateName is required"));
   else errors.push(...type.strategy.validateName(meta.name, false).map((fault) => invalidValue("metadata.name", meta.name, fault)));
-  return [...errors, ...validateLabels(meta), ...validateAnnotations(meta), ...validateOwners(meta), ...validateFinalizers(meta, type.builtin)];
+  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...(type.builtin ? strictFinalizers(meta) : [])];
+}
+
+const validateCommon = (meta: ObjectMeta, at: string): FieldError[] => [...validateLabels(meta, at), ...validateAnnotations(meta, at), ...validateOwners(meta, at)];
+
+/** Of an object inside another one, where the name may be missing. */
+export function validateEmbeddedMetadata(meta: ObjectMeta, at: string): FieldError[] {
+  const names = (["generateName", "name"] as const).flatMap((field) => (meta[field] ? pathSegmentName(meta[field], field === "generateName").map((fault) => invalidValue(`${at}.${field}`, meta[field], fault)) : []));
+  const namespace = meta.namespace ? labelName(meta.namespace, false).map((fault) => invalidValue(`${at}.namespace`, meta.namespace, fault)) : [];
+  return [...names, ...namespace, ...((meta.generation ?? 0) < 0 ? [invalidValue(`${at}.generation`, meta.generation, "must be greater than or equal to 0")] : []), ...validateCommon(meta, at), ...validateFinalizers(meta, at)];
 }
 
 const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
@@ -82,7 +99,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type
       errors.push(forbiddenField("metadata.finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`));
     }
   }
-  return [...errors, ...validateLabels(meta), ...validateAnnotations(meta), ...validateOwners(meta), ...validateFinalizers(meta, type.builtin)];
+  return [...errors, ...validateCommon(meta, "metadata"), ...(type.builtin ? strictFinalizers(meta) : [])];
 }
 
 /** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */

@@ -31,7 +31,7 @@ export interface Patched {
 /** Patches an object (or its status); apply creates what is missing. @param mediaType without parameters. */
 export async function patch(core: Core, call: InternalCall, mediaType: string, body: unknown): Promise<Patched> {
   const { type, version } = call.target;
-  if (!patchTypes(type).includes(mediaType)) throw failure(415, "UnsupportedMediaType", mediaType === STRATEGIC_PATCH ? unsupportedMedia(patchTypes(type)).message : "415: Unsupported Media Type", { details: {} });
+  if (!patchTypes(type).includes(mediaType)) throw failure(415, "UnsupportedMediaType", mediaType === STRATEGIC_PATCH ? unsupportedMedia(patchTypes(type)).message : "415: Unsupported Media Type", mediaType === STRATEGIC_PATCH ? {} : { details: {} });
   const options = writeOptions(call, "PatchOptions");
   checkPatchOptions(call, mediaType === APPLY_PATCH);
   if (mediaType === APPLY_PATCH) return apply(core, call, options, body);

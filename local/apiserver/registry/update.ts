@@ -86,7 +86,7 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
   const errors = [...validateMetadataUpdate(object, current, type), ...strategy.validate(object, current, subresource)];
   if (errors.length > 0) throw invalid(type, name, errors);
-  call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
+  if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
   await admit(core, call, name, { ...asked, object });
   return object;
 }

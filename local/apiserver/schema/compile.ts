@@ -1,11 +1,12 @@
 // A CRD version's schema, compiled once: pruning, defaulting and validation of its objects.
 import type { KubeObject } from "../../../kube/object.ts";
-import type { CompileSchema, CompiledSchema, FieldError } from "../contract.ts";
+import type { CompileSchema, CompiledSchema, FieldError, ValidateOptions } from "../contract.ts";
 import { invalidValue } from "../field-errors.ts";
 import { defaultSteps } from "../cel/program.ts";
-import { noOld, type Old } from "./correlate.ts";
+import { noOld, oldField, type Old } from "./correlate.ts";
 import { applyDefaults } from "./defaults.ts";
 import { validateLists } from "./lists.ts";
+import { cleanEmbedded, hasEmbedded, validateEmbedded } from "./embedded.ts";
 import { prune, pruneNulls } from "./prune.ts";
 import { hasRules, validateRules } from "./rules.ts";
 import { readSchema, type SchemaNode } from "./structural.ts";
@@ -14,15 +15,15 @@ import { validateValue } from "./validate.ts";
 /** Compiles a schema. It should be one in which `checkSchema` finds no fault. */
 export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema => {
   const root = readSchema(openAPIV3Schema);
-  const withRules = hasRules(root);
+  const compiled: Compiled = { root, status: root.properties.get("status"), withRules: hasRules(root), withEmbedded: hasEmbedded(root) };
   return {
     prune: (object) => {
       const unknown = prune(object, root);
       pruneNulls(object, root);
-      return unknown;
+      return compiled.withEmbedded ? [...unknown, ...cleanEmbedded(object, root)] : unknown;
     },
     applyDefaults: (object) => applyDefaults(object, root),
-    validate: (object, old) => validate(object, root, old, withRules),
+    validate: (object, old, options) => validate(object, old, compiled, options),
   };
 };
 
@@ -30,12 +31,25 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
 const blocking = new Set(["FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"]);
 const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-function validate(object: KubeObject, root: SchemaNode, before: KubeObject | undefined, withRules: boolean): FieldError[] {
+interface Compiled {
+  root: SchemaNode;
+  status: SchemaNode | undefined;
+  withRules: boolean;
+  withEmbedded: boolean;
+}
+
+function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, { onlyStatus = false, before: earlier = [] }: ValidateOptions = {}): FieldError[] {
+  const { root, withRules } = compiled;
   const old: Old = before ? { known: true, value: before } : noOld;
-  const faults = [...validateValue(object, root, "", old), ...listFaults(object, root, before)];
+  const faults = [...valueFaults(object, old, compiled, onlyStatus), ...earlier, ...(compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : []), ...listFaults(object, root, before)];
   if (!withRules) return faults;
   if (faults.some((fault) => blocking.has(fault.reason))) return [...faults, invalidValue("<nil>", null, notChecked)];
   return [...faults, ...validateRules(object, root, old, { steps: defaultSteps })];
+}
+
+function valueFaults(object: KubeObject, old: Old, { root, status }: Compiled, onlyStatus: boolean): FieldError[] {
+  if (!onlyStatus) return validateValue(object, root, "", old);
+  return status && object.status !== undefined ? validateValue(object.status, status, "status", oldField(old, "status")) : [];
 }
 
 /** An object whose lists were at fault before may stay so. */

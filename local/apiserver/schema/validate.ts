@@ -102,7 +102,7 @@ function validateObject(value: Record<string, unknown>, node: SchemaNode, path: 
   const size = Object.keys(value).length;
   if (node.minProperties !== undefined && size < node.minProperties) faults.push(outOfBounds(path, size, `should have at least ${node.minProperties} properties`));
   if (node.maxProperties !== undefined && size > node.maxProperties) faults.push(tooMany(path, size, node.maxProperties));
-  return [...faults, ...validateFields(value, node, path, old), ...validateRequired(value, node, path), ...validateEmbedded(value, node, path)];
+  return [...faults, ...validateFields(value, node, path, old), ...validateRequired(value, node, path)];
 }
 
 function validateFields(value: Record<string, unknown>, node: SchemaNode, path: string, old: Old): FieldError[] {
@@ -120,11 +120,6 @@ function validateFields(value: Record<string, unknown>, node: SchemaNode, path: 
 
 function validateRequired(value: Record<string, unknown>, node: SchemaNode, path: string): FieldError[] {
   return node.required.filter((name) => value[name] === undefined).map((name) => required(child(path, name)));
-}
-
-function validateEmbedded(value: Record<string, unknown>, node: SchemaNode, path: string): FieldError[] {
-  if (!node.embedded || path === "") return [];
-  return ["apiVersion", "kind"].filter((name) => !value[name]).map((name) => required(child(path, name)));
 }
 
 function validateJunctors(value: unknown, node: SchemaNode, path: string): FieldError[] {
