@@ -28,6 +28,7 @@ const rows = [
 
 const server = createServer(
   createRouting({
+    current: () => undefined,
     endpoints: rows,
     log: pino({ level: "silent" }),
     authenticate: async ({ authorization }) => {

@@ -21,6 +21,8 @@ export interface RoutingDeps {
   url?: string;
   /** @throws CFError 401 */
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
+  /** What a request waits for before anything is read; undefined when nothing. Rejects with CFError 503. */
+  current: () => Promise<void> | undefined;
   session: (request: { caller: Caller; signal: AbortSignal; permission: Permission }) => Session;
 }
 
@@ -114,6 +116,8 @@ interface Incoming {
 async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, signal }: Incoming): Promise<RequestContext> {
   const { options } = row;
   const anonymous = options.permission === "anonymous";
+  const behind = anonymous ? undefined : deps.current();
+  if (behind) await behind;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
   const session = caller && deps.session({ caller, signal, permission: options.permission });
   const raw = rawQuery(request.originalUrl);
@@ -179,6 +183,7 @@ function sendError(response: Response, error: CFError): void {
   if (response.headersSent) return void response.destroy();
   // What is left of a body that was refused is not worth reading.
   if (!response.req.complete) response.setHeader("Connection", "close");
+  if (error.status === 503) response.setHeader("Retry-After", "1");
   response.status(error.status).setHeader("Content-Type", "application/json; charset=utf-8");
   response.end(JSON.stringify({ errors: error.errors }));
 }

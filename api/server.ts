@@ -8,6 +8,7 @@ import type { TelemetryClient } from "../telemetry/client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
 import { allEndpoints } from "./endpoints.ts";
 import { createRouting } from "./routing.ts";
+import { createReplicas, type PeerDirectory, type Replicas } from "./replicas/replicas.ts";
 import { createSession } from "./session.ts";
 import { createView, type View } from "./view.ts";
 
@@ -21,28 +22,34 @@ export interface ApiDeps {
   log: Logger;
   /** Address that links carry, e.g. `https://api.example.org`, without a trailing slash. Without it links carry the request's Host. */
   url?: string;
+  /** The other replicas, and the token that they know each other by. Without it this is the only one. */
+  peers?: { directory: PeerDirectory; token: string };
   now?: () => Date;
 }
 
 export interface Api {
   handler: Express;
-  /** Whether everything this API reads has been ingested: serve only then. */
+  /** Whether everything this API reads has been ingested and it knows what the other replicas have written: serve only then. */
   ready(): boolean;
   /** True as soon as `ready`, false at the deadline (milliseconds). */
   waitReady(deadlineMs: number): Promise<boolean>;
   readonly view: View;
+  /** This replica among the others. Whoever made the API calls `meet` after joining, and `close`. */
+  readonly replicas: Replicas;
 }
 
 /** Starts watching and returns the handler; requests are answered 503 until the data is there. */
-export function createApi({ client, watches, telemetry, blobs, log, url, now = () => new Date() }: ApiDeps): Api {
+export function createApi({ client, watches, telemetry, blobs, log, url, peers, now = () => new Date() }: ApiDeps): Api {
   const view = createView(watches);
-  const deps = { view, platform: client, now };
+  const replicas = createReplicas({ view, log, ...peers });
+  const deps = { view, platform: client, replicas, now };
   const handler = createRouting({
     endpoints: allEndpoints({ telemetry, blobs, view, platform: client, now }),
     log,
     ...(url !== undefined && { url }),
     authenticate: createAuthenticator({ client, authorization: view.authorization, now }),
+    current: () => replicas.current(),
     session: (request) => createSession(deps, request),
   });
-  return { handler, view, ready: () => view.synced(), waitReady: (deadlineMs) => view.waitSynced(deadlineMs) };
+  return { handler, view, replicas, ready: () => view.synced() && replicas.ready(), waitReady: (deadlineMs) => view.waitSynced(deadlineMs) };
 }

@@ -5,7 +5,7 @@ import { API_MANAGER } from "../crds/groups.ts";
 import type { Draft, KubeClient, Patch } from "../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isForbidden, isNotFound, type Status } from "../kube/client/errors.ts";
 import type { KubeObject, ObjectKey } from "../kube/object.ts";
-import type { ResourceRef } from "../kube/resource-ref.ts";
+import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import type { Asked } from "./authorization.ts";
 import { claimedName, type HeldClaim, holdsName, releaseName, takeClaim } from "./claims.ts";
 import { CFError, notAuthorized, notFound } from "./errors.ts";
@@ -14,10 +14,10 @@ import type { Permission } from "./endpoint.ts";
 import type { Caller } from "./identity/caller.ts";
 import { keepUpdatedAt } from "./lib/times.ts";
 import { wordFor } from "./lib/words.ts";
+import type { Mark } from "./replicas/floors.ts";
+import type { Replicas } from "./replicas/replicas.ts";
 import type { View } from "./view.ts";
 
-/** Longest wait for a write to show in the index, milliseconds. */
-const seenWithinMs = 500;
 /** How long a refusal that RBAC does not explain is tried again: the API server's own RBAC cache lags. Milliseconds. */
 const lagMs = 2000;
 /** How often a read-modify-write is tried when others write the same object. */
@@ -27,6 +27,7 @@ export interface SessionDeps {
   view: View;
   /** The platform's own identity: reads for nobody, writes claims and what a caller may not touch directly. */
   platform: KubeClient;
+  replicas: Pick<Replicas, "written" | "share">;
   now: () => Date;
 }
 
@@ -61,8 +62,10 @@ export interface Session {
    * quicker it is made again from the newer object, a few times.
    */
   change<T extends KubeObject>(ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T>;
-  /** Deletes as the caller; returns once the object is gone or terminating here, or after half a second. */
+  /** Deletes as the caller; returns once the object is gone or terminating at every replica, or none answers before it is. */
   remove(ref: ResourceRef, object: KubeObject): Promise<void>;
+  /** To be called before answering with what others have written: all replicas have then seen of these kinds what this one has. */
+  share(refs: readonly ResourceRef[]): Promise<void>;
 }
 
 /** What one request brings to its session. `permission` is the endpoint's. */
@@ -78,10 +81,10 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
   const reads = sessionReads(deps, request);
   // A connection as the caller is for those who write: most requests only read.
   let own: KubeClient | undefined;
-  return { ...reads, ...sessionWrites({ ...reads, own: () => (own ??= caller.connect(deps.platform)) }) };
+  return { ...reads, ...sessionWrites({ ...reads, replicas: deps.replicas, own: () => (own ??= caller.connect(deps.platform)) }) };
 }
 
-type Writes = Pick<Session, "create" | "patch" | "change" | "remove">;
+type Writes = Pick<Session, "create" | "patch" | "change" | "remove" | "share">;
 type Reads = Omit<Session, keyof Writes>;
 
 function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, permission }: SessionRequest): Reads {
@@ -116,7 +119,7 @@ function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, pe
 }
 
 /** What writes need: `own` speaks as the caller. */
-type WriteContext = Reads & { own: () => KubeClient };
+type WriteContext = Reads & Pick<SessionDeps, "replicas"> & { own: () => KubeClient };
 
 function sessionWrites(context: WriteContext): Writes {
   return {
@@ -124,11 +127,12 @@ function sessionWrites(context: WriteContext): Writes {
     patch: (ref, object, patch, renamed) => (renamed ? rename(context, ref, object, { patch, ...renamed }) : patchOnly(context, ref, object, patch)),
     change: (ref, object, body) => change(context, ref, object, body),
     remove: (ref, object) => remove(context, ref, object),
+    share: (refs) => context.replicas.share(refs),
   };
 }
 
 async function create<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, draft: Draft, taken: () => CFError): Promise<T> {
-  const { view, signal, own, now, platform } = context;
+  const { view, signal, own, now, platform, replicas } = context;
   const { namespace } = draft.metadata;
   const asked: Asked = { verb: "create", on: ref, ...(namespace && { namespace }) };
   context.require(asked);
@@ -136,7 +140,7 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
   try {
     const lags = (error: unknown): boolean => (isRefused(error) || isNotFound(error)) && context.allows(asked);
     const made = keepUpdatedAt(await patiently(() => own().create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal));
-    await Promise.all([seen(view, ref, made), seenClaim(view, claim)]);
+    await replicas.written([...written(ref, made), ...writtenClaim(claim)]);
     return made;
   } catch (error) {
     await claim?.release();
@@ -146,12 +150,12 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
 }
 
 async function patchOnly<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, patch: Patch): Promise<T> {
-  const { view, signal, own } = context;
+  const { replicas, signal, own } = context;
   const asked: Asked = { verb: "patch", on: ref, ...keyOf(object) };
   const retry = (error: unknown): boolean => (isRefused(error) && context.allows(asked)) || (isConflict(error) && !carriesVersion(patch));
   try {
     const made = keepUpdatedAt(await patiently(() => own().patch<T>(ref, keyOf(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal));
-    await seen(view, ref, made);
+    await replicas.written(written(ref, made));
     return made;
   } catch (error) {
     throw isNotFound(error) ? notFound(wordFor(ref)) : error;
@@ -186,7 +190,7 @@ async function rename<T extends KubeObject>(context: WriteContext, ref: Resource
   try {
     const made = await patchOnly(context, ref, object, how.patch);
     if (claim?.resourceVersion) await releaseName({ client: platform, view }, before, ref, object);
-    await seenClaim(view, claim);
+    if (claim?.resourceVersion) await context.replicas.written(writtenClaim(claim));
     return made;
   } catch (error) {
     await claim?.release();
@@ -195,16 +199,16 @@ async function rename<T extends KubeObject>(context: WriteContext, ref: Resource
 }
 
 async function remove(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
-  const { view, signal, own, platform } = context;
+  const { view, signal, own, platform, replicas } = context;
   const asked: Asked = { verb: "delete", on: ref, ...keyOf(object) };
   const name = claimedName(view, ref, object);
-  const { uid = "" } = object.metadata;
+  const { uid = "", resourceVersion = "" } = object.metadata;
   try {
     await patiently(() => own().delete(ref, keyOf(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-  await view.store(ref).waitGone(uid, seenWithinMs);
+  await replicas.written([{ resource: resourceId(ref), version: resourceVersion, gone: uid }]);
   // Terminating objects keep their name; the controller that finishes them gives it back.
   if (!view.store(ref).byUid(uid)) await releaseName({ client: platform, view }, name, ref, object);
 }
@@ -240,14 +244,12 @@ async function patiently<T>(attempt: () => Promise<T | Status>, shouldRetry: (er
   }
 }
 
-/** Waits until this replica's index has the write. The other replicas' turn comes here too, once they know each other. */
-async function seen(view: View, ref: ResourceRef, object: KubeObject): Promise<void> {
-  const { resourceVersion } = object.metadata;
-  if (resourceVersion) await view.store(ref).waitFor(resourceVersion, seenWithinMs);
+function written(ref: ResourceRef, { metadata: { resourceVersion } }: KubeObject): Mark[] {
+  return resourceVersion ? [{ resource: resourceId(ref), version: resourceVersion }] : [];
 }
 
-async function seenClaim(view: View, claim: HeldClaim | undefined): Promise<void> {
-  if (claim?.resourceVersion) await view.store(Claim).waitFor(claim.resourceVersion, seenWithinMs);
+function writtenClaim(claim: HeldClaim | undefined): Mark[] {
+  return claim?.resourceVersion ? [{ resource: resourceId(Claim), version: claim.resourceVersion }] : [];
 }
 
 /** The visible objects of a kind. Walks only namespaces where the caller has a role, unless a cluster-wide rule opens all. */

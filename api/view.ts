@@ -7,6 +7,7 @@ import { Claim } from "../crds/claim/claim.ts";
 import { Domain } from "../crds/domain/domain.ts";
 import { Droplet } from "../crds/droplet/droplet.ts";
 import { creationOrder, guidOf, keepsGUID } from "../crds/guid.ts";
+import { FeatureFlag } from "../crds/feature-flag/feature-flag.ts";
 import { LRP } from "../crds/lrp/lrp.ts";
 import { Org } from "../crds/org/org.ts";
 import { OrgQuota } from "../crds/org-quota/org-quota.ts";
@@ -22,7 +23,7 @@ import type { IndexFunction, Store } from "../kube/reader.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import { hasReached } from "../kube/store.ts";
 import type { Watches } from "../kube/watches.ts";
-import { type Authorization, createAuthorization, rbacKinds } from "./authorization.ts";
+import { type Authorization, createAuthorization, RBAC_BOUND_MS, rbacKinds, type RbacWatch } from "./authorization.ts";
 import { roleGUIDs } from "./lib/cf-roles.ts";
 import { keepUpdatedAt } from "./lib/times.ts";
 
@@ -57,6 +58,7 @@ const kinds: readonly Watched[] = [
   watched(Buildpack),
   watched(Stack),
   watched(OrgQuota),
+  watched(FeatureFlag),
   watched(Claim),
   watched(LRP),
   watched(BackendClass),
@@ -75,6 +77,8 @@ export interface View {
   position(ref: ResourceRef): string;
   /** Lists a kind again. Resolves when what that list found is in the store. */
   relist(ref: ResourceRef): Promise<void>;
+  /** As `relist`, for every kind here. */
+  relistAll(): Promise<void>;
   readonly authorization: Authorization;
   /** GUID of an object that is in the cache: its own, or its uid when an older object has the same. */
   guid(ref: ResourceRef, object: KubeObject): string;
@@ -104,13 +108,16 @@ export function createView(watches: Watches): View {
     const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
     keep(ref, store);
   }
-  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) } }).store]));
-  for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, rbac[ref.kind] as Store);
+  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, hearWithinMs: RBAC_BOUND_MS })]));
+  for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, (rbac[ref.kind] as RbacWatch).store);
   return {
     store,
     storeOf: (id) => all.get(id)?.held,
     position: (ref) => kept(ref).position,
     relist: (ref) => watches.relist(ref),
+    async relistAll() {
+      await Promise.all([...all.values()].map(({ held }) => watches.relist(held.ref)));
+    },
     authorization: createAuthorization(rbac as Parameters<typeof createAuthorization>[0]),
     guid: (ref, object) => resolvedGUID(store(ref), object),
     byGUID: (ref, guid) => {

@@ -3,6 +3,7 @@ import { foldName, displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, RoleBinding } from "../../kube/builtin.ts";
+import { rbacKinds } from "../authorization.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
 import { unprocessable } from "../errors.ts";
 import { newJob } from "../jobs/jobs.ts";
@@ -34,6 +35,7 @@ export const orgEndpoints: readonly Endpoint[] = [
     const org = await as.create(Org, draft, orgNameTaken(body.name));
     const current = (): Org | undefined => view.store(Org).byUid(org.metadata.uid ?? "");
     await waitUntil(view, [Org, Namespace, RoleBinding], () => isUsable(current()), namespaceWithinMs);
+    await as.share([Org, Namespace, ...Object.values(rbacKinds)]);
     return created(presentOrg(view, current() ?? org, base));
 
     function isUsable(seen: Org | undefined): boolean {

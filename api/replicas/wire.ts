@@ -1,0 +1,60 @@
+// What replicas of the API say to each other, and how: small JSON over kept-alive connections, with a token that only they know.
+import { Pool } from "undici";
+import { z } from "zod";
+
+/** A replica, as the others reach it. */
+export const peerSchema = z.object({
+  /** Unique to one life of a process. */
+  identity: z.string().min(1).max(253),
+  url: z.url().max(500),
+  /** What its TLS certificate must be signed by, PEM. Absent on loopback. */
+  authority: z.string().max(4000).optional(),
+});
+export type Peer = z.output<typeof peerSchema>;
+
+const marks = z.array(z.object({ resource: z.string().max(300), version: z.string().max(40), gone: z.string().max(100).optional() })).max(20_000);
+
+/** `POST /replicas/floors`: the sender has written this. Answered once it was seen, or soon. */
+export const floorsPath = "/replicas/floors";
+export const floorsSchema = z.object({ marks });
+/** `POST /replicas/hello`: the sender is there and wants to be told of everything; the answer is what it may have missed. */
+export const helloPath = "/replicas/hello";
+export const helloSchema = z.object({ peer: peerSchema });
+
+/** Every answer says who gave it: an address may have passed to another process. */
+const answerSchema = z.object({ identity: z.string(), marks: marks.default([]) });
+export type PeerAnswer = z.input<typeof answerSchema>;
+
+/** Bound of a body, bytes. */
+export const maxPeerBody = 4 << 20;
+
+export interface Wire {
+  /** @throws Error when it was not answered by that peer in time */
+  post(path: string, body: object, deadlineMs: number): Promise<z.output<typeof answerSchema>>;
+  close(): Promise<void>;
+}
+
+/** Connections to one peer. */
+export function openWire(peer: Peer, token: string): Wire {
+  const pool = new Pool(new URL(peer.url).origin, { connections: 4, keepAliveTimeout: 30_000, connect: { timeout: 2000, ...(peer.authority && { ca: peer.authority }) } });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return {
+    async post(path, body, deadlineMs) {
+      const { statusCode, body: answer } = await pool.request({ method: "POST", path, headers, body: JSON.stringify(body), signal: AbortSignal.timeout(deadlineMs) });
+      const text = await answer.text();
+      if (statusCode !== 200) throw new Error(`replica ${peer.identity} answered ${statusCode}`);
+      const said = answerSchema.parse(JSON.parse(text));
+      if (said.identity !== peer.identity) throw new PeerGone(`${peer.url} is not ${peer.identity} any more`);
+      return said;
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Surely not there: another process has its address. */
+class PeerGone extends Error {}
+
+/** Whether an error of `post` means that no such process is there, rather than that it is slow or cut off. */
+export function isPeerGone(error: unknown): boolean {
+  return error instanceof PeerGone || (error instanceof Error && (error as NodeJS.ErrnoException).code === "ECONNREFUSED");
+}
