@@ -1,6 +1,7 @@
 // The endpoint table: every row of every resource.
 import { buildpackEndpoints } from "./buildpack/buildpack.ts";
 import { domainEndpoints } from "./domain/domain.ts";
+import { featureFlagEndpoints } from "./feature-flag/feature-flag.ts";
 import { orgQuotaEndpoints } from "./org-quota/org-quota.ts";
 import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
@@ -28,7 +29,7 @@ import { whoamiEndpoints } from "./whoami/whoami.ts";
 export function allEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
     ...discoveryEndpoints, ...whoamiEndpoints, ...jobEndpoints, ...logCacheEndpoints(services),
-    ...orgEndpoints, ...spaceEndpoints, ...roleEndpoints, ...userEndpoints, ...domainEndpoints, ...routeEndpoints, ...buildpackEndpoints, ...stackEndpoints, ...orgQuotaEndpoints,
+    ...orgEndpoints, ...spaceEndpoints, ...roleEndpoints, ...userEndpoints, ...domainEndpoints, ...routeEndpoints, ...buildpackEndpoints, ...stackEndpoints, ...orgQuotaEndpoints, ...featureFlagEndpoints,
     ...appEndpoints, ...processEndpoints(services), ...packageEndpoints(services), ...buildEndpoints, ...dropletEndpoints(services), ...manifestEndpoints, ...resourceMatchEndpoints,
     ...stubEndpoints,
   ];

@@ -1,5 +1,7 @@
 // The edge: whatever was thrown becomes one CF error, once. Kubernetes' errors are translated here and nowhere else.
 import type { Logger } from "pino";
+import { FEATURE_DISABLED } from "../crds/feature-flag/policies.ts";
+import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../crds/suspension-policies.ts";
 import { KubeError } from "../kube/client/errors.ts";
 import { NotPermitted, NotSynced, NotWatched } from "../kube/reader.ts";
 import { CFError, notAuthorized, unavailable, unprocessable } from "./errors.ts";
@@ -17,8 +19,11 @@ export function isPolicyRefusal(error: KubeError): boolean {
 }
 
 function fromForbidden(error: KubeError): CFError {
-  const suspended = isPolicyRefusal(error) && /organization is suspended/.test(error.message);
-  return suspended ? new CFError("OrgSuspended", "", { cause: error }) : notAuthorized({ cause: error });
+  const said = isPolicyRefusal(error) ? refusal(error) : "";
+  if (said.includes(ORG_IS_SUSPENDED)) return new CFError("OrgSuspended", "", { cause: error });
+  if (said.includes(SPACE_IS_SUSPENDED)) return new CFError("SpaceSuspended", "", { cause: error });
+  const [, disabled] = said.split(FEATURE_DISABLED);
+  return disabled === undefined ? notAuthorized({ cause: error }) : new CFError("FeatureDisabled", disabled, { cause: error });
 }
 
 const conflict = "The resource was changed by somebody else at the same time. Try again.";

@@ -6,6 +6,7 @@ import { buildpackController } from "./buildpack/buildpack.ts";
 import { claimController } from "./claim/claim.ts";
 import { domainController } from "./domain/domain.ts";
 import { dropletController } from "./droplet/droplet.ts";
+import { featureFlagController } from "./feature-flag/feature-flag.ts";
 import { orgController } from "./org/org.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
@@ -31,6 +32,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     buildpackController,
     stackController,
     orgQuotaController,
+    featureFlagController,
     appController,
     processController(options),
     revisionController,

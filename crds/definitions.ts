@@ -7,6 +7,7 @@ import { Buildpack } from "./buildpack/buildpack.ts";
 import { Claim } from "./claim/claim.ts";
 import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
+import { FeatureFlag } from "./feature-flag/feature-flag.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
@@ -20,6 +21,6 @@ import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
-  Org, Space, App, Process, Package, Build, Droplet, Revision, Domain, Route, Buildpack, Stack, OrgQuota, Claim,
+  Org, Space, App, Process, Package, Build, Droplet, Revision, Domain, Route, Buildpack, Stack, OrgQuota, FeatureFlag, Claim,
   LRP, Staging, RouteBinding, BackendClass,
 ];

@@ -32,6 +32,9 @@ export const INTERNAL_LABELS = {
 
 export const LABELS = { ...STABLE_LABELS, ...OBSERVE_LABELS, ...INTERNAL_LABELS } as const;
 
+/** Values of the label `suspended` of a namespace: what is suspended, the whole org or this space alone. */
+export const SUSPENDED = { org: "org", space: "space" } as const;
+
 export const ANNOTATIONS = {
   appName: "cupola.dev/app-name",
   spaceName: "cupola.dev/space-name",

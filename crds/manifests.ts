@@ -2,6 +2,7 @@
 import { toCustomResourceDefinition } from "../kube/crd.ts";
 import type { KubeObject } from "../kube/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
+import { flagObjects } from "./feature-flag/objects.ts";
 import { clusterRoles } from "./permissions.ts";
 import { commonBindings, platformRole } from "./platform-role.ts";
 import { admissionPolicies } from "./policies.ts";
@@ -10,6 +11,8 @@ import { admissionPolicies } from "./policies.ts";
 export interface Manifest {
   file: string;
   objects: KubeObject[];
+  /** Where the platform starts from: made when absent, never changed again. What an operator has set stays. */
+  once?: true;
 }
 
 /** The generated files, in the order of application. */
@@ -18,6 +21,7 @@ export function manifests(): Manifest[] {
     ...DEFINITIONS.map((definition) => ({ file: `crds/${definition.plural}.${definition.group}.yaml`, objects: [toCustomResourceDefinition(definition)] })),
     { file: "rbac/roles.yaml", objects: [...clusterRoles(), platformRole()] },
     { file: "rbac/bindings.yaml", objects: commonBindings() },
+    { file: "settings/feature-flags.yaml", objects: flagObjects(), once: true },
     { file: "policies/policies.yaml", objects: admissionPolicies() },
   ];
 }

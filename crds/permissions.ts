@@ -8,6 +8,7 @@ import { Build } from "./build/build.ts";
 import { Buildpack } from "./buildpack/buildpack.ts";
 import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
+import { FeatureFlag } from "./feature-flag/feature-flag.ts";
 import { GROUP, WORKLOADS_GROUP } from "./groups.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { Org } from "./org/org.ts";
@@ -15,7 +16,9 @@ import { OrgQuota } from "./org-quota/org-quota.ts";
 import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
-import { ADMIN_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, ORG_MANAGER_IN_SPACE, SYSTEM_READER } from "./roles.ts";
+import {
+  ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, clusterRolesOf, GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE, SYSTEM_READER,
+} from "./roles.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
 import { Space } from "./space/space.ts";
@@ -28,9 +31,15 @@ const WRITE = ["create", "update", "patch", "delete"] as const;
 const developer = CF_ROLES.space_developer.clusterRole;
 const manager = CF_ROLES.space_manager.clusterRole;
 const auditor = CF_ROLES.space_auditor.clusterRole;
+const supporter = CF_ROLES.space_supporter.clusterRole;
 const orgManager = CF_ROLES.organization_manager.clusterRole;
-const orgUser = CF_ROLES.organization_user.clusterRole;
-const everyoneInSpace = [developer, manager, auditor, ORG_MANAGER_IN_SPACE];
+const orgAuditor = CF_ROLES.organization_auditor.clusterRole;
+const globalAuditor = GLOBAL_AUDITOR_CLUSTER_ROLE;
+const inSpace = [developer, manager, auditor, supporter, ORG_MANAGER_IN_SPACE];
+/** Who reads what is in a space. */
+const readers = [...inSpace, globalAuditor];
+/** CF's "manage apps": run what is there, without changing what it is. */
+const operators = [developer, supporter];
 
 /** One line of the table: these ClusterRoles may do these verbs on this resource, or on a (virtual) subresource of it. */
 export interface PermissionRow {
@@ -40,41 +49,77 @@ export interface PermissionRow {
   roles: readonly string[];
 }
 
-/** Org and Space objects themselves are granted by name (resourceNames), by the bindings that controllers keep; see controllers/org and controllers/space. */
+/**
+ * Org and Space objects themselves are granted by name (resourceNames), by the bindings that controllers keep; see controllers/org and controllers/space.
+ * cupola-admin may do everything and cupola-admin-read-only read everything, so neither has a line here.
+ */
 export const PERMISSIONS: readonly PermissionRow[] = [
-  { on: [App, Process, Package, Build, Droplet, Revision, Route], verbs: READ, roles: everyoneInSpace },
-  { on: [LRP, RouteBinding, Staging], verbs: READ, roles: everyoneInSpace },
-  { on: [App, Process, Package, Build, Droplet, Route], verbs: WRITE, roles: [developer] },
-  { on: [App], subresource: "env", verbs: ["get", "update"], roles: [developer] },
-  { on: [App], subresource: "state", verbs: ["update"], roles: [developer] },
+  { on: [App, Process, Package, Build, Droplet, Revision], verbs: READ, roles: readers },
+  { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
+  { on: [LRP, RouteBinding, Staging], verbs: READ, roles: readers },
+  { on: [App, Process, Package, Build, Droplet], verbs: WRITE, roles: [developer] },
+  { on: [Route], verbs: WRITE, roles: operators },
+  // A droplet that is set brings process types of its own.
+  { on: [Process], verbs: ["create", "update", "patch"], roles: [supporter] },
+  { on: [App], verbs: ["update", "patch"], roles: [supporter] },
+  { on: [Build], verbs: ["create"], roles: [supporter] },
+  { on: [App], subresource: "env", verbs: ["get", "update"], roles: operators },
+  { on: [App], subresource: "state", verbs: ["update"], roles: operators },
+  { on: [App], subresource: "droplet", verbs: ["update"], roles: operators },
   { on: [App], subresource: "content", verbs: ["update"], roles: [developer] },
-  { on: [App], subresource: "logs", verbs: ["get"], roles: everyoneInSpace },
-  { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: [developer] },
+  { on: [App], subresource: "settings", verbs: ["update"], roles: [developer] },
+  { on: [App, Revision], subresource: "secrets", verbs: ["get"], roles: [developer] },
+  { on: [App], subresource: "logs", verbs: ["get"], roles: readers },
+  { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: operators },
+  { on: [Process], subresource: "settings", verbs: ["update"], roles: [developer] },
   { on: [Package, Droplet], subresource: "content", verbs: ["get", "update"], roles: [developer] },
-  { on: [Droplet], subresource: "content", verbs: ["get"], roles: [manager, auditor, ORG_MANAGER_IN_SPACE] },
+  { on: [Droplet], subresource: "content", verbs: ["get"], roles: [manager, auditor, ORG_MANAGER_IN_SPACE, globalAuditor] },
   { on: [Space], verbs: [...READ, ...WRITE], roles: [orgManager] },
+  // In the org's namespace: to suspend a space. In the space's: to work in it while it is suspended.
+  { on: [Space], subresource: "limits", verbs: ["update"], roles: [orgManager, ORG_MANAGER_IN_SPACE] },
   { on: [Domain], verbs: [...READ, ...WRITE], roles: [orgManager] },
-  { on: [Domain], verbs: READ, roles: [orgUser] },
-  { on: [Domain, Buildpack, Stack, OrgQuota], verbs: READ, roles: [SYSTEM_READER] },
-  { on: [BackendClass], verbs: READ, roles: [CLUSTER_READER] },
+  { on: [Domain], verbs: READ, roles: [orgAuditor] },
+  // Bound to everybody by the feature flag user_org_creation.
+  { on: [Org], verbs: ["create"], roles: [ORG_CREATOR] },
+  { on: [Org, Space, Domain], verbs: READ, roles: [globalAuditor] },
+  { on: [Domain, Buildpack, Stack, OrgQuota, FeatureFlag], verbs: READ, roles: [SYSTEM_READER, globalAuditor] },
+  { on: [BackendClass], verbs: READ, roles: [CLUSTER_READER, globalAuditor] },
 ];
 
-/** Fields that need a right of their own besides update on the object; the policy compares old and new. */
-export const FIELD_RIGHTS: readonly { on: ResourceDefinition; subresource: string; fields: readonly string[] }[] = [
+export interface FieldRight {
+  on: ResourceDefinition;
+  /** Virtual subresource that the right is on; its verb is update. */
+  subresource: string;
+  /** Of the spec. */
+  fields: readonly string[];
+  /** Labels and annotations, too. */
+  metadata?: true;
+}
+
+/** Fields that need a right of their own besides update on the object; the policy compares old and new. A dot goes into an object. */
+export const FIELD_RIGHTS: readonly FieldRight[] = [
   { on: App, subresource: "env", fields: ["env"] },
   { on: App, subresource: "state", fields: ["state", "restart"] },
-  { on: App, subresource: "content", fields: ["droplet", "lifecycle", "builder"] },
+  { on: App, subresource: "droplet", fields: ["droplet"] },
+  { on: App, subresource: "content", fields: ["lifecycle", "builder", "sidecars"] },
+  { on: App, subresource: "settings", fields: ["name", "features.ssh"], metadata: true },
+  { on: Process, subresource: "scale", fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"] },
+  { on: Process, subresource: "settings", fields: ["runner", "ports", "user"] },
   { on: Package, subresource: "content", fields: ["content"] },
+  { on: Space, subresource: "limits", fields: ["suspended"] },
   // An org's manager may rename it, but neither lift its suspension nor choose its quota.
   { on: Org, subresource: "limits", fields: ["suspended", "quotaRef"] },
 ];
 
 /** Which roles each role may give and take: through RBAC's `bind`, with the giver's own identity. */
 const GRANTS: readonly { role: string; mayBind: readonly string[] }[] = [
-  { role: orgManager, mayBind: [orgManager, orgUser] },
-  { role: manager, mayBind: [developer, manager, auditor] },
-  { role: ORG_MANAGER_IN_SPACE, mayBind: [developer, manager, auditor] },
+  { role: orgManager, mayBind: clusterRolesOf("org") },
+  { role: manager, mayBind: clusterRolesOf("space") },
+  { role: ORG_MANAGER_IN_SPACE, mayBind: clusterRolesOf("space") },
 ];
+
+/** The virtual right that makes its holder a manager: whoever holds it in a namespace binds only CF's roles there. */
+export const GRANT_RIGHT = { group: GROUP, resource: "roles", verb: "grant" } as const;
 
 interface Rule {
   apiGroups: string[];
@@ -99,6 +144,7 @@ function grantRules(role: string): Rule[] {
   return [
     { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ, ...WRITE] },
     { apiGroups: rbac, resources: ["clusterroles"], verbs: ["bind"], resourceNames: [...grant.mayBind] },
+    { apiGroups: [GRANT_RIGHT.group], resources: [GRANT_RIGHT.resource], verbs: [GRANT_RIGHT.verb] },
   ];
 }
 
@@ -106,13 +152,19 @@ function toClusterRole(name: string, rules: Rule[]): KubeObject {
   return { apiVersion: "rbac.authorization.k8s.io/v1", kind: ClusterRole.kind, metadata: { name }, rules };
 }
 
-/** The ClusterRoles of the table, and the admin's. */
+/** The ClusterRoles of the table, and those of the platform's own people. */
 export function clusterRoles(): KubeObject[] {
-  const names = [...new Set(PERMISSIONS.flatMap((row) => row.roles))];
-  const admin = toClusterRole(ADMIN_CLUSTER_ROLE, [
-    { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
-    { apiGroups: ["rbac.authorization.k8s.io"], resources: ["rolebindings"], verbs: [...READ, ...WRITE] },
-    { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterroles"], verbs: ["bind"], resourceNames: Object.values(CF_ROLES).map((role) => role.clusterRole) },
-  ]);
-  return [admin, ...names.map((name) => toClusterRole(name, [...PERMISSIONS.filter((row) => row.roles.includes(name)).flatMap(ruleOf), ...grantRules(name)]))];
+  const rbac = ["rbac.authorization.k8s.io"];
+  const bindAll = { apiGroups: rbac, resources: ["clusterroles"], verbs: ["bind"], resourceNames: Object.values(CF_ROLES).map((role) => role.clusterRole) };
+  const readRoles = { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ] };
+  const ours = { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"] };
+  const own: [string, Rule[]][] = [
+    [ADMIN_CLUSTER_ROLE, [{ ...ours, verbs: ["*"] }, { ...readRoles, verbs: [...READ, ...WRITE] }, bindAll]],
+    [ADMIN_READ_ONLY_CLUSTER_ROLE, [{ ...ours, verbs: [...READ] }, readRoles]],
+    [GLOBAL_AUDITOR_CLUSTER_ROLE, [readRoles]],
+  ];
+  // A role that gives nothing by itself is still a role: its holders are members of the org.
+  const names = new Set([...own.map(([name]) => name), ...PERMISSIONS.flatMap((row) => row.roles), ...Object.values(CF_ROLES).map((role) => role.clusterRole)]);
+  const ofTable = (name: string): Rule[] => [...PERMISSIONS.filter((row) => row.roles.includes(name)).flatMap(ruleOf), ...grantRules(name)];
+  return [...names].map((name) => toClusterRole(name, [...(own.find(([one]) => one === name)?.[1] ?? []), ...ofTable(name)]));
 }

@@ -1,8 +1,8 @@
 // The CF roles and the ClusterRoles that mean them. A CF role is one (RoleBinding, subject) pair whose roleRef is one of these.
 import { derivedGUID } from "./guid.ts";
 
-/** Where a role is given: on the platform (ClusterRoleBinding), in an org's or a space's namespace (RoleBinding). */
-export type RoleScope = "platform" | "org" | "space";
+/** Where a role is given: by a RoleBinding in an org's or in a space's namespace. */
+export type RoleScope = "org" | "space";
 
 export interface RoleInfo {
   clusterRole: string;
@@ -14,17 +14,28 @@ export interface RoleInfo {
 /** CF role type, as `/v3/roles` says it, to what it means here. */
 export const CF_ROLES = {
   organization_manager: { clusterRole: "cupola-org-manager", scope: "org", title: "organization_manager" },
+  organization_auditor: { clusterRole: "cupola-org-auditor", scope: "org", title: "organization_auditor" },
+  organization_billing_manager: { clusterRole: "cupola-org-billing-manager", scope: "org", title: "organization_billing_manager" },
   organization_user: { clusterRole: "cupola-org-user", scope: "org", title: "organization_user" },
   space_developer: { clusterRole: "cupola-space-developer", scope: "space", title: "space_developer" },
   space_manager: { clusterRole: "cupola-space-manager", scope: "space", title: "space_manager" },
   space_auditor: { clusterRole: "cupola-space-auditor", scope: "space", title: "space_auditor" },
+  space_supporter: { clusterRole: "cupola-space-supporter", scope: "space", title: "space_supporter" },
 } as const satisfies Record<string, RoleInfo>;
 export type CFRole = keyof typeof CF_ROLES;
 
 /** Full power over our kinds. Given by a ClusterRoleBinding, so it is no entry of `/v3/roles`. */
 export const ADMIN_CLUSTER_ROLE = "cupola-admin";
+/** Sees everything, secrets included. Given as `ADMIN_CLUSTER_ROLE` is. */
+export const ADMIN_READ_ONLY_CLUSTER_ROLE = "cupola-admin-read-only";
+/** Sees everything but secrets and environments. Given as `ADMIN_CLUSTER_ROLE` is. */
+export const GLOBAL_AUDITOR_CLUSTER_ROLE = "cupola-global-auditor";
 /** What an org's managers hold in each of its spaces. Bound by controllers, never by a person. */
 export const ORG_MANAGER_IN_SPACE = "cupola-space-org-manager";
+/** What an org's auditors hold in each of its spaces. Bound by controllers, never by a person. */
+export const ORG_AUDITOR_IN_SPACE = "cupola-space-org-auditor";
+/** May make orgs. Bound to every authenticated user while the feature flag user_org_creation is on. */
+export const ORG_CREATOR = "cupola-org-creator";
 /** What every authenticated user may read: stacks, buildpacks, quotas, shared domains. Bound in the system namespace. */
 export const SYSTEM_READER = "cupola-system-reader";
 /** What every authenticated user may read cluster-wide: backend classes. */
@@ -35,6 +46,11 @@ const BY_CLUSTER_ROLE = new Map<string, CFRole>((Object.keys(CF_ROLES) as CFRole
 /** The CF role that a ClusterRole means; undefined for any other ClusterRole. */
 export function roleOfClusterRole(clusterRole: string): CFRole | undefined {
   return BY_CLUSTER_ROLE.get(clusterRole);
+}
+
+/** The ClusterRoles that mean a CF role of this scope. */
+export function clusterRolesOf(scope: RoleScope): string[] {
+  return Object.values(CF_ROLES).filter((role) => role.scope === scope).map((role) => role.clusterRole);
 }
 
 /** The GUID of a role: one per binding and subject. */

@@ -6,6 +6,7 @@ import {
   ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Namespace, RoleBinding, Secret, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 } from "../kube/builtin.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { isAlreadyExists } from "../kube/client/errors.ts";
 import type { KubeObject } from "../kube/object.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { manifests } from "../crds/manifests.ts";
@@ -19,10 +20,15 @@ const REFS = new Map<string, ResourceRef>(
 
 /** Applies the generated manifests and waits until our kinds are served. Idempotent. @throws KubeError, or Error when a kind is not served in 30 s. */
 export async function installManifests(client: KubeClient): Promise<void> {
-  const [crds, rest] = split(manifests().flatMap((manifest) => manifest.objects));
+  const all = manifests();
+  const [crds, rest] = split(all.filter(({ once }) => !once).flatMap((manifest) => manifest.objects));
   await Promise.all(crds.map((object) => applyObject(client, object)));
   await Promise.all(DEFINITIONS.map((definition) => untilServed(client, definition)));
-  await applyObjects(client, rest);
+  // Policies last: they read what is made once.
+  const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith(ValidatingAdmissionPolicy.kind);
+  await applyObjects(client, rest.filter((object) => !isPolicy(object)));
+  await Promise.all(all.filter(({ once }) => once).flatMap((manifest) => manifest.objects.map((object) => makeOnce(client, object))));
+  await applyObjects(client, rest.filter(isPolicy));
 }
 
 function split(objects: KubeObject[]): [crds: KubeObject[], rest: KubeObject[]] {
@@ -35,10 +41,22 @@ export async function applyObjects(client: KubeClient, objects: readonly KubeObj
   for (const object of objects) await applyObject(client, object);
 }
 
+async function makeOnce(client: KubeClient, object: KubeObject): Promise<void> {
+  try {
+    await client.create(refOf(object), object, { fieldManager: INSTALL_MANAGER });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
 async function applyObject(client: KubeClient, object: KubeObject): Promise<void> {
-  const ref = REFS.get(object.kind);
-  if (!ref) throw new Error(`install does not know the kind ${object.kind}`);
-  await client.apply(ref, object, { fieldManager: INSTALL_MANAGER, force: true });
+  await client.apply(refOf(object), object, { fieldManager: INSTALL_MANAGER, force: true });
+}
+
+function refOf({ kind }: KubeObject): ResourceRef {
+  const ref = REFS.get(kind);
+  if (!ref) throw new Error(`install does not know the kind ${kind}`);
+  return ref;
 }
 
 /** A kind is served a moment after its CRD is accepted. */

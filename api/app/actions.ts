@@ -40,7 +40,7 @@ const stop = endpoint("POST", `${path}/actions/stop`, { permission: state, summa
 const restart = endpoint("POST", `${path}/actions/restart`, { permission: state, summary: "Restart an app" }, async ({ as, params, base }) =>
   ok(presentApp(as.view, await change(as, startable(as, params["guid"] ?? ""), VERBS.restart.patch(newGUID())), base)));
 
-const setDroplet = endpoint("PATCH", `${path}/relationships/current_droplet`, { permission: { verb: "update", on: App, subresource: "content" }, body: currentDropletBody, summary: "Set the current droplet" }, async ({ as, params, body, base }) => {
+const setDroplet = endpoint("PATCH", `${path}/relationships/current_droplet`, { permission: { verb: "update", on: App, subresource: "droplet" }, body: currentDropletBody, summary: "Set the current droplet" }, async ({ as, params, body, base }) => {
   const app = as.get(App, params["guid"] ?? "");
   const droplet = as.find(Droplet, body.data.guid);
   const mine = droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name;

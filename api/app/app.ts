@@ -60,7 +60,7 @@ const create = endpoint("POST", "/v3/apps", { permission: { verb: "create", on: 
   return created(presentApp(as.view, app, base));
 });
 
-const update = endpoint("PATCH", path, { permission: { verb: "patch", on: App }, body: updateAppBody, summary: "Update an app" }, async ({ as, params, body, base }) => {
+const update = endpoint("PATCH", path, { permission: [{ verb: "patch", on: App }, { verb: "update", on: App, subresource: "settings" }], body: updateAppBody, summary: "Update an app" }, async ({ as, params, body, base }) => {
   const app = as.get(App, params["guid"] ?? "");
   const patch = toAppPatch(as.view, app, body);
   const { name } = body;

@@ -8,6 +8,7 @@ import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok } from "../endpoint.ts";
 import { appKey } from "../lib/app-parts.ts";
 import { readVariables, writeVariables } from "../lib/app-env.ts";
+import { requireVisibleVariables } from "../lib/feature-flags.ts";
 import { featuresPatch, presentFeature, presentFeatures } from "../lib/features.ts";
 import { link } from "../lib/present.ts";
 import { urlOf } from "../lib/route-url.ts";
@@ -23,6 +24,7 @@ function presentVariables(variables: Record<string, string>, base: string, guid:
 
 const env = endpoint("GET", `${path}/env`, { permission: readEnv, summary: "All variables an app gets" }, async ({ as, params, base }) => {
   const app = as.get(App, params["guid"] ?? "");
+  requireVisibleVariables(as);
   const variables = await readVariables(as, app);
   const { VCAP_SERVICES } = systemEnv([]);
   return ok({
@@ -47,8 +49,11 @@ function application(as: Session, app: App, base: string): object {
   });
 }
 
-const getVariables = endpoint("GET", `${path}/environment_variables`, { permission: readEnv, summary: "An app's own variables" }, async ({ as, params, base }) =>
-  ok(presentVariables(await readVariables(as, as.get(App, params["guid"] ?? "")), base, params["guid"] ?? "")));
+const getVariables = endpoint("GET", `${path}/environment_variables`, { permission: readEnv, summary: "An app's own variables" }, async ({ as, params, base }) => {
+  const app = as.get(App, params["guid"] ?? "");
+  requireVisibleVariables(as);
+  return ok(presentVariables(await readVariables(as, app), base, params["guid"] ?? ""));
+});
 
 const setVariables = endpoint("PATCH", `${path}/environment_variables`, { permission: { verb: "update", on: App, subresource: "env" }, body: setVariablesBody, summary: "Set or remove variables" }, async ({ as, params, body, base }) => {
   const after = await writeVariables(as, as.get(App, params["guid"] ?? ""), body.var);
@@ -74,7 +79,7 @@ const setFeature = endpoint("PATCH", `${path}/features/:name`, { permission: { v
 
 const permissions = endpoint("GET", `${path}/permissions`, { permission: { verb: "get", on: App }, summary: "What the caller may see of an app" }, ({ as, params }) => {
   const app = as.get(App, params["guid"] ?? "");
-  return ok({ read_basic_data: true, read_sensitive_data: as.allows({ ...readEnv, namespace: app.metadata.namespace ?? "", name: app.metadata.name }) });
+  return ok({ read_basic_data: true, read_sensitive_data: as.allows({ verb: "get", on: App, subresource: "secrets", namespace: app.metadata.namespace ?? "", name: app.metadata.name }) });
 });
 
 // No instance can be entered yet, on any runner; the answer says so rather than that a switch is off.

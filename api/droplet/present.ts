@@ -50,8 +50,8 @@ function links(view: View, droplet: Droplet, { base, guid, app }: { base: string
   };
 }
 
-/** Start commands may hold secrets: who may not see the app's variables does not see them. */
+/** Start commands may hold secrets. */
 export function hiddenFrom(as: Session, droplet: Droplet): string | undefined {
-  const shown = as.allows({ verb: "get", on: App, subresource: "env", namespace: droplet.metadata.namespace ?? "", name: droplet.spec.appRef.name });
+  const shown = as.allows({ verb: "get", on: App, subresource: "secrets", namespace: droplet.metadata.namespace ?? "", name: droplet.spec.appRef.name });
   return shown ? undefined : "[PRIVATE DATA HIDDEN]";
 }

@@ -10,6 +10,7 @@ import { z } from "zod";
 import { CFError } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { ownedBy } from "./app-parts.ts";
+import { requireActive } from "./suspension.ts";
 
 /** Environment of one app together, bytes. */
 const MAX_BYTES = 512 * 1024;
@@ -75,6 +76,7 @@ async function valuesOf(as: Session, app: App): Promise<Map<string, string | und
 /** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
 export async function writeVariables(as: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
   as.require(right("update", app));
+  requireActive(as, app.metadata.namespace ?? "");
   const before = await valuesOf(as, app);
   const isChange = ([name, value]: [string, string | null]): boolean => (value === null ? before.has(name) : before.get(name) !== value);
   const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));

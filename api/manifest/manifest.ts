@@ -162,7 +162,7 @@ async function generated(as: Session, app: App): Promise<Record<string, unknown>
   });
 }
 
-const generate = endpoint("GET", "/v3/apps/:guid/manifest", { permission: { verb: "get", on: App, subresource: "env" }, summary: "The manifest of an app" }, async ({ as, params }) => ({
+const generate = endpoint("GET", "/v3/apps/:guid/manifest", { permission: { verb: "get", on: App, subresource: "secrets" }, summary: "The manifest of an app" }, async ({ as, params }) => ({
   status: 200,
   body: toYaml(await generated(as, as.get(App, params["guid"] ?? ""))),
   contentType: "application/x-yaml",

@@ -7,6 +7,7 @@ import type { BlobStore } from "../../blobs/store.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
 import { CFError, notFound, unprocessable } from "../errors.ts";
 import { newJob } from "../jobs/jobs.ts";
+import { requireFlag } from "../lib/feature-flags.ts";
 import { appGUIDOf, appInBody, appKey, nameFromGUID, ownedBy } from "../lib/app-parts.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { metadataPatch } from "../lib/metadata.ts";
@@ -15,6 +16,7 @@ import { presentPage } from "../lib/page.ts";
 import { metadataOnlySchema } from "../lib/payload.ts";
 import { spaceNamespaces } from "../lib/places.ts";
 import { newGUID } from "../../crds/guid.ts";
+import { requireActive } from "../lib/suspension.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../session.ts";
 import type { z } from "zod";
@@ -70,6 +72,7 @@ async function keepCredentials(as: Session, app: App, body: CreatePackage): Prom
   if (body.type !== "docker" || !body.data.username || !body.data.password) return undefined;
   const namespace = app.metadata.namespace ?? "";
   as.require({ verb: "create", on: Package, namespace });
+  requireActive(as, namespace);
   const name = `${nameFromGUID(app, newGUID())}-pull`.slice(-63).replace(/^-+/, "");
   const registry = registryOf(body.data.image);
   const auth = Buffer.from(`${body.data.username}:${body.data.password}`).toString("base64");
@@ -101,6 +104,8 @@ function uploadRow(blobs: BlobStore): Endpoint {
     async ({ as, params, base, request, signal }) => {
       const found = as.get(Package, params["guid"] ?? "");
       as.require(contentRight("update", found));
+      requireActive(as, found.metadata.namespace ?? "");
+      requireFlag(as, "app_bits_upload");
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
       const content = await storeUpload(blobs, spaceGUID(as, found), request, signal);

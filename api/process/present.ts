@@ -80,9 +80,9 @@ function presentCheck(check: HealthCheck, withTimeout: boolean): object {
   };
 }
 
-/** Who may see an app's variables may see its commands. */
+/** Start commands may hold secrets. */
 export function commandView(as: Session, process: Process): CommandView {
-  const shown = as.allows({ verb: "get", on: App, subresource: "env", namespace: process.metadata.namespace ?? "", name: process.spec.appRef.name });
+  const shown = as.allows({ verb: "get", on: App, subresource: "secrets", namespace: process.metadata.namespace ?? "", name: process.spec.appRef.name });
   return shown ? "shown" : "hidden";
 }
 

@@ -1,6 +1,7 @@
 // `POST /v3/resource_matches`: which files of a push need not be uploaded again.
 import { z } from "zod";
 import { endpoint, type Endpoint } from "../endpoint.ts";
+import { requireFlag } from "../lib/feature-flags.ts";
 
 const body = z.strictObject({
   resources: z
@@ -11,5 +12,8 @@ const body = z.strictObject({
 
 // The request names no space, and what one space has uploaded is nobody else's to know: so nothing matches, which CF allows.
 export const resourceMatchEndpoints: readonly Endpoint[] = [
-  endpoint("POST", "/v3/resource_matches", { permission: "authenticated", body, summary: "Find files that are known already" }, () => ({ status: 201, body: { resources: [] } })),
+  endpoint("POST", "/v3/resource_matches", { permission: "authenticated", body, summary: "Find files that are known already" }, ({ as }) => {
+    requireFlag(as, "app_bits_upload");
+    return { status: 201, body: { resources: [] } };
+  }),
 ];

@@ -10,6 +10,7 @@ import { notFound, unprocessable } from "../errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { findRole, placeOf, rolesOf, toSubject, visibleRoles, type HeldRole } from "../lib/cf-roles.ts";
+import { requireFlag } from "../lib/feature-flags.ts";
 import { oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
 import { toOneSchema } from "../lib/payload.ts";
@@ -46,9 +47,9 @@ function placeInBody(as: Session, body: CreateRole, type: CFRole): { namespace: 
 }
 
 const create = endpoint("POST", "/v3/roles", { permission: { verb: "create", on: RoleBinding }, body: createRoleBody, summary: "Give a role" }, async ({ as, body, base }) => {
-  if (!(body.type in CF_ROLES)) throw unprocessable(`The role ${body.type} is not served here yet.`);
-  const type = body.type as CFRole;
+  const { type } = body;
   const { data } = body.relationships.user;
+  if ("username" in data) requireFlag(as, "set_roles_by_username");
   const name = "guid" in data ? data.guid : data.username;
   const place = placeInBody(as, body, type);
   const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);

@@ -27,11 +27,11 @@ export function toSpace(body: z.output<typeof createSpaceBody>, namespace: strin
   const { labels, annotations } = metadataForCreate(body.metadata);
   return {
     metadata: { name: objectNameFor(body.name, "space", isTaken), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
-    spec: { name: body.name },
+    spec: { name: body.name, suspended: body.suspended ?? false },
   };
 }
 
 /** The merge patch that an update means. */
 export function toSpacePatch(body: z.output<typeof updateSpaceBody>, space: Space): { metadata: object; spec: Record<string, unknown> } {
-  return { metadata: metadataPatch(body.metadata, space), spec: { ...(body.name !== undefined && { name: body.name }) } };
+  return { metadata: metadataPatch(body.metadata, space), spec: { ...(body.name !== undefined && { name: body.name }), ...(typeof body.suspended === "boolean" && { suspended: body.suspended }) } };
 }

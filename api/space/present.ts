@@ -14,8 +14,7 @@ export function presentSpace(view: View, space: Space, base: string): string {
   return remembered(space, [base, at.guid, orgGUID], () => ({
     ...at,
     name: displayNameOf(space),
-    // A space is suspended only together with its org so far.
-    suspended: false,
+    suspended: space.spec.suspended,
     relationships: { organization: toOne(orgGUID), quota: toOne(undefined) },
     ...metadataMember(space),
     links: {

@@ -49,7 +49,6 @@ const get = endpoint("GET", path, { permission: { verb: "get", on: Space }, quer
 
 const create = endpoint("POST", "/v3/spaces", { permission: { verb: "create", on: Space }, body: createSpaceBody, summary: "Create a space" }, async ({ as, body, base }) => {
   const { view } = as;
-  checkSuspended(body.suspended);
   const { namespace } = orgInBody(as, body.relationships.organization.data.guid);
   const draft = toSpace(body, namespace, (name) => view.store(Space).find({ namespace, name }) !== undefined);
   const space = await as.create(Space, draft, nameTaken);
@@ -65,14 +64,8 @@ function isUsable(as: Session, space: Space | undefined): boolean {
   return as.allows({ verb: "get", on: App, namespace }) && as.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name });
 }
 
-/** @throws CFError 422: said, rather than taken and not done */
-function checkSuspended(suspended: boolean | null | undefined): void {
-  if (suspended === true) throw unprocessable("Suspending a single space is not supported yet. Suspend its organization.");
-}
-
 const update = endpoint("PATCH", path, { permission: { verb: "patch", on: Space }, body: updateSpaceBody, summary: "Update a space" }, async ({ as, params, body, base }) => {
   const space = getSpace(as, params);
-  checkSuspended(body.suspended);
   const renamed = body.name === undefined ? undefined : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
   return ok(presentSpace(as.view, await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed), base));
 });

@@ -13,7 +13,7 @@ const emptyQuery = z.object(paging);
 /** Kinds that do not exist here, so that no list of them can have members. */
 const EMPTY_LISTS = [
   "isolation_segments", "security_groups", "space_quotas", "service_instances", "service_brokers", "service_offerings", "service_plans", "service_credential_bindings",
-  "service_route_bindings", "deployments", "audit_events", "app_usage_events", "service_usage_events", "tasks", "feature_flags",
+  "service_route_bindings", "deployments", "audit_events", "app_usage_events", "service_usage_events", "tasks",
 ] as const;
 
 function empty({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {

@@ -1,8 +1,9 @@
 // What an Org leads to: labels of its namespace, and the rights by name of those inside. Pure.
 import { GROUP } from "../../crds/groups.ts";
-import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import type { Org } from "../../crds/org/org.ts";
+import type { CFRole } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/resource-ref.ts";
@@ -18,16 +19,18 @@ export interface OrgBindings {
   spaces: readonly Binding[];
 }
 
+const SEE_DOMAINS: readonly CFRole[] = ["organization_manager", "organization_auditor", "space_developer", "space_manager", "space_auditor", "space_supporter"];
+
 export function planOrgNamespace(org: Org, guid: string): NamespaceMeta {
   return {
-    labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: guid, [LABELS.suspended]: org.spec.suspended ? "true" : undefined },
+    labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: guid, [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : undefined },
     annotations: { [ANNOTATIONS.orgName]: displayNameOf(org) },
   };
 }
 
 /**
  * RBAC cannot grant one cluster-scoped object by RoleBinding, so everyone inside reads this Org by its name, and its managers
- * change it so. Everyone inside reads the org's private domains.
+ * change it so. CF shows the org's private domains to all of them but its plain users and billing managers.
  */
 export function planOrgRights(org: Org, namespace: string, bindings: OrgBindings): Draft[] {
   const { name, uid = "" } = org.metadata;
@@ -46,7 +49,7 @@ export function planOrgRights(org: Org, namespace: string, bindings: OrgBindings
       unique: `domains/${uid}`,
       namespace,
       rules: [{ apiGroups: [GROUP], resources: ["domains"], verbs: ["get", "list", "watch"] }],
-      subjects: everyone,
+      subjects: membersOf([...bindings.org, ...bindings.spaces], SEE_DOMAINS),
     }),
   ];
 }

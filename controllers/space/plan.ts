@@ -1,10 +1,10 @@
 // What a Space leads to: labels of its namespace, consent to adopt one, and the rights of those inside. Pure.
 import { GROUP } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
-import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import type { Org } from "../../crds/org/org.ts";
-import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
+import { ORG_AUDITOR_IN_SPACE, ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { RoleBinding } from "../../kube/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -17,7 +17,7 @@ type Binding = ObjectOf<typeof RoleBinding>;
 
 export function planSpaceNamespace(space: Space, org: Org, guid: string): NamespaceMeta {
   return {
-    labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? "true" : undefined },
+    labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined },
     annotations: { [ANNOTATIONS.spaceName]: displayNameOf(space), [ANNOTATIONS.orgName]: displayNameOf(org) },
   };
 }
@@ -45,7 +45,7 @@ export interface SpaceBindings {
   space: readonly Binding[];
 }
 
-/** Everyone inside reads the Space by its name, its managers change it so; the org's managers see into the space. */
+/** Everyone inside reads the Space by its name, its managers change it so; the org's managers see into the space, its auditors see the routes. */
 export function planSpaceRights(space: Space, namespace: string, bindings: SpaceBindings): Draft[] {
   const { name, uid = "", namespace: home } = space.metadata;
   const spaces = { apiGroups: [GROUP], resources: ["spaces"], resourceNames: [name] };
@@ -59,5 +59,6 @@ export function planSpaceRights(space: Space, namespace: string, bindings: Space
       subjects: membersOf(bindings.space, ["space_manager"]),
     }),
     ...planBinding(ORG_MANAGER_IN_SPACE, namespace, membersOf(bindings.org, ["organization_manager"])),
+    ...planBinding(ORG_AUDITOR_IN_SPACE, namespace, membersOf(bindings.org, ["organization_auditor"])),
   ];
 }

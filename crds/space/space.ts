@@ -26,6 +26,7 @@ export const Space = defineResource({
         .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
         .optional()
         .describe("An existing namespace to adopt. It must consent by the label cupola.dev/adoptable-by. A new namespace is made when left out."),
+      suspended: z.boolean().default(false).describe("While true, nobody but an admin or a manager of the org may change anything in the space."),
       allowSSH: z.boolean().default(true).describe("Whether app instances of this space may be entered by ssh."),
     }),
     "namespace",

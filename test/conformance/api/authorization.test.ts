@@ -109,7 +109,7 @@ test("somebody without a role: every object is not found, and nothing changes", 
 });
 
 /** What even a reader of the space may not read. */
-const secret = ["get apps/env", "get packages/content"];
+const secret = ["get apps/env", "get apps/secrets", "get packages/content"];
 
 test("a space auditor reads the space and changes nothing in it", async () => {
   const before = await snapshot();

@@ -12,14 +12,15 @@ import { startEmbedded } from "../kubernetes/embedded-server.ts";
 import type { Server } from "../kubernetes/suite.ts";
 
 const deploy = fileURLToPath(new URL("../../../deploy", import.meta.url));
-const objects: Json[] = globSync("{crds,rbac,policies}/*.yaml", { cwd: deploy })
+const objects: Json[] = globSync("{crds,rbac,settings,policies}/*.yaml", { cwd: deploy })
   .flatMap((file) => parseAllDocuments(readFileSync(join(deploy, file), "utf8")))
   .map((document) => document.toJS() as Json)
   .sort((a, b) => rank(a) - rank(b));
 
-// Definitions first: policies and roles speak of their kinds.
+// Definitions first: policies and roles speak of their kinds. Policies last: they read settings.
 function rank(object: Json): number {
-  return ["Namespace", "CustomResourceDefinition"].indexOf(object.kind) === -1 ? 1 : 0;
+  if (object.kind.startsWith("ValidatingAdmissionPolicy")) return 2;
+  return ["Namespace", "CustomResourceDefinition"].includes(object.kind) ? 0 : 1;
 }
 
 const groupsOf: Record<string, string> = {
@@ -64,7 +65,12 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
   test("every object is accepted, and a second apply writes nothing", async () => {
     const versions = new Map<string, string>();
     for (const object of objects) {
-      const answer = await apply(object);
+      // A kind is served a moment after its definition is accepted.
+      const answer = await vi.waitFor(async () => {
+        const tried = await apply(object);
+        expect(tried.status, pathOf(object)).not.toBe(404);
+        return tried;
+      }, { timeout: 15_000, interval: 50 });
       expect([pathOf(object), answer.status, answer.status < 300 ? "" : answer.text]).toEqual([pathOf(object), expect.toBeOneOf([200, 201]), ""]);
     }
     // Conditions of definitions and type checks of policies change the version; spec and owners do not change it a second time.

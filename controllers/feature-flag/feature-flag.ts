@@ -1,0 +1,19 @@
+// Says what is in force by a FeatureFlag, and gives the right that goes with one.
+import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
+import { ClusterRoleBinding } from "../../kube/builtin.ts";
+import { defineController, Stalled } from "../../kube/controller.ts";
+import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
+import { enabledBy, planFlagRights } from "./plan.ts";
+
+export const featureFlagController = defineController({
+  name: "feature-flag",
+  for: FeatureFlag,
+  owns: [ClusterRoleBinding],
+  indexes: { [GUID_INDEX]: byGUID },
+  reconcile(flag, context) {
+    const { labels } = settleGUID(FeatureFlag, flag, context);
+    const enabled = enabledBy(flag);
+    if (enabled === undefined) throw new Stalled("UnknownFlag", "this is no feature flag of CF, or not in the system namespace: nothing follows from it");
+    return { children: planFlagRights(flag), labels, status: { enabled } };
+  },
+});

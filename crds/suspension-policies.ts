@@ -1,0 +1,59 @@
+// While an org is suspended only an admin changes anything in it; while a space is, managers of its org may, too. Labels of namespaces carry it.
+import { DEFINITIONS } from "./definitions.ts";
+import { INTERNAL_LABELS, SUSPENDED } from "./labels.ts";
+import { Org } from "./org/org.ts";
+import { holds, IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, resourceOf, type Policy } from "./policy.ts";
+import { Space } from "./space/space.ts";
+
+/** What refusals say; the CF API knows them by it. */
+export const ORG_IS_SUSPENDED = "the organization is suspended";
+export const SPACE_IS_SUSPENDED = "the space is suspended";
+
+export function suspensionPolicies(): Policy[] {
+  return [contentPolicy(), orgPolicy(), spacePolicy()];
+}
+
+const limits = { group: Space.group, resource: Space.plural, subresource: "limits", namespace: "request.namespace", verb: "update" };
+
+/** Everything in the namespaces of a suspended org or space, the roles there among it. Scaling is a resource of its own. */
+function contentPolicy(): Policy {
+  const isSpace = `namespaceObject.metadata.labels['${INTERNAL_LABELS.suspended}'] == '${SUSPENDED.space}'`;
+  const namespaced = DEFINITIONS.filter((definition) => definition.namespaced);
+  return {
+    name: "suspended.cupola.dev",
+    namespaceLabel: { key: INTERNAL_LABELS.suspended },
+    resources: [
+      ...namespaced.map((definition) => resourceOf(definition)),
+      ...namespaced.filter((definition) => definition.scale).map((definition) => resourceOf(definition, "scale")),
+      { group: "rbac.authorization.k8s.io", plural: "rolebindings" },
+    ],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    matchConditions: [NOT_THE_CLUSTER],
+    validations: [
+      { expression: `${isSpace} || ${IS_ADMIN} || ${IS_PLATFORM}`, message: ORG_IS_SUSPENDED, reason: "Forbidden" },
+      { expression: `!(${isSpace}) || ${holds(limits)} || ${IS_ADMIN} || ${IS_PLATFORM}`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" },
+    ],
+  };
+}
+
+/** The Org itself is in no namespace. */
+function orgPolicy(): Policy {
+  return {
+    name: "suspended-orgs.cupola.dev",
+    resources: [resourceOf(Org)],
+    operations: ["UPDATE", "DELETE"],
+    matchConditions: [NOT_THE_CLUSTER],
+    validations: [{ expression: `!oldObject.spec.suspended || ${IS_ADMIN} || ${IS_PLATFORM}`, message: ORG_IS_SUSPENDED, reason: "Forbidden" }],
+  };
+}
+
+/** The Space itself is in its org's namespace, which is not suspended with it. */
+function spacePolicy(): Policy {
+  return {
+    name: "suspended-spaces.cupola.dev",
+    resources: [resourceOf(Space)],
+    operations: ["UPDATE"],
+    matchConditions: [NOT_THE_CLUSTER],
+    validations: [{ expression: `!oldObject.spec.suspended || ${holds(limits)} || ${IS_PLATFORM}`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" }],
+  };
+}

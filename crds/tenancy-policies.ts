@@ -1,0 +1,97 @@
+// Admission policies beyond our own kinds: RoleBindings, Namespaces and Pods. They act in namespaces of ours and leave all others alone.
+import { Org } from "./org/org.ts";
+import { SYSTEM_NAMESPACE } from "./groups.ts";
+import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
+import { GRANT_RIGHT } from "./permissions.ts";
+import { holds, IS_PLATFORM, NOT_THE_CLUSTER, type Policy } from "./policy.ts";
+import { clusterRolesOf } from "./roles.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+/** The ConfigMap in the system namespace that says where the registry keeps the platform's images: `prefix`, without a trailing slash. */
+export const REGISTRY_CONFIG = "cupola-registry";
+
+export function tenancyPolicies(): Policy[] {
+  return [bindingPolicy(), namespacePolicy(), imagePolicy()];
+}
+
+/** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and nothing else. */
+function bindingPolicy(): Policy {
+  const managed = `'${OBSERVE_LABELS.managedBy}'`;
+  const has = (object: string): string => `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
+  const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;
+  const kind = `namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}']`;
+  const listed = `object.roleRef.kind == 'ClusterRole' && object.roleRef.name in (${kind} == 'org' ? ${list(clusterRolesOf("org"))} : ${list(clusterRolesOf("space"))})`;
+  return {
+    name: "role-bindings.cupola.dev",
+    namespaceLabel: { key: INTERNAL_LABELS.namespaceKind },
+    resources: [{ group: RBAC, plural: "rolebindings" }],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    matchConditions: [NOT_THE_CLUSTER],
+    validations: [
+      {
+        expression: `!(${has("object")} || ${has("oldObject")}) || ${IS_PLATFORM}`,
+        message: "this RoleBinding belongs to the platform, which keeps it as the roles of its org and space ask",
+        reason: "Forbidden",
+      },
+      {
+        expression: `object == null || (${listed}) || !${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} || ${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`,
+        message: "a manager of an org or a space binds only the ClusterRoles of CF roles that exist there",
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
+
+/**
+ * Labels of a namespace say whose it is, so they are the platform's, but for the consent to adoption. No namespace selector: it would see only the new
+ * labels, and so not see ours being taken away.
+ */
+function namespacePolicy(): Policy {
+  const ours = (object: string): string =>
+    `(${object} == null || !has(${object}.metadata.labels) ? [] : ${object}.metadata.labels.map(key, key.startsWith('cupola.dev/') && key != '${INTERNAL_LABELS.adoptableBy}', key))`;
+  const same = (key: string): string => `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
+  return {
+    name: "namespace-labels.cupola.dev",
+    resources: [{ group: "", plural: "namespaces" }],
+    operations: ["CREATE", "UPDATE"],
+    matchConditions: [NOT_THE_CLUSTER],
+    variables: [
+      { name: "before", expression: ours("oldObject") },
+      { name: "after", expression: ours("object") },
+    ],
+    validations: [
+      {
+        expression: `(size(variables.before) == size(variables.after) && variables.before.all(key, ${same("key")})) || ${IS_PLATFORM} || ${holds({ group: Org.group, resource: Org.plural, verb: "update" })}`,
+        message: `labels of cupola.dev say whose a namespace is, and only the platform changes them; to let an org adopt it set ${INTERNAL_LABELS.adoptableBy}`,
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
+
+/** Images below the platform's prefix are a space's own: no pod of another space runs them. Docker Hub and the default port are spelled one way before comparing. */
+function imagePolicy(): Policy {
+  const first = "image.split('/')[0]";
+  const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
+  const canonical = `${withHost}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
+  const images = (list: string): string => `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image) : [])`;
+  return {
+    name: "images.cupola.dev",
+    namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, values: ["space"] },
+    resources: [{ group: "", plural: "pods" }, { group: "", plural: "pods/ephemeralcontainers" }],
+    operations: ["CREATE", "UPDATE"],
+    params: { apiVersion: "v1", kind: "ConfigMap", name: REGISTRY_CONFIG, required: false },
+    variables: [
+      { name: "prefix", expression: "has(params.data) && 'prefix' in params.data ? params.data['prefix'].replace(':443/', '/') + '/' : ''" },
+      { name: "own", expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'] + '/'` },
+      { name: "images", expression: `(${["containers", "initContainers", "ephemeralContainers"].map(images).join(" + ")}).map(image, ${canonical})` },
+    ],
+    validations: [
+      {
+        expression: "variables.prefix in ['', '/'] || variables.images.all(image, !image.startsWith(variables.prefix) || image.startsWith(variables.own))",
+        message: `this image belongs to another space: below the platform's registry prefix (ConfigMap ${SYSTEM_NAMESPACE}/${REGISTRY_CONFIG}) a space runs its own images only`,
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
