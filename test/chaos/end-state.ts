@@ -1,0 +1,186 @@
+// What is there at the end of a run, in a form in which two runs of one load are equal: names of the run, uids, times and versions left out.
+import { DEFINITIONS } from "../../crds/definitions.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import type { App } from "../../crds/app/app.ts";
+import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service } from "../../kube/builtin.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import type { ResourceRef } from "../../kube/resource-ref.ts";
+
+const KINDS: readonly ResourceRef[] = [...DEFINITIONS.filter(({ kind }) => !["BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind)), ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service];
+
+type Live = KubeObject & { spec?: Record<string, unknown>; status?: Record<string, unknown>; subjects?: unknown; roleRef?: unknown; rules?: unknown; data?: unknown };
+
+/** Every object on the cluster that has to do with a run of ours. One list request a kind. */
+export async function readCluster(kube: KubeClient): Promise<Live[]> {
+  const lists = await Promise.all(KINDS.map((ref) => kube.list(ref)));
+  return lists.flatMap(({ items }) => items as Live[]);
+}
+
+/** The objects of one run. */
+export function objectsOf(all: readonly Live[], prefix: string): Live[] {
+  const isOurs = ({ kind, metadata, spec }: Live): boolean => {
+    if (metadata.namespace === SYSTEM_NAMESPACE) return kind === "Claim" && isNameOf(prefix, claimantOf(spec));
+    return isNameOf(prefix, metadata.namespace ?? metadata.name) || (!metadata.namespace && metadata.name.includes(`-${prefix}-`));
+  };
+  return all.filter(isOurs);
+}
+
+function isNameOf(prefix: string, name: string): boolean {
+  return name.startsWith(`${prefix}-`);
+}
+
+function claimantOf(spec: Record<string, unknown> | undefined): string {
+  const { namespace, name } = spec?.["claimant"] as { namespace?: string; name: string };
+  return namespace ?? name;
+}
+
+/**
+ * One line an object, sorted; equal for two runs that ended alike. What tells how a run got there is left out: revisions that are not in
+ * force and what only they name, claims that nobody bears and that will lapse.
+ */
+export function normalise(objects: readonly Live[], prefix: string): string[] {
+  const dropped = historyOf(objects);
+  return objects.filter((object) => !dropped.has(object)).map((object) => toLine(object, prefix)).toSorted();
+}
+
+function historyOf(objects: readonly Live[]): Set<Live> {
+  const apps = objects.filter((object): object is App & Live => object.kind === "App");
+  const inForce = new Set(apps.map(({ metadata, status }) => `${metadata.namespace}/${String(status?.revision)}`));
+  const revisions = objects.filter(({ kind }) => kind === "Revision");
+  const old = revisions.filter(({ metadata }) => !inForce.has(`${metadata.namespace}/${metadata.name}`));
+  const kept = JSON.stringify(revisions.filter((revision) => !old.includes(revision)));
+  const secrets = objects.filter(({ kind, metadata }) => kind === "Secret" && /-env-[0-9a-f]{16}$/.test(metadata.name) && !kept.includes(metadata.name));
+  const used = JSON.stringify(apps.map(({ spec }) => spec.droplet));
+  // A package, a build or a droplet may have been made twice, when the answer to the first was lost.
+  const droplets = objects.filter(({ kind, metadata }) => kind === "Droplet" && !used.includes(`"${metadata.name}"`));
+  const usedDroplets = objects.filter((object) => object.kind === "Droplet" && !droplets.includes(object));
+  const origin = JSON.stringify(usedDroplets);
+  const made = objects.filter(({ kind, metadata }) => (kind === "Package" || kind === "Build") && !origin.includes(`"${metadata.name}"`));
+  const claims = objects.filter((object) => object.kind === "Claim" && !isBorne(object, objects));
+  return new Set([...old, ...secrets, ...droplets, ...made, ...claims]);
+}
+
+/** Does the claimant bear the claimed name? A claim that it does not bear lapses within half a minute. */
+function isBorne({ spec }: Live, objects: readonly Live[]): boolean {
+  const { kind, namespace, name } = spec?.["claimant"] as { kind: string; namespace?: string; name: string };
+  const holder = objects.find((object) => object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? "") === (namespace ?? ""));
+  if (!holder) return false;
+  const { host, path, port, name: given } = (holder.spec ?? {}) as { host?: string; path?: string; port?: number; name?: string };
+  const borne = kind === "Route" ? `${host ?? ""}:${port ?? 0}${path ?? ""}` : (given ?? name);
+  return borne.toLowerCase() === spec?.["claimed"];
+}
+
+const CONDITION_FIELDS = ["type", "status", "reason", "message"];
+
+function toLine(object: Live, prefix: string): string {
+  const { kind, metadata, status, rules, roleRef, subjects, data } = object;
+  const { name, namespace, labels, annotations, finalizers, ownerReferences, deletionTimestamp } = metadata;
+  const owners = ownerReferences?.map((owner) => `${owner.kind} ${owner.name}`);
+  const shown = {
+    kind,
+    name,
+    namespace,
+    // An object that is going and never goes is a difference.
+    ...(deletionTimestamp && { going: true }),
+    labels,
+    annotations,
+    finalizers,
+    owners,
+    spec: kind === "Namespace" ? undefined : specOf(object),
+    status: kind === "Deployment" || kind === "Namespace" || !status ? undefined : statusOf(kind, status),
+    rules,
+    roleRef,
+    subjects,
+    data,
+  };
+  return scrub(JSON.stringify(shown, sorted), prefix);
+}
+
+function specOf({ kind, spec = {} }: Live): unknown {
+  if (kind === "Revision") {
+    const { version: _version, description: _description, ...rest } = spec;
+    return rest;
+  }
+  if (kind === "Claim") {
+    const { since: _since, ...rest } = spec;
+    return rest;
+  }
+  if (kind === "Service") {
+    const { clusterIP: _ip, clusterIPs: _ips, ...rest } = spec;
+    return rest;
+  }
+  return spec;
+}
+
+function statusOf(kind: string, status: Record<string, unknown>): unknown {
+  const { conditions, observedGeneration: _generation, ...rest } = status;
+  const said = (conditions as Record<string, unknown>[] | undefined)?.map((condition) => Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])));
+  return { ...rest, conditions: kind === "PodDisruptionBudget" ? undefined : said };
+}
+
+function sorted(_key: string, value: unknown): unknown {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Random, or made of what is random; and what a snapshot says of names and routes that go on changing after it. */
+const SCRUBBED: readonly [RegExp, string][] = [
+  [/\\"(application_name|name)\\":\\"[^"\\]*\\"/g, String.raw`\"$1\":\"<name>\"`],
+  [/\\"(application_uris|uris)\\":\[[^\]]*\]/g, String.raw`\"$1\":[]`],
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<guid>"],
+  [/(org|space|app|route|domain)-[0-9a-f]{40}/g, "$1-<digest>"],
+  [/-[0-9a-f]{20}(?=["/. ])/g, "-<guid>"],
+  [/-env-[0-9a-f]{16}/g, "-env-<digest>"],
+  [/-[0-9a-f]{10}(?=["/. ])/g, "-<hash>"],
+  [/-[bcdfghjklmnpqrstvwxz2456789]{5}(?=["/. -])/g, "-<short>"],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z/g, "<time>"],
+  [/"(restart|observedRestart)":"[^"]*"/g, '"$1":"<token>"'],
+  [/"(cupola\.dev\/revision|revision)":"\d+"/g, '"$1":"<n>"'],
+  [/-\d+-<hash>/g, "-<n>-<hash>"],
+  [/revision \d+/g, "revision <n>"],
+];
+
+function scrub(text: string, prefix: string): string {
+  return SCRUBBED.reduce((rest, [from, to]) => rest.replace(from, to), text).replaceAll(prefix, "<run>");
+}
+
+/** Lines of one that the other lacks, both ways; a line that is there twice counts twice. */
+export function difference(wanted: readonly string[], found: readonly string[]): { missing: string[]; surplus: string[] } {
+  const rest = [...found];
+  const missing = wanted.filter((line) => {
+    const at = rest.indexOf(line);
+    if (at >= 0) rest.splice(at, 1);
+    return at < 0;
+  });
+  return { missing, surplus: rest };
+}
+
+/** For a person: what is only there, only here, or differs, by object and field. */
+export function explain(missing: readonly string[], surplus: readonly string[]): string[] {
+  const rest = [...surplus];
+  const pairs = missing.map((line) => {
+    const at = rest.findIndex((other) => titleOf(other) === titleOf(line));
+    return [line, at < 0 ? undefined : rest.splice(at, 1)[0]] as const;
+  });
+  return [
+    ...pairs.flatMap(([wanted, found]) => (found ? fieldsThatDiffer(JSON.parse(wanted), JSON.parse(found), "").map((field) => `  ${titleOf(wanted)}${field}`) : [`  ${titleOf(wanted)} is missing`])),
+    ...rest.map((line) => `  ${titleOf(line)} is too much: ${line.slice(0, 1500)}`),
+  ];
+}
+
+function titleOf(line: string): string {
+  const { kind, name, namespace } = JSON.parse(line) as { kind: string; name: string; namespace?: string };
+  const { spec } = JSON.parse(line) as { spec?: { claimant?: { name: string }; claimed?: string } };
+  return kind === "Claim" ? `Claim ${spec?.claimed} of ${spec?.claimant?.name}` : `${kind} ${namespace ?? ""}/${name}`;
+}
+
+function fieldsThatDiffer(wanted: unknown, found: unknown, path: string): string[] {
+  if (JSON.stringify(wanted) === JSON.stringify(found)) return [];
+  if (!isRecord(wanted) || !isRecord(found)) return [` ${path}: calm ${JSON.stringify(wanted)}, chaos ${JSON.stringify(found)}`];
+  return [...new Set([...Object.keys(wanted), ...Object.keys(found)])].flatMap((key) => fieldsThatDiffer(wanted[key], found[key], `${path}.${key}`));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}

@@ -1,0 +1,181 @@
+// A TLS proxy between the platform and kube-apiserver. Calm it passes everything on; at given rates it refuses, cuts, delays and loses answers.
+import { Agent, createServer, request as send } from "node:https";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { issueCertificate, makeAuthority } from "../../kube/pki.ts";
+import type { Rates } from "./faults.ts";
+
+/** A write that reached kube-apiserver and changed something; leases and reviews left out. */
+export interface Write {
+  atMs: number;
+  method: string;
+  path: string;
+  code: number;
+}
+
+export interface FaultyProxy {
+  url: string;
+  /** PEM of the authority of its certificate. */
+  ca: string;
+  /** From now on, by these numbers. Undefined: no faults. */
+  setRates(rates: Rates | undefined, random?: () => number): void;
+  /** Cuts this share of the open watches. */
+  dropWatches(share: number): void;
+  /** Ends this share of the open watches with 410. */
+  expireWatches(share: number): void;
+  /** Holds back what comes on this share of the open watches; later it comes, or never. */
+  stallWatches(share: number, options: { lastMs: number; dies: boolean }): void;
+  /** Since the start. */
+  readonly writes: readonly Write[];
+  close(): Promise<void>;
+}
+
+interface Watch {
+  response: ServerResponse;
+  upstream: IncomingMessage;
+}
+
+interface Trouble {
+  rates: Rates;
+  random: () => number;
+}
+
+interface State {
+  target: URL;
+  agent: Agent;
+  watches: Set<Watch>;
+  writes: Write[];
+  trouble: Trouble | undefined;
+}
+
+interface Passing {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+const REFUSALS: readonly { code: number; reason: string; message: string }[] = [
+  { code: 409, reason: "Conflict", message: "Operation cannot be fulfilled: the object has been modified (by chaos)" },
+  { code: 429, reason: "TooManyRequests", message: "too many requests (by chaos)" },
+  { code: 500, reason: "InternalError", message: "etcdserver: leader changed (by chaos)" },
+  { code: 503, reason: "ServiceUnavailable", message: "the server is currently unable to handle the request (by chaos)" },
+];
+const GONE = { code: 410, reason: "Expired", message: "too old resource version (by chaos)" };
+const TIMEOUT = { code: 504, reason: "Timeout", message: "the request did not complete within the allotted timeout (by chaos)" };
+
+/** Starts one before `target`, an https URL whose certificate `ca` signed. */
+export async function startFaultyProxy(target: string, ca: string): Promise<FaultyProxy> {
+  const authority = await makeAuthority("chaos");
+  const identity = await issueCertificate(authority, { commonName: "proxy", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] }, { usage: "server" });
+  const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), writes: [], trouble: undefined };
+  const server = createServer({ ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => void pass(state, { request, response }));
+  await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
+  const some = (share: number): Watch[] => [...state.watches].filter(() => (state.trouble?.random ?? Math.random)() < share);
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ca: authority.cert,
+    writes: state.writes,
+    setRates(rates, random = Math.random) {
+      state.trouble = rates && { rates, random };
+    },
+    dropWatches: (share) => some(share).forEach(({ response }) => response.destroy()),
+    expireWatches: (share) => some(share).forEach(({ response }) => response.end(`${JSON.stringify({ type: "ERROR", object: status(GONE) })}\n`)),
+    stallWatches(share, { lastMs, dies }) {
+      for (const { response, upstream } of some(share)) {
+        upstream.unpipe(response);
+        upstream.pause();
+        if (!dies) setTimeout(() => upstream.pipe(response), lastMs).unref();
+      }
+    },
+    close: () =>
+      new Promise((resolve) => {
+        state.agent.destroy();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function status(error: { code: number; reason: string; message: string }): object {
+  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", ...error };
+}
+
+type Verdict = keyof Rates | "pass";
+
+function judge({ trouble }: State): Verdict {
+  if (!trouble) return "pass";
+  let dice = trouble.random();
+  for (const [verdict, share] of Object.entries(trouble.rates) as [keyof Rates, number][]) {
+    if (dice < share) return verdict;
+    dice -= share;
+  }
+  return "pass";
+}
+
+async function pass(state: State, passing: Passing): Promise<void> {
+  const { request, response } = passing;
+  // A client that hangs up in the middle of its own request is no fault of ours.
+  request.on("error", () => response.destroy());
+  const verdict = judge(state);
+  if (verdict === "cutBefore") return void response.destroy();
+  if (verdict === "refused") return refuse(passing, isWatch(request) || (state.trouble?.random() ?? 0) < 0.1 ? [...REFUSALS, GONE] : REFUSALS, state.trouble?.random() ?? 0);
+  if (verdict === "slow") await delay(50 + 350 * (state.trouble?.random() ?? 0));
+  forward(state, passing, verdict);
+}
+
+function refuse({ request, response }: Passing, refusals: typeof REFUSALS, dice: number): void {
+  const isRead = request.method === "GET";
+  // Conflicts are for writes, expired versions for reads.
+  const fitting = refusals.filter(({ code }) => (isRead ? code !== 409 : code !== 410));
+  answer(response, fitting[Math.floor(dice * fitting.length)] ?? TIMEOUT);
+  request.resume();
+}
+
+function answer(response: ServerResponse, error: { code: number; reason: string; message: string }): void {
+  if (response.headersSent) return;
+  response.writeHead(error.code, { "content-type": "application/json", ...(error.code === 429 && { "retry-after": "1" }) });
+  response.end(JSON.stringify(status(error)));
+}
+
+function isWatch({ url = "" }: IncomingMessage): boolean {
+  return /[?&]watch=(true|1)/.test(url);
+}
+
+function forward(state: State, { request, response }: Passing, verdict: Verdict): void {
+  const { method = "GET", url = "/", headers } = request;
+  const upstream = send({ host: state.target.hostname, port: state.target.port, method, path: url, headers: withoutHost(headers), agent: state.agent }, (reply) => {
+    note(state, { method, path: url, code: reply.statusCode ?? 0, atMs: performance.now() });
+    reply.on("error", () => response.destroy());
+    if (verdict === "cutAfter") return void response.destroy();
+    if (verdict === "timedOut" && method !== "GET") {
+      reply.resume();
+      return answer(response, TIMEOUT);
+    }
+    if (response.destroyed) return void reply.destroy();
+    response.writeHead(reply.statusCode ?? 502, reply.headers);
+    response.flushHeaders();
+    reply.pipe(response);
+    if (isWatch(request)) keepWatch(state, { response, upstream: reply });
+  });
+  upstream.on("error", () => response.destroy());
+  response.on("close", () => upstream.destroy());
+  request.pipe(upstream);
+}
+
+function withoutHost({ host: _host, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders {
+  return headers;
+}
+
+function keepWatch({ watches }: State, watch: Watch): void {
+  watches.add(watch);
+  watch.response.on("close", () => watches.delete(watch));
+  // A stalled watch must not end by itself: its client hears nothing at all.
+  watch.upstream.on("error", () => watch.response.destroy());
+}
+
+/** Reviews are answered, not stored. */
+const NO_WRITES = /\/leases(\/|\?|$)|reviews(\?|$)/;
+
+function note({ writes }: State, write: Write): void {
+  if (write.method !== "GET" && write.code < 300 && !NO_WRITES.test(write.path) && !write.path.includes("dryRun=")) writes.push(write);
+}

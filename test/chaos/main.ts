@@ -1,0 +1,69 @@
+// `npm run chaos -- --seed N --runs N`: seeds N, N+1, …, each a load under faults on a real control plane, compared with the same load in calm.
+// Ends in `diverged: N`; each divergence is printed with the seed that repeats it.
+import { Command, InvalidArgumentError } from "commander";
+import { whyNoControlPlane } from "../cluster/binaries.ts";
+import { runCalm, runChaos, type Calm } from "./run.ts";
+import { planSchedule } from "./schedule.ts";
+import { startWorld, type World } from "./world.ts";
+
+interface Options {
+  seed: number;
+  runs: number;
+  keep?: boolean;
+  plan?: boolean;
+}
+
+const { seed, runs, keep = false, plan = false } = new Command()
+  .option("--seed <n>", "the first seed", whole, 1)
+  .option("--runs <n>", "how many seeds", whole, 1)
+  .option("--keep", "leave the replicas' logs behind")
+  .option("--plan", "print what the seeds mean, and do nothing")
+  .parse()
+  .opts<Options>();
+
+function whole(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0) throw new InvalidArgumentError("a whole number.");
+  return number;
+}
+
+/** Calm runs go side by side, and only so many. */
+const BATCH = 4;
+const schedules = Array.from({ length: runs }, (_, at) => planSchedule(seed + at));
+
+async function runAll(world: World): Promise<number> {
+  let diverged = 0;
+  for (let from = 0; from < schedules.length; from += BATCH) {
+    const batch = schedules.slice(from, from + BATCH);
+    const calms = await Promise.all(batch.map((schedule) => runCalm(world, schedule)));
+    await Promise.all(calms.map((calm) => calm.leave()));
+    for (const [at, schedule] of batch.entries()) diverged += await runOne(world, schedule, calms[at]);
+  }
+  return diverged;
+}
+
+async function runOne(world: World, schedule: (typeof schedules)[number], calm: Calm | undefined): Promise<number> {
+  if (!calm) return 1;
+  const { faults, tookMs, leave: end } = await runChaos(world, schedule, calm);
+  const what = [...new Set(schedule.faults.map((fault) => fault.what))].join(" ");
+  console.log(`seed ${schedule.seed}: ${faults.length === 0 ? "as in calm" : "DIVERGED"} in ${(tookMs / 1000).toFixed(1)} s (${what})`);
+  for (const fault of faults) console.log(fault);
+  if (faults.length > 0) console.log(`again: npm run chaos -- --seed ${schedule.seed} --runs 1`);
+  await end();
+  return faults.length > 0 ? 1 : 0;
+}
+
+if (plan) for (const schedule of schedules) console.log(JSON.stringify(schedule, undefined, 1));
+else {
+  const reason = whyNoControlPlane();
+  if (reason) throw new Error(`chaos needs a real control plane: ${reason}`);
+  const world = await startWorld(keep);
+  if (keep) console.log(`logs: ${world.dir}`);
+  try {
+    const diverged = await runAll(world);
+    console.log(`diverged: ${diverged}`);
+    process.exitCode = diverged > 0 ? 1 : 0;
+  } finally {
+    await world.stop();
+  }
+}

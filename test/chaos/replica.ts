@@ -1,0 +1,19 @@
+// Child process: one replica of the platform with watch timings of seconds instead of minutes. Started by replicas.ts.
+import { pino } from "pino";
+import { parseOperations } from "../../platform/operations.ts";
+import { startPlatform } from "../../platform/platform.ts";
+import { answerParent, givenOptions } from "../bench/child.ts";
+import type { ReplicaOptions } from "./replicas.ts";
+
+const { access, token, data, port, operations } = givenOptions<ReplicaOptions>();
+const log = pino({ base: undefined, level: process.env["CHAOS_LOG"] ?? "warn" }, pino.destination({ dest: 2, sync: true }));
+const platform = await startPlatform({
+  access: { ...access, auth: { kind: "token", token } },
+  operations: parseOperations(operations),
+  data,
+  listen: { host: "127.0.0.1", port },
+  publicURL: "https://api.example.org",
+  log,
+  watchTiming: { backoff: { minMs: 50, maxMs: 500, jitter: 1 }, parked: { minMs: 100, maxMs: 500, jitter: 1 }, watchSeconds: [2, 4], shortWatchMs: 500, graceMs: 500 },
+});
+answerParent({ idle: () => platform.idle() }, () => platform.stop({ instances: "keep" }));
