@@ -1,10 +1,12 @@
-// What RBAC allows, answered from memory: an index fed by watches of the four RBAC kinds. Parked watches throw; they never allow or deny.
+// What RBAC allows, answered from memory: an index fed by watches of the four RBAC kinds. Parked and silent watches throw; they never allow or deny.
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../kube/builtin.ts";
+import type { KubeObject } from "../kube/object.ts";
 import type { AllowedNames } from "../kube/rbac/rbac-index.ts";
 import type { RbacKind, RbacUser, ResourceQuestion } from "../kube/rbac/types.ts";
 import { followRbac } from "../kube/rbac/watched-index.ts";
-import type { Store } from "../kube/reader.ts";
-import type { ResourceRef } from "../kube/resource-ref.ts";
+import { NotSynced, type Store } from "../kube/reader.ts";
+import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
+import type { WatchHandle } from "../kube/watches.ts";
 
 /** The question about one object, or about any (no name) of a kind. */
 export interface Asked {
@@ -26,16 +28,30 @@ export interface Authorization {
   version(): number;
 }
 
+/**
+ * How far behind the cluster's RBAC an answer here may be at most, milliseconds: the published bound (docs/security.md). Changes arrive by watch, usually
+ * in a few; a watch that has not been heard of for so long is not believed, and its readers get an error.
+ */
+export const RBAC_BOUND_MS = 60_000;
+
+/** One watch of an RBAC kind. */
+export type RbacWatch = Pick<WatchHandle<KubeObject>, "store" | "heardAt">;
+
 /** The refs whose stores feed the index. */
 export const rbacKinds = { Role, ClusterRole, RoleBinding, ClusterRoleBinding } as const;
 
-/** Keeps an index up to date with the four stores for as long as they live. */
-export function createAuthorization(stores: Record<RbacKind, Store>): Authorization {
+/** Keeps an index up to date with the four watches for as long as they live. They must be ensured with `hearWithinMs` of the bound or less. */
+export function createAuthorization(watched: Record<RbacKind, RbacWatch>, boundMs = RBAC_BOUND_MS): Authorization {
+  const all = Object.values(watched);
+  const stores = Object.fromEntries(Object.entries(watched).map(([kind, { store }]) => [kind, store])) as Record<RbacKind, Store>;
   const index = followRbac(stores);
-  const all = Object.values(stores);
   const see = (): void => {
-    // A store that cannot see throws the right error from any read.
-    for (const store of all) if (!store.synced) store.find({ name: "-" });
+    const oldest = performance.now() - boundMs;
+    for (const { store, heardAt } of all) {
+      // A store that cannot see throws the right error from any read.
+      if (!store.synced) store.find({ name: "-" });
+      if (heardAt() < oldest) throw new NotSynced(resourceId(store.ref));
+    }
   };
   return {
     allows(user, asked) {

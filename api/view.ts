@@ -108,8 +108,8 @@ export function createView(watches: Watches): View {
     const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
     keep(ref, store);
   }
-  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, hearWithinMs: RBAC_BOUND_MS })]));
-  for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, (rbac[ref.kind] as RbacWatch).store);
+  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, hearWithinMs: RBAC_BOUND_MS })])) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
+  for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, rbac[ref.kind as keyof typeof rbacKinds].store);
   return {
     store,
     storeOf: (id) => all.get(id)?.held,
@@ -118,7 +118,7 @@ export function createView(watches: Watches): View {
     async relistAll() {
       await Promise.all([...all.values()].map(({ held }) => watches.relist(held.ref)));
     },
-    authorization: createAuthorization(rbac as Parameters<typeof createAuthorization>[0]),
+    authorization: createAuthorization(rbac),
     guid: (ref, object) => resolvedGUID(store(ref), object),
     byGUID: (ref, guid) => {
       const held = store(ref);

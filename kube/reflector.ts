@@ -52,6 +52,10 @@ export interface Reflector {
   wake(): void;
   /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or the reflector has stopped. */
   relist(): Promise<void>;
+  /** When the server was last heard to be level with us: a list, an opened watch, an event or a bookmark (`performance.now()`); -Infinity before. */
+  heardAt(): number;
+  /** Never trust silence for longer: watches live, and a dead peer is found, within that many milliseconds. What is stricter stays. */
+  hearWithin(milliseconds: number): void;
 }
 
 /**
@@ -61,14 +65,15 @@ export interface Reflector {
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
   const run = new ReflectorRun(options, signal);
   const stopped = run.loop().finally(() => options.store.setState("stopped"));
-  return { stopped, wake: () => run.nap.wake(), relist: () => run.relist() };
+  return { stopped, wake: () => run.nap.wake(), recheck: () => run.recheck(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
 }
 
 class ReflectorRun<T extends KubeObject> {
   readonly nap = createNap();
+  heardAt = -Infinity;
   readonly #options: ReflectorOptions<T>;
   readonly #signal: AbortSignal;
-  readonly #timing: ReflectorTiming;
+  #timing: ReflectorTiming;
   readonly #random: () => number;
   #version: string | undefined;
   /** A list that waits for the watch to open, so that a watch still forbidden does not make a parked store flicker. */
@@ -94,6 +99,20 @@ class ReflectorRun<T extends KubeObject> {
     this.#cut.abort();
     this.nap.wake();
     return new Promise((resolve) => this.#relists.push(resolve));
+  }
+
+  recheck(): void {
+    if (this.#options.store.state === "watching") this.#cut.abort();
+    else this.nap.wake();
+  }
+
+  hearWithin(milliseconds: number): void {
+    const { watchSeconds, graceMs } = this.#timing;
+    const tighter = tightened(milliseconds);
+    if (watchSeconds[1] * 1000 + graceMs <= milliseconds) return;
+    this.#timing = { ...this.#timing, ...tighter };
+    // The watch of this moment was opened for longer: it goes on from its version at once.
+    this.#cut.abort();
   }
 
   async loop(): Promise<void> {
@@ -134,6 +153,7 @@ class ReflectorRun<T extends KubeObject> {
       version = page.metadata.resourceVersion;
     }
     this.#version = version;
+    this.heardAt = started;
     if (store.state === "parked") this.#held = { objects, version };
     else store.replace(objects, version);
   }
@@ -141,7 +161,7 @@ class ReflectorRun<T extends KubeObject> {
   async #watch(): Promise<void> {
     const { client, store, namespace, labelSelector, fieldSelector } = this.#options;
     const [least, most] = this.#timing.watchSeconds;
-    const timeoutSeconds = Math.round(least + (most - least) * this.#random());
+    const timeoutSeconds = Math.max(1, Math.round(least + (most - least) * this.#random()));
     const started = performance.now();
     const events = client.watch(store.ref, {
       namespace,
@@ -174,6 +194,7 @@ class ReflectorRun<T extends KubeObject> {
     else if (event.type === "DELETED") store.remove(prepare(event.object));
     else store.upsert(prepare(event.object));
     this.#version = event.object.metadata.resourceVersion ?? this.#version;
+    this.heardAt = performance.now();
     this.#expired = 0;
   }
 
@@ -205,6 +226,26 @@ class ReflectorRun<T extends KubeObject> {
     store.setState("parked", reason);
     await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
   }
+
+  /** A list may be long, so permission is asked for before one is tried. */
+  async #mayTry(): Promise<boolean> {
+    const { client, store, namespace } = this.#options;
+    if (this.#signal.aborted || this.#cut.signal.aborted) return true;
+    return (await mayFollow(client, store.ref, namespace, this.#signal)) ?? true;
+  }
+
+  /** A token may have been rotated under us. */
+  async #renew(): Promise<void> {
+    this.#renewed = true;
+    const { client, store, log } = this.#options;
+    await client.renew().catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"));
+  }
+}
+
+/** A watch's lifetime and grace so that its end, or its silence, is noticed with time left to open another one. */
+function tightened(milliseconds: number): Pick<ReflectorTiming, "watchSeconds" | "graceMs"> {
+  const seconds = milliseconds / 1000;
+  return { watchSeconds: [seconds * 0.6, seconds * 0.75], graceMs: milliseconds * 0.1 };
 }
 
 function parkReasonOf(error: unknown): ParkReason | undefined {

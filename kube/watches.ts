@@ -30,12 +30,16 @@ export interface EnsureOptions<T extends KubeObject> {
   transform?: (object: T) => T;
   /** Field managers whose applied managedFields entries stay in the cache. */
   keepFieldsOf?: readonly string[];
+  /** The watch is opened again, and a silent server taken for dead, so often that `heardAt` need never be older. Milliseconds, 2,000 or more. */
+  hearWithinMs?: number;
 }
 
 export interface WatchHandle<T extends KubeObject> {
   readonly store: Store<T>;
   /** Resolves when what this `ensure` asked to keep is in the cache (at once for a new watch: then the store is not synced yet). */
   readonly settled: Promise<void>;
+  /** When the server last showed that the cache was level with it (`performance.now()`); -Infinity before the first list. */
+  heardAt(): number;
   /** This user needs the watch no more. Once only; later calls do nothing. */
   release(): void;
 }
@@ -114,12 +118,14 @@ export function createWatches(options: WatchesOptions): Watches {
       const entry = known ?? startEntry(options, ref, wish as unknown as EnsureOptions<KubeObject>);
       entries.set(key, entry);
       const settled = known ? join(entry, wish as unknown as EnsureOptions<KubeObject>) : Promise.resolve();
+      if (wish.hearWithinMs !== undefined) entry.reflector.hearWithin(wish.hearWithinMs);
       clearTimeout(entry.linger);
       entry.users++;
       let held = true;
       return {
         store: entry.store as unknown as Store<T>,
         settled,
+        heardAt: () => entry.reflector.heardAt(),
         release() {
           if (held) release(key, entry);
           held = false;

@@ -1,6 +1,6 @@
 // The differential run: the same random policies in force on servers and in our evaluator, the same random questions to all of them.
 import type { Logger } from "pino";
-import { createAuthorization, rbacKinds } from "../../../api/authorization.ts";
+import { createAuthorization, rbacKinds, type RbacWatch } from "../../../api/authorization.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Store } from "../../../kube/reader.ts";
 import { followRbac } from "../../../kube/rbac/watched-index.ts";
@@ -57,8 +57,9 @@ export async function runRbacDiff(run: Run): Promise<Outcome> {
   const outcome: Outcome = { asked: 0, allowed: 0, differences: [] };
   const parties = judges.map((judge) => ({ ...judge, inForce: new Map() as InForce }));
   try {
-    const stores = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef).store])) as Record<RbacKind, Store>;
-    const evaluator = { index: followRbac(stores), authorization: createAuthorization(stores), stores };
+    const watched = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef)])) as unknown as Record<RbacKind, RbacWatch>;
+    const stores = Object.fromEntries(Object.entries(watched).map(([kind, { store }]) => [kind, store])) as Record<RbacKind, Store>;
+    const evaluator = { index: followRbac(stores), authorization: createAuthorization(watched), stores };
     await Promise.all(judges.map(({ client }) => makeNamespaces(client)));
     for (let set = 0; outcome.asked < cases && outcome.differences.length < enough; set++) {
       await runSet({ parties, evaluator, seed, set }, Math.min(perSet, cases - outcome.asked), outcome);
