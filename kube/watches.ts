@@ -66,7 +66,7 @@ export interface Watches {
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Look again at parked watches and those in backoff now; of one kind or of all. */
   wake(ref?: ResourceRef): void;
-  /** Lists a kind again, or all of them, as after a break. Resolves when lists that began after this call are in the stores, or the watches have ended. */
+  /** Lists a kind again, or all that are not parked, as after a break. Resolves when lists that began after this call are in the stores, or the watches have ended. */
   relist(ref?: ResourceRef): Promise<void>;
   /** Ends all watches. Stores stay readable with what they have. */
   close(): Promise<void>;
@@ -141,7 +141,7 @@ export function createWatches(options: WatchesOptions): Watches {
       for (const entry of entries.values()) if (!ref || entry.id === resourceId(ref)) entry.reflector.wake();
     },
     async relist(ref) {
-      const concerned = [...entries.values()].filter((entry) => !ref || entry.id === resourceId(ref));
+      const concerned = [...entries.values()].filter((entry) => (ref ? entry.id === resourceId(ref) : entry.store.state !== "parked"));
       await Promise.all(concerned.map((entry) => entry.reflector.relist()));
     },
     async close() {
