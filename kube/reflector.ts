@@ -65,7 +65,7 @@ export interface Reflector {
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
   const run = new ReflectorRun(options, signal);
   const stopped = run.loop().finally(() => options.store.setState("stopped"));
-  return { stopped, wake: () => run.nap.wake(), recheck: () => run.recheck(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
+  return { stopped, wake: () => run.nap.wake(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
 }
 
 class ReflectorRun<T extends KubeObject> {
@@ -99,11 +99,6 @@ class ReflectorRun<T extends KubeObject> {
     this.#cut.abort();
     this.nap.wake();
     return new Promise((resolve) => this.#relists.push(resolve));
-  }
-
-  recheck(): void {
-    if (this.#options.store.state === "watching") this.#cut.abort();
-    else this.nap.wake();
   }
 
   hearWithin(milliseconds: number): void {
@@ -146,6 +141,7 @@ class ReflectorRun<T extends KubeObject> {
     if (!store.synced && store.state !== "parked") store.setState("listing");
     const objects: T[] = [];
     let version = "";
+    const started = performance.now();
     // A list that outlives its continue token is read in one go the next time.
     const query = { namespace, labelSelector, fieldSelector, limit: this.#expired > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
     for await (const page of client.pages(store.ref, query)) {
@@ -182,6 +178,7 @@ class ReflectorRun<T extends KubeObject> {
     const { store, log } = this.#options;
     if (this.#parkings > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
     this.#parkings = 0;
+    this.heardAt = performance.now();
     store.setState("watching");
     if (this.#held) store.replace(this.#held.objects, this.#held.version);
     this.#held = undefined;
@@ -225,20 +222,6 @@ class ReflectorRun<T extends KubeObject> {
     this.#parkings++;
     store.setState("parked", reason);
     await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
-  }
-
-  /** A list may be long, so permission is asked for before one is tried. */
-  async #mayTry(): Promise<boolean> {
-    const { client, store, namespace } = this.#options;
-    if (this.#signal.aborted || this.#cut.signal.aborted) return true;
-    return (await mayFollow(client, store.ref, namespace, this.#signal)) ?? true;
-  }
-
-  /** A token may have been rotated under us. */
-  async #renew(): Promise<void> {
-    this.#renewed = true;
-    const { client, store, log } = this.#options;
-    await client.renew().catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"));
   }
 }
 
