@@ -1,7 +1,7 @@
 // Reads and writes with the caller's rights. Reads are answered from memory; writes go to Kubernetes as the caller, and are seen here before they are answered.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Claim } from "../crds/claim/claim.ts";
-import { API_MANAGER } from "../crds/groups.ts";
+import { API_MANAGER, SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import type { Draft, KubeClient, Patch } from "../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isForbidden, isNotFound, type Status } from "../kube/client/errors.ts";
 import type { KubeObject, ObjectKey } from "../kube/object.ts";
@@ -202,13 +202,13 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   const { view, signal, own, platform, replicas } = context;
   const asked: Asked = { verb: "delete", on: ref, ...keyOf(object) };
   const name = claimedName(view, ref, object);
-  const { uid = "", resourceVersion = "" } = object.metadata;
+  const { uid = "", namespace, resourceVersion = "" } = object.metadata;
   try {
     await patiently(() => own().delete(ref, keyOf(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-  await replicas.written([{ resource: resourceId(ref), version: resourceVersion, gone: uid }]);
+  await replicas.written([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
   // Terminating objects keep their name; the controller that finishes them gives it back.
   if (!view.store(ref).byUid(uid)) await releaseName({ client: platform, view }, name, ref, object);
 }
@@ -244,12 +244,12 @@ async function patiently<T>(attempt: () => Promise<T | Status>, shouldRetry: (er
   }
 }
 
-function written(ref: ResourceRef, { metadata: { resourceVersion } }: KubeObject): Mark[] {
-  return resourceVersion ? [{ resource: resourceId(ref), version: resourceVersion }] : [];
+function written(ref: ResourceRef, { metadata: { namespace, resourceVersion } }: KubeObject): Mark[] {
+  return resourceVersion ? [{ resource: resourceId(ref), namespace, version: resourceVersion }] : [];
 }
 
 function writtenClaim(claim: HeldClaim | undefined): Mark[] {
-  return claim?.resourceVersion ? [{ resource: resourceId(Claim), version: claim.resourceVersion }] : [];
+  return claim?.resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: claim.resourceVersion }] : [];
 }
 
 /** The visible objects of a kind. Walks only namespaces where the caller has a role, unless a cluster-wide rule opens all. */

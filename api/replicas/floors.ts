@@ -10,6 +10,8 @@ import type { View } from "../view.ts";
  */
 export interface Mark {
   resource: string;
+  /** Of what was written; absent for cluster-scoped kinds and for marks of a whole kind. */
+  namespace?: string | undefined;
   version: string;
   gone?: string | undefined;
 }
@@ -36,61 +38,86 @@ interface Floor {
   told: number;
 }
 
+export type FloorView = Pick<View, "storeOf" | "relist">;
+
 /** Floors over the stores of a view. `now` is a monotonic clock in milliseconds. */
-export function createFloors(view: Pick<View, "storeOf" | "relist">, now: () => number = () => performance.now()): Floors {
+export function createFloors(view: FloorView, now: () => number = () => performance.now()): Floors {
+  return new FloorTable(view, now);
+}
+
+class FloorTable implements Floors {
+  readonly #view: FloorView;
+  readonly #now: () => number;
   /** By kind for versions, of which the highest counts; by uid for deletions. */
-  const floors = new Map<string, Floor>();
-  const doubted = new Set<Store>();
+  readonly #floors = new Map<string, Floor>();
+  readonly #doubted = new Set<Store>();
+
+  constructor(view: FloorView, now: () => number) {
+    this.#view = view;
+    this.#now = now;
+  }
+
+  async take(marks: readonly Mark[], deadlineMs: number): Promise<boolean> {
+    return this.#wait(marks.flatMap((mark) => this.#note(mark)), deadlineMs);
+  }
+
+  settled(deadlineMs: number): Promise<boolean> | undefined {
+    const open = this.#missing();
+    if (open.length === 0) return undefined;
+    return this.#wait(open, deadlineMs);
+  }
+
+  behindMs(): number {
+    return this.#missing().reduce((longest, { since }) => Math.max(longest, this.#now() - since), 0);
+  }
+
+  async #wait(floors: readonly Floor[], deadlineMs: number): Promise<boolean> {
+    const reached = await Promise.all(floors.map((floor) => waitFor(floor, deadlineMs)));
+    floors.forEach(({ store }, at) => void (reached[at] || this.#doubt(store)));
+    return reached.every(Boolean);
+  }
 
   /** A store that is not synced cannot be read anyway; what it holds when it is again must be as new as all others say. */
-  const missing = (): Floor[] => {
-    if (floors.size === 0) return [];
-    for (const [key, floor] of floors) if (isMet(floor)) floors.delete(key);
-    return [...floors.values()].filter(({ store }) => store.synced);
-  };
-  const note = (mark: Mark): Floor[] => {
-    const store = view.storeOf(mark.resource);
+  #missing(): Floor[] {
+    if (this.#floors.size === 0) return [];
+    for (const [key, floor] of this.#floors) if (isMet(floor)) this.#floors.delete(key);
+    return [...this.#floors.values()].filter(({ store }) => store.synced);
+  }
+
+  #note(mark: Mark): Floor[] {
+    const store = this.#view.storeOf(mark.resource);
     // A kind that only a newer version of the platform reads has no store.
     if (!store || isMet({ store, mark })) return [];
     const key = keyOf(mark);
-    const known = floors.get(key);
-    const told: Floor = { store, mark, since: known?.since ?? now(), told: now() };
-    floors.set(key, known && isWithin(mark, known.mark) ? { ...known, told: now() } : told);
-    if (floors.size > maxGone) floors.delete([...floors.keys()].find((one) => floors.get(one)?.mark.gone !== undefined) ?? "");
-    return [told];
-  };
+    const known = this.#floors.get(key);
+    const told = this.#now();
+    const floor: Floor = { store, mark, since: known?.since ?? told, told };
+    this.#floors.set(key, known && isWithin(mark, known.mark) ? { ...known, told } : floor);
+    if (this.#floors.size > maxGone) this.#forgetOldestGone();
+    return [floor];
+  }
+
+  #forgetOldestGone(): void {
+    for (const [key, { mark }] of this.#floors) if (mark.gone !== undefined) return void this.#floors.delete(key);
+  }
+
   /** A watch may stand still and not know it, or the server was restored and counts from an older version: in both cases a list is the truth. */
-  const doubt = async (store: Store): Promise<void> => {
-    if (doubted.has(store)) return;
-    doubted.add(store);
+  async #doubt(store: Store): Promise<void> {
+    if (this.#doubted.has(store)) return;
+    this.#doubted.add(store);
     for (;;) {
       await delay(doubtEveryMs, undefined, { ref: false });
-      if (store.state === "stopped" || !missing().some((floor) => floor.store === store)) break;
-      const asked = now();
-      await view.relist(store.ref);
-      for (const [key, floor] of floors) if (floor.store === store && floor.told <= asked) floors.delete(key);
+      if (store.state === "stopped" || !this.#missing().some((floor) => floor.store === store)) break;
+      const asked = this.#now();
+      await this.#view.relist(store.ref);
+      for (const [key, floor] of this.#floors) if (floor.store === store && floor.told <= asked) this.#floors.delete(key);
     }
-    doubted.delete(store);
-  };
-
-  return {
-    async take(marks, deadlineMs) {
-      const noted = marks.flatMap(note);
-      const reached = await Promise.all(noted.map((floor) => waitFor(floor, deadlineMs)));
-      noted.forEach(({ store }, at) => void (reached[at] || doubt(store)));
-      return reached.every(Boolean);
-    },
-    settled(deadlineMs) {
-      const open = missing();
-      if (open.length === 0) return undefined;
-      return Promise.all(open.map((floor) => waitFor(floor, deadlineMs))).then((reached) => reached.every(Boolean));
-    },
-    behindMs: () => missing().reduce((longest, { since }) => Math.max(longest, now() - since), 0),
-  };
+    this.#doubted.delete(store);
+  }
 }
 
 function keyOf(mark: Mark): string {
-  return mark.gone ?? mark.resource;
+  return mark.gone ?? `${mark.resource} ${mark.namespace ?? ""}`;
 }
 
 /** Whether `mark` asks for no more than `known`, of the same key, does. */

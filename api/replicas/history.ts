@@ -1,14 +1,14 @@
-// What this replica has told its clients of so far, in little room: for a peer that comes, or that could not be reached for a while.
+// What this replica has told its clients of lately: for a peer that comes, or that could not be reached for a moment.
 import { hasReached } from "../../kube/store.ts";
 import type { Mark } from "./floors.ts";
 
-/** A peer that was not told of a deletion for so long has joined anew since, and listed. */
-const goneKeptMs = 60_000;
-const maxGone = 5_000;
+/** A peer that was not told for so long has been given up meanwhile, and lists everything when it joins anew. Milliseconds. */
+const keptMs = 60_000;
+const maxKept = 10_000;
 
 export interface History {
   add(marks: readonly Mark[]): void;
-  /** The newest version of each kind, and the deletions of the last minute. */
+  /** The newest version of each kind and namespace, and the deletions, of the last minute. */
   marks(): Mark[];
   /** Grows with each `add`. */
   readonly revision: number;
@@ -16,28 +16,31 @@ export interface History {
 
 /** Empty at first. `now` is a monotonic clock in milliseconds. */
 export function createHistory(now: () => number = () => performance.now()): History {
-  const versions = new Map<string, Mark>();
-  const gone = new Map<string, { mark: Mark; at: number }>();
+  /** The oldest first. */
+  const kept = new Map<string, { mark: Mark; at: number }>();
   let revision = 0;
 
   const forget = (): void => {
-    for (const [uid, { at }] of gone) {
-      if (gone.size <= maxGone && now() - at < goneKeptMs) return;
-      gone.delete(uid);
+    for (const [key, { at }] of kept) {
+      if (kept.size <= maxKept && now() - at < keptMs) return;
+      kept.delete(key);
     }
+  };
+  const keep = (mark: Mark): void => {
+    const key = mark.gone ?? `${mark.resource} ${mark.namespace ?? ""}`;
+    const known = kept.get(key)?.mark;
+    kept.delete(key);
+    kept.set(key, { mark: known && hasReached(known.version, mark.version) ? known : mark, at: now() });
   };
   return {
     add(marks) {
       revision++;
-      for (const mark of marks) {
-        if (mark.gone !== undefined) gone.set(mark.gone, { mark, at: now() });
-        else if (!hasReached(versions.get(mark.resource)?.version ?? "", mark.version)) versions.set(mark.resource, mark);
-      }
+      for (const mark of marks) keep(mark);
       forget();
     },
     marks() {
       forget();
-      return [...versions.values(), ...[...gone.values()].map(({ mark }) => mark)];
+      return [...kept.values()].map(({ mark }) => mark);
     },
     get revision() {
       return revision;

@@ -46,7 +46,7 @@ export interface Replicas {
   current(): Promise<void> | undefined;
   /** Whether it answers, and is not far behind. */
   ready(): boolean;
-  /** Gets to know all live replicas and what they have written. To be called after joining, and after joining again. Tries until it has. */
+  /** Gets to know all live replicas and what they have written. To be called after joining and listing, also after joining again. Tries until it has. */
   meet(): Promise<void>;
   /** Serves the other replicas. The caller has checked their token. */
   handler: RequestListener;
@@ -60,8 +60,8 @@ const holdMs = 5000;
 /** A replica that is behind for so long is not ready. Milliseconds. */
 const unreadyAfterMs = 2000;
 const meetAgainMs = 200;
-/** Those who could not reach a replica for so long have forgotten what was deleted meanwhile. Milliseconds. */
-const listAgainAfterMs = 30_000;
+/** After so long the membership of whoever said hello has come here, or it is gone. Milliseconds. */
+const introducedMs = 30_000;
 
 /** Makes it. Nothing is sent before `meet`. */
 export function createReplicas(options: ReplicasOptions): Replicas {
@@ -81,7 +81,6 @@ class Circle implements Replicas {
   /** Said hello; their membership may not have come here yet. */
   readonly #introduced = new Map<string, { peer: Peer; at: number }>();
   #met = false;
-  #metAt = -Infinity;
   /** Counts the calls of `meet`: a round that began before the last one does not do. */
   #wanted = 0;
   #meeting: Promise<void> | undefined;
@@ -164,12 +163,9 @@ class Circle implements Replicas {
   }
 
   async #meetOnce(directory: PeerDirectory): Promise<void> {
-    const absentMs = performance.now() - this.#metAt;
-    const [peers] = await Promise.all([directory.ask(), Number.isFinite(absentMs) && absentMs > listAgainAfterMs ? this.#o.view.relistAll() : undefined]);
-    this.#keepLines(peers);
+    this.#keepLines(await directory.ask());
     const missed = await Promise.all([...this.#lines.values()].map((line) => line.hello()));
     void this.#floors.take(missed.flat(), seenWithinMs);
-    this.#metAt = performance.now();
   }
 
   /** Who is there has changed, or whether this replica counts itself. */
@@ -183,7 +179,7 @@ class Circle implements Replicas {
   #keepLines(peers: readonly Peer[]): void {
     const wanted = new Map(peers.map((peer) => [peer.identity, peer]));
     for (const [identity, { peer, at }] of this.#introduced) {
-      if (wanted.has(identity) || performance.now() - at > listAgainAfterMs) this.#introduced.delete(identity);
+      if (wanted.has(identity) || performance.now() - at > introducedMs) this.#introduced.delete(identity);
       else wanted.set(identity, peer);
     }
     for (const [identity, line] of this.#lines) {

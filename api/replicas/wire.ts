@@ -12,7 +12,7 @@ export const peerSchema = z.object({
 });
 export type Peer = z.output<typeof peerSchema>;
 
-const marks = z.array(z.object({ resource: z.string().max(300), version: z.string().max(40), gone: z.string().max(100).optional() })).max(20_000);
+const marks = z.array(z.object({ resource: z.string().max(300), namespace: z.string().max(63).optional(), version: z.string().max(40), gone: z.string().max(100).optional() })).max(20_000);
 
 /** `POST /replicas/floors`: the sender has written this. Answered once it was seen, or soon. */
 export const floorsPath = "/replicas/floors";
