@@ -104,7 +104,7 @@ export const FIELD_RIGHTS: readonly FieldRight[] = [
   { on: App, subresource: "content", fields: ["lifecycle", "builder", "sidecars"] },
   { on: App, subresource: "settings", fields: ["name", "features.ssh"], metadata: true },
   { on: Process, subresource: "scale", fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"] },
-  { on: Process, subresource: "settings", fields: ["runner", "ports", "user"] },
+  { on: Process, subresource: "settings", fields: ["runner", "ports"] },
   { on: Package, subresource: "content", fields: ["content"] },
   { on: Space, subresource: "limits", fields: ["suspended"] },
   // An org's manager may rename it, but neither lift its suspension nor choose its quota.

@@ -42,9 +42,11 @@ function presentQuota(as: Session, quota: OrgQuota, base: string): object {
 }
 
 /** Puts orgs under a quota. Other objects than orgs name no org quota. */
-const apply = endpoint("POST", "/v3/organization_quotas/:guid/relationships/organizations", { permission: { verb: "patch", on: Org }, body: toManySchema, summary: "Apply a quota to organizations" }, async ({ as, params, body, base }) => {
+const apply = endpoint("POST", "/v3/organization_quotas/:guid/relationships/organizations", { permission: [{ verb: "patch", on: Org }, { verb: "update", on: Org, subresource: "limits" }], body: toManySchema, summary: "Apply a quota to organizations" }, async ({ as, params, body, base }) => {
   const quota = as.get(OrgQuota, params["guid"] ?? "");
   const orgs = body.data.map(({ guid }) => as.find(Org, guid));
+  // Who may not choose quotas learns nothing about orgs.
+  for (const org of orgs) as.require({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
   const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
   if (missing.length > 0) throw unprocessable(`Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`);
   for (const org of orgs) if (org) await as.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });

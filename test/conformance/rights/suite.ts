@@ -1,0 +1,22 @@
+// Who may do what, at every door, on one server: fields, roles, namespaces, flags, suspension. Both servers' test files run it.
+import { afterAll, beforeAll, describe } from "vitest";
+import { fieldTests } from "./fields.ts";
+import { startWorld, type ServerUnderTest, type World } from "./world.ts";
+
+/** What the parts of the suite get: the world, once it stands. */
+export type Worldly = () => World;
+
+export function rightsOn(server: ServerUnderTest): void {
+  describe(`rights on ${server.name}`, () => {
+    let world: World | undefined;
+    beforeAll(async () => {
+      world = await startWorld(server);
+    }, 120_000);
+    afterAll(() => world?.stop());
+    const get: Worldly = () => {
+      if (!world) throw new Error("the world did not start");
+      return world;
+    };
+    fieldTests(get);
+  });
+}
