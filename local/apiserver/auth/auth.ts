@@ -34,7 +34,7 @@ export async function createAuth(deps: AuthDeps): Promise<Auth> {
     checkRbacWrite: (request) => checkRbacWrite(request, authorizer),
     virtualResources: [
       ...reviewResources({ authorizer, audiences, readToken: (token, wanted) => readToken(token, wanted, authenticators) }),
-      tokenRequestResource({ reader, tokens: accountTokens, audiences }),
+      tokenRequestResource({ reader, tokens: accountTokens, audiences, now }),
     ],
     bootstrap: async () => {
       await bootstrapRoles(reader, writer);
@@ -95,7 +95,7 @@ async function readToken(token: string, wanted: string[], { staticTokens, accoun
   const known = findStatic(token, staticTokens);
   if (known) {
     const meant = audiences.filter((audience) => wanted.includes(audience));
-    if (meant.length === 0) throw new Error(`token audiences ${JSON.stringify(audiences)} is invalid for the target audiences ${JSON.stringify(wanted)}`);
+    if (meant.length === 0) throw new Error("invalid bearer token");
     return { user: mark(known), audiences: meant };
   }
   const found = await accountTokens.verify(token, wanted);

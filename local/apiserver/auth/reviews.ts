@@ -1,6 +1,6 @@
 // Questions about identity and rights: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
 import type { KubeObject } from "../../../kube/object.ts";
-import type { AttributesRecord, Authorize, UserInfo, VirtualRequest, VirtualResource } from "../contract.ts";
+import type { AttributesRecord, Authorize, FieldError, UserInfo, VirtualRequest, VirtualResource } from "../contract.ts";
 import { invalidValue } from "../field-errors.ts";
 import { badRequest, invalid, type StatusError } from "../status.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
@@ -42,9 +42,15 @@ function review(group: string, kind: string, namespaced: boolean, answer: Answer
     namespaced,
     create: async (request) => {
       const { body } = request;
-      return { apiVersion: `${group}/v1`, kind, metadata: { ...body.metadata, creationTimestamp: null } as unknown as KubeObject["metadata"], spec: specOf(body), status: await answer(request) };
+      return { apiVersion: `${group}/v1`, kind, metadata: { ...body.metadata }, ...shownSpec(kind, body), status: await answer(request) };
     },
   };
+}
+
+/** kube-apiserver does not repeat what was asked about oneself. */
+function shownSpec(kind: string, body: KubeObject): { spec?: Record<string, unknown> } {
+  if (kind === "SelfSubjectReview") return {};
+  return { spec: kind === "SelfSubjectRulesReview" ? {} : specOf(body) };
 }
 
 const specOf = (body: KubeObject): Record<string, unknown> => (body as Review).spec ?? {};
@@ -74,22 +80,38 @@ interface ReviewSpec {
 }
 
 /** kube-apiserver leaves the kind out of these. */
-function refused(field: string, value: unknown, detail: string): StatusError {
-  const error = invalid({ group: authorizationGroup, kind: "" }, "", [invalidValue(field, value, detail)]);
+function refused(errors: FieldError[]): StatusError {
+  const error = invalid({ group: authorizationGroup, kind: "" }, "", errors);
   delete error.body.details?.kind;
   return error;
 }
 
+function subjectErrors(body: KubeObject): FieldError[] {
+  const { user, groups } = specOf(body) as ReviewSpec;
+  return user || groups?.length ? [] : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
+}
+
+function attributeErrors(body: KubeObject): FieldError[] {
+  const { resourceAttributes: on, nonResourceAttributes: at } = specOf(body) as ReviewSpec;
+  if (on && at) return [invalidValue("spec.nonResourceAttributes", shownPath(at), "cannot be specified in combination with resourceAttributes")];
+  return on || at ? [] : [invalidValue("spec.resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified")];
+}
+
+const shownPath = ({ path = "", verb = "" }: { path?: string; verb?: string }) => ({ Path: path, Verb: verb });
+
+function check(errors: FieldError[]): void {
+  if (errors.length > 0) throw refused(errors);
+}
+
 function subjectOf(body: KubeObject): UserInfo {
   const { user, groups, uid, extra } = specOf(body) as ReviewSpec;
-  if (!user && !groups?.length) throw refused("spec.user", "", "at least one of user or group must be specified");
+  check([...attributeErrors(body), ...subjectErrors(body)]);
   return { name: user ?? "", groups: groups ?? [], ...(uid && { uid }), ...(extra && { extra }) };
 }
 
 function attributesOf(user: UserInfo, body: KubeObject): AttributesRecord {
   const { resourceAttributes: on, nonResourceAttributes: at } = specOf(body) as ReviewSpec;
-  if (on && at) throw refused("spec.nonResourceAttributes", { Path: at.path ?? "", Verb: at.verb ?? "" }, "cannot be specified in combination with resourceAttributes");
-  if (!on && !at) throw refused("spec.resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+  check(attributeErrors(body));
   const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "", verb: "" };
   return at ? { ...none, user, verb: at.verb ?? "", path: at.path ?? "" } : { ...none, ...on, user };
 }
@@ -100,8 +122,10 @@ function decide(user: UserInfo, body: KubeObject, authorize: Authorize): Record<
 }
 
 function localReview({ body, namespace }: VirtualRequest, authorize: Authorize): Record<string, unknown> {
-  const asked = (specOf(body) as ReviewSpec).resourceAttributes?.namespace ?? "";
-  if (asked !== namespace) throw refused("spec.resourceAttributes.namespace", asked, "must match metadata.namespace");
+  const { resourceAttributes, nonResourceAttributes: path } = specOf(body) as ReviewSpec;
+  const asked = resourceAttributes?.namespace ?? "";
+  if (path) check([invalidValue("spec.nonResourceAttributes", shownPath(path), "disallowed on this kind of request")]);
+  if (asked !== namespace) check([invalidValue("spec.resourceAttributes.namespace", asked, "must match metadata.namespace")]);
   return decide(subjectOf(body), body, authorize);
 }
 

@@ -123,8 +123,8 @@ async function verify(token: string, audiences: string[], verifier: Verifier): P
   requireSame(verifier.reader, "serviceaccounts", namespace, serviceaccount);
   if (secret) requireSame(verifier.reader, "secrets", namespace, secret);
   if (pod) requireSame(verifier.reader, "pods", namespace, pod);
-  const meant = signed.audiences.filter((audience) => audiences.includes(audience));
-  if (meant.length === 0) throw new Error(`token audiences ${JSON.stringify(signed.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}`);
+  const meant = audiences.filter((audience) => signed.audiences.includes(audience));
+  if (meant.length === 0) throw new Error(`[invalid bearer token, token audiences ${JSON.stringify(signed.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}]`);
   return { user: signed.user, audiences: meant };
 }
 

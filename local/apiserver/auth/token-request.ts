@@ -14,6 +14,8 @@ export interface TokenRequestDeps {
   reader: ResourceReader;
   tokens: ServiceAccountTokens;
   audiences: string[];
+  /** Milliseconds. */
+  now: () => number;
 }
 
 interface TokenRequestSpec {
@@ -33,7 +35,7 @@ export function tokenRequestResource(deps: TokenRequestDeps): VirtualResource {
   };
 }
 
-async function createToken({ namespace, name, body }: VirtualRequest, { reader, tokens, audiences }: TokenRequestDeps) {
+async function createToken({ namespace, name, body }: VirtualRequest, { reader, tokens, audiences, now }: TokenRequestDeps) {
   const account = reader.find("", "serviceaccounts", namespace, name);
   if (!account?.metadata.uid) throw notFound({ group: "", resource: "serviceaccounts" }, name);
   const spec = ((body as { spec?: TokenRequestSpec }).spec ?? {}) satisfies TokenRequestSpec;
@@ -45,7 +47,7 @@ async function createToken({ namespace, name, body }: VirtualRequest, { reader, 
   return {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
-    metadata: { name, namespace },
+    metadata: { name, namespace, creationTimestamp: new Date(now()).toISOString().replace(/\.\d+Z/, "Z") },
     spec: { audiences: claims.audiences, expirationSeconds: claims.lifetime, boundObjectRef: spec.boundObjectRef ?? null },
     status: { token: issued.token, expirationTimestamp: issued.expires },
   };

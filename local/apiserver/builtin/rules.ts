@@ -27,7 +27,7 @@ function dataRules(object: KubeObject, old: KubeObject | undefined): FieldError[
     }
   }
   const bytes = object.kind === "Secret" ? Math.floor((size * 3) / 4) : size;
-  if (bytes > DATA_LIMIT) errors.push(tooLong(object.kind === "Secret" ? "data" : "", DATA_LIMIT));
+  if (bytes > DATA_LIMIT) errors.push(tooLong(object.kind === "Secret" ? "data" : "[]", DATA_LIMIT));
   return old?.immutable === true ? [...errors, ...immutableRules(object, old)] : errors;
 }
 

@@ -36,19 +36,45 @@ export function mediaTypeOf(request: IncomingMessage): string {
 
 /** JSON, or YAML where the text is none. Throws 400. */
 export function parseBody(text: string): unknown {
-  const body = parseText(text);
+  try {
+    return parseText(text);
+  } catch (error) {
+    if (error instanceof Unreadable) throw badRequest(`${NOT_READ}${error.message}`);
+    throw error;
+  }
+}
+
+/** A text that is neither JSON nor YAML. */
+class Unreadable extends Error {}
+
+const NOT_READ = "couldn't get version/kind; json parse error: ";
+
+function parseText(text: string): unknown {
+  const first = /\S/.exec(text)?.[0];
+  let body: unknown;
+  try {
+    body = first === "{" || first === "[" ? JSON.parse(text) : parse(text, { maxAliasCount: YAML_ALIASES, merge: true });
+  } catch (cause) {
+    // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
+    const message = cause instanceof Error ? cause.message : "unreadable";
+    throw new Unreadable(message.replace("Unexpected end of JSON input", "unexpected end of JSON input"), { cause });
+  }
   // Without the word and without an escape to hide it in, there is nothing to look for.
   if (text.includes(PROTOTYPE) || text.includes("\\")) refusePrototypes(body);
   return body;
 }
 
-function parseText(text: string): unknown {
-  const first = /\S/.exec(text)?.[0];
+const SHOWN = 1_000;
+
+/** As parseBody, for an object of a kind, which the refusal names. */
+function parseObject(text: string, kind: string): unknown {
+  const unrecognized = (message: string) => badRequest(`the object provided is unrecognized (must be of type ${kind}): ${NOT_READ}${message} (${text.slice(0, SHOWN) || "<empty>"})`);
+  if (text.trim() === "") throw unrecognized("unexpected end of JSON input");
   try {
-    return first === "{" || first === "[" ? JSON.parse(text) : parse(text, { maxAliasCount: YAML_ALIASES, merge: true });
+    return parseText(text);
   } catch (error) {
-    // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
-    throw badRequest(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : "unreadable"}`);
+    if (error instanceof Unreadable) throw unrecognized(error.message);
+    throw error;
   }
 }
 
@@ -62,31 +88,50 @@ function refusePrototypes(value: unknown): void {
   }
 }
 
-/** The parsed body; fields that JSON gives twice go to `faults`. */
-export async function readParsed(request: IncomingMessage, faults: string[]): Promise<unknown> {
+/** The parsed body of a patch; fields that JSON gives twice go to `faults`. */
+export async function readPatch(request: IncomingMessage, faults: string[]): Promise<unknown> {
   const text = await readText(request);
-  const body = parseBody(text);
-  if (/^\s*[{[]/.test(text)) faults.push(...duplicateFields(text));
-  return body;
+  try {
+    const body = parseText(text);
+    noteDuplicates(text, faults);
+    return body;
+  } catch (error) {
+    if (error instanceof Unreadable) throw badRequest(`error decoding patch: ${error.message}`);
+    throw error;
+  }
 }
 
-/** An object from the body of a create or update; fields given twice go to `faults`. Throws 400, 413, 415. */
-export async function readObject(request: IncomingMessage, faults: string[]): Promise<KubeObject> {
+function noteDuplicates(text: string, faults: string[]): void {
+  if (/^\s*[{[]/.test(text)) faults.push(...duplicateFields(text));
+}
+
+/** An object from the body of a create or update; fields given twice go to `faults`. Throws 400, 413, 415. @param kind what it should be, for refusals. */
+export async function readObject(request: IncomingMessage, faults: string[], kind: string): Promise<KubeObject> {
   const mediaType = mediaTypeOf(request);
   if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
-  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(request, faults);
+  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(request, faults, kind);
   if (!isMap(body)) throw badRequest("the body of the request is not an object");
   if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata)) throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
   body.metadata ??= {};
   return body as unknown as KubeObject;
 }
 
+async function readParsed(request: IncomingMessage, faults: string[], kind: string): Promise<unknown> {
+  const text = await readText(request);
+  const body = parseObject(text, kind);
+  noteDuplicates(text, faults);
+  return body;
+}
+
 /** DeleteOptions may be absent. */
 export async function readOptional(request: IncomingMessage): Promise<unknown> {
-  if (mediaTypeOf(request) === PROTOBUF) {
+  const mediaType = mediaTypeOf(request);
+  if (mediaType === PROTOBUF) {
     const bytes = await readBytes(request);
     return bytes.length === 0 ? undefined : decodeProtobuf(bytes);
   }
   const text = await readText(request);
-  return text.trim() === "" ? undefined : parseBody(text);
+  if (text.trim() === "") return undefined;
+  if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
+  return parseBody(text);
 }

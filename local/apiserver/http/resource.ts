@@ -10,12 +10,12 @@ import { deleteOptions, remove, removeCollection } from "../registry/delete.ts";
 import { patch } from "../registry/patch.ts";
 import { get, list, type Listed } from "../registry/read.ts";
 import { getScale, writeScale } from "../registry/scale.ts";
-import type { ResourceType, Virtual } from "../registry/types.ts";
+import type { ResourceType, Target, Virtual } from "../registry/types.ts";
 import { update } from "../registry/update.ts";
 import { watch } from "../registry/watch.ts";
-import { badRequest, forbidden, forbiddenPath, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
+import { badRequest, failure, forbidden, forbiddenPath, methodNotAllowed, noSuchPath, notFound, qualified } from "../status.ts";
 import { jsonOf } from "../storage/store.ts";
-import { mediaTypeOf, readObject, readOptional, readParsed } from "./body.ts";
+import { mediaTypeOf, readObject, readOptional, readPatch } from "./body.ts";
 import { negotiate, type Wanted } from "./negotiate.ts";
 import type { RequestInfo } from "./path.ts";
 import { addWarnings, sendPlain, sendText } from "./respond.ts";
@@ -54,20 +54,15 @@ export function checkAuthorized(authorize: Authorize, user: UserInfo, info: Requ
 
 /** Answers one resource request. Throws StatusError. */
 export async function handleResource(door: Door, exchange: Exchange): Promise<void> {
-  const { info, user, request, query } = exchange;
+  const { info, user } = exchange;
   checkAuthorized(door.authorize, user, info);
   const { catalogue } = door.core;
   const virtual = catalogue.findVirtual(info.group, info.version, info.resource, info.subresource);
   if (virtual) return handleVirtual(door, exchange, virtual);
   const found = catalogue.findVersion(info.group, info.version, info.resource);
-  if (!found) return unknownResource(door, exchange);
-  const { type, version } = found;
-  checkShape(info, type);
-  const call: InternalCall = {
-    target: { type, version, namespace: type.namespaced ? info.namespace : "", name: info.name, subresource: info.subresource },
-    user, query, faults: [], userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
-    checkCreate: () => checkAuthorized(door.authorize, user, { ...info, verb: "create" }),
-  };
+  if (!found || isNowhere(info, found.type)) return unknownResource(door, exchange);
+  checkShape(info, found.type);
+  const call = callOf(door, exchange, found);
   try {
     await (info.subresource ? handleSubresource : (VERBS[info.verb] ?? refuse))(door, exchange, call);
   } catch (error) {
@@ -77,11 +72,26 @@ export async function handleResource(door: Door, exchange: Exchange): Promise<vo
   }
 }
 
-/** As kube-apiserver: a Status inside a group version that is served, plain text elsewhere. */
+function callOf(door: Door, { info, user, request, query }: Exchange, { type, version }: Pick<Target, "type" | "version">): InternalCall {
+  return {
+    target: { type, version, namespace: type.namespaced ? info.namespace : "", name: info.name, subresource: info.subresource },
+    user, query, faults: [], userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
+    checkCreate: () => checkAuthorized(door.authorize, user, { ...info, verb: "create" }),
+  };
+}
+
+const NOWHERE = "404 page not found\n";
+
+/** As kube-apiserver: a Status inside a built-in group version, plain text elsewhere. */
 function unknownResource({ core }: Door, { info, response }: Exchange): void {
-  const isServed = core.catalogue.list().some((type) => type.group === info.group && type.versions.some(({ version }) => version === info.version));
+  const isServed = core.catalogue.list().some((type) => type.builtin && type.group === info.group && type.versions.some(({ version }) => version === info.version));
   if (isServed) throw noSuchPath();
-  sendPlain(response, 404, "404 page not found\n");
+  sendPlain(response, 404, NOWHERE);
+}
+
+/** A custom object in a namespace has no path outside it. */
+function isNowhere({ namespace, verb }: RequestInfo, { builtin, namespaced }: ResourceType): boolean {
+  return !builtin && namespaced && namespace === "" && verb !== "list" && verb !== "watch";
 }
 
 const ON_COLLECTION = new Set(["create", "list", "watch", "deletecollection"]);
@@ -91,6 +101,7 @@ function checkShape(info: RequestInfo, type: ResourceType): void {
   checkScope(info, type);
   if (info.subresource) return;
   const hasName = info.name !== "" && (info.verb === "create" || !ON_COLLECTION.has(info.verb));
+  if (!hasName && !type.builtin && (info.verb === "update" || info.verb === "patch")) throw badRequest("name must be provided");
   if (!type.verbs.includes(info.verb) || ON_COLLECTION.has(info.verb) === hasName) throw methodNotAllowed();
   checkNamespacing(info, type);
 }
@@ -102,7 +113,7 @@ function checkScope(info: RequestInfo, { namespaced, group, resource }: Pick<Res
 }
 
 function checkNamespacing(info: RequestInfo, type: ResourceType): void {
-  if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch") throw info.verb === "create" ? methodNotAllowed() : noSuchPath();
+  if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch") throw ON_COLLECTION.has(info.verb) ? methodNotAllowed() : noSuchPath();
 }
 
 type Handler = (door: Door, exchange: Exchange, call: InternalCall) => void | Promise<void>;
@@ -156,10 +167,10 @@ const VERBS: Record<string, Handler> = {
     addWarnings(exchange.response, call.warnings);
     streamWatch(exchange.response, prepared, { version: call.target.version, as, include: call.query.get("includeObject") ?? "Metadata", timeoutSeconds: Number(call.query.get("timeoutSeconds") ?? 0) || 0 }, stopped);
   },
-  create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request, call.faults))),
-  update: async ({ core }, exchange, call) => sendObject(exchange, call, 200, await update(core, call, await readObject(exchange.request, call.faults))),
+  create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request, call.faults, call.target.type.kind))),
+  update: async ({ core }, exchange, call) => sendObject(exchange, call, 200, await update(core, call, await readObject(exchange.request, call.faults, call.target.type.kind))),
   patch: async ({ core }, exchange, call) => {
-    const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), await readParsed(exchange.request, call.faults));
+    const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), await readPatch(exchange.request, call.faults));
     sendObject(exchange, call, created ? 201 : 200, object);
   },
   delete: async ({ core }, exchange, call) => {
@@ -179,12 +190,14 @@ async function handleSubresource(door: Door, exchange: Exchange, call: InternalC
   const { core } = door;
   const { info, request } = exchange;
   const subresource = call.target.version.subresources.find((sub) => sub.name === info.subresource);
-  if (!subresource) throw noSuchPath();
-  if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed();
+  const { type } = call.target;
+  const on = { group: type.group, resource: type.resource };
+  if (!subresource) throw type.builtin ? noSuchPath() : notFound(on, info.name);
+  if (!subresource.verbs.includes(info.verb)) throw type.builtin ? methodNotAllowed() : failure(405, "MethodNotAllowed", `${info.verb} is not supported on resources of kind ${JSON.stringify(qualified(on))}`, { details: { group: type.group, kind: type.resource } });
   if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(door, exchange, call) as Promise<void>;
   const wanted = negotiate(request, []);
   if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
-  const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request, call.faults)) : await writeScale(core, call, mediaTypeOf(request), await readParsed(request, call.faults));
+  const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request, call.faults, "Scale")) : await writeScale(core, call, mediaTypeOf(request), await readPatch(request, call.faults));
   addWarnings(exchange.response, call.warnings);
   sendText(exchange.response, 200, JSON.stringify(scale), wanted);
 }
@@ -194,7 +207,7 @@ async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): 
   if (info.verb !== "create") throw methodNotAllowed();
   checkScope(info, { namespaced: virtual.namespaced, ...virtual.gvr });
   const wanted = negotiate(exchange.request, []);
-  const body = await readObject(exchange.request, []);
+  const body = await readObject(exchange.request, [], virtual.gvk.kind);
   checkBodyKind(virtual.gvk, body, true);
   const { group, version, kind } = virtual.gvk;
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);

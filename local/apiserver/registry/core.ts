@@ -1,7 +1,7 @@
 // What every verb of the registry works with, and the options that writes share.
 import type { KubeObject } from "../../../kube/object.ts";
-import type { AdmissionRequest, GroupVersionKind, WebhookAdmission } from "../contract.ts";
-import { forbiddenField, invalidValue, notSupported, required } from "../field-errors.ts";
+import type { AdmissionRequest, FieldError, GroupVersionKind, WebhookAdmission } from "../contract.ts";
+import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
 import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";
 import type { Store } from "../storage/store.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -58,7 +58,7 @@ export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions"
   if (dryRuns.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRuns, ["All"]));
   if (!["Ignore", "Warn", "Strict"].includes(validation)) errors.push(notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]));
   const named = query.get("fieldManager") ?? "";
-  if (named.length > MANAGER_LIMIT) errors.push(invalidValue("fieldManager", named, `may not be more than ${MANAGER_LIMIT} bytes`));
+  errors.push(...managerErrors(named));
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind }, "", errors);
   const force = query.get("force");
   return {
@@ -67,6 +67,15 @@ export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions"
     fieldValidation: validation as WriteOptions["fieldValidation"],
     force: force === null ? undefined : force !== "false",
   };
+}
+
+function managerErrors(name: string): FieldError[] {
+  const at = [...name].findIndex((character) => /\p{C}/u.test(character));
+  const unprintable = [...name][at]?.codePointAt(0) ?? 0;
+  return [
+    ...(Buffer.byteLength(name) > MANAGER_LIMIT ? [tooLong("fieldManager", MANAGER_LIMIT)] : []),
+    ...(at < 0 ? [] : [invalidValue("fieldManager", name, `invalid character U+${unprintable.toString(16).toUpperCase().padStart(4, "0")} (at position ${at})`)]),
+  ];
 }
 
 /** Apply needs a manager by name; `force` is for apply alone. */

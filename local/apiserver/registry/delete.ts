@@ -9,6 +9,7 @@ import { CLEANUP } from "../crd/types.ts";
 import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { admit, type Core, currentOf, type InternalCall, mutate, namedOf, shown, timestamp } from "./core.ts";
+import { checkListOptions } from "./list-options.ts";
 import { parseSelectors } from "./selectors.ts";
 import { isGone } from "./update.ts";
 
@@ -146,6 +147,7 @@ function success(call: InternalCall, stored: KubeObject): StatusBody {
 /** Deletes what the selectors choose; answers with the objects as they were. */
 export async function removeCollection(core: Core, call: InternalCall, options: DeleteOptions): Promise<KubeObject[]> {
   const { type, namespace } = call.target;
+  checkListOptions(call.query, false);
   const { selects } = parseSelectors(call.query, type);
   const chosen = core.store.table(type.storageKey).list(namespace || undefined).filter((object) => !selects || selects(object));
   for (const object of chosen) {

@@ -2,12 +2,15 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { badRequest, expired, failure } from "../status.ts";
 import { type Core, currentOf, shown } from "./core.ts";
+import { checkListOptions } from "./list-options.ts";
 import { parseSelectors } from "./selectors.ts";
 import type { Table } from "../storage/table.ts";
 import type { Call } from "./types.ts";
 
 export function get(core: Core, call: Call): KubeObject {
-  checkVersion(core, call.query.get("resourceVersion") ?? "");
+  const version = call.query.get("resourceVersion") ?? "";
+  checkNumber(version);
+  checkVersion(core, version);
   return shown(call, currentOf(core, call.target));
 }
 
@@ -30,12 +33,14 @@ const keyOf = (object: KubeObject) => `${object.metadata.namespace ?? ""}/${obje
 /** One page of a list. Later pages show the moment of the first one; 410 when that is forgotten. */
 export function list(core: Core, call: Call): Listed {
   const { query } = call;
+  checkListOptions(query, false);
   checkVersion(core, query.get("resourceVersion") ?? "");
   const token = readToken(query);
   const exactly = token?.rv ?? exactVersion(query);
   const { objects, isSelected } = chosen(core, call, exactly);
   const rest = token ? objects.filter((object) => isAfter(object, token.start)) : objects;
-  const limit = Number(query.get("limit")) || rest.length;
+  const asked = Number(query.get("limit"));
+  const limit = asked > 0 ? asked : rest.length;
   const page = limit < rest.length ? rest.slice(0, limit) : rest;
   const version = exactly ?? core.store.version();
   return {
@@ -102,7 +107,7 @@ function readToken(query: URLSearchParams): Continue | undefined {
 /** A version from the future is answered as kube-apiserver does after its wait; one that is no number is refused. */
 export function checkVersion(core: Core, version: string): void {
   if (version === "" || version === "0") return;
-  checkNumber(version);
+  if (!NUMBER.test(version)) throw badRequest(`invalid resource version: ${notNumber(version)}`);
   if (Number(version) > core.store.version()) {
     throw failure(504, "Timeout", `Timeout: Too large resource version: ${version}, current: ${core.store.version()}`, {
       details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
@@ -110,8 +115,12 @@ export function checkVersion(core: Core, version: string): void {
   }
 }
 
+const NUMBER = /^\d+$/;
+const notNumber = (version: string) => `resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`;
+
+/** For get and watch, where kube-apiserver answers 500. */
 export function checkNumber(version: string): void {
-  if (version !== "" && !/^\d+$/.test(version)) throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  if (version !== "" && !NUMBER.test(version)) throw failure(500, "", notNumber(version));
 }
 
 export const tooOld = (version: number, oldest: number) => expired(`too old resource version: ${version} (${oldest})`);

@@ -1,10 +1,9 @@
 // The verb watch: from a version (or from now, with what exists), through selectors, with bookmarks.
 import type { KubeObject } from "../../../kube/object.ts";
-import { invalidValue, forbiddenField } from "../field-errors.ts";
-import { invalid } from "../status.ts";
 import type { StatusBody } from "../contract.ts";
 import type { HistoryEntry } from "../storage/history.ts";
 import { type Core, shown } from "./core.ts";
+import { checkListOptions, flagOf } from "./list-options.ts";
 import { checkNumber, tooOld } from "./read.ts";
 import { parseSelectors, type Selects } from "./selectors.ts";
 import type { Call } from "./types.ts";
@@ -28,8 +27,8 @@ export function watch(core: Core, call: Call): Watch {
   const { selects } = parseSelectors(query, type);
   const from = query.get("resourceVersion") ?? "";
   checkNumber(from);
-  const initial = query.get("sendInitialEvents") === "true";
-  checkWatchOptions(query);
+  const initial = flagOf(query, "sendInitialEvents") === true;
+  checkListOptions(query, true);
   const table = core.store.table(type.storageKey);
   const all = from === "" || from === "0" || initial;
   const due = all ? [] : table.since(Number(from));
@@ -41,7 +40,7 @@ export function watch(core: Core, call: Call): Watch {
 
   return {
     ...(!due && { failure: tooOld(Number(from), core.store.version()).body }),
-    bookmarks: query.get("allowWatchBookmarks") === "true",
+    bookmarks: flagOf(query, "allowWatchBookmarks") === true,
     bookmark: () => bookmark(),
     start(send) {
       const pass = (entry: HistoryEntry) => {
@@ -75,14 +74,4 @@ function transition(entry: HistoryEntry, selects: Selects, convert: (object: Kub
   if (entry.type === "DELETED") return wasIn ? "DELETED" : undefined;
   if (isIn) return wasIn ? "MODIFIED" : "ADDED";
   return wasIn ? "DELETED" : undefined;
-}
-
-function checkWatchOptions(query: URLSearchParams): void {
-  const initial = query.get("sendInitialEvents");
-  const match = query.get("resourceVersionMatch");
-  const errors = [];
-  if (initial !== null && match !== "NotOlderThan") errors.push(forbiddenField("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-  if (initial === null && match) errors.push(forbiddenField("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
-  if (initial !== null && initial !== "true" && initial !== "false") errors.push(invalidValue("sendInitialEvents", initial, "must be true or false"));
-  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
 }

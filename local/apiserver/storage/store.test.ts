@@ -118,7 +118,7 @@ test("history of large objects is short, and too large an object is refused", ()
   const store = openStore(join(dir, "db"), raise);
   let large = store.put(KEY, make("large"), undefined);
   const start = store.version();
-  for (let i = 0; i < 20; i++) large = large && store.put(KEY, make("large", { i: String(i).repeat(2_000_000 / String(i).length) }), large);
+  for (let i = 0; i < 30; i++) large = large && store.put(KEY, make("large", { i: String(i).repeat(1_400_000 / String(i).length) }), large);
   expect(store.table(KEY).since(start)).toBeUndefined();
   expect(store.table(KEY).since(store.version() - 1)).toHaveLength(1);
   expect(() => store.put(KEY, make("huge", { a: "x".repeat(4_000_000) }), undefined)).toThrow(/too large/);

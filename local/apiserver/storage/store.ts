@@ -1,6 +1,6 @@
 // The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
 import type { KubeObject } from "../../../kube/object.ts";
-import { tooLarge } from "../status.ts";
+import { failure } from "../status.ts";
 import { openDatabase, type Row } from "./database.ts";
 import type { HistoryEntry } from "./history.ts";
 import { createTable, type Table, type WritableTable } from "./table.ts";
@@ -14,7 +14,7 @@ export interface Store {
   resources(): string[];
   /**
    * Stores `object` in place of `current` and gives it its version; undefined when somebody else was quicker
-   * (`current` is no longer the stored one). The object belongs to the store from then on. Throws 413 when it is too large.
+   * (`current` is no longer the stored one). The object belongs to the store from then on. Throws 500 when it is too large, as kube-apiserver does.
    */
   put(resource: string, object: KubeObject, current: KubeObject | undefined): KubeObject | undefined;
   /** As put, for a deletion. Returns the last state, with the deletion's version. */
@@ -24,8 +24,8 @@ export interface Store {
   close(): void;
 }
 
-/** Characters of JSON that one object may have: what fits into one request. Patches could make more of it, bit by bit. */
-const OBJECT_LIMIT = 3 * 1024 * 1024;
+/** Characters of JSON that one object may have: what etcd takes, so that nothing works here that fails on a cluster. */
+const OBJECT_LIMIT = 1.5 * 1024 * 1024;
 
 /** Clients name version 1 for "long ago": it is never one of ours. */
 const FIRST_VERSION = 100;
@@ -101,7 +101,7 @@ export function openStore(path: string, onFault: (error: unknown) => void): Stor
       const next = version + 1;
       object.metadata.resourceVersion = String(next);
       const json = jsonOf(object);
-      if (json.length > OBJECT_LIMIT) throw tooLarge(OBJECT_LIMIT);
+      if (json.length > OBJECT_LIMIT) throw failure(500, "", "etcdserver: request is too large");
       database.put({ resource, namespace, name, version: next, json });
       version = next;
       record(resource, current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version });
