@@ -45,21 +45,23 @@ export function createAuthorization(watched: Record<RbacKind, RbacWatch>, boundM
   const all = Object.values(watched);
   const stores = Object.fromEntries(Object.entries(watched).map(([kind, { store }]) => [kind, store])) as Record<RbacKind, Store>;
   const index = followRbac(stores);
-  const see = (): void => {
+  const see = (namespace = ""): void => {
     const oldest = performance.now() - boundMs;
     for (const { store, heardAt } of all) {
       // A store that cannot see throws the right error from any read.
       if (!store.synced) store.find({ name: "-" });
+      // What was granted there before we lost sight of it counts for nothing.
+      if (namespace && store.ref.namespaced && !store.sightOf(namespace).synced) store.find({ namespace, name: "-" });
       if (heardAt() < oldest) throw new NotSynced(resourceId(store.ref));
     }
   };
   return {
     allows(user, asked) {
-      see();
+      see(asked.namespace);
       return index.allows(user, question(asked));
     },
     allowedNames(user, asked) {
-      see();
+      see(asked.namespace);
       return index.allowedNames(user, question(asked));
     },
     namespacesOf(user) {

@@ -42,6 +42,11 @@ export class ObjectTable<T extends KubeObject> {
     else this.objects.delete(key);
   }
 
+  /** The values that an object stands under, by index. */
+  filed(object: T): Map<string, readonly string[]> {
+    return new Map([...this.#indexes].map(([name, { of }]) => [name, this.#values(of, object)]));
+  }
+
   byUid(uid: string): T | undefined {
     return this.#uids.get(uid);
   }

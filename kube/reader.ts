@@ -9,23 +9,35 @@ export type WatchState = "listing" | "watching" | "backoff" | "parked" | "stoppe
 /** The cache has not been filled yet (or lost its server before it ever was). Try again; never read as "empty". */
 export class NotSynced extends Error {
   readonly resource: string;
-  constructor(resource: string) {
-    super(`${resource} is not synced yet`);
+  constructor(resource: string, namespace?: string) {
+    super(`${resource}${within(namespace)} is not synced yet`);
     this.name = "NotSynced";
     this.resource = resource;
   }
 }
 
-/** The watch is parked: we may not (or cannot) look. Never read as "empty". */
+/** The watch is parked: we may not (or cannot) look. Never read as "empty". `namespace` when only that one cannot be seen. */
 export class NotPermitted extends Error {
   readonly resource: string;
   readonly reason: ParkReason;
-  constructor(resource: string, reason: ParkReason) {
-    super(`${resource} cannot be watched: ${reason}`);
+  readonly namespace: string | undefined;
+  constructor(resource: string, reason: ParkReason, namespace?: string) {
+    super(WHY[reason](`${resource}${within(namespace)}`));
     this.name = "NotPermitted";
     this.resource = resource;
     this.reason = reason;
+    this.namespace = namespace;
   }
+}
+
+const WHY: Record<ParkReason, (what: string) => string> = {
+  Forbidden: (what) => `this platform may not list and watch ${what}; it goes on by itself when both are granted`,
+  Unauthorized: (what) => `the API server does not accept this platform's credential to list and watch ${what}`,
+  NoKind: (what) => `the API server does not serve ${what}`,
+};
+
+function within(namespace: string | undefined): string {
+  return namespace ? ` in namespace ${namespace}` : "";
 }
 
 /** Nobody watches this kind: a mistake in the program that reads it. */
@@ -54,6 +66,8 @@ export interface ListFilter {
   namespace?: string;
   /** Equality only; served from the label index. */
   labels?: Readonly<Record<string, string>>;
+  /** Without `namespace`: leave out namespaces that cannot be seen, rather than throw. For those to whom absence means nothing. */
+  partial?: boolean;
 }
 
 /** Values under which an object is found; called once per change. Must be pure. */
@@ -78,13 +92,21 @@ export interface Reader {
 }
 
 /**
- * `initial` marks what the first listing (or a relist) found, so that it can wait behind live changes. `old` is what the cache held.
- * A deletion's object may be newer than `old`, and an object that stopped matching the watch's selector is "deleted" too.
+ * `initial` marks what the first listing (or a relist) found, so that it can wait behind live changes. `old` is what the cache held;
+ * with `evicted` (the watch was parked since) only its metadata's name, namespace, uid and resourceVersion, and so is a deletion's `object`. A deletion's object may be newer than `old`, and an object that stopped matching the watch's selector is "deleted" too.
  */
 export type Change<T> =
   | { type: "added"; object: T; initial: boolean }
-  | { type: "modified"; object: T; old: T; initial: boolean }
-  | { type: "deleted"; object: T; old: T; initial: boolean };
+  | { type: "modified"; object: T; old: T; initial: boolean; evicted?: true }
+  | { type: "deleted"; object: T; old: T; initial: boolean; evicted?: true };
+
+/** How a namespace (or all of a kind) is seen. */
+export interface Sight {
+  state: WatchState;
+  parkReason?: ParkReason;
+  /** Filled, and not parked. */
+  synced: boolean;
+}
 
 /** The cache of one watch. Reads as in Reader. */
 export interface Store<T extends KubeObject = KubeObject> {
@@ -95,7 +117,7 @@ export interface Store<T extends KubeObject = KubeObject> {
   list(filter?: ListFilter): T[];
   byIndex(index: string, value: string): T[];
   byUid(uid: string): T | undefined;
-  /** All objects in the order of that name, from a kept sorted array: a page costs the page. */
+  /** All objects (strict: throws when there are holes) in the order of that name, from a kept sorted array: a page costs the page. */
   ordered(order: string, options?: { reverse?: boolean }): Iterable<T>;
   /** Number of objects. */
   readonly size: number;
@@ -103,19 +125,25 @@ export interface Store<T extends KubeObject = KubeObject> {
   readonly synced: boolean;
   readonly state: WatchState;
   readonly parkReason: ParkReason | undefined;
-  /** Newest resourceVersion seen, bookmarks included; "" before the first list. */
+  /** Newest resourceVersion seen, bookmarks included; "" before the first list. Where namespaces are watched one by one: of any of them. */
   readonly resourceVersion: string;
+  /** The version up to which this namespace has been seen. */
+  versionIn(namespace: string | undefined): string;
+  /** How one namespace is seen; differs from the whole only where namespaces are watched one by one. */
+  sightOf(namespace: string | undefined): Sight;
+  /** Namespaces that cannot be seen although others can, in order. */
+  readonly holes: readonly string[];
   /** Adds an index or order to a running store; the same name twice is the same index, and the first function stays. */
   addIndex(name: string, of: IndexFunction<T>): void;
   addOrder(name: string, of: OrderFunction<T>): void;
-  /** True as soon as the cache has reached that version, false when deadlineMs passed first (or the watch is parked then). */
-  waitFor(resourceVersion: string, deadlineMs: number): Promise<boolean>;
+  /** True as soon as the cache (of that namespace, when given) has reached that version, false when deadlineMs passed first (or the watch is parked then). */
+  waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean>;
   /** True as soon as that uid is gone from the cache or terminating in it. */
   waitGone(uid: string, deadlineMs: number): Promise<boolean>;
   /** True as soon as the store is synced. */
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Called synchronously, in order, after the cache has changed; must not throw. A late listener is not replayed: list first. Returns how to stop. */
   onChange(listener: (change: Change<T>) => void): () => void;
-  /** Called when the state changes (parking, resuming, first sync). */
-  onState(listener: (state: WatchState) => void): () => void;
+  /** Called when the state changes (parking, resuming, first sync); with the namespace when it is that namespace's state. */
+  onState(listener: (state: WatchState, namespace?: string) => void): () => void;
 }

@@ -260,7 +260,7 @@ describe("reflector", () => {
     second.release();
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(b.watches.status()).toHaveLength(1);
-    const own = b.watches.ensure(Thing, { namespace: "ns" });
+    const own = b.watches.ensure(Thing, { fieldSelector: "metadata.name=x" });
     expect(b.watches.status()).toHaveLength(2);
     own.release();
     await b.until(() => b.watches.status().length === 1);

@@ -1,12 +1,13 @@
 // Keeps one store equal to what the API server has: list, then watch, for ever. Every failure is survived; losing sight is never deletion.
 import type { Logger } from "pino";
+import { mayFollow } from "./access-review.ts";
 import { type Backoff, backoffDelay, createNap } from "./backoff.ts";
 import type { KubeClient, WatchEvent } from "./client/client.ts";
 import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeError } from "./client/errors.ts";
 import type { KubeObject } from "./object.ts";
 import type { ParkReason } from "./reader.ts";
 import { resourceId } from "./resource-ref.ts";
-import type { FedStore } from "./store.ts";
+import type { Feed } from "./store.ts";
 
 export interface ReflectorTiming {
   /** After failures in a row. */
@@ -26,18 +27,25 @@ export interface ReflectorTiming {
 export const REFLECTOR_TIMING: ReflectorTiming = {
   backoff: { minMs: 800, maxMs: 30_000, jitter: 1 },
   healthyMs: 120_000,
-  parked: { minMs: 2_000, maxMs: 60_000, jitter: 1 },
+  parked: { minMs: 5_000, maxMs: 30_000, jitter: 1 },
   watchSeconds: [300, 600],
   shortWatchMs: 1_000,
   graceMs: 30_000,
 };
 
+/** What to do about a failed list or watch: try again later, park (readers throw), or end this watch for good. */
+export type ErrorVerdict = "retry" | "park" | "stop";
+
 export interface ReflectorOptions<T extends KubeObject> {
   client: KubeClient;
-  store: FedStore<T>;
+  store: Feed<T>;
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
+  /** Ask for metadata only. */
+  metadata?: boolean;
+  /** The watch's own word on an error; undefined leaves it to the rules. */
+  onError?: (error: unknown) => ErrorVerdict | undefined;
   /** Called on every object before it is stored; may change and return the same one. */
   prepare: (object: T) => T;
   log: Logger;
@@ -50,6 +58,8 @@ export interface Reflector {
   readonly stopped: Promise<void>;
   /** Look at once instead of waiting out a delay (a binding or a kind has appeared). */
   wake(): void;
+  /** Open the watch anew where it was, so that our right to it is checked; parked ones look at once. */
+  recheck(): void;
   /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or the reflector has stopped. */
   relist(): Promise<void>;
   /** When the server was last heard to be level with us: a list, an opened watch, an event or a bookmark (`performance.now()`); -Infinity before. */
@@ -65,7 +75,7 @@ export interface Reflector {
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
   const run = new ReflectorRun(options, signal);
   const stopped = run.loop().finally(() => options.store.setState("stopped"));
-  return { stopped, wake: () => run.nap.wake(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
+  return { stopped, wake: () => run.nap.wake(), recheck: () => run.recheck(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
 }
 
 class ReflectorRun<T extends KubeObject> {
@@ -85,6 +95,9 @@ class ReflectorRun<T extends KubeObject> {
   #cut = new AbortController();
   /** Those who wait for a list that has not begun yet. */
   readonly #relists: (() => void)[] = [];
+  /** The credential was renewed after a 401, and nothing has succeeded since. */
+  #renewed = false;
+  #ended = false;
 
   constructor(options: ReflectorOptions<T>, signal: AbortSignal) {
     this.#options = options;
@@ -101,6 +114,11 @@ class ReflectorRun<T extends KubeObject> {
     return new Promise((resolve) => this.#relists.push(resolve));
   }
 
+  recheck(): void {
+    if (this.#options.store.state === "watching") this.#cut.abort();
+    else this.nap.wake();
+  }
+
   hearWithin(milliseconds: number): void {
     const { watchSeconds, graceMs } = this.#timing;
     const tighter = tightened(milliseconds);
@@ -113,7 +131,7 @@ class ReflectorRun<T extends KubeObject> {
   async loop(): Promise<void> {
     // Whoever joins in the same turn is served by the first list.
     await Promise.resolve();
-    while (!this.#signal.aborted) {
+    while (!this.#signal.aborted && !this.#ended) {
       this.#cut = new AbortController();
       try {
         if (this.#version === undefined || this.#relists.length > 0) await this.#list();
@@ -137,13 +155,13 @@ class ReflectorRun<T extends KubeObject> {
   }
 
   async #listOnce(): Promise<void> {
-    const { client, store, namespace, labelSelector, fieldSelector, prepare } = this.#options;
+    const { client, store, namespace, labelSelector, fieldSelector, metadata, prepare } = this.#options;
     if (!store.synced && store.state !== "parked") store.setState("listing");
     const objects: T[] = [];
     let version = "";
     const started = performance.now();
     // A list that outlives its continue token is read in one go the next time.
-    const query = { namespace, labelSelector, fieldSelector, limit: this.#expired > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
+    const query = { namespace, labelSelector, fieldSelector, metadata, limit: this.#expired > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
     for await (const page of client.pages(store.ref, query)) {
       for (const item of page.items) objects.push(prepare(item));
       version = page.metadata.resourceVersion;
@@ -155,7 +173,7 @@ class ReflectorRun<T extends KubeObject> {
   }
 
   async #watch(): Promise<void> {
-    const { client, store, namespace, labelSelector, fieldSelector } = this.#options;
+    const { client, store, namespace, labelSelector, fieldSelector, metadata } = this.#options;
     const [least, most] = this.#timing.watchSeconds;
     const timeoutSeconds = Math.max(1, Math.round(least + (most - least) * this.#random()));
     const started = performance.now();
@@ -163,6 +181,7 @@ class ReflectorRun<T extends KubeObject> {
       namespace,
       labelSelector,
       fieldSelector,
+      metadata,
       resourceVersion: this.#version,
       timeoutSeconds,
       stallMs: timeoutSeconds * 1000 + this.#timing.graceMs,
@@ -178,7 +197,7 @@ class ReflectorRun<T extends KubeObject> {
     const { store, log } = this.#options;
     if (this.#parkings > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
     this.#parkings = 0;
-    this.heardAt = performance.now();
+    this.#renewed = false;
     store.setState("watching");
     if (this.#held) store.replace(this.#held.objects, this.#held.version);
     this.#held = undefined;
@@ -196,8 +215,14 @@ class ReflectorRun<T extends KubeObject> {
   }
 
   async #recover(error: unknown): Promise<void> {
-    const reason = parkReasonOf(error);
-    if (reason) return this.#park(reason);
+    const verdict = this.#options.onError?.(error);
+    if (verdict === "stop") return void (this.#ended = true);
+    const reason = verdict === "retry" ? undefined : (parkReasonOf(error) ?? (verdict === "park" ? "Forbidden" : undefined));
+    if (reason) return reason === "Unauthorized" && !this.#renewed ? this.#renew() : this.#park(reason);
+    await this.#backOff(error);
+  }
+
+  async #backOff(error: unknown): Promise<void> {
     // A broken connection goes on where it was; whatever else the server said, its answer is doubted and everything is listed.
     if (!isUnreachable(error) && !isBusy(error)) this.#version = undefined;
     if (isGone(error) && ++this.#expired === 1) return;
@@ -219,9 +244,25 @@ class ReflectorRun<T extends KubeObject> {
     this.#version = undefined;
     this.#held = undefined;
     if (this.#parkings === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
-    this.#parkings++;
     store.setState("parked", reason);
-    await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
+    do {
+      this.#parkings++;
+      await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
+    } while (reason === "Forbidden" && !(await this.#mayTry()));
+  }
+
+  /** A list may be long, so permission is asked for before one is tried. */
+  async #mayTry(): Promise<boolean> {
+    const { client, store, namespace } = this.#options;
+    if (this.#signal.aborted || this.#cut.signal.aborted) return true;
+    return (await mayFollow(client, store.ref, namespace, this.#signal)) ?? true;
+  }
+
+  /** A token may have been rotated under us. */
+  async #renew(): Promise<void> {
+    this.#renewed = true;
+    const { client, store, log } = this.#options;
+    await client.renew().catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"));
   }
 }
 

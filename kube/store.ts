@@ -1,9 +1,13 @@
-// The cache of one watch: what was seen, the version reached, and whoever waits for it. Fed by a reflector.
+// The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
+import { Ghosts } from "./ghosts.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
 import { ObjectTable, tableKey } from "./object-table.ts";
-import { type Change, type IndexFunction, type ListFilter, NotInCache, NotPermitted, NotSynced, type OrderFunction, type ParkReason, type Store, type WatchState } from "./reader.ts";
+import { type Change, type IndexFunction, type ListFilter, NotInCache, NotPermitted, type OrderFunction, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
+import { hasReached, Sights } from "./sights.ts";
 import { createWaiters } from "./waiters.ts";
+
+export { hasReached } from "./sights.ts";
 
 export interface StoreOptions<T extends KubeObject> {
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
@@ -14,31 +18,39 @@ export interface StoreOptions<T extends KubeObject> {
   onFault: (error: unknown) => void;
 }
 
-/** Compares two resourceVersions; false when either is not a number. */
-export function hasReached(current: string, wanted: string): boolean {
-  return /^\d+$/.test(current) && /^\d+$/.test(wanted) && BigInt(current) >= BigInt(wanted);
+/** What a reflector writes to. Feeding is synchronous and in order. */
+export interface Feed<T extends KubeObject = KubeObject> {
+  readonly ref: ResourceRef<T>;
+  readonly synced: boolean;
+  readonly state: WatchState;
+  setState(state: WatchState, parkReason?: ParkReason): void;
+  /** Replaces everything of this feed and tells what differs, deletions included. */
+  replace(objects: readonly T[], resourceVersion: string): void;
+  upsert(object: T): void;
+  remove(object: T): void;
+  /** The version is reached, although perhaps nothing changed here. */
+  reached(resourceVersion: string | undefined): void;
 }
 
 /**
- * A Store with its feeding side. Feeding is synchronous and in order.
- * Parking makes the objects unreadable but remembers them, so that the next `replace` tells what was really deleted.
+ * A Store with its feeding side. Parking evicts the objects and remembers who they were, so that the next `replace` tells what was
+ * really deleted. `split` makes it a store of namespaces, each with a feed and a state of its own; `replace` of the whole joins it again.
  */
-export class FedStore<T extends KubeObject> implements Store<T> {
+export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   readonly ref: ResourceRef<T>;
   readonly #resource: string;
   readonly #table: ObjectTable<T>;
+  readonly #ghosts = new Ghosts();
+  readonly #sights: Sights;
   readonly #options: StoreOptions<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
-  readonly #stateListeners = new Set<(state: WatchState) => void>();
+  readonly #stateListeners = new Set<(state: WatchState, namespace?: string) => void>();
   readonly #waiters = createWaiters();
-  #state: WatchState = "listing";
-  #parkReason: ParkReason | undefined;
-  #resourceVersion = "";
-  #filled = false;
 
   constructor(ref: ResourceRef<T>, options: StoreOptions<T>) {
     this.ref = ref;
     this.#resource = resourceId(ref);
+    this.#sights = new Sights(this.#resource);
     this.#options = options;
     this.#table = new ObjectTable<T>(options.onFault);
     for (const [name, of] of Object.entries(options.indexes ?? {})) this.addIndex(name, of);
@@ -48,7 +60,8 @@ export class FedStore<T extends KubeObject> implements Store<T> {
   // Reading
 
   find(key: ObjectKey): T | undefined {
-    return this.#seen().objects.get(keyOf(key));
+    this.#sights.require(key.namespace ?? "");
+    return this.#table.objects.get(keyOf(key));
   }
 
   get(key: ObjectKey): T {
@@ -58,43 +71,73 @@ export class FedStore<T extends KubeObject> implements Store<T> {
   }
 
   getMany(keys: readonly ObjectKey[]): T[] {
-    return this.#seen().pick(keys.map((key) => keyOf(key)));
+    this.#sights.requireSome();
+    for (const { namespace } of keys) this.#sights.require(namespace ?? "");
+    return this.#table.pick(keys.map((key) => keyOf(key)));
   }
 
   list(filter: ListFilter = {}): T[] {
-    return this.#seen().list(filter);
+    if (filter.partial && filter.namespace === undefined) this.#sights.requireSome();
+    else this.#sights.require(filter.namespace);
+    return this.#table.list(filter);
   }
 
   byIndex(index: string, value: string): T[] {
-    return this.#seen().byIndex(index, value);
+    this.#sights.requireSome();
+    this.#refuseGhost(this.#ghosts.whoBears(index, value));
+    const found = this.#table.byIndex(index, value);
+    if (found.length === 0) this.#sights.require(undefined);
+    return found;
   }
 
   byUid(uid: string): T | undefined {
-    return this.#seen().byUid(uid);
+    const found = this.#table.byUid(uid);
+    if (found) this.#sights.requireSome();
+    else this.#sights.require(undefined);
+    return found;
   }
 
   ordered(order: string, { reverse = false }: { reverse?: boolean } = {}): Iterable<T> {
-    return this.#seen().ordered(order, reverse);
+    this.#sights.require(undefined);
+    return this.#table.ordered(order, reverse);
   }
 
   get size(): number {
-    return this.#seen().objects.size;
+    this.#sights.requireSome();
+    return this.#table.objects.size;
   }
 
   get synced(): boolean {
-    return this.#filled && this.#state !== "parked";
+    return this.#sights.synced;
   }
 
   get state(): WatchState {
-    return this.#state;
+    return this.#sights.state;
   }
 
   get parkReason(): ParkReason | undefined {
-    return this.#parkReason;
+    return this.#sights.parkReason;
   }
 
   get resourceVersion(): string {
-    return this.#resourceVersion;
+    return this.#sights.version;
+  }
+
+  versionIn(namespace: string | undefined): string {
+    return this.#sights.versionIn(namespace);
+  }
+
+  sightOf(namespace: string | undefined): Sight {
+    return this.#sights.sightOf(namespace);
+  }
+
+  get holes(): readonly string[] {
+    return this.#sights.holes;
+  }
+
+  /** Namespaces watched one by one, in order; empty when all is seen by one watch. */
+  get namespaces(): readonly string[] {
+    return this.#sights.namespaces;
   }
 
   addIndex(name: string, of: IndexFunction<T>): void {
@@ -107,14 +150,14 @@ export class FedStore<T extends KubeObject> implements Store<T> {
 
   // Waiting and listening
 
-  waitFor(resourceVersion: string, deadlineMs: number): Promise<boolean> {
-    return this.#waiters.wait(() => this.synced && hasReached(this.#resourceVersion, resourceVersion), deadlineMs);
+  waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {
+    return this.#waiters.wait(() => this.sightOf(namespace).synced && hasReached(this.versionIn(namespace), resourceVersion), deadlineMs);
   }
 
   waitGone(uid: string, deadlineMs: number): Promise<boolean> {
     const gone = () => {
       const object = this.#table.byUid(uid);
-      return !object || object.metadata.deletionTimestamp !== undefined;
+      return object ? object.metadata.deletionTimestamp !== undefined : !this.#ghosts.hasUid(uid);
     };
     return this.#waiters.wait(() => this.synced && gone(), deadlineMs);
   }
@@ -128,24 +171,24 @@ export class FedStore<T extends KubeObject> implements Store<T> {
     return () => void this.#listeners.delete(listener);
   }
 
-  onState(listener: (state: WatchState) => void): () => void {
+  onState(listener: (state: WatchState, namespace?: string) => void): () => void {
     this.#stateListeners.add(listener);
     return () => void this.#stateListeners.delete(listener);
   }
 
-  // Feeding
+  // Feeding, all by one watch
 
-  /** Replaces everything and tells what differs, deletions included. */
   replace(objects: readonly T[], resourceVersion: string): void {
-    const keys = new Set(objects.map(tableKey));
-    for (const [key, object] of [...this.#table.objects]) if (!keys.has(key)) this.#drop(key, object, true);
-    for (const object of objects) this.#put(object, true);
-    const first = !this.#filled;
-    this.#filled = true;
+    const wasSplit = this.#sights.isSplit;
+    this.#sights.join();
+    this.#fill(objects);
+    const { whole } = this.#sights;
+    const first = !whole.filled;
+    whole.filled = true;
     // A list is the truth as of its version, even one that is behind: a restored server counts anew.
-    this.#resourceVersion = resourceVersion;
+    whole.version = resourceVersion;
     this.#waiters.check();
-    if (first) this.#tellState();
+    if (first || wasSplit) this.#tellState();
   }
 
   upsert(object: T): void {
@@ -158,46 +201,161 @@ export class FedStore<T extends KubeObject> implements Store<T> {
     this.reached(object.metadata.resourceVersion);
   }
 
-  /** The version is reached, although perhaps nothing changed here. */
   reached(resourceVersion: string | undefined): void {
-    if (resourceVersion && !hasReached(this.#resourceVersion, resourceVersion)) this.#resourceVersion = resourceVersion;
+    this.#sights.whole.reached(resourceVersion);
     this.#waiters.check();
   }
 
   setState(state: WatchState, parkReason?: ParkReason): void {
-    if (this.#state === state && this.#parkReason === parkReason) return;
-    this.#state = state;
-    this.#parkReason = parkReason;
-    // Until a resumed watch has listed, what was there before the parking stays unreadable.
-    if (state === "parked") this.#filled = false;
+    const wasSplit = this.#sights.isSplit;
+    if (!this.#sights.whole.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
+    if (state === "parked") {
+      this.#sights.join();
+      this.#evict();
+    }
     if (state === "stopped") this.#waiters.close();
     else this.#waiters.check();
     this.#tellState();
   }
 
-  #seen(): ObjectTable<T> {
-    if (this.#state === "parked") throw new NotPermitted(this.#resource, this.#parkReason ?? "Forbidden");
-    if (!this.#filled) throw new NotSynced(this.#resource);
-    return this.#table;
+  // Feeding, namespace by namespace
+
+  /** From now on each namespace has a feed of its own; until the first have listed, nothing is synced. */
+  split(): void {
+    if (this.#sights.isSplit) return;
+    this.#evict();
+    this.#sights.split();
+    this.#tellState();
+  }
+
+  /** The feed of one namespace of a split store; it does nothing any more once that namespace is forgotten or the store joined. */
+  feed(namespace: string): Feed<T> {
+    const part = this.#sights.part(namespace);
+    const isLive = (): boolean => this.#sights.has(part, namespace);
+    const reached = (version: string | undefined): void => {
+      part.reached(version);
+      this.#waiters.check();
+    };
+    const take = (object: T, how: () => void): void => {
+      if (isLive()) how();
+      reached(object.metadata.resourceVersion);
+    };
+    return {
+      ref: this.ref,
+      get synced() {
+        return part.sight().synced;
+      },
+      get state() {
+        return part.state;
+      },
+      reached,
+      replace: (objects, resourceVersion) => {
+        if (isLive()) this.#fillPart(namespace, objects, resourceVersion);
+      },
+      upsert: (object) => take(object, () => this.#put(object, false)),
+      remove: (object) => take(object, () => this.#drop(tableKey(object), object, false)),
+      setState: (state, parkReason) => {
+        if (!part.setState(state, parkReason) || !isLive()) return;
+        if (state === "parked") this.#evict(namespace);
+        this.#settle();
+        this.#tellState(namespace);
+      },
+    };
+  }
+
+  /** The namespace is no longer watched. `gone`: it does not exist any more, so what was in it is deleted; else it is only out of sight. */
+  forget(namespace: string, gone: boolean): void {
+    if (gone) this.#fill([], namespace);
+    else {
+      this.#evict(namespace);
+      for (const key of this.#ghosts.keys(namespace)) this.#ghosts.take(key);
+    }
+    this.#sights.forget(namespace);
+    this.#waiters.check();
+    this.#tellState(namespace);
+  }
+
+  // Inside
+
+  #settle(): void {
+    this.#sights.settle();
+    this.#waiters.check();
+  }
+
+  #refuseGhost(namespace: string | undefined): void {
+    if (namespace !== undefined) throw new NotPermitted(this.#resource, this.sightOf(namespace).parkReason ?? "Forbidden", namespace);
+  }
+
+  #keysIn(namespace: string | undefined): string[] {
+    return namespace === undefined ? [...this.#table.objects.keys()] : this.#table.list({ namespace }).map(tableKey);
+  }
+
+  #fill(objects: readonly T[], namespace?: string): void {
+    const keys = new Set(objects.map(tableKey));
+    for (const key of this.#keysIn(namespace)) {
+      const object = keys.has(key) ? undefined : this.#table.objects.get(key);
+      if (object) this.#drop(key, object, true);
+    }
+    for (const key of this.#ghosts.keys(namespace)) if (!keys.has(key)) this.#bury(key);
+    for (const object of objects) this.#put(object, true);
+  }
+
+  #fillPart(namespace: string, objects: readonly T[], resourceVersion: string): void {
+    const part = this.#sights.part(namespace);
+    const first = !part.filled;
+    this.#fill(objects, namespace);
+    part.filled = true;
+    part.version = resourceVersion;
+    this.#settle();
+    if (first) this.#tellState(namespace);
+  }
+
+  #evict(namespace?: string): void {
+    for (const key of this.#keysIn(namespace)) {
+      const object = this.#table.objects.get(key);
+      if (!object) continue;
+      this.#ghosts.add(object, this.#table.filed(object));
+      this.#table.place(key, undefined);
+    }
+  }
+
+  /** Somebody whom we lost sight of has gone meanwhile. */
+  #bury(key: string): void {
+    const ghost = this.#ghosts.take(key) as T | undefined;
+    if (ghost) this.#tell({ type: "deleted", object: ghost, old: ghost, initial: true, evicted: true });
   }
 
   #put(object: T, initial: boolean): void {
     const key = tableKey(object);
-    const before = this.#table.objects.get(key);
-    const same = before !== undefined && before.metadata.uid === object.metadata.uid;
-    const unchanged = same && before.metadata.resourceVersion === object.metadata.resourceVersion;
+    const ghost = this.#ghosts.take(key) as T | undefined;
+    const before = ghost ?? this.#table.objects.get(key);
+    const evicted = ghost && ({ evicted: true } as const);
+    if (!before || !isSame(before, object)) return this.#add(object, { before, initial, ...evicted });
+    const unchanged = before.metadata.resourceVersion === object.metadata.resourceVersion;
     if (unchanged && !initial) return;
-    if (before && !same) this.#drop(key, before, initial);
-    const kept = this.#options.freeze ? deepFreeze(object) : object;
     // A relist may have prepared the same version in another way, so it is taken, silently.
-    this.#table.place(key, kept);
-    if (unchanged) return;
-    this.#tell(same ? { type: "modified", object: kept, old: before, initial } : { type: "added", object: kept, initial });
+    this.#keep(object);
+    if (!unchanged) this.#tell({ type: "modified", object, old: before, initial, ...evicted });
+  }
+
+  /** A new object, perhaps in the place of another one of its name. */
+  #add(object: T, { before, initial, evicted }: { before: T | undefined; initial: boolean; evicted?: true }): void {
+    if (before) {
+      this.#table.place(tableKey(object), undefined);
+      this.#tell({ type: "deleted", object: before, old: before, initial, ...(evicted && { evicted }) });
+    }
+    this.#keep(object);
+    this.#tell({ type: "added", object, initial });
+  }
+
+  #keep(object: T): void {
+    if (this.#options.freeze) deepFreeze(object);
+    this.#table.place(tableKey(object), object);
   }
 
   #drop(key: string, last: T, initial: boolean): void {
     const old = this.#table.objects.get(key);
-    if (!old) return;
+    if (!old) return this.#bury(key);
     this.#table.place(key, undefined);
     this.#tell({ type: "deleted", object: last, old, initial });
   }
@@ -206,8 +364,9 @@ export class FedStore<T extends KubeObject> implements Store<T> {
     for (const listener of this.#listeners) this.#guard(() => listener(change));
   }
 
-  #tellState(): void {
-    for (const listener of this.#stateListeners) this.#guard(() => listener(this.#state));
+  #tellState(namespace?: string): void {
+    const state = namespace === undefined ? this.state : this.sightOf(namespace).state;
+    for (const listener of this.#stateListeners) this.#guard(() => listener(state, namespace));
   }
 
   #guard(call: () => void): void {
@@ -217,6 +376,10 @@ export class FedStore<T extends KubeObject> implements Store<T> {
       this.#options.onFault(error);
     }
   }
+}
+
+function isSame(one: KubeObject, other: KubeObject): boolean {
+  return one.metadata.uid === other.metadata.uid;
 }
 
 function deepFreeze<T>(value: T): T {

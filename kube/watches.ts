@@ -1,12 +1,16 @@
-// The set of watches of one process on one cluster. Whoever needs a kind says so; equal wishes share one watch and one store.
+// The set of watches of one process on one cluster. Whoever needs a kind says so; the union of all wishes runs, each watch once.
 import type { Logger } from "pino";
 import type { KubeClient } from "./client/client.ts";
-import { stripManagedFields } from "./managed-fields.ts";
+import { Namespace } from "./builtin.ts";
+import { createNamespaces, type Namespaces, type SplitRule } from "./namespaces.ts";
 import type { KubeObject } from "./object.ts";
+import { createOwnRights } from "./own-rights.ts";
 import { type IndexFunction, NotWatched, type OrderFunction, type ParkReason, type Reader, type Store, type WatchState } from "./reader.ts";
-import { type Reflector, type ReflectorTiming, startReflector } from "./reflector.ts";
+import type { ErrorVerdict, ReflectorTiming } from "./reflector.ts";
+import { createRegistrar, type Registrar, type RegistrarOptions, watchId } from "./registrar.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
-import { FedStore } from "./store.ts";
+import { type Extent, parseSimpleSelector, StoreView } from "./store-view.ts";
+import { type Entry, join, startEntry, toStatus } from "./watch-entry.ts";
 
 export interface WatchesOptions {
   client: KubeClient;
@@ -18,12 +22,18 @@ export interface WatchesOptions {
   timing?: Partial<ReflectorTiming>;
   /** How long a watch outlives its last user; 30 s unless said. */
   lingerMs?: number;
+  /** Where a namespaced kind is watched when it may not be watched whole. Without it only namespaces that are asked for by name are. */
+  split?: SplitRule;
 }
 
 export interface EnsureOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
+  /** Metadata is enough: no spec, no status, no data is held (unless somebody else watches the whole objects anyway). */
+  metadata?: boolean;
+  /** What to do about a failure of this watch; undefined leaves it to the rules of Reflector. Given for a new watch only. */
+  onError?: (error: unknown) => ErrorVerdict | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   orders?: Readonly<Record<string, OrderFunction<T>>>;
   /** As in WatchesOptions. The first one given for a watch stays. */
@@ -52,15 +62,23 @@ export interface WatchStatus {
   state: WatchState;
   parkReason?: ParkReason;
   synced: boolean;
+  /** Only where namespaces are watched one by one: how many, and those of them that are not being watched right now. */
+  namespaces?: number;
+  elsewhere?: { namespace: string; state: WatchState; parkReason?: ParkReason }[];
 }
 
 export interface Watches {
-  /** Starts the watch unless it runs, adds the indexes, and counts the user. Never waits. */
+  /**
+   * Starts the watch unless it runs, adds the indexes, and counts the user; a parked one looks again at once. Never waits.
+   * A part of what is watched whole anyway (one namespace, labels by equality or presence) is a view of that.
+   */
   ensure<T extends KubeObject>(ref: ResourceRef<T>, options?: EnsureOptions<T>): WatchHandle<T>;
   /** The store that `read` would use. @throws NotWatched */
   store<T extends KubeObject>(ref: ResourceRef<T>, scope?: { namespace?: string }): Store<T>;
   /** Reads go to the unrestricted watch of the kind, else to that of the namespace asked for, else to the kind's only watch. */
   readonly read: Reader;
+  /** For those whose needs come and go. Close it when done. */
+  registrar(options: Pick<RegistrarOptions, "name" | "deliver">): Registrar;
   status(): WatchStatus[];
   /** True when all watches of this moment are synced; parked ones never are. */
   waitSynced(deadlineMs: number): Promise<boolean>;
@@ -72,116 +90,142 @@ export interface Watches {
   close(): Promise<void>;
 }
 
-interface Scope {
-  namespace?: string;
-  labelSelector?: string;
-  fieldSelector?: string;
-}
-
-interface Entry {
-  id: string;
-  scope: Scope;
-  store: FedStore<KubeObject>;
-  reflector: Reflector;
-  stop: AbortController;
-  users: number;
-  keepFieldsOf: Set<string>;
-  linger: NodeJS.Timeout | undefined;
-}
-
 export function createWatches(options: WatchesOptions): Watches {
-  const entries = new Map<string, Entry>();
-  const ending = new Set<Promise<void>>();
+  return new WatchSet(options);
+}
 
-  const end = (key: string, entry: Entry): Promise<void> => {
+class WatchSet implements Watches {
+  readonly read: Reader;
+  readonly #options: WatchesOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #namespaces: Namespaces;
+  readonly #rights;
+
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+    this.#namespaces = createNamespaces(options.split, (labelSelector) => this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store);
+    this.#rights = createOwnRights(options.client, options.log, (namespace) => {
+      for (const { following } of this.#entries.values()) following.recheck(namespace);
+    });
+    this.read = createReader((ref, scope) => this.store(ref, scope));
+  }
+
+  ensure<T extends KubeObject>(ref: ResourceRef<T>, wish: EnsureOptions<T> = {}): WatchHandle<T> {
+    return this.#ensure(ref, wish as unknown as EnsureOptions<KubeObject>) as unknown as WatchHandle<T>;
+  }
+
+  store<T extends KubeObject>(ref: ResourceRef<T>, scope: { namespace?: string | undefined } = {}): Store<T> {
+    return choose([...this.#entries.values()], resourceId(ref), scope.namespace).store as unknown as Store<T>;
+  }
+
+  registrar(options: Pick<RegistrarOptions, "name" | "deliver">): Registrar {
+    return createRegistrar({ ...options, log: this.#options.log, ensure: ({ ref, ...wish }) => this.#ensure(ref, wish) });
+  }
+
+  status(): WatchStatus[] {
+    return [...this.#entries.values()].map(toStatus);
+  }
+
+  async waitSynced(deadlineMs: number): Promise<boolean> {
+    const synced = await Promise.all([...this.#entries.values()].map((entry) => entry.store.waitSynced(deadlineMs)));
+    return synced.every(Boolean);
+  }
+
+  wake(ref?: ResourceRef): void {
+    for (const entry of this.#entries.values()) if (!ref || entry.id === resourceId(ref)) entry.following.wake();
+  }
+
+  async relist(ref?: ResourceRef): Promise<void> {
+    const concerned = [...this.#entries.values()].filter((entry) => (ref ? entry.id === resourceId(ref) : entry.store.state !== "parked"));
+    await Promise.all(concerned.map((entry) => entry.following.relist()));
+  }
+
+  async close(): Promise<void> {
+    this.#rights.close();
+    for (const [key, entry] of [...this.#entries]) void this.#end(key, entry);
+    await Promise.all(this.#ending);
+  }
+
+  #ensure(ref: ResourceRef, wish: EnsureOptions<KubeObject>): WatchHandle<KubeObject> {
+    const own = watchId({ ref, ...wish });
+    const cover = this.#entries.has(own) ? undefined : this.#covering(ref, wish);
+    const key = cover?.key ?? own;
+    const known = this.#entries.get(key);
+    const entry = known ?? this.#start(key, ref, wish);
+    const settled = known ? join(known, wish) : Promise.resolve();
+    entry.following.hearWithin(wish.hearWithinMs ?? Infinity);
     clearTimeout(entry.linger);
-    entries.delete(key);
-    entry.stop.abort();
-    const ended = entry.reflector.stopped.finally(() => ending.delete(ended));
-    ending.add(ended);
-    return ended;
-  };
-  const release = (key: string, entry: Entry) => {
-    if (--entry.users > 0 || entries.get(key) !== entry) return;
-    entry.linger = setTimeout(() => void end(key, entry), options.lingerMs ?? 30_000);
+    entry.users++;
+    const undo = cover && wish.namespace !== undefined ? entry.following.demand(wish.namespace) : undefined;
+    return {
+      store: cover ? new StoreView(entry.store, cover.extent) : entry.store,
+      settled,
+      heardAt: () => entry.following.heardAt(),
+      release: once(() => {
+        undo?.();
+        this.#release(key, entry);
+      }),
+    };
+  }
+
+  /** A watch of the whole kind that shows all that is wished, if one runs. */
+  #covering(ref: ResourceRef, wish: EnsureOptions<KubeObject>): { key: string; extent: Extent } | undefined {
+    if (wish.fieldSelector) return undefined;
+    const labels = wish.labelSelector ? parseSimpleSelector(wish.labelSelector) : new Map<string, undefined>();
+    const key = watchId({ ref });
+    const whole = this.#entries.get(key);
+    if (!labels || !whole || (wish.transform && wish.transform !== whole.transform)) return undefined;
+    return { key, extent: { namespace: wish.namespace, labels } };
+  }
+
+  #start(key: string, ref: ResourceRef, wish: EnsureOptions<KubeObject>): Entry {
+    const entry = startEntry(this.#options, { ref, wish, namespaces: this.#namespaces });
+    this.#entries.set(key, entry);
+    if (["rolebindings", "clusterrolebindings"].includes(ref.plural) && ref.group === "rbac.authorization.k8s.io" && !wish.metadata) this.#rights.observe(entry.store);
+    if (entry.id === "customresourcedefinitions.apiextensions.k8s.io") this.#wakeServed(entry.store);
+    return entry;
+  }
+
+  /** A kind that was not served may be so after any change of its definition. */
+  #wakeServed(definitions: Store): void {
+    definitions.onChange(({ object }) => {
+      for (const { id, store, following } of this.#entries.values()) if (id === object.metadata.name && store.state === "parked") following.wake();
+    });
+  }
+
+  #release(key: string, entry: Entry): void {
+    if (--entry.users > 0 || this.#entries.get(key) !== entry) return;
+    entry.linger = setTimeout(() => void this.#end(key, entry), this.#options.lingerMs ?? 30_000);
     entry.linger.unref();
-  };
-  const store = <T extends KubeObject>(ref: ResourceRef<T>, scope: { namespace?: string | undefined } = {}): Store<T> =>
-    choose([...entries.values()], resourceId(ref), scope.namespace).store as unknown as Store<T>;
+  }
 
-  return {
-    store,
-    read: createReader(store),
-    ensure<T extends KubeObject>(ref: ResourceRef<T>, wish: EnsureOptions<T> = {}): WatchHandle<T> {
-      const key = JSON.stringify([ref.group, ref.version, ref.plural, wish.namespace ?? "", wish.labelSelector ?? "", wish.fieldSelector ?? ""]);
-      const known = entries.get(key);
-      const entry = known ?? startEntry(options, ref, wish as unknown as EnsureOptions<KubeObject>);
-      entries.set(key, entry);
-      const settled = known ? join(entry, wish as unknown as EnsureOptions<KubeObject>) : Promise.resolve();
-      if (wish.hearWithinMs !== undefined) entry.reflector.hearWithin(wish.hearWithinMs);
-      clearTimeout(entry.linger);
-      entry.users++;
-      let held = true;
-      return {
-        store: entry.store as unknown as Store<T>,
-        settled,
-        heardAt: () => entry.reflector.heardAt(),
-        release() {
-          if (held) release(key, entry);
-          held = false;
-        },
-      };
-    },
-    status: () => [...entries.values()].map(toStatus),
-    async waitSynced(deadlineMs) {
-      const synced = await Promise.all([...entries.values()].map((entry) => entry.store.waitSynced(deadlineMs)));
-      return synced.every(Boolean);
-    },
-    wake(ref) {
-      for (const entry of entries.values()) if (!ref || entry.id === resourceId(ref)) entry.reflector.wake();
-    },
-    async relist(ref) {
-      const concerned = [...entries.values()].filter((entry) => (ref ? entry.id === resourceId(ref) : entry.store.state !== "parked"));
-      await Promise.all(concerned.map((entry) => entry.reflector.relist()));
-    },
-    async close() {
-      for (const [key, entry] of [...entries]) void end(key, entry);
-      await Promise.all(ending);
-    },
-  };
-}
-
-function startEntry(options: WatchesOptions, ref: ResourceRef, wish: EnsureOptions<KubeObject>): Entry {
-  const { client, log, freeze = false, timing = {} } = options;
-  const { namespace, labelSelector, fieldSelector, indexes = {}, orders = {} } = wish;
-  const id = resourceId(ref);
-  const scope: Scope = { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
-  const keepFieldsOf = new Set(wish.keepFieldsOf);
-  const transform = wish.transform ?? ((object: KubeObject) => options.transform?.(object, ref) ?? object);
-  const store = new FedStore<KubeObject>(ref, { indexes, orders, freeze, onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed") });
-  const stop = new AbortController();
-  const prepare = (object: KubeObject) => stripManagedFields(transform(object), keepFieldsOf);
-  const reflector = startReflector({ client, store, ...scope, prepare, log, timing }, stop.signal);
-  return { id, scope, store, reflector, stop, users: 0, keepFieldsOf, linger: undefined };
-}
-
-async function join(entry: Entry, wish: EnsureOptions<KubeObject>): Promise<void> {
-  for (const [name, of] of Object.entries(wish.indexes ?? {})) entry.store.addIndex(name, of);
-  for (const [name, of] of Object.entries(wish.orders ?? {})) entry.store.addOrder(name, of);
-  const missing = (wish.keepFieldsOf ?? []).filter((manager) => !entry.keepFieldsOf.has(manager));
-  for (const manager of missing) entry.keepFieldsOf.add(manager);
-  // What is cached already has lost these entries.
-  if (missing.length > 0) await entry.reflector.relist();
+  #end(key: string, entry: Entry): Promise<void> {
+    clearTimeout(entry.linger);
+    this.#entries.delete(key);
+    entry.stop.abort();
+    const ended = entry.following.stopped.finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+    return ended;
+  }
 }
 
 function choose(entries: readonly Entry[], id: string, namespace: string | undefined): Entry {
-  const ofKind = entries.filter((entry) => entry.id === id);
+  const ofKind = entries.filter((entry) => entry.id === id && !entry.metadata);
   const whole = ofKind.find((entry) => Object.keys(entry.scope).length === 0);
   const fitting = whole ?? ofKind.find((entry) => namespace !== undefined && entry.scope.namespace === namespace && Object.keys(entry.scope).length === 1);
   const only = ofKind.length === 1 ? ofKind[0] : undefined;
   const chosen = fitting ?? only;
   if (!chosen) throw new NotWatched(id, ofKind.length > 1 ? "it has several restricted watches; read from the handle's store" : undefined);
   return chosen;
+}
+
+function once(call: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) call();
+    done = true;
+  };
 }
 
 type StoreOf = <T extends KubeObject>(ref: ResourceRef<T>, scope?: { namespace?: string | undefined }) => Store<T>;
@@ -197,7 +241,3 @@ function createReader(store: StoreOf): Reader {
   };
 }
 
-function toStatus(entry: Entry): WatchStatus {
-  const { state, parkReason, synced } = entry.store;
-  return { resource: entry.id, ...entry.scope, state, ...(parkReason && { parkReason }), synced };
-}

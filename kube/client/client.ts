@@ -28,6 +28,8 @@ export interface ListOptions extends CallOptions {
   resourceVersionMatch?: "Exact" | "NotOlderThan";
   /** Page size; 500 unless said. */
   limit?: number;
+  /** Answer metadata only (PartialObjectMetadata): apiVersion and kind are still the kind's own. */
+  metadata?: boolean | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -72,6 +74,8 @@ export interface WatchOptions {
   stallMs?: number;
   /** The server has accepted the watch. */
   onOpen?: () => void;
+  /** As in ListOptions. */
+  metadata?: boolean | undefined;
   signal?: AbortSignal;
 }
 
@@ -140,6 +144,8 @@ export interface KubeClient {
 
   /** The same cluster with another identity, on the shared connections (a certificate gets its own, kept in a bounded LRU). Cheap. */
   as(identity: Identity): KubeClient;
+  /** The API server has refused our credential: read it anew, where it comes from somewhere. */
+  renew(): Promise<void>;
   /** Ends all connections of this client and of those made from it by `as`. */
   close(): Promise<void>;
 }

@@ -56,8 +56,12 @@ interface Outgoing {
   query?: Query;
   body?: unknown;
   contentType?: string;
+  /** Metadata of one object, of a list, or of a watch's objects. */
+  accept?: string | undefined;
   call?: CallOptions | undefined;
 }
+
+const METADATA = { list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" };
 
 function clientAs(connection: Connection, credentials: CredentialSource): KubeClient {
   const send = async <T>(out: Outgoing): Promise<T> => {
@@ -77,6 +81,9 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
       const answer = await within(options, (signal) => exchange(request, signal));
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     },
+    async renew() {
+      await credentials({ renew: true });
+    },
     as: (identity) =>
       clientAs(connection, identity.kind === "impersonate" ? async () => toCredentials(identity, await credentials()) : constant(identity)),
     close: () => connection.agents.close(),
@@ -92,7 +99,7 @@ async function toExchange(connection: Connection, credentials: CredentialSource,
     method: out.method,
     path: `${url.pathname.replace(/\/$/, "")}${out.path}${toSearch(out.query)}`,
     headers: {
-      accept: "application/json",
+      accept: out.accept ?? "application/json",
       "user-agent": options.userAgent ?? "kube",
       ...(out.body !== undefined && { "content-type": out.contentType ?? "application/json" }),
       ...headers,
@@ -140,15 +147,15 @@ function reads(send: Send): Reads {
 }
 
 async function* pages<T extends KubeObject>(send: Send, ref: ResourceRef<T>, options: ListOptions): AsyncGenerator<KubeList<T>, void, undefined> {
-  const { namespace, limit = PAGE_SIZE, labelSelector, fieldSelector, resourceVersion, resourceVersionMatch, ...call } = options;
+  const { namespace, limit = PAGE_SIZE, labelSelector, fieldSelector, resourceVersion, resourceVersionMatch, metadata, ...call } = options;
   const path = resourcePath(ref, namespace ? { namespace } : {});
   const meta = { apiVersion: apiVersionOf(ref), kind: ref.kind };
   let token: string | undefined;
   do {
     // A continue token carries the version itself; the server refuses both together.
     const version = token ? {} : { resourceVersion, resourceVersionMatch };
-    const page = await send<KubeList<T>>({ method: "GET", path, query: { limit, labelSelector, fieldSelector, ...version, continue: token }, call });
-    page.items = (page.items ?? []).map((item) => ({ ...meta, ...item }));
+    const page = await send<KubeList<T>>({ method: "GET", path, query: { limit, labelSelector, fieldSelector, ...version, continue: token }, call, ...(metadata && { accept: METADATA.list }) });
+    page.items = (page.items ?? []).map((item) => (metadata ? { ...item, ...meta } : { ...meta, ...item }));
     token = page.metadata.continue;
     yield page;
   } while (token);
@@ -196,14 +203,19 @@ function complete(ref: ResourceRef, object: Draft): Draft {
 }
 
 async function* openWatch<T extends KubeObject>(ref: ResourceRef<T>, options: WatchOptions, prepare: (out: Outgoing) => Promise<Exchange>): AsyncGenerator<WatchEvent<T>, void, undefined> {
-  const { namespace, signal, stallMs, onOpen, ...query } = options;
-  const request = await prepare({ method: "GET", path: resourcePath(ref, namespace ? { namespace } : {}), query: { watch: true, allowWatchBookmarks: true, ...query } });
+  const { namespace, signal, stallMs, onOpen, metadata, ...query } = options;
+  const request = await prepare({ method: "GET", path: resourcePath(ref, namespace ? { namespace } : {}), query: { watch: true, allowWatchBookmarks: true, ...query }, ...(metadata && { accept: METADATA.watch }) });
   request.stallMs = stallMs ?? ((options.timeoutSeconds ?? 600) + 30) * 1000;
   try {
     const answer = await within({ ...(signal && { signal }) }, (head) => exchange(request, head));
     onOpen?.();
-    for await (const line of watchLines(answer.body)) yield line as WatchEvent<T>;
+    for await (const line of watchLines(answer.body)) yield (metadata ? asKind(ref, line as WatchEvent<T>) : line) as WatchEvent<T>;
   } catch (cause) {
     throw toKubeError(cause, signal);
   }
+}
+
+/** Metadata alone comes as another kind; it is still about this one. */
+function asKind<T extends KubeObject>(ref: ResourceRef, event: WatchEvent<T>): unknown {
+  return event.type === "ERROR" ? event : { ...event, object: { ...event.object, apiVersion: apiVersionOf(ref), kind: ref.kind } };
 }

@@ -7,8 +7,8 @@ export interface Credentials {
   headers: Record<string, string | string[]>;
 }
 
-/** Asked before every request; whoever gives it caches what is costly. */
-export type CredentialSource = () => Credentials | Promise<Credentials>;
+/** Asked before every request; whoever gives it caches what is costly. `renew`: what was given last is refused, so no cache counts. */
+export type CredentialSource = (options?: { renew?: boolean }) => Credentials | Promise<Credentials>;
 
 /** @throws TypeError when a value could not travel in a header. */
 export function toCredentials(identity: Identity, base: Credentials = { headers: {} }): Credentials {

@@ -130,11 +130,11 @@ function defaultPath(): string {
   return process.env["KUBECONFIG"]?.split(delimiter).find((entry) => entry !== "") ?? join(homedir(), ".kube", "config");
 }
 
-/** Reads a token file at most once a minute. */
+/** Reads a token file at most once a minute, or when the token is refused. */
 function tokenFile(path: string): CredentialSource {
   let known: { token: string; readAt: number } | undefined;
-  return async () => {
-    if (!known || performance.now() - known.readAt > 60_000) known = { token: (await readFile(path, "utf8")).trim(), readAt: performance.now() };
+  return async ({ renew = false } = {}) => {
+    if (renew || !known || performance.now() - known.readAt > 60_000) known = { token: (await readFile(path, "utf8")).trim(), readAt: performance.now() };
     return { headers: { authorization: `Bearer ${known.token}` } };
   };
 }

@@ -1,0 +1,54 @@
+// What is left of objects whose watch is parked: who they were and under which index values they stood. No content is kept.
+import { keyOf, type KubeObject } from "./object.ts";
+import { createValueIndex, type ValueIndex } from "./store-index.ts";
+
+/** Filed values of an object, by the name of the index. */
+export type Filed = ReadonlyMap<string, readonly string[]>;
+
+export class Ghosts {
+  readonly #ghosts = new Map<string, { object: KubeObject; filed: Filed }>();
+  readonly #indexes = new Map<string, ValueIndex>();
+  readonly #uids = new Set<string>();
+
+  add({ apiVersion, kind, metadata }: KubeObject, filed: Filed): void {
+    const { name, namespace, uid, resourceVersion } = metadata;
+    const kept = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    const key = keyOf(metadata);
+    this.#ghosts.set(key, { object: { apiVersion, kind, metadata: kept }, filed });
+    if (uid) this.#uids.add(uid);
+    for (const [index, values] of filed) {
+      const known = this.#indexes.get(index) ?? createValueIndex();
+      this.#indexes.set(index, known);
+      known.move(key, [], values);
+    }
+  }
+
+  /** Removes and returns it. */
+  take(key: string): KubeObject | undefined {
+    const ghost = this.#ghosts.get(key);
+    if (!ghost) return undefined;
+    this.#ghosts.delete(key);
+    this.#uids.delete(ghost.object.metadata.uid ?? "");
+    for (const [index, values] of ghost.filed) this.#indexes.get(index)?.move(key, values, []);
+    return ghost.object;
+  }
+
+  /** The namespace of a ghost that stood under that value. */
+  whoBears(index: string, value: string): string | undefined {
+    for (const key of this.#indexes.get(index)?.keys(value) ?? []) return this.#ghosts.get(key)?.object.metadata.namespace ?? "";
+    return undefined;
+  }
+
+  hasUid(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
+  /** Keys of one namespace, or of all. */
+  keys(namespace?: string): string[] {
+    return [...this.#ghosts].flatMap(([key, { object }]) => (namespace === undefined || object.metadata.namespace === namespace ? [key] : []));
+  }
+
+  get size(): number {
+    return this.#ghosts.size;
+  }
+}

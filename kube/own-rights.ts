@@ -1,0 +1,76 @@
+// Notices that our own rights may have changed: a binding that names us, among those that somebody watches anyway.
+import type { Logger } from "pino";
+import { SelfSubjectReview } from "./builtin.ts";
+import type { KubeClient } from "./client/client.ts";
+import type { KubeObject } from "./object.ts";
+import type { Change, Store } from "./reader.ts";
+
+/** kube-apiserver's authorizer sees a binding a little later than a watcher may. */
+const SETTLE_MS = 500;
+const WHO_DEADLINE_MS = 10_000;
+
+export interface OwnRights {
+  /** Listens to bindings of both kinds. */
+  observe(store: Store): void;
+  close(): void;
+}
+
+interface Who {
+  username: string;
+  groups: readonly string[];
+}
+
+interface Subject {
+  kind?: string;
+  name?: string;
+  namespace?: string;
+}
+
+/** `changed` is told once for many changes; without a namespace for rights everywhere. */
+export function createOwnRights(client: KubeClient, log: Logger, changed: (namespace: string | undefined) => void): OwnRights {
+  const timers = new Map<string | undefined, NodeJS.Timeout>();
+  let who: Promise<Who | undefined> | undefined;
+
+  const ask = async (): Promise<Who | undefined> => {
+    try {
+      const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: WHO_DEADLINE_MS });
+      return { username: status?.userInfo?.username ?? "", groups: status?.userInfo?.groups ?? [] };
+    } catch (err) {
+      log.debug({ err }, "who we are cannot be asked; changed rights are noticed later");
+      who = undefined;
+      return undefined;
+    }
+  };
+  const hear = async (change: Change<KubeObject>): Promise<void> => {
+    if (change.initial || (change.type === "modified" && !subjectsDiffer(change))) return;
+    const me = await (who ??= ask());
+    if (!me || !subjectsOf(change).some((subject) => names(subject, me))) return;
+    const { namespace } = change.object.metadata;
+    if (timers.has(namespace)) return;
+    const due = (): void => {
+      timers.delete(namespace);
+      changed(namespace);
+    };
+    timers.set(namespace, setTimeout(due, SETTLE_MS).unref());
+  };
+  return {
+    observe: (store) => void store.onChange((change) => void hear(change)),
+    close() {
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+function subjectsOf(change: Change<KubeObject>): Subject[] {
+  return [change.object, ...(change.type === "added" ? [] : [change.old])].flatMap((binding) => (binding["subjects"] as Subject[] | undefined) ?? []);
+}
+
+/** A roleRef is immutable, so a binding grants something else only when it names others. */
+function subjectsDiffer(change: Change<KubeObject> & { type: "modified" }): boolean {
+  return JSON.stringify(change.object["subjects"]) !== JSON.stringify(change.old["subjects"]);
+}
+
+function names({ kind, name = "", namespace = "" }: Subject, { username, groups }: Who): boolean {
+  if (kind === "Group") return groups.includes(name);
+  return username === (kind === "ServiceAccount" ? `system:serviceaccount:${namespace}:${name}` : name);
+}

@@ -1,0 +1,85 @@
+// One running watch with its store: how it is started, joined and described.
+import { type Following, followOne, followWhole } from "./following.ts";
+import { stripManagedFields } from "./managed-fields.ts";
+import { defined } from "./defined.ts";
+import type { Namespaces } from "./namespaces.ts";
+import type { KubeObject } from "./object.ts";
+import { resourceId, type ResourceRef } from "./resource-ref.ts";
+import { FedStore } from "./store.ts";
+import type { EnsureOptions, WatchesOptions, WatchStatus } from "./watches.ts";
+
+/**
+ * Seconds that a watch lives, at random between the two: a right that is taken away is noticed when it is opened again, so the second
+ * number is the published bound of revocation (docs/runtime.md). Namespaced kinds hold what is tenants'.
+ */
+export const WATCH_SECONDS = { namespaced: [60, 120], cluster: [300, 600] } as const;
+
+export interface Scope {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface Entry {
+  id: string;
+  ref: ResourceRef;
+  scope: Scope;
+  metadata: boolean;
+  transform: EnsureOptions<KubeObject>["transform"];
+  store: FedStore<KubeObject>;
+  following: Following;
+  stop: AbortController;
+  users: number;
+  keepFieldsOf: Set<string>;
+  linger: NodeJS.Timeout | undefined;
+}
+
+interface Start {
+  ref: ResourceRef;
+  wish: EnsureOptions<KubeObject>;
+  namespaces: Namespaces;
+}
+
+export function startEntry(options: WatchesOptions, { ref, wish, namespaces }: Start): Entry {
+  const { client, log, freeze = false } = options;
+  const { namespace, labelSelector, fieldSelector, metadata = false, onError, indexes = {}, orders = {} } = wish;
+  const id = resourceId(ref);
+  const scope: Scope = defined({ namespace, labelSelector, fieldSelector });
+  const keepFieldsOf = new Set(wish.keepFieldsOf);
+  const store = new FedStore<KubeObject>(ref, { indexes, orders, freeze, onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed") });
+  const stop = new AbortController();
+  const prepare = preparation(options, { ref, wish, keepFieldsOf });
+  const timing = { watchSeconds: ref.namespaced ? WATCH_SECONDS.namespaced : WATCH_SECONDS.cluster, ...options.timing };
+  const reflect = { client, store, ...scope, metadata, prepare, log, timing, ...(onError && { onError }) };
+  const following = ref.namespaced && !namespace ? followWhole({ ...reflect, namespaces }, stop.signal) : followOne(reflect, stop.signal);
+  return { id, ref, scope, metadata, transform: wish.transform, store, following, stop, users: 0, keepFieldsOf, linger: undefined };
+}
+
+function preparation(options: WatchesOptions, { ref, wish, keepFieldsOf }: { ref: ResourceRef; wish: EnsureOptions<KubeObject>; keepFieldsOf: ReadonlySet<string> }) {
+  const transform = wish.transform ?? ((object: KubeObject) => options.transform?.(object, ref) ?? object);
+  return (object: KubeObject): KubeObject => stripManagedFields(transform(object), keepFieldsOf);
+}
+
+export async function join(entry: Entry, wish: EnsureOptions<KubeObject>): Promise<void> {
+  for (const [name, of] of Object.entries(wish.indexes ?? {})) entry.store.addIndex(name, of);
+  for (const [name, of] of Object.entries(wish.orders ?? {})) entry.store.addOrder(name, of);
+  // Whoever asks again for what is parked knows of a reason to look.
+  if (entry.store.sightOf(wish.namespace).state === "parked") entry.following.wake(wish.namespace);
+  const missing = (wish.keepFieldsOf ?? []).filter((manager) => !entry.keepFieldsOf.has(manager));
+  for (const manager of missing) entry.keepFieldsOf.add(manager);
+  // What is cached already has lost these entries.
+  if (missing.length > 0) await entry.following.relist();
+}
+
+export function toStatus(entry: Entry): WatchStatus {
+  const { state, parkReason, synced, namespaces } = entry.store;
+  const elsewhere = namespaces.map((namespace) => ({ namespace, ...entry.store.sightOf(namespace) })).filter((one) => one.state !== "watching");
+  return {
+    resource: entry.id,
+    ...entry.scope,
+    state,
+    ...(parkReason && { parkReason }),
+    synced,
+    ...(namespaces.length > 0 && { namespaces: namespaces.length, elsewhere: elsewhere.map(({ namespace, state: at, parkReason: why }) => ({ namespace, state: at, ...(why && { parkReason: why }) })) }),
+  };
+}
