@@ -139,6 +139,8 @@ export interface ValidateOptions {
   onlyStatus?: boolean;
   /** Faults found elsewhere, which decide with those of the schema whether rules can run. */
   before?: FieldError[];
+  /** Faults that were told already, which decide with the others. */
+  known?: FieldError[];
 }
 
 export interface CompiledSchema {

@@ -80,7 +80,7 @@ export const internal = (message: string) =>
 
 /** 422: `Kind.group "name" is invalid: ...`, the causes one by one. `on.resource` is the kind here. */
 export function invalid(on: { group: string; kind: string }, name: string, errors: FieldError[]): StatusError {
-  const lines = errors.map((error) => (error.field ? `${error.field}: ${error.message}` : error.message));
+  const lines = [...new Set(errors.map((error) => (error.field ? `${error.field}: ${error.message}` : error.message)))];
   const joined = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
   return failure(422, "Invalid", `${qualified({ group: on.group, resource: on.kind })} "${name}" is invalid: ${joined}`, {
     details: { ...(name && { name }), ...(on.group && { group: on.group }), ...(on.kind && { kind: on.kind }), causes: errors },

@@ -85,7 +85,7 @@ function walkEntries(result: Comparison, at: At, [before, after]: Sides): void {
     if (left[key] === right[key]) continue;
     const view = entryView(map, key);
     const absent = isStruct(view) ? {} : undefined;
-    walk(result, { view, path: [...at.path, `f:${key}`] }, [left[key] ?? absent, right[key] ?? absent]);
+    walk(result, { view, path: [...at.path, `f:${key}`] }, [Object.hasOwn(left, key) ? left[key] : absent, Object.hasOwn(right, key) ? right[key] : absent]);
   }
 }
 

@@ -70,7 +70,9 @@ function recordChange(request: FieldsRequest, managers: Managers, live: KubeObje
     const mine: Manager = { name: request.manager, operation: "Update", apiVersion: request.apiVersion, subresource: request.subresource, set: changed };
     const id = identityOf(mine);
     const before = managers.get(id);
-    managers.set(id, { ...mine, time: request.time, set: before ? union(before.set, changed) : changed });
+    // An entry that scaling makes has no time: kube-apiserver looks for it where it cannot be.
+    const time = request.subresource === "scale" ? undefined : request.time;
+    managers.set(id, { ...mine, ...(time && { time }), set: before ? union(before.set, changed) : changed });
   }
   capUpdaters(managers);
 }
@@ -116,8 +118,8 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   const changes = compareWithin(request, base, merged);
   if (!request.force) refuseConflicts(request, managers, { self: id, changes, live });
   takeOver(managers, changes, id);
-  const changed = !sameValue(base, merged);
-  finish(managers, id, changed || !previous ? request.time : previous.time);
+  const changed = [changes.added, changes.modified, changes.removed].some((set) => !isEmpty(set));
+  finish(managers, id, changed ? request.time : previous?.time);
   const result: KubeObject = { ...merged, metadata: { ...merged.metadata } };
   const encoded = encodeManagers(managers);
   if (encoded) result.metadata.managedFields = encoded;

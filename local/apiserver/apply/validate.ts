@@ -1,5 +1,5 @@
 // Does a value have the shape its type says? What server-side apply checks before it merges.
-import { partOf, type TypeView } from "./type-view.ts";
+import { type ListView, partOf, type TypeView } from "./type-view.ts";
 import { elementOf, isMap } from "./values.ts";
 import { printElement } from "./field-set.ts";
 
@@ -44,16 +44,26 @@ function listFaults(view: TypeView, value: unknown, path: string): string[] {
   const list = view.list;
   if (!list || !Array.isArray(value)) return [];
   const seen = new Set<string>();
-  return (value as unknown[]).flatMap((item, index) => {
-    if (list.relation === "atomic") return shapeFaults(list.element(), item, `${path}[${index}]`);
-    let element: string;
-    try {
-      element = elementOf(list, item);
-    } catch (error) {
-      return [`${path}: element ${index}: ${error instanceof Error ? error.message : String(error)}`];
+  const faults: string[] = [];
+  for (const [index, item] of (value as unknown[]).entries()) {
+    if (list.relation === "atomic") {
+      faults.push(...shapeFaults(list.element(), item, `${path}[${index}]`));
+      continue;
     }
-    if (seen.has(element)) return [`${path}: duplicate entries for key ${printElement(element)}`];
+    const { element, fault } = tryElement(list, item);
+    // What comes after an item without a place is not looked at.
+    if (element === undefined) return [...faults, `${path}: element ${index}: ${fault}`];
+    if (seen.has(element)) faults.push(`${path}: duplicate entries for key ${printElement(element)}`);
     seen.add(element);
-    return shapeFaults(list.element(), item, path + printElement(element));
-  });
+    faults.push(...shapeFaults(list.element(), item, path + printElement(element)));
+  }
+  return faults;
+}
+
+function tryElement(list: ListView, item: unknown): { element?: string; fault?: string } {
+  try {
+    return { element: elementOf(list, item) };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
 }

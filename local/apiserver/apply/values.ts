@@ -10,8 +10,9 @@ export const sameValue = (a: unknown, b: unknown): boolean => isDeepStrictEqual(
 
 /** The path element of an item of a set or list-map. Throws when a key is missing. */
 export function elementOf(list: ListView, item: unknown): string {
-  if (list.relation === "set") return `v:${JSON.stringify(item)}`;
-  if (!isMap(item)) throw new Error("associative list may not have non-map elements");
+  if (list.relation === "set") return setElementOf(item);
+  if (item === null) throw new Error("associative list with keys may not have a null element");
+  if (!isMap(item)) throw new Error("associative list with keys may not have non-map elements");
   const keys: JsonMap = {};
   const view = list.element();
   for (const key of list.keys) {
@@ -22,9 +23,16 @@ export function elementOf(list: ListView, item: unknown): string {
   return `k:${JSON.stringify(keys)}`;
 }
 
+function setElementOf(item: unknown): string {
+  if (isMap(item)) throw new Error("associative list without keys has an element that's a map type");
+  if (Array.isArray(item)) throw new Error("not supported: associative list with lists as elements");
+  if (item === null) throw new Error("associative list without keys has an element that's an explicit null");
+  return `v:${JSON.stringify(item)}`;
+}
+
 /** As elementOf; undefined when the item has no key. */
 export function findElement(list: ListView, item: unknown): string | undefined {
-  const isKeyed = list.relation === "set" || (isMap(item) && list.keys.some((key) => (item[key] ?? list.element().map?.field(key)?.default) !== undefined));
+  const isKeyed = list.relation === "set" ? typeof item !== "object" : (isMap(item) && list.keys.some((key) => (item[key] ?? list.element().map?.field(key)?.default) !== undefined));
   return isKeyed ? elementOf(list, item) : undefined;
 }
 

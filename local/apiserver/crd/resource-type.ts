@@ -108,6 +108,11 @@ function strategyOf(crd: Crd): Strategy {
       schema.applyDefaults(body);
       return { object: body, faults };
     },
+    decodeApplied(body, version) {
+      const faults = decodeMetadata(body, crd.spec.names.kind, version.version);
+      schemaOf(body.apiVersion).applyDefaults(body);
+      return { object: body, faults };
+    },
     prepareCreate(object) {
       if (hasStatus(object)) delete object.status;
     },
@@ -115,10 +120,10 @@ function strategyOf(crd: Crd): Strategy {
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus(object)) restore(object, old, "status");
     },
-    validate(object, old, subresource) {
+    validate(object, old, subresource, metadata) {
       const scale = subresourcesOf(crd, versionNamed(crd, object.apiVersion)).scale;
       const onlyStatus = subresource === "status";
-      return schemaOf(object.apiVersion).validate(object, old, { onlyStatus, before: scale ? scaleFaults(object, scale, onlyStatus) : [] });
+      return schemaOf(object.apiVersion).validate(object, old, { onlyStatus, before: scale ? scaleFaults(object, scale, onlyStatus) : [], known: metadata });
     },
     validateName: subdomainName,
     generationOf: (object) => {

@@ -30,7 +30,9 @@ function isPatch(operation: unknown): boolean {
   return operation.op === "copy" || operation.op === "move" ? isPointer(operation.from) : true;
 }
 
-function applyOne(target: KubeObject, operation: Operation): void {
+function applyOne(target: KubeObject, given: Operation): void {
+  // A value that is not there is null, as Go reads it.
+  const operation = "value" in given || !["add", "replace", "test"].includes(given.op) ? given : ({ ...(given as object), value: null } as Operation);
   const [error] = applyPatch(target, [operation]);
   if (error !== null) throw rejected();
 }

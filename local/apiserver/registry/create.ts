@@ -56,7 +56,8 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
   metadata.uid = core.newUid();
   metadata.creationTimestamp = timestamp(core.now());
   type.strategy.prepareCreate(object);
-  const errors = [...validateMetadata(object, type), ...type.strategy.validate(object, undefined, "")];
+  const common = validateMetadata(object, type);
+  const errors = [...common, ...type.strategy.validate(object, undefined, "", common)];
   if (errors.length > 0) throw invalid(type, metadata.name, errors);
   if (!type.builtin) call.warnings.push(...finalizerWarnings(object));
 }

@@ -99,15 +99,17 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type
       errors.push(forbiddenField("metadata.finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`));
     }
   }
-  return [...errors, ...validateCommon(meta, "metadata"), ...(type.builtin ? strictFinalizers(meta) : [])];
+  const common = validateCommon(meta, "metadata");
+  // kube-apiserver judges metadata for all kinds as of a new object, then as of a change, then for the kind, and tells it each time.
+  return [...common, ...validateFinalizers(meta, "metadata"), ...errors, ...common, ...errors, ...common, ...(type.builtin ? strictFinalizers(meta) : [])];
 }
 
 /** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */
 export function keepSystemFields(object: KubeObject, old: KubeObject): void {
   const { metadata } = object;
   metadata.uid ??= old.metadata.uid;
-  metadata.creationTimestamp ??= old.metadata.creationTimestamp;
-  if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp ??= old.metadata.deletionTimestamp;
+  metadata.creationTimestamp = old.metadata.creationTimestamp;
+  if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.metadata.deletionTimestamp;
   if (old.metadata.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds;
   if (old.metadata.generateName !== undefined) metadata.generateName ??= old.metadata.generateName;
   setOrDrop(metadata, "generation", old.metadata.generation);

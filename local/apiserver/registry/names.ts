@@ -42,9 +42,9 @@ export function qualifiedName(key: string): string[] {
     else faults.push(...subdomainName(parts[0] ?? "", false).map((fault) => `prefix part ${fault}`));
   }
   if (name === "") faults.push("name part must be non-empty");
-  else if (name.length > 63) faults.push("name part must be no more than 63 bytes");
+  else if (name.length > 63) faults.push("name part must be no more than 63 characters");
   if (!QUALIFIED.test(name)) faults.push(NAME_PART_TEXT);
   return faults;
 }
 
-export const labelValue = (value: string) => check(value, 63, LABEL_VALUE, LABEL_VALUE_TEXT).map((fault) => fault.replace("63 characters", "63 bytes"));
+export const labelValue = (value: string) => check(value, 63, LABEL_VALUE, LABEL_VALUE_TEXT);

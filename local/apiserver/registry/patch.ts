@@ -80,8 +80,14 @@ export function patched(version: Pick<VersionType, "view">, mediaType: string, {
 function checkIdentity(call: InternalCall, object: KubeObject): void {
   const { name, type, version } = call.target;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
-  if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+  checkName(object, name);
+  if (!type.builtin && object.apiVersion === apiVersion && object.kind !== type.kind) throw invalid({ group: type.group, kind: object.kind }, name, [invalidValue("kind", object.kind, `must be ${type.kind}`)]);
   if (object.apiVersion !== apiVersion || object.kind !== type.kind) throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`);
+}
+
+function checkName({ metadata }: KubeObject, name: string): void {
+  if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 }
 
 async function apply(core: Core, call: InternalCall, options: WriteOptions, body: unknown): Promise<Patched> {
@@ -101,11 +107,11 @@ function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, 
   const { type, version, name } = call.target;
   const config = structuredClone(sent);
   placeInNamespace(call, config);
-  config.metadata.name ||= name;
   const described = `${sent.metadata?.namespace ?? ""}/${sent.metadata?.name ?? name}; ${gvkText(sent)}`;
   const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
-  const { object, faults } = type.strategy.decode(JSON.parse(JSON.stringify(result)) as KubeObject, version);
-  reportFaults(call, options, faults, refusalOf(JSON.stringify(sent)));
+  const { object } = (type.strategy.decodeApplied ?? type.strategy.decode)(JSON.parse(JSON.stringify(result)) as KubeObject, version);
+  reportFaults(call, options, [], (message) => badRequest(`error strict decoding YAML: ${message}`));
+  checkName(object, name);
   return object;
 }
 
@@ -116,15 +122,9 @@ function gvkText(sent: { apiVersion?: unknown; kind?: unknown }): string {
 }
 
 function checkApplied(call: InternalCall, sent: KubeObject): void {
-  const { type, version, name } = call.target;
+  const { type, version } = call.target;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
   if (sent.apiVersion !== apiVersion || sent.kind !== type.kind) throw badRequest(`invalid object type: ${gvkText(sent)}`);
-  if (sent.metadata !== undefined && !isMap(sent.metadata)) throw badRequest("metadata must be an object");
-  checkAppliedName(sent.metadata?.name, name);
-}
-
-function checkAppliedName(given: unknown, name: string): void {
-  if (!given || given === name) return;
-  throw badRequest(typeof given === "string" ? `the name of the object (${given}) does not match the name on the URL (${name})` : "metadata.name must be a string");
+  if (sent.metadata !== undefined && sent.metadata !== null && !isMap(sent.metadata)) throw badRequest("metadata must be an object");
 }
 

@@ -69,6 +69,7 @@ export async function writeScale(core: Core, onObject: InternalCall, mediaType: 
   const paths = pathsOf(onObject);
   const call = { ...onObject, face: faceOf(paths) };
   const options = writeOptions(call, mediaType ? "PatchOptions" : "UpdateOptions");
+  currentOf(core, call.target);
   if (mediaType?.includes("apply-patch")) throw unsupportedMedia(["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"]);
   const isPinned = mediaType === undefined && isMap(body) && isMap(body.metadata) && Boolean(body.metadata.resourceVersion);
   const object = await change(core, call, options, {
@@ -78,7 +79,7 @@ export async function writeScale(core: Core, onObject: InternalCall, mediaType: 
       const scale = mediaType ? patched({ view: builtinView(SCALE) }, mediaType, { current: before, patch: body }) : (structuredClone(body) as KubeObject);
       decodeTyped(builtinView(SCALE), scale, "Scale", "v1");
       const replicas = at(scale, ["spec", "replicas"]) ?? 0;
-      if (typeof replicas !== "number" || replicas < 0) throw invalid(call.target.type, call.target.name, [invalidValue(`.${paths.specReplicas.join(".")}`, replicas, "should be a non-negative integer")]);
+      if (typeof replicas !== "number" || (replicas < 0 && call.target.type.builtin)) throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
       const next = copyOf(current);
       put(next, paths.specReplicas, replicas);
       next.metadata.resourceVersion = scale.metadata.resourceVersion ?? current.metadata.resourceVersion;

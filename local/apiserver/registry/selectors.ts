@@ -1,68 +1,16 @@
 // Label and field selectors of list, watch and deletecollection: parsed once, then a plain predicate.
 import type { KubeObject } from "../../../kube/object.ts";
 import { badRequest } from "../status.ts";
+import { parseLabelRules } from "./label-selectors.ts";
 import type { ResourceType } from "./types.ts";
 
 export type Selects = (object: KubeObject) => boolean;
-type LabelRule = (labels: Record<string, string>) => boolean;
-
-const KEY = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
 /** Parses Kubernetes' label selector syntax; throws 400. */
 export function parseLabelSelector(text: string): Selects | undefined {
   if (!text.trim()) return undefined;
-  const rules = splitTop(text).map(parseRequirement);
+  const rules = parseLabelRules(text);
   return (object) => rules.every((rule) => rule(object.metadata.labels ?? {}));
-}
-
-/** Splits at commas outside parentheses. */
-function splitTop(text: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let start = 0;
-  for (let i = 0; i < text.length; i++) {
-    if (text[i] === "(") depth += 1;
-    else if (text[i] === ")") depth -= 1;
-    else if (text[i] === "," && depth === 0) {
-      parts.push(text.slice(start, i));
-      start = i + 1;
-    }
-  }
-  parts.push(text.slice(start));
-  return parts.map((part) => part.trim());
-}
-
-function parseRequirement(text: string): LabelRule {
-  const set = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(text);
-  if (set) {
-    const key = checkedKey(set[1] ?? "");
-    const values = new Set((set[3] ?? "").split(",").map((value) => value.trim()));
-    return set[2] === "in" ? (labels) => Object.hasOwn(labels, key) && values.has(labels[key] ?? "") : (labels) => !Object.hasOwn(labels, key) || !values.has(labels[key] ?? "");
-  }
-  const equality = /^([^=!<>\s]+)\s*(==|=|!=|>|<)\s*([^=!<>\s]*)$/.exec(text);
-  if (equality) return equalityRule(checkedKey(equality[1] ?? ""), equality[2] ?? "=", equality[3] ?? "");
-  if (text.startsWith("!")) {
-    const key = checkedKey(text.slice(1).trim());
-    return (labels) => !Object.hasOwn(labels, key);
-  }
-  const key = checkedKey(text);
-  return (labels) => Object.hasOwn(labels, key);
-}
-
-function equalityRule(key: string, operator: string, value: string): LabelRule {
-  switch (operator) {
-    case "!=": return (labels) => labels[key] !== value;
-    case ">": return (labels) => Object.hasOwn(labels, key) && Number(labels[key]) > Number(value);
-    case "<": return (labels) => Object.hasOwn(labels, key) && Number(labels[key]) < Number(value);
-    default: return (labels) => labels[key] === value;
-  }
-}
-
-function checkedKey(key: string): string {
-  if (!KEY.test(key)) {
-    throw badRequest(`unable to parse requirement: <nil>: Invalid value: ${JSON.stringify(key)}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`);
-  }
-  return key;
 }
 
 /** Parses a field selector against what the resource offers; throws 400 on an unknown field. */

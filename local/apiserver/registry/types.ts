@@ -50,10 +50,13 @@ export interface Decoded {
 export interface Strategy {
   /** From what a client sent to a pruned, defaulted object. Throws StatusError 400 on what cannot be read. */
   decode(body: KubeObject, version: VersionType): Decoded;
+  /** The same for what server-side apply made, where the schema was heard already. Absent: as decode. */
+  decodeApplied?(body: KubeObject, version: VersionType): Decoded;
   prepareCreate(object: KubeObject): void;
   /** `subresource` is "" or "status"; resets what this door may not change. */
   prepareUpdate(object: KubeObject, old: KubeObject, subresource: string): void;
-  validate(object: KubeObject, old: KubeObject | undefined, subresource: string): FieldError[];
+  /** `metadata` are faults found there before: with some of them rules do not run. */
+  validate(object: KubeObject, old: KubeObject | undefined, subresource: string, metadata: FieldError[]): FieldError[];
   validateName(name: string, isPrefix: boolean): string[];
   /** Fields (below the root) that make `metadata.generation` grow; undefined when the kind has none. */
   generationOf?(object: KubeObject): unknown;

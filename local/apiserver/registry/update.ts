@@ -84,7 +84,8 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   strategy.prepareUpdate(object, current, subresource);
   const grows = strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
-  const errors = [...validateMetadataUpdate(object, current, type), ...strategy.validate(object, current, subresource)];
+  const common = validateMetadataUpdate(object, current, type);
+  const errors = [...common, ...strategy.validate(object, current, subresource, common)];
   if (errors.length > 0) throw invalid(type, name, errors);
   if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
   await admit(core, call, name, { ...asked, object });

@@ -38,18 +38,20 @@ interface Compiled {
   withEmbedded: boolean;
 }
 
-function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, { onlyStatus = false, before: earlier = [] }: ValidateOptions = {}): FieldError[] {
+function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, { onlyStatus = false, before: earlier = [], known = [] }: ValidateOptions = {}): FieldError[] {
   const { root, withRules } = compiled;
   const old: Old = before ? { known: true, value: before } : noOld;
   const faults = [...valueFaults(object, old, compiled, onlyStatus), ...earlier, ...(compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : []), ...listFaults(object, root, before)];
   if (!withRules) return faults;
-  if (faults.some((fault) => blocking.has(fault.reason))) return [...faults, invalidValue("<nil>", null, notChecked)];
+  if ([...known, ...faults].some((fault) => blocking.has(fault.reason))) return [...faults, invalidValue("<nil>", null, notChecked)];
   return [...faults, ...validateRules(object, root, old, { steps: defaultSteps })];
 }
 
 function valueFaults(object: KubeObject, old: Old, { root, status }: Compiled, onlyStatus: boolean): FieldError[] {
   if (!onlyStatus) return validateValue(object, root, "", old);
-  return status && object.status !== undefined ? validateValue(object.status, status, "status", oldField(old, "status")) : [];
+  // Messages speak of places below the status, fields of places in the object.
+  if (!status || object.status === undefined) return [];
+  return validateValue(object.status, status, "", oldField(old, "status")).map((fault) => ({ ...fault, field: fault.field === "<nil>" || fault.field === "" ? fault.field : `status.${fault.field}` }));
 }
 
 /** An object whose lists were at fault before may stay so. */

@@ -59,9 +59,10 @@ function validateEnum(value: unknown, node: SchemaNode, path: string): FieldErro
 function validateText(value: string, node: SchemaNode, path: string): FieldError[] {
   const faults: FieldError[] = [];
   const length = [...value].length;
+  // One of these at most is told.
   if (node.maxLength !== undefined && length > node.maxLength) faults.push(tooLongText(path, node.maxLength));
-  if (node.minLength !== undefined && length < node.minLength) faults.push(outOfBounds(path, value, `should be at least ${node.minLength} chars long`));
-  if (node.pattern !== undefined && !matches(value, node.pattern)) faults.push(outOfBounds(path, value, `should match '${node.pattern}'`));
+  else if (node.minLength !== undefined && length < node.minLength) faults.push(outOfBounds(path, value, `should be at least ${node.minLength} chars long`));
+  else if (node.pattern !== undefined && !matches(value, node.pattern)) faults.push(outOfBounds(path, value, `should match '${node.pattern}'`));
   if (node.format !== undefined && !hasFormat(node.format, value)) faults.push(typeInvalid(path, node.format, value));
   return faults;
 }

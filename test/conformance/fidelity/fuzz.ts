@@ -79,7 +79,11 @@ export async function fuzz(pair: Pair, options: FuzzOptions): Promise<FuzzResult
   };
   await Promise.all(Array.from({ length: parallel }, worker));
   result.findings = [...found.values()].sort((a, b) => b.count - a.count);
-  for (const finding of result.findings.slice(0, options.shrunk ?? 5)) await shrinkFinding(pair, finding);
+  const left = result.findings.slice(0, options.shrunk ?? 5);
+  const shrinker = async () => {
+    for (let finding = left.shift(); finding; finding = left.shift()) await shrinkFinding(pair, finding);
+  };
+  await Promise.all(Array.from({ length: 8 }, shrinker));
   return result;
 }
 

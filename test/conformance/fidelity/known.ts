@@ -16,7 +16,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "how Go prints types and values",
     reason: "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
-    words: [/(?<=, got )&?value\..*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/],
+    words: [/(?<=, got ).*/, /(?<=error strict decoding YAML: ).*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/],
   },
 ];
 

@@ -86,7 +86,9 @@ function messageOf(body: Json, textOf: (text: string) => string): string {
   return message;
 }
 
-const orderOf = ({ field, message, reason, ...rest }: Json) => JSON.stringify([field, message, reason, rest]);
+/** JSON with the keys of objects in order. */
+const canonical = (value: Json): string => JSON.stringify(value, (_key, inner: Json) => (typeof inner === "object" && inner !== null && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+const orderOf = ({ field, message, reason, ...rest }: Json) => canonical([field, message, reason, rest]);
 const sorted = (list: Json[]): Json[] => list.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
 const sortedIfRandom = (items: Json[]): Json[] => (items.some(({ metadata }) => metadata.name?.endsWith("*****")) ? sorted(items) : items);
 

@@ -11,45 +11,41 @@ export interface Shown {
 
 const MOST_TRIES = 250;
 
+type Try = (steps: Step[]) => Promise<Difference | undefined>;
+
 /** @param stillShows runs a candidate; undefined when it does not show the difference any more. */
-export async function shrink(start: Shown, stillShows: (steps: Step[]) => Promise<Difference | undefined>): Promise<Shown> {
-  let best = { ...start, steps: start.steps.slice(0, start.difference.at + 1) };
+export async function shrink(start: Shown, stillShows: Try): Promise<Shown> {
   let tries = 0;
-  for (let progress = true; progress && tries < MOST_TRIES; ) {
-    progress = false;
-    for (const smaller of candidates(best.steps)) {
-      if (++tries > MOST_TRIES) break;
-      const difference = await stillShows(smaller);
-      if (!difference) continue;
-      best = { steps: smaller, difference };
-      progress = true;
-      break;
-    }
-  }
+  let best: Shown = { ...start, steps: start.steps.slice(0, start.difference.at + 1) };
+  /** Takes a candidate over when it still shows the difference. */
+  const attempt = async (steps: Step[]) => {
+    const difference = ++tries > MOST_TRIES ? undefined : await stillShows(steps);
+    if (difference) best = { steps, difference };
+    return difference !== undefined;
+  };
+  for (let at = best.steps.length - 2; at >= 0; at--) await attempt(best.steps.toSpliced(at, 1));
+  for (let at = best.steps.length - 1; at >= 0; at--) await shrinkStep(() => best.steps, at, attempt);
   return best;
 }
 
-/** Everything that is one cut smaller: without a step, without an option, without a field. */
-function* candidates(steps: Step[]): Generator<Step[]> {
-  for (let at = 0; at < steps.length; at++) yield steps.toSpliced(at, 1);
-  for (const [at, step] of steps.entries()) {
-    for (const smaller of smallerSteps(step)) yield steps.toSpliced(at, 1, smaller);
+/** Options, then fields, the ones near the root first. */
+async function shrinkStep(steps: () => Step[], at: number, attempt: (steps: Step[]) => Promise<boolean>): Promise<void> {
+  const here = () => steps()[at] as Step;
+  for (const name of Object.keys(here().query)) {
+    const { [name]: _gone, ...query } = here().query;
+    await attempt(steps().toSpliced(at, 1, { ...here(), query }));
+  }
+  const tried = new Set<string>();
+  for (;;) {
+    const path = placesOf(here().body).filter((each) => !tried.has(each.join("\0")) && !(each.length <= 2 && KEPT.has(String(each.at(-1))))).sort((a, b) => a.length - b.length)[0];
+    if (!path) return;
+    const isGone = await attempt(steps().toSpliced(at, 1, { ...here(), body: without(here().body, path) }));
+    // In a list the next item moves up to the same place.
+    if (!isGone) tried.add(path.join("\0"));
   }
 }
 
 const KEPT = new Set(["apiVersion", "kind", "metadata", "name"]);
-
-function* smallerSteps(step: Step): Generator<Step> {
-  for (const name of Object.keys(step.query)) {
-    const { [name]: _gone, ...query } = step.query;
-    yield { ...step, query };
-  }
-  // Large cuts come first: places near the root.
-  for (const path of placesOf(step.body).sort((a, b) => a.length - b.length)) {
-    if (path.length <= 2 && KEPT.has(String(path.at(-1)))) continue;
-    yield { ...step, body: without(step.body, path) };
-  }
-}
 
 function without(body: Json, path: (string | number)[]): Json {
   const out = structuredClone(body);
