@@ -1,6 +1,7 @@
 // Who may do what, at every door, on one server: fields, roles, namespaces, flags, suspension. Both servers' test files run it.
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
+import { roleTests } from "./roles.ts";
 import { startWorld, type ServerUnderTest, type World } from "./world.ts";
 
 /** What the parts of the suite get: the world, once it stands. */
@@ -18,5 +19,6 @@ export function rightsOn(server: ServerUnderTest): void {
       return world;
     };
     fieldTests(get);
+    roleTests(get);
   });
 }
