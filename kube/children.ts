@@ -30,7 +30,7 @@ export interface Children {
   sync(owner: KubeObject, drafts: readonly Draft[]): Promise<void>;
   /** Creates what is absent, without force. */
   createOnce(drafts: readonly Draft[]): Promise<void>;
-  /** Cached children of that owner, not yet terminating. */
+  /** Cached children of that owner, not yet terminating. @throws NotPermitted when one of them is out of sight: out of sight is not gone */
   of(ownerUid: string): { store: Store; child: KubeObject }[];
   remove(children: readonly { store: Store; child: KubeObject }[]): Promise<void>;
 }
@@ -67,7 +67,7 @@ export function createChildren(context: ChildrenContext): Children {
   const of: Children["of"] = (ownerUid) =>
     stores.flatMap((store) =>
       store
-        .list({ labels: { [platform.ownerLabel]: ownerUid } })
+        .list({ labels: { [platform.ownerLabel]: ownerUid }, partial: true })
         .filter((child) => child.metadata.labels?.[platform.controllerLabel] === controller && !child.metadata.deletionTimestamp)
         .map((child) => ({ store, child })),
     );

@@ -15,6 +15,9 @@ interface Order<T> {
 
 const NAMESPACE = "kube/namespace";
 
+/** Name of the index by a label's value. */
+export const labelIndex = (label: string): string => `kube/label/${label}`;
+
 export class ObjectTable<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #uids = new Map<string, T>();
@@ -100,11 +103,11 @@ export class ObjectTable<T extends KubeObject> {
     const [label] = Object.entries(filter.labels ?? {});
     if (label) {
       const [name, value] = label;
-      this.addIndex(`kube/label/${name}`, (object) => {
+      this.addIndex(labelIndex(name), (object) => {
         const held = object.metadata.labels?.[name];
         return held === undefined ? [] : [held];
       });
-      return this.#indexes.get(`kube/label/${name}`)?.values.keys(value) ?? [];
+      return this.#indexes.get(labelIndex(name))?.values.keys(value) ?? [];
     }
     return (filter.namespace === undefined ? undefined : this.#indexes.get(NAMESPACE)?.values.keys(filter.namespace)) ?? this.objects.keys();
   }

@@ -66,7 +66,10 @@ export interface ListFilter {
   namespace?: string;
   /** Equality only; served from the label index. */
   labels?: Readonly<Record<string, string>>;
-  /** Without `namespace`: leave out namespaces that cannot be seen, rather than throw. For those to whom absence means nothing. */
+  /**
+   * Without `namespace`: leave out namespaces that cannot be seen, rather than throw. For those to whom absence means nothing. With `labels` it still
+   * throws when an object with the first of them is known to be out of sight.
+   */
   partial?: boolean;
 }
 

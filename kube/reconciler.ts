@@ -28,6 +28,8 @@ export interface Reconciler {
   run(key: ObjectKey): Promise<Outcome>;
   /** The owner with that uid is (or seems) gone; its children are looked after at the next turn of the key. */
   gone(key: string, uid: string): void;
+  /** Keys whose gone owners still have children, perhaps out of sight. */
+  left(): string[];
 }
 
 const DONE: Outcome = { then: "done" };
@@ -61,7 +63,21 @@ class KeyReconciler implements Reconciler {
     this.#gone.set(key, uids.add(uid));
   }
 
+  left(): string[] {
+    return [...this.#gone.keys()];
+  }
+
   async run(key: ObjectKey): Promise<Outcome> {
+    try {
+      return await this.#turn(key);
+    } catch (error) {
+      // It can be neither read nor told; the watch that resumes wakes it.
+      if (error instanceof NotPermitted) return DONE;
+      throw error;
+    }
+  }
+
+  async #turn(key: ObjectKey): Promise<Outcome> {
     await this.#cleanUp(key);
     const cached = this.#o.store.find(key);
     if (!cached) return DONE;

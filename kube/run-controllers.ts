@@ -6,9 +6,10 @@ import type { Controller, Platform, ReconcileContext, Wake } from "./controller.
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
 import type { Term } from "./leader.ts";
 import { createQueue, LOW_PRIORITY, type Queue } from "./queue.ts";
-import { type Change, NotPermitted, NotSynced, type Store } from "./reader.ts";
+import { type Change, NotPermitted, NotSynced, type ParkReason, type Store, type WatchState } from "./reader.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
+import { whenSightChanges } from "./sight-changes.ts";
 import type { WatchHandle, Watches } from "./watches.ts";
 
 export interface RunOptions {
@@ -29,8 +30,17 @@ export interface ControllerRun {
   readonly synced: Promise<void>;
   /** All work has ended after the signal. */
   readonly stopped: Promise<void>;
+  /** Watches that controllers cannot read now: those that have not begun for it, and those that were cut off later. */
+  waiting(): { controller: string; watches: WatchGap[] }[];
   /** Resolves when no key is ready or in work in any controller (delayed keys do not count). For tests and readiness. */
   idle(): Promise<void>;
+}
+
+/** A watch that is not synced. `parkReason` when it waits for a right or a kind. */
+export interface WatchGap {
+  resource: string;
+  state: WatchState;
+  parkReason?: ParkReason;
 }
 
 /** Starts at once and returns at once. A controller begins when all its own watches are synced, whatever the others do. */
@@ -46,6 +56,7 @@ export function runControllers(options: RunOptions): ControllerRun {
   return {
     synced,
     stopped,
+    waiting: () => running.flatMap(({ name, gaps }) => (gaps().length > 0 ? [{ controller: name, watches: gaps() }] : [])),
     async idle() {
       do await Promise.all(running.map(({ queue }) => queue.idle()));
       while (running.some(({ queue }) => !queue.isIdle));
@@ -60,6 +71,8 @@ function wholeKinds(controllers: readonly Controller[]): Set<string> {
 }
 
 interface Running {
+  name: string;
+  gaps: () => WatchGap[];
   queue: Queue;
   synced: Promise<void>;
   stopped: Promise<void>;
@@ -102,7 +115,12 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const wiring: Wiring = { controller, options, own, owned, handles, queue, reconciler };
   const synced = begin(wiring, rules);
   const stopped = stopWith(wiring, synced);
-  return { queue, synced, stopped };
+  return { name: controller.name, gaps: () => gapsOf(handles.map(({ store }) => store)), queue, synced, stopped };
+}
+
+/** Those of the stores that cannot be read now. */
+export function gapsOf(stores: readonly Store[]): WatchGap[] {
+  return stores.filter(({ synced }) => !synced).map(({ ref, state, parkReason }) => ({ resource: resourceId(ref), state, ...(parkReason && { parkReason }) }));
 }
 
 /** The field managers of all controllers that own the kind, so that the first list serves all of them. */
@@ -122,7 +140,7 @@ async function begin(wiring: Wiring, rules: readonly Rule[]): Promise<void> {
   await Promise.all(handles.map(({ settled }) => settled));
   listen(wiring, rules);
   for (const source of wiring.controller.sources ?? []) source((key) => void queue.add(keyOf(key)), options.signal);
-  for (const object of own.list()) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
+  for (const object of own.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
   for (const store of owned) findOrphans(wiring, store);
 }
 
@@ -150,34 +168,38 @@ function listen(wiring: Wiring, rules: readonly Rule[]): void {
       queue.add(key, priorityOf(change));
     }),
     ...owned.map((store) => store.onChange((change) => wakeOwners(wiring, change))),
-    ...rules.map(({ store, wakes }) =>
-      store.onChange((change) => {
-        for (const object of versions(change)) wake(wiring, wakes(object, options.watches.read), priorityOf(change));
-      }),
-    ),
-    // Whoever met NotPermitted waits for the watch to come back.
-    ...new Set(handles.map(({ store }) => store)).values().map((store) => onResume(store, () => wakeAll(wiring))),
+    ...rules.map((rule) => rule.store.onChange((change) => follow(wiring, rule, change))),
+    whenSightChanges([...new Set(handles.map(({ store }) => store))], () => wakeAll(wiring)),
   ];
   options.signal.addEventListener("abort", () => undo.forEach((stop) => stop()), { once: true });
 }
 
-function onResume(store: Store, resumed: () => void): () => void {
-  let parked = store.state === "parked";
-  return store.onState((state) => {
-    if (state === "parked") parked = true;
-    else if (parked && store.synced) {
-      parked = false;
-      resumed();
-    }
-  });
+function follow(wiring: Wiring, { wakes }: Rule, change: Change<KubeObject>): void {
+  try {
+    for (const object of versions(change)) wake(wiring, wakes(object, wiring.options.watches.read), priorityOf(change));
+  } catch (error) {
+    if (!isBlind(error)) throw error;
+    // Whom it concerns cannot be told without what is out of sight, so it may concern anybody.
+    wakeAll(wiring);
+  }
 }
 
-function wakeAll({ own, queue }: Wiring): void {
-  if (own.synced) for (const object of own.list()) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
+function isBlind(error: unknown): boolean {
+  return error instanceof NotSynced || error instanceof NotPermitted;
 }
 
+function wakeAll(wiring: Wiring): void {
+  const { own, owned, queue, reconciler } = wiring;
+  if (own.synced) for (const object of own.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
+  for (const key of reconciler.left()) queue.add(key, { priority: LOW_PRIORITY });
+  for (const store of owned) findOrphans(wiring, store);
+}
+
+/** The contents of a change. Of those who went while they were out of sight there are none; that they were is told by another way. */
 function versions(change: Change<KubeObject>): KubeObject[] {
-  return change.type === "added" ? [change.object] : [change.object, change.old];
+  if (change.type === "added") return [change.object];
+  if (change.evicted) return change.type === "modified" ? [change.object] : [];
+  return [change.object, change.old];
 }
 
 function priorityOf(change: Change<KubeObject>): { priority: number } {
@@ -185,12 +207,21 @@ function priorityOf(change: Change<KubeObject>): { priority: number } {
 }
 
 function wakeOwners(wiring: Wiring, change: Change<KubeObject>): void {
-  const { own, queue, options, controller } = wiring;
-  if (!own.synced) return;
+  const { queue, options, controller } = wiring;
   for (const { metadata } of versions(change)) {
     if (metadata.labels?.[options.platform.controllerLabel] !== controller.name) continue;
-    const owner = own.byUid(metadata.labels[options.platform.ownerLabel] ?? "");
-    if (owner) queue.add(keyOf(owner.metadata), priorityOf(change));
+    const owner = ownerOf(wiring, metadata.labels[options.platform.ownerLabel] ?? "");
+    if (owner !== "unseen" && owner) queue.add(keyOf(owner.metadata), priorityOf(change));
+  }
+}
+
+/** "unseen" when there may be one that we cannot see. */
+function ownerOf({ own }: Wiring, uid: string): KubeObject | undefined | "unseen" {
+  try {
+    return own.byUid(uid);
+  } catch (error) {
+    if (isBlind(error)) return "unseen";
+    throw error;
   }
 }
 
@@ -204,7 +235,7 @@ function wake({ own, queue }: Wiring, wish: Wake, priority: { priority: number }
     for (const object of asked.flatMap(({ index, value }) => own.byIndex(index, value))) queue.add(keyOf(object.metadata), priority);
   } catch (error) {
     // Our own kind cannot be seen now; when it can, every object of it is looked at anyway.
-    if (!(error instanceof NotSynced) && !(error instanceof NotPermitted)) throw error;
+    if (!isBlind(error)) throw error;
   }
 }
 
@@ -213,15 +244,23 @@ function isKeys(wish: Wake): wish is readonly ObjectKey[] {
 }
 
 /** Children whose owner went while nobody was looking. */
-function findOrphans({ own, queue, reconciler, options, controller }: Wiring, store: Store): void {
+function findOrphans(wiring: Wiring, store: Store): void {
+  const { queue, reconciler, options, controller } = wiring;
   const { ownerLabel, controllerLabel, ownerAnnotation } = options.platform;
-  for (const { metadata } of store.list({ labels: { [controllerLabel]: controller.name } })) {
+  if (!store.synced) return;
+  for (const { metadata } of listSeen(store, controllerLabel, controller.name)) {
     const uid = metadata.labels?.[ownerLabel];
     const key = metadata.annotations?.[ownerAnnotation];
-    if (!uid || !key || own.byUid(uid)) continue;
+    if (!uid || !key || ownerOf(wiring, uid)) continue;
     reconciler.gone(key, uid);
     queue.add(key, { priority: LOW_PRIORITY });
   }
+}
+
+/** What of it is in sight, whoever else may be out of it. */
+function listSeen(store: Store, label: string, value: string): KubeObject[] {
+  if (store.holes.length === 0) return store.list({ labels: { [label]: value } });
+  return store.list({ partial: true }).filter(({ metadata }) => metadata.labels?.[label] === value);
 }
 
 function toKey(id: string): ObjectKey {

@@ -1,7 +1,7 @@
 // The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
 import { Ghosts } from "./ghosts.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
-import { ObjectTable, tableKey } from "./object-table.ts";
+import { labelIndex, ObjectTable, tableKey } from "./object-table.ts";
 import { type Change, type IndexFunction, type ListFilter, NotInCache, NotPermitted, type OrderFunction, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { hasReached, Sights } from "./sights.ts";
@@ -77,8 +77,11 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   }
 
   list(filter: ListFilter = {}): T[] {
-    if (filter.partial && filter.namespace === undefined) this.#sights.requireSome();
+    const isPartial = filter.partial === true && filter.namespace === undefined;
+    if (isPartial) this.#sights.requireSome();
     else this.#sights.require(filter.namespace);
+    const [label] = isPartial ? Object.entries(filter.labels ?? {}) : [];
+    if (label) this.#refuseGhost(this.#ghosts.whoBears(labelIndex(label[0]), label[1]));
     return this.#table.list(filter);
   }
 
