@@ -10,11 +10,15 @@ export interface ClassPublication {
   endpoint?: { url: string; secretRef?: { name: string } };
 }
 
-/** A controller for the one BackendClass of that name and role. The object itself is made by whoever installs the platform. */
+/**
+ * A controller for the one BackendClass of that name and role. The object itself is made by whoever installs the platform.
+ * An endpoint is one process's own, so only the leader publishes it.
+ */
 export function classController(publication: ClassPublication): Controller {
   const { name, role, capabilities, endpoint } = publication;
   return defineController({
     name: `class-${name}`,
+    kind: endpoint ? "singleton" : "leaderless",
     for: BackendClass,
     selects: (object) => object.metadata.name === name && object.spec.role === role,
     reconcile: () => ({ status: { capabilities, endpoint } }),

@@ -4,8 +4,8 @@ import type { KubeClient } from "./client/client.ts";
 import type { Controller, Platform } from "./controller.ts";
 import { fencedClient } from "./fenced-client.ts";
 import { type LeaderTiming, runLeader, type Term } from "./leader.ts";
-import { resourceId, type ResourceRef } from "./resource-ref.ts";
-import { type ControllerRun, runControllers } from "./run-controllers.ts";
+import type { ResourceRef } from "./resource-ref.ts";
+import { type ControllerRun, gapsOf, runControllers, type WatchGap } from "./run-controllers.ts";
 import type { WatchHandle, Watches } from "./watches.ts";
 import type { KubeObject } from "./object.ts";
 
@@ -42,8 +42,8 @@ export interface Elected {
   leading(): boolean;
   /** The caches are filled: this process could take over at once. Pending as long as a watch is parked. */
   readonly warm: Promise<void>;
-  /** Kinds whose cache is not filled yet. */
-  missing(): string[];
+  /** Kinds whose cache is not filled. */
+  waiting(): WatchGap[];
   /** No work in hand; at once where this process does not lead. */
   idle(): Promise<void>;
   /** All has ended after the signal. */
@@ -64,7 +64,7 @@ export function runElected(options: ElectedOptions): Elected {
     name,
     leading: () => state.run !== undefined,
     warm,
-    missing: () => handles.filter(({ store }) => !store.synced).map(({ store }) => resourceId(store.ref)),
+    waiting: () => gapsOf(handles.map(({ store }) => store)),
     idle: () => state.run?.idle() ?? Promise.resolve(),
     stopped,
   };
@@ -93,9 +93,17 @@ async function serve(options: ElectedOptions, state: State, over: AbortSignal, t
     await office.start?.();
     const run = runControllers({ client, controllers: office.controllers, watches, platform, signal: over, log, term });
     run.synced.then(() => void (state.run = over.aborted ? undefined : run)).catch(() => undefined);
-    await run.stopped;
+    await Promise.all([run.stopped, untilAborted(over)]);
   } finally {
     state.run = undefined;
     await office.stop?.();
   }
+}
+
+/** An office may have no controllers, and still something to do. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

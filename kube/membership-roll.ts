@@ -91,6 +91,10 @@ export class Roll {
     const present = JSON.stringify(this.live(now));
     if (present === this.#told) return;
     this.#told = present;
+    this.tellAll();
+  }
+
+  tellAll(): void {
     for (const listener of this.#listeners) {
       try {
         listener();

@@ -60,12 +60,14 @@ export interface Membership {
   members(): Member[];
   /** As `members`, asked of the API server now: whoever joined before this call is in it. @throws KubeError */
   listConsistent(): Promise<Member[]>;
-  /** Called after somebody came, went or said something else of itself. Returns how to stop. */
+  /** Called after somebody came, went or said something else of itself, and when `holds` has changed. Returns how to stop. */
   onChange(listener: () => void): () => void;
   /** This process may count on being counted: it has joined, and renewed a short while ago. Ask before acting as a member. */
   holds(): boolean;
   /** Says more of this process; undefined takes it back. Written at once when joined. @throws KubeError */
   annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void>;
+  /** Takes the membership of another away, for example of one that does not answer: it must join again before it counts on itself. @throws KubeError */
+  evict(member: Pick<Member, "identity" | "uid">): Promise<void>;
   /** The Lease as an owner of objects that should go with this process; undefined before it has joined. */
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined;
   /** Serving has ended: renews no more and removes the Lease. Never rejects: a Lease that stays expires. */
@@ -96,6 +98,8 @@ class Seat implements Membership {
   /** False after a rejoin, until what is held is as new as the Lease. */
   #current = true;
   #catchingUp: Promise<void> | undefined;
+  /** As listeners know it. */
+  #held = false;
   #problem: string | undefined = "has not joined yet";
   #handle: WatchHandle<LeaseObject> | undefined;
 
@@ -144,6 +148,16 @@ class Seat implements Membership {
     this.#roll.saw(answer, performance.now());
   }
 
+  async evict({ identity, uid }: Pick<Member, "identity" | "uid">): Promise<void> {
+    const { client, namespace, group } = this.#o;
+    try {
+      await client.delete(Lease, { namespace, name: `${group}-${identity}` }, { preconditions: { uid }, deadlineMs: this.#timing.everyMs });
+    } catch (error) {
+      // Gone, or joined again, already.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined {
     const metadata = this.#lease?.metadata;
     return metadata && { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: metadata.name, uid: metadata.uid ?? "" };
@@ -187,6 +201,7 @@ class Seat implements Membership {
     try {
       await work();
       this.#problem = undefined;
+      this.#tellHolds();
       return true;
     } catch (err) {
       if (this.#over.signal.aborted) return false;
@@ -218,7 +233,7 @@ class Seat implements Membership {
     const { watches, namespace, groupLabel, group } = this.#o;
     const handle = watches.ensure(Lease, { namespace, labelSelector: `${groupLabel}=${group}` });
     this.#handle = handle;
-    const stop = handle.store.onChange(({ type, object }) => (type === "deleted" ? this.#roll.lost(object, performance.now()) : this.#roll.saw(object, performance.now())));
+    const stop = handle.store.onChange(({ type, object }) => (type === "deleted" ? this.#lost(object) : this.#roll.saw(object, performance.now())));
     const { signal } = this.#over;
     const timer = setInterval(() => void this.#sweep(), this.#timing.leaseMs / 10).unref();
     while (!signal.aborted && !(await handle.store.waitSynced(this.#timing.everyMs))) await this.#tried(() => this.#renewUnseen());
@@ -230,6 +245,22 @@ class Seat implements Membership {
       clearInterval(timer);
       handle.release();
     };
+  }
+
+  #lost(lease: LeaseObject): void {
+    this.#roll.lost(lease, performance.now());
+    if (lease.metadata.uid !== this.#lease?.metadata.uid) return;
+    // Evicted: nobody counts on this process any more, so it does not either, and joins anew.
+    this.#lease = undefined;
+    this.#tellHolds();
+    this.#nap.wake();
+  }
+
+  #tellHolds(): void {
+    const holds = this.holds();
+    if (holds === this.#held) return;
+    this.#held = holds;
+    this.#roll.tellAll();
   }
 
   async #renewUnseen(): Promise<void> {
@@ -255,7 +286,10 @@ class Seat implements Membership {
     this.#catchingUp = onRejoin()
       .then(() => void (this.#current = true))
       .catch((err: unknown) => this.#o.log.warn({ err, member: this.identity }, "could not catch up after joining again; it is tried again"))
-      .finally(() => (this.#catchingUp = undefined));
+      .finally(() => {
+        this.#catchingUp = undefined;
+        this.#tellHolds();
+      });
   }
 
   async #patch(client: KubeClient, lease: LeaseObject): Promise<void> {
@@ -288,6 +322,7 @@ class Seat implements Membership {
 
   /** Tells of those whose time is over, and removes their Leases: one member does, the first by name. */
   async #sweep(): Promise<void> {
+    this.#tellHolds();
     const now = performance.now();
     const { expired, first } = this.#roll.check(now);
     if (!first || !this.holds()) return;

@@ -10,7 +10,13 @@ import { hostLauncher } from "../backends/runners/process/context.ts";
 import { createProcessRunner } from "../backends/runners/process/process.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Controller } from "../kube/controller.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
 import type { Watches } from "../kube/watches.ts";
+import { BackendClass } from "../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../crds/buildpack/buildpack.ts";
+import { Droplet } from "../crds/droplet/droplet.ts";
+import { LRP } from "../crds/lrp/lrp.ts";
+import { Staging } from "../crds/staging/staging.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { AppsDoor } from "./front-door.ts";
 import type { Operation } from "./operations.ts";
@@ -26,6 +32,8 @@ export interface BackendDeps {
   /** Folder of this process's backends. */
   data: string;
   log: Logger;
+  /** Whether this process still is the one that may act; for elected ones. */
+  holds: () => boolean;
 }
 
 /** One backend of this process. */
@@ -40,22 +48,29 @@ export interface Backend {
   ready?(): boolean;
 }
 
-type Maker = (deps: BackendDeps) => Backend;
-
-const MAKERS: Partial<Record<Operation, Maker>> = {
-  "host-builder": hostBuilder,
-  "process-runner": processRunner,
-  "local-router": localRouter,
-};
-
-/** The backends among these operations, ready to start. */
-export function makeBackends(operations: readonly Operation[], deps: BackendDeps): Backend[] {
-  return operations.flatMap((operation) => MAKERS[operation]?.(deps) ?? []);
+interface Maker {
+  make: (deps: BackendDeps) => Backend;
+  /** It acts on this machine, so one process of many runs it; these kinds it must know before it takes over. */
+  elected?: readonly ResourceRef[];
 }
 
-/** Does any of these operations publish logs or stats? */
-export function hasTelemetry(operations: readonly Operation[]): boolean {
-  return operations.some((operation) => operation in MAKERS);
+const MAKERS: Partial<Record<Operation, Maker>> = {
+  "host-builder": { make: hostBuilder, elected: [Staging, Droplet, LRP, Buildpack, BackendClass] },
+  "process-runner": { make: processRunner, elected: [LRP, BackendClass] },
+  "local-router": { make: localRouter },
+};
+
+/** A backend of one of these operations. */
+export interface BackendOperation extends Maker {
+  operation: Operation;
+}
+
+/** The backends among these operations that publish logs or stats. */
+export function backendsOf(operations: readonly Operation[]): BackendOperation[] {
+  return operations.flatMap((operation) => {
+    const maker = MAKERS[operation];
+    return maker ? [{ operation, ...maker }] : [];
+  });
 }
 
 /** Classes that only translate objects to objects: controllers, and nothing to start or stop. */
@@ -82,7 +97,7 @@ function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log }:
   });
 }
 
-function processRunner({ client, watches, telemetry, endpoint, blobs, data, log }: BackendDeps): Backend {
+function processRunner({ client, watches, telemetry, endpoint, blobs, data, log, holds }: BackendDeps): Backend {
   const runner = createProcessRunner({
     home: join(data, "instances"),
     client,
@@ -90,6 +105,7 @@ function processRunner({ client, watches, telemetry, endpoint, blobs, data, log 
     telemetry,
     endpoint,
     launcher: hostLauncher(blobs, join(data, "droplets")),
+    holds,
     onError: (err, what) => log.error({ err }, what),
   });
   return {

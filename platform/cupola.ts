@@ -8,7 +8,8 @@ import { pino } from "pino";
 import { defined } from "../kube/defined.ts";
 import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
-import { startPlatform } from "./platform.ts";
+import { startPlatform, type RunningPlatform } from "./platform.ts";
+import { LEASE_SECONDS } from "./replica.ts";
 
 interface Options {
   operation: Operation[];
@@ -20,7 +21,15 @@ interface Options {
   publicUrl?: string;
   tlsCert?: string;
   tlsKey?: string;
+  peerAddress: string;
+  leaseSeconds: number;
+  grace: number;
 }
+
+/** From the signal to the end, whatever happens. Kubernetes kills after terminationGracePeriodSeconds, which is to be longer. */
+const STOP_MS = 55_000;
+const DRAIN_MS = 20_000;
+const IN_POD = process.env["KUBERNETES_SERVICE_HOST"] !== undefined;
 
 const options = new Command("cupola")
   .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
@@ -33,6 +42,9 @@ const options = new Command("cupola")
   .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
   .option("--tls-key <file>", "its key")
   .option("--public-url <url>", "address of the CF API as clients see it")
+  .option("--peer-address <address>", "where the other replicas reach this one (in a pod: its address)", "127.0.0.1")
+  .option("--lease-seconds <n>", "a replica that was killed is taken for a living one so long", seconds, LEASE_SECONDS)
+  .option("--grace <seconds>", "at the end, serve on so long while /readyz says no", seconds, IN_POD ? 10 : 0)
   .parse()
   .opts<Options>();
 
@@ -50,6 +62,12 @@ function port(text: string): number {
   return number;
 }
 
+function seconds(text: string): number {
+  const number = Number(text);
+  if (!(number >= 0 && number <= 600)) throw new InvalidArgumentError("a number of seconds is from 0 to 600.");
+  return number;
+}
+
 /** Both files or neither. @throws Error */
 function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | undefined {
   if (!tlsCert !== !tlsKey) throw new Error("--tls-cert and --tls-key go together");
@@ -58,14 +76,35 @@ function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | 
 
 const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false }));
 const access = await loadDefaultAccess({ ...(options.kubeconfig && { path: options.kubeconfig }), ...(options.context && { context: options.context }) });
-const platform = await startPlatform({
-  access,
-  operations: options.operation,
-  data: options.data,
-  listen: { host: options.host, port: options.port, ...defined({ tls: readTls(options) }) },
-  log,
-  ...(options.publicUrl && { publicURL: options.publicUrl }),
-});
-// One line on stdout for whoever started this: where it is.
-process.stdout.write(`${JSON.stringify({ ready: true, url: platform.url, operations: options.operation })}\n`);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void platform.stop({ instances: "keep" }).then(() => process.exit(0)));
+const halt = new AbortController();
+let platform: RunningPlatform | undefined;
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void end());
+
+/** Whichever signal came first. */
+async function end(): Promise<void> {
+  setTimeout(() => process.exit(1), STOP_MS).unref();
+  halt.abort(new Error("told to stop before it was ready"));
+  await platform?.stop({ instances: "keep" });
+  if (platform) process.exit(0);
+}
+
+try {
+  platform = await startPlatform({
+    access,
+    operations: options.operation,
+    data: options.data,
+    listen: { host: options.host, port: options.port, ...defined({ tls: readTls(options) }) },
+    peerAddress: options.peerAddress,
+    leaseSeconds: options.leaseSeconds,
+    shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },
+    log,
+    signal: halt.signal,
+    ...(options.publicUrl && { publicURL: options.publicUrl }),
+  });
+  if (halt.signal.aborted) await end();
+  // One line on stdout for whoever started this: where it is.
+  process.stdout.write(`${JSON.stringify({ ready: true, url: platform.url, operations: options.operation })}\n`);
+} catch (error) {
+  if (!halt.signal.aborted) throw error;
+  process.exit(0);
+}

@@ -14,7 +14,7 @@ function options(more: Partial<FrontDoorOptions> = {}): FrontDoorOptions {
   return {
     host: "127.0.0.1",
     port: 0,
-    ready: () => true,
+    health: () => ({ ready: true, pending: [], degraded: [] }),
     api: (_request, response) => void response.end("api"),
     apps: { request: (_request, response) => void response.end("apps"), upgrade: (_request, socket) => void socket.end() },
     ...more,
@@ -39,10 +39,37 @@ describe("the front door", () => {
   });
 
   test("says whether it is ready, on the API's hosts only", async () => {
-    door = await openFrontDoor(options({ ready: () => false }));
-    expect((await get(door.url, "localhost", "/readyz")).status).toBe(503);
+    door = await openFrontDoor(options({ health: () => ({ ready: false, pending: [{ name: "api", reason: "apps.example Forbidden" }], degraded: [] }) }));
+    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 503, body: "not ready\napi: apps.example Forbidden\n" });
+    expect((await get(door.url, "localhost", "/livez")).status).toBe(200);
     expect((await get(door.url, "localhost", "/healthz")).status).toBe(200);
     expect((await get(door.url, "shop.apps.localhost", "/readyz")).body).toBe("apps");
+  });
+
+  test("says what is missing although it serves", async () => {
+    door = await openFrontDoor(options({ health: () => ({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] }) }));
+    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 200, body: "ok\ndegraded: controllers: ingresses Forbidden\n" });
+  });
+
+  test("answers what was asked before it closed, and nothing after", async () => {
+    const asked = Promise.withResolvers<() => void>();
+    door = await openFrontDoor(options({ api: (_request, response) => asked.resolve(() => void response.end("late")) }));
+    const answer = get(door.url, "localhost");
+    const finish = await asked.promise;
+    const closed = door.close(10_000);
+    await expect(get(door.url, "localhost")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    finish();
+    expect(await answer).toEqual({ status: 200, body: "late" });
+    await closed;
+  });
+
+  test("breaks off what is not answered in time", async () => {
+    const asked = Promise.withResolvers<void>();
+    door = await openFrontDoor(options({ api: () => asked.resolve() }));
+    const answer = get(door.url, "localhost").then(() => "answered", () => "broken off");
+    await asked.promise;
+    await door.close(50);
+    expect(await answer).toBe("broken off");
   });
 
   test("without a router every host is the API's", async () => {

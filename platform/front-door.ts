@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ReadinessReport } from "../kube/readiness.ts";
 
 /** What answers for apps. */
 export interface AppsDoor {
@@ -23,13 +25,14 @@ export interface FrontDoorOptions {
   tls?: Tls;
   api?: RequestListener;
   apps?: AppsDoor;
-  /** Everything is there and may be served. */
-  ready: () => boolean;
+  /** Whether everything is there and may be served, and why not. */
+  health: () => ReadinessReport;
 }
 
 export interface FrontDoor {
   url: string;
-  close(): Promise<void>;
+  /** Takes no new connections, answers what was asked, and ends connections: idle ones at once, those in use when answered or when `drainMs` is over. */
+  close(drainMs?: number): Promise<void>;
 }
 
 /** `cf` sends a client certificate with its key in one header: up to 7 KB. */
@@ -42,27 +45,42 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
   const { host, tls } = options;
   if (!tls && !LOOPBACK.test(host)) throw new Error(`--host ${host}: off loopback the API speaks TLS only; give --tls-cert and --tls-key`);
   const limits = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: 75_000 };
-  const answer: RequestListener = (request, response) => dispatch(options, request, response);
+  const state = { closing: false, upgraded: new Set<Duplex>() };
+  const answer: RequestListener = (request, response) => {
+    // The client opens its next connection elsewhere.
+    if (state.closing) response.setHeader("connection", "close");
+    dispatch(options, request, response);
+  };
   const server = tls ? createTlsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, answer) : createServer(limits, answer);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // An upgraded connection is no longer the server's own to end.
+    state.upgraded.add(socket);
+    socket.once("close", () => state.upgraded.delete(socket));
     if (options.apps && !isForApi(options, request)) options.apps.upgrade(request, socket, head);
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
-  return { url: `${tls ? "https" : "http"}://${LOOPBACK.test(host) ? "localhost" : host}:${port}`, close: () => close(server) };
+  return { url: `${tls ? "https" : "http"}://${LOOPBACK.test(host) ? "localhost" : host}:${port}`, close: (drainMs = 0) => ((state.closing = true), close(server, state.upgraded, drainMs)) };
 }
 
 function dispatch(options: FrontDoorOptions, request: IncomingMessage, response: ServerResponse): void {
   if (options.apps && !isForApi(options, request)) return options.apps.request(request, response);
   const path = request.url ?? "/";
-  if (path === "/healthz" || path === "/readyz") return sayHealth(response, path === "/healthz" || options.ready());
+  if (path === "/livez" || path === "/healthz") return say(response, 200, "ok");
+  if (path === "/readyz") return sayHealth(response, options.health());
   if (options.api) return options.api(request, response);
   response.writeHead(404).end();
 }
 
-function sayHealth(response: ServerResponse, good: boolean): void {
-  response.writeHead(good ? 200 : 503, { "content-type": "text/plain" }).end(good ? "ok\n" : "not ready\n");
+/** One line, and one more for each thing that is missing. */
+function sayHealth(response: ServerResponse, { ready, pending, degraded }: ReadinessReport): void {
+  const reasons = [...pending, ...degraded.map(({ name, reason }) => ({ name: `degraded: ${name}`, reason }))];
+  say(response, ready ? 200 : 503, [ready ? "ok" : "not ready", ...reasons.map(({ name, reason }) => `${name}: ${reason}`)].join("\n"));
+}
+
+function say(response: ServerResponse, code: number, text: string): void {
+  response.writeHead(code, { "content-type": "text/plain" }).end(`${text}\n`);
 }
 
 function isForApi(options: FrontDoorOptions, request: IncomingMessage): boolean {
@@ -79,9 +97,19 @@ function listen(server: Server, { host, port }: FrontDoorOptions): Promise<void>
   });
 }
 
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+/** Between looks at connections whose request has been answered. */
+const IDLE_LOOK_MS = 20;
+
+async function close(server: Server, upgraded: ReadonlySet<Duplex>, drainMs: number): Promise<void> {
+  if (!server.listening) return;
+  let open = true;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve())).then(() => void (open = false));
+  const deadline = performance.now() + drainMs;
+  while (open && performance.now() < deadline) {
+    server.closeIdleConnections();
+    await Promise.race([closed, delay(IDLE_LOOK_MS)]);
+  }
+  server.closeAllConnections();
+  for (const socket of upgraded) socket.destroy();
+  await closed;
 }

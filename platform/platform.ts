@@ -1,24 +1,34 @@
-// Starts the operations of one process: its client and watches, controllers, backends, API and the port they share.
+// Starts the operations of one process: its client and watches, its membership, controllers, backends, API and the port they share.
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createDirectoryStore } from "../blobs/directory/directory.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import { createClient, type ClusterAccess } from "../kube/client/create-client.ts";
 import type { KubeClient, RequestRecord } from "../kube/client/client.ts";
 import { defined } from "../kube/defined.ts";
+import type { Elected } from "../kube/elected.ts";
+import type { Membership } from "../kube/membership.ts";
+import { createReadiness, type Readiness, type ReadinessReport } from "../kube/readiness.ts";
 import { runControllers, type ControllerRun } from "../kube/run-controllers.ts";
 import type { ReflectorTiming } from "../kube/reflector.ts";
 import { createWatches, type Watches } from "../kube/watches.ts";
 import { API_MANAGER } from "../crds/groups.ts";
-import { createTelemetry, startTelemetryServer } from "../telemetry/telemetry.ts";
 import { keepUpdatedAt } from "../api/lib/times.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
-import { hasTelemetry, makeBackends, translators, type Backend } from "./backends.ts";
-import { openFrontDoor, type Tls } from "./front-door.ts";
+import { backendsOf, translators, type Backend } from "./backends.ts";
+import { blobRemoval } from "./blob-removal.ts";
+import { openFrontDoor, type FrontDoor, type Tls } from "./front-door.ts";
+import { postOf, runPosts, type Post } from "./offices.ts";
 import type { Operation } from "./operations.ts";
+import { peerAnnotations, peerDirectory, peerToken, startPeerServer, type PeerServer } from "./peers.ts";
+import { joinReplicas, leaseTiming, newIdentity, REPLICA_ANNOTATIONS, telemetryAddresses } from "./replica.ts";
 import { PLATFORM } from "./settings.ts";
-import { createTelemetryClient, ensureTelemetryToken } from "./telemetry.ts";
+import { createTelemetryClient, ensureTelemetryToken, startTelemetry, type TelemetrySide } from "./telemetry.ts";
+import { describeGaps, judgeGaps, untilDone, untilReady } from "./waiting.ts";
 
 export interface PlatformOptions {
   /** The Kubernetes API, with the platform's own identity. */
@@ -27,31 +37,48 @@ export interface PlatformOptions {
   /** Folder for blobs and what backends keep. */
   data: string;
   listen: { host: string; port: number; tls?: Tls };
-  /** The CF API's address as the world sees it. The one it listens at unless said. */
+  /** The CF API's address as the world sees it. The one it listens at unless said. Several replicas must be given the same. */
   publicURL?: string;
+  /** Where other replicas reach this one; loopback unless said. */
+  peerAddress?: string;
   log: Logger;
+  /** Gives up a start that is not through yet. */
+  signal?: AbortSignal;
   /** Told of every request to the API server; for counting. */
   onRequest?: (record: RequestRecord) => void;
   /** Other times than the usual ones, in code only: for tests that cannot wait for minutes. */
   watchTiming?: Partial<ReflectorTiming>;
+  /** A replica that was killed is taken for a living one so long; 15 unless said. */
+  leaseSeconds?: number;
+  /** Name under which this process leads. One that stays the same over restarts takes its own Leases back at once; for a process that surely is the only one of its name. */
+  leader?: string;
+  /** At the stop, in milliseconds: how long it serves on, not ready any more, so that no new request is sent here (0); then how long requests may take to end (5000). */
+  shutdown?: { graceMs?: number; drainMs?: number };
 }
 
 export interface RunningPlatform {
   url: string;
   ready(): boolean;
+  /** As `/readyz` tells it. */
+  health(): ReadinessReport;
   /** Resolves when no controller has work in hand. */
   idle(): Promise<void>;
+  /** Operations whose elected part runs in this process now. */
+  leads(): string[];
+  /** Serves no more, finishes what is in hand, and leaves the replicas last. */
   stop(options: { instances: "keep" | "end" }): Promise<void>;
 }
 
-const READY_DEADLINE_MS = 60_000;
+const DRAIN_MS = 5_000;
 
-/** Starts, and waits until everything that was there is ingested. @throws Error when the port is taken or the cluster does not answer in 60 s; nothing is left behind then */
+/**
+ * Starts, and waits until everything that was there is ingested. A cluster that does not answer or a right that is missing is waited for; `/readyz`
+ * and the log say what it is. @throws Error when the port is taken or `signal` aborts; nothing is left behind then
+ */
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
   const ends = new AsyncDisposableStack();
-  const fate: Fate = { instances: "keep" };
   try {
-    return await start(options, ends, fate);
+    return await start(options, ends);
   } catch (error) {
     await ends.disposeAsync();
     throw error;
@@ -63,45 +90,164 @@ interface Fate {
   instances: "keep" | "end";
 }
 
-/** Whatever is started is put on `ends`, so that it ends in reverse: no new requests, then what is in hand, then the connection. */
-async function start(options: PlatformOptions, ends: AsyncDisposableStack, fate: Fate): Promise<RunningPlatform> {
-  const { access, operations, log, onRequest } = options;
+/** What every operation of the process shares. Whatever is started is put on `ends`, so that it ends in reverse. */
+interface Parts {
+  options: PlatformOptions;
+  log: Logger;
+  client: KubeClient;
+  watches: Watches;
+  blobs: BlobStore;
+  readiness: Readiness;
+  membership: Membership;
+  ends: AsyncDisposableStack;
+  fate: Fate;
+  signal: AbortSignal;
+  apiURL: string;
+}
+
+/** What answers at the front door, as soon as it is there. */
+interface Doors {
+  api?: Api;
+  backends: readonly Backend[];
+}
+
+async function start(options: PlatformOptions, ends: AsyncDisposableStack): Promise<RunningPlatform> {
+  const { access, operations, log, onRequest, signal = new AbortController().signal } = options;
   const client = createClient({ ...access, fieldManager: API_MANAGER, userAgent: "cupola", ...defined({ onRequest }) });
   ends.defer(() => client.close());
   const watches = createWatches({ client, log, transform: keepUpdatedAt, ...defined({ timing: options.watchTiming }) });
   ends.defer(() => watches.close());
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
-  const parts: Parts = { ...options, client, watches, blobs, ends, fate };
-  const backends = hasTelemetry(operations) ? await startBackends(parts) : [];
-  const api = operations.includes("api") ? startApi(parts) : undefined;
-  const isReady = (): boolean => (api?.ready() ?? true) && backends.every((backend) => backend.ready?.() ?? true);
-  const apps = backends.find((backend) => backend.apps)?.apps;
-  const door = await openFrontDoor({ ...options.listen, ready: isReady, ...defined({ api: api?.handler, apps }) });
-  const controllers = startControllers(parts, backends, options.publicURL ?? door.url);
+  const readiness = createReadiness();
+  const doors: Doors = { backends: [] };
+  const door = await openDoor(options, readiness, doors);
   ends.defer(() => door.close());
-  await untilReady(api, controllers);
+
+  const fate: Fate = { instances: "keep" };
+  const early = { options, log, client, watches, blobs, readiness, ends, signal, fate, apiURL: options.publicURL ?? door.url };
+  const side = needsToken(operations) ? await startSide(early) : undefined;
+  const parts: Parts = { ...early, membership: await joinOthers(early, side, doors) };
+  doors.backends = await startBackends(parts, side);
+  if (operations.includes("api") && side) doors.api = startApi(parts, side);
+  const controllers = startControllers(parts, doors.backends);
+  const elected = startPosts(parts, side, doors.backends);
+  await untilReady(readiness, signal, log);
   return {
     url: door.url,
-    ready: isReady,
-    idle: () => controllers?.idle() ?? Promise.resolve(),
-    stop: ({ instances }) => {
-      fate.instances = instances;
-      return ends.disposeAsync();
-    },
+    ready: () => readiness.check().ready,
+    health: () => readiness.check(),
+    idle: async () => void (await Promise.all([controllers?.idle(), ...elected.map((each) => each.idle())])),
+    leads: () => elected.filter((each) => each.leading()).map(({ name }) => name),
+    stop: ({ instances }) => stop(parts, door, instances),
   };
 }
 
-/** What every operation of the process shares. */
-type Parts = PlatformOptions & { client: KubeClient; watches: Watches; blobs: BlobStore; ends: AsyncDisposableStack; fate: Fate };
-
-function startApi({ client, watches, blobs, log, publicURL }: Parts): Api {
-  return createApi({ client, watches, blobs, log, telemetry: createTelemetryClient(watches, log), ...defined({ url: publicURL }) });
+/** No new requests, then what is in hand, then the work of controllers and backends, then the Leases, then the connection. */
+async function stop({ options, readiness, ends, fate }: Parts, door: FrontDoor, instances: Fate["instances"]): Promise<void> {
+  const { graceMs = 0, drainMs = DRAIN_MS } = options.shutdown ?? {};
+  fate.instances = instances;
+  readiness.close("shutting down");
+  if (graceMs > 0) await delay(graceMs);
+  await door.close(drainMs);
+  await ends.disposeAsync();
 }
 
-/** The platform's own controllers, where this process has them, and its backends'; undefined when there are none. */
-function startControllers({ client, watches, blobs, log, operations, ends }: Parts, backends: readonly Backend[], apiURL: string): ControllerRun | undefined {
-  const own = operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
-  const controllers = [...own, ...translators(operations), ...backends.flatMap((backend) => backend.controllers)];
+/** Opened first of all, so that it can be asked what the rest waits for. */
+function openDoor({ listen, operations }: PlatformOptions, readiness: Readiness, doors: Doors): Promise<FrontDoor> {
+  const router = (): Backend["apps"] => doors.backends.find((backend) => backend.apps)?.apps;
+  const later: RequestListener = (_request, response) => void response.writeHead(503, { "retry-after": "1" }).end();
+  return openFrontDoor({
+    ...listen,
+    health: () => readiness.check(),
+    ...(operations.includes("api") && { api: (request, response) => (doors.api?.handler ?? later)(request, response) }),
+    ...(operations.includes("local-router") && {
+      apps: {
+        request: (request, response) => (router()?.request ?? later)(request, response),
+        upgrade: (request, socket, head) => (router()?.upgrade ?? ((_request: unknown, given: Duplex) => void given.destroy()))(request, socket, head),
+      },
+    }),
+  });
+}
+
+function needsToken(operations: readonly Operation[]): boolean {
+  return operations.includes("api") || backendsOf(operations).length > 0;
+}
+
+/** Where other processes of the platform read from this one. */
+interface Side extends TelemetrySide {
+  peers?: PeerServer;
+}
+
+type Early = Omit<Parts, "membership">;
+
+async function startSide({ client, readiness, signal, log, options, ends }: Early): Promise<Side> {
+  const { token, secretRef } = await untilDone("token", () => ensureTelemetryToken(client), { readiness, signal, log });
+  const telemetry = backendsOf(options.operations).length > 0 ? await startTelemetry({ token, secretRef, log }) : { token, secretRef };
+  ends.defer(async () => telemetry.server?.close());
+  const peers = options.operations.includes("api") ? await startPeerServer(options.peerAddress ?? "127.0.0.1", peerToken(token)) : undefined;
+  ends.defer(async () => peers?.close());
+  return { ...telemetry, ...defined({ peers }) };
+}
+
+/** The Lease stands before anything is listed: whoever counts the replicas from then on counts this one. */
+async function joinOthers({ client, watches, readiness, signal, log, options, ends }: Early, side: Side | undefined, doors: Doors): Promise<Membership> {
+  const membership = joinReplicas({
+    client, watches, log, operations: options.operations, identity: newIdentity(), timing: leaseTiming(options.leaseSeconds).member,
+    annotations: { ...(side?.server && { [REPLICA_ANNOTATIONS.telemetry]: side.server.url }), ...(side?.peers && peerAnnotations(side.peers)) },
+    onRejoined: async () => doors.api?.replicas.meet(),
+  });
+  ends.defer(() => membership.leave());
+  readiness.expect("replicas", () => membership.problem() ?? true);
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined);
+  signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+  await Promise.race([membership.joined, aborted.promise]);
+  return membership;
+}
+
+function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
+  const telemetry = createTelemetryClient({ watches, log, addresses: () => telemetryAddresses(membership) });
+  const peers = side.peers && { directory: peerDirectory(membership, side.peers), token: peerToken(side.token) };
+  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, peers }) });
+  ends.defer(() => api.replicas.close());
+  side.peers?.serve(api.replicas.handler);
+  void meetWhenListed(api);
+  readiness.expect("api", () => api.ready() || describeGaps(watches.status().filter(({ synced }) => !synced)) || "the other replicas have not been met yet");
+  return api;
+}
+
+const LISTED_MS = 1_000;
+
+/** What the others have written counts from what is held here, so that is listed first. */
+async function meetWhenListed(api: Api): Promise<void> {
+  while (!(await api.waitReady(LISTED_MS))) continue;
+  await api.replicas.meet();
+}
+
+/** The backends that every replica runs at once. */
+async function startBackends(parts: Parts, side: Side | undefined): Promise<Backend[]> {
+  const { options, readiness, ends, fate } = parts;
+  const backends = backendsOf(options.operations).filter(({ elected }) => !elected);
+  return Promise.all(
+    backends.map(async ({ operation, make }) => {
+      const backend = make({ ...backendDeps(parts, side), client: parts.client, holds: () => true });
+      ends.defer(() => backend.stop(fate.instances));
+      await backend.start();
+      readiness.expect(operation, () => (backend.ready?.() ?? true) || "what it serves has not been listed yet");
+      return backend;
+    }),
+  );
+}
+
+function backendDeps({ watches, blobs, options, log }: Parts, side: Side | undefined): Omit<Parameters<ReturnType<typeof backendsOf>[number]["make"]>[0], "client" | "holds"> {
+  if (!side?.telemetry || !side.server) throw new Error("a backend needs the telemetry side of its process");
+  return { watches, telemetry: side.telemetry, blobs, data: options.data, log, endpoint: { url: side.server.url, secretRef: side.secretRef } };
+}
+
+/** The controllers that every replica runs at once; undefined when there are none. */
+function startControllers({ client, watches, blobs, log, options, ends, readiness, apiURL }: Parts, backends: readonly Backend[]): ControllerRun | undefined {
+  const own = options.operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
+  const controllers = [...own, ...translators(options.operations), ...backends.flatMap((backend) => backend.controllers)].filter(({ kind }) => kind !== "singleton");
   if (controllers.length === 0) return undefined;
   const halt = new AbortController();
   const run = runControllers({ client, controllers, watches, platform: PLATFORM, signal: halt.signal, log });
@@ -109,25 +255,39 @@ function startControllers({ client, watches, blobs, log, operations, ends }: Par
     halt.abort();
     return run.stopped;
   });
+  readiness.expect("controllers", () => judgeGaps(run.waiting().flatMap((each) => each.watches)));
   return run;
 }
 
-async function startBackends({ client, watches, blobs, data, log, operations, ends, fate }: Parts): Promise<Backend[]> {
-  const { token, secretRef } = await ensureTelemetryToken(client);
-  const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
-  const server = await startTelemetryServer({ telemetry, token });
-  ends.defer(() => server.close());
-  const backends = makeBackends(operations, { client, watches, telemetry, blobs, data, log, endpoint: { url: server.url, secretRef } });
-  for (const backend of backends) {
-    ends.defer(() => backend.stop(fate.instances));
-    await backend.start();
-  }
-  return backends;
+/** What one replica does for all. */
+function startPosts(parts: Parts, side: Side | undefined, backends: readonly Backend[]): Elected[] {
+  const { client, watches, log, options, ends, readiness, membership } = parts;
+  const posts = [...backendPosts(parts, side), ...controllerPosts(parts, backends)];
+  const halt = new AbortController();
+  const identity = options.leader ?? membership.identity;
+  const elected = runPosts(posts, { client, watches, identity, timing: leaseTiming(options.leaseSeconds).leader, signal: halt.signal, log });
+  ends.defer(async () => {
+    halt.abort();
+    await Promise.all(elected.map((each) => each.stopped));
+  });
+  for (const each of elected) readiness.expect(each.name, () => judgeGaps(each.waiting()));
+  return elected;
 }
 
-async function untilReady(api: Api | undefined, controllers: ControllerRun | undefined): Promise<void> {
-  const late = new Promise<never>((_resolve, reject) => {
-    setTimeout(() => reject(new Error(`the cluster did not show all it holds within ${READY_DEADLINE_MS / 1000} s; does this identity have the rights of deploy/rbac?`)), READY_DEADLINE_MS).unref();
+function backendPosts(parts: Parts, side: Side | undefined): Post[] {
+  return backendsOf(parts.options.operations).flatMap(({ operation, make, elected }) => {
+    if (!elected) return [];
+    const open: Post["open"] = (term, client) => {
+      const backend = make({ ...backendDeps(parts, side), client, holds: () => term.holds() });
+      return { controllers: backend.controllers, start: () => backend.start(), stop: () => backend.stop(parts.fate.instances) };
+    };
+    return [{ operation, warm: elected, open }];
   });
-  await Promise.race([Promise.all([api?.waitReady(READY_DEADLINE_MS), controllers?.synced]), late]);
+}
+
+function controllerPosts({ blobs, watches, log, options }: Parts, backends: readonly Backend[]): Post[] {
+  const { operations } = options;
+  const removal = operations.includes("controllers") ? postOf("controllers", [], [blobRemoval({ blobs, read: watches.read, log })]) : undefined;
+  const routers = operations.includes("local-router") ? postOf("local-router", backends.flatMap(({ controllers }) => controllers)) : undefined;
+  return [removal, routers].filter((post) => post !== undefined);
 }

@@ -53,6 +53,8 @@ export interface RunnerContext {
   now: () => Date;
   /** Bounds how many instances are being started at once. */
   limitStarts: <T>(start: () => Promise<T>) => Promise<T>;
+  /** False once another process may run the same instances. */
+  holds: () => boolean;
   /** Values of the LRP's env, secrets read. @throws Error naming the Secret or key that is missing */
   resolveEnv: (lrp: LRP) => Promise<Record<string, string>>;
   onError: (error: unknown, what: string) => void;

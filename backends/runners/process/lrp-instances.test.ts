@@ -23,6 +23,7 @@ const context: RunnerContext = {
   periods: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
   now: () => new Date(),
   limitStarts: (start) => start(),
+  holds: () => true,
   resolveEnv: () => Promise.resolve({}),
   onError: () => undefined,
 };

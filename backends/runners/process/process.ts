@@ -43,6 +43,8 @@ export interface ProcessRunnerOptions {
   onError: (error: unknown, what: string) => void;
   periods?: Partial<Periods>;
   now?: () => Date;
+  /** Whether this process still is the one that runs instances: asked right before each start. True unless said. */
+  holds?: () => boolean;
 }
 
 export interface ProcessRunner {
@@ -107,6 +109,7 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     periods: { ...defaultPeriods, ...options.periods },
     now: options.now ?? (() => new Date()),
     limitStarts: pLimit(8),
+    holds: options.holds ?? (() => true),
     resolveEnv: ({ metadata, spec }) => readEnvironment(client, metadata.namespace ?? "", spec.env),
     onError,
   };

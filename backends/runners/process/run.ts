@@ -88,7 +88,8 @@ async function start(session: Session): Promise<LiveProcess | "stopped" | Error>
     // Before the process exists: a platform that dies in between leaves a directory by which the process is found.
     await writeRecord(context.instancesDir, record);
     const launch = await prepare(session);
-    if (signal.aborted) return "stopped";
+    // Whoever stood still for longer than a lease must not start what another process has started meanwhile.
+    if (signal.aborted || !context.holds()) return "stopped";
     const live = await startProcess(launch, files);
     record.process = { pid: live.pid, identity: live.identity };
     // The start timeout runs from here: a droplet that was long in coming is not the app's fault.

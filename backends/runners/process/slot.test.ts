@@ -28,6 +28,7 @@ function makeContext(instancesDir: string): RunnerContext {
     periods: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
     now: () => new Date(),
     limitStarts: (start) => start(),
+    holds: () => true,
     resolveEnv: () => Promise.resolve({ VCAP_APPLICATION: '{"name":"x"}' }),
     onError: () => undefined,
   };
