@@ -1,0 +1,15 @@
+// Which replica keeps the logs of a source: rendezvous hashing. Everybody who knows the members computes the same, and when one goes only its sources move.
+import { createHash } from "node:crypto";
+
+/** The member with the highest digest of (member, source); undefined without members. Their order does not matter. */
+export function ownerOf(source: string, members: readonly string[]): string | undefined {
+  let owner: string | undefined;
+  let highest: Buffer | undefined;
+  for (const member of members) {
+    const weight = createHash("sha1").update(member).update("\0").update(source).digest();
+    const order = highest ? weight.compare(highest) : 1;
+    // Two equal digests do not happen; were they to, the name would decide.
+    if (order > 0 || (order === 0 && owner !== undefined && member > owner)) [owner, highest] = [member, weight];
+  }
+  return owner;
+}

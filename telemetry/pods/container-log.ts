@@ -1,0 +1,161 @@
+// The log of one container through the API server: what there is of it, and then every line as it comes.
+import { backoffDelay, createNap } from "../../kube/backoff.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { KubeError } from "../../kube/client/errors.ts";
+import { lineSplitter } from "../lines.ts";
+import type { LoggingContainer } from "./pod-containers.ts";
+
+/** One line of a container. `time` in nanoseconds since the epoch. */
+export interface ContainerLine {
+  time: bigint;
+  message: string;
+}
+
+/** The end of each run's log that is read when a container is met; of one container no more is held, in characters. */
+const TAIL_LINES = 1000;
+const HELD_LENGTH = 1 << 20;
+const OPEN_DEADLINE_MS = 10_000;
+const AGAIN = { minMs: 500, maxMs: 15_000, jitter: 0.5 };
+/** A stream that ended sooner counts as a failure. */
+const SHORT_MS = 5_000;
+const LONG_MS = 86_400_000;
+
+/** `2026-11-21T04:00:00.123456789Z text`, as `timestamps=true` gives it; undefined for anything else. */
+export function parseLine(line: string): ContainerLine | undefined {
+  const [, seconds = "", fraction = "", zone = "Z"] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /.exec(line) ?? [];
+  const milliseconds = Date.parse(`${seconds}${zone}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  return { time: BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0")), message: line.slice(line.indexOf(" ") + 1) };
+}
+
+export interface ContainerLogOptions {
+  client: KubeClient;
+  container: LoggingContainer;
+  onLine: (line: ContainerLine) => void;
+  /** A read failed for another reason than that the container or its log is gone. */
+  onFault: (error: unknown) => void;
+  random?: () => number;
+}
+
+/** Reads one container's log. Each line is handed out once, in order, as far as the node still has it. */
+export class ContainerLog {
+  readonly #o: ContainerLogOptions;
+  readonly #over = new AbortController();
+  #container: LoggingContainer;
+  /** Time of the last line that was handed out. */
+  #last = 0n;
+  /** The run that was read last. */
+  #run: string | undefined;
+  readonly #nap = createNap();
+  #following = false;
+  #finishing = false;
+
+  constructor(options: ContainerLogOptions) {
+    this.#o = options;
+    this.#container = options.container;
+  }
+
+  /** What the node has of the runs up to now. Call it before `follow`, or not at all. Never rejects: what cannot be read is missing. */
+  async readBack(): Promise<ContainerLine[]> {
+    const lines: ContainerLine[] = [];
+    let length = 0;
+    const keep = (line: ContainerLine): void => {
+      lines.push(line);
+      for (length += line.message.length; length > HELD_LENGTH; ) length -= lines.shift()?.message.length ?? length;
+    };
+    const { restarted, run } = this.#container;
+    if (restarted) await this.#tried({ previous: "true" }, keep);
+    await this.#tried({}, keep);
+    this.#run = run;
+    return lines;
+  }
+
+  /** Hands out every further line, over restarts of the container and broken connections, until `stop`. */
+  follow(): void {
+    if (this.#following) return;
+    this.#following = true;
+    void this.#followRuns();
+  }
+
+  /** The pod has changed. */
+  update(container: LoggingContainer): void {
+    const changed = container.run !== this.#container.run || container.running !== this.#container.running;
+    this.#container = container;
+    if (changed) this.#nap.wake();
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  /** As `stop`, when what is on its way has come, or after so long. */
+  finish(withinMs: number): void {
+    this.#finishing = true;
+    this.#nap.wake();
+    setTimeout(() => this.stop(), withinMs).unref();
+  }
+
+  async #followRuns(): Promise<void> {
+    const { signal } = this.#over;
+    for (let failures = 0; !signal.aborted && !this.#finishing; ) {
+      const { run, running } = this.#container;
+      const started = performance.now();
+      const good = await this.#followRun(run);
+      failures = good && performance.now() - started > SHORT_MS ? 0 : failures + 1;
+      if (this.#container.run !== run || this.#finishing) continue;
+      // A run that is over says nothing any more; one that runs, or whose log could not be read, is asked again.
+      const again = [running, this.#container.running, !good].includes(true);
+      await this.#nap.sleep(again ? backoffDelay(AGAIN, Math.max(failures, 1), (this.#o.random ?? Math.random)()) : LONG_MS, signal);
+    }
+  }
+
+  async #followRun(run: string): Promise<boolean> {
+    // A run that ended while nobody read has lines that only "previous" still has.
+    if (this.#run !== undefined && this.#run !== run) await this.#tried({ previous: "true" }, this.#o.onLine);
+    this.#run = run;
+    return this.#tried({ follow: "true" }, this.#o.onLine);
+  }
+
+  /** True when it was read to its end. */
+  async #tried(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<boolean> {
+    try {
+      await this.#read(query, onLine);
+      return true;
+    } catch (error) {
+      if (this.#over.signal.aborted) return true;
+      // No such pod, container or run, or it has not started: that is an answer.
+      if (error instanceof KubeError && (error.code === 400 || error.code === 404)) return true;
+      this.#o.onFault(error);
+      return false;
+    }
+  }
+
+  async #read(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<void> {
+    const { namespace, pod, container } = this.#container;
+    const params = new URLSearchParams({ container, timestamps: "true", ...this.#since(), ...query });
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log?${params}`;
+    const answer = await this.#o.client.stream("GET", path, { deadlineMs: OPEN_DEADLINE_MS, signal: this.#over.signal });
+    const stop = (): void => void answer.body.destroy();
+    this.#over.signal.addEventListener("abort", stop, { once: true });
+    try {
+      const lines = lineSplitter((text) => this.#take(text, onLine));
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) lines.write(chunk);
+      lines.flush();
+    } finally {
+      this.#over.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Whole seconds are all that the API server takes; what is older inside the second is left out on arrival. */
+  #since(): Record<string, string> {
+    if (this.#last === 0n) return { tailLines: String(TAIL_LINES) };
+    return { sinceTime: new Date(Number(this.#last / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z") };
+  }
+
+  #take(text: string, onLine: (line: ContainerLine) => void): void {
+    const line = parseLine(text);
+    if (!line || line.time <= this.#last) return;
+    this.#last = line.time;
+    onLine(line);
+  }
+}

@@ -1,0 +1,81 @@
+// What of a pod has a log, and whose it is: from the labels that every generated pod bears. Pure.
+import type { Builtin } from "../../kube/builtin.ts";
+import { LABELS } from "../../crds/labels.ts";
+import type { Pod as PodType, ContainerStatus } from "kubernetes-types/core/v1.js";
+import { defined } from "../../kube/defined.ts";
+import type { SourceType } from "../envelope.ts";
+
+export type PodObject = Builtin<PodType>;
+
+/** One container whose log can be read. */
+export interface LoggingContainer {
+  /** Unique to the container for the life of its pod. */
+  key: string;
+  namespace: string;
+  pod: string;
+  container: string;
+  /** GUID of the app. */
+  source: string;
+  sourceType: SourceType;
+  /** Index of the instance. */
+  instance: string;
+  tags: Record<string, string>;
+  /** Changes with every start of the container. */
+  run: string;
+  /** There was a run before, whose log may still be there. */
+  restarted: boolean;
+  /** More lines may come from this run. */
+  running: boolean;
+}
+
+/** The main container of an instance, as runners name it. */
+const MAIN = "application";
+
+/** The containers of a pod that have started at least once; none of a pod that is no app's. */
+export function loggingContainers(pod: PodObject): LoggingContainer[] {
+  const { labels = {}, uid = "", name, namespace = "" } = pod.metadata;
+  const source = labels[LABELS.app];
+  if (!source) return [];
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const tags = tagsOf(labels);
+  return statuses.filter(hasRun).map((status) => ({
+    key: `${uid}/${status.name}`,
+    namespace,
+    pod: name,
+    container: status.name,
+    source,
+    sourceType: sourceTypeOf(labels, status.name),
+    instance: labels[LABELS.instanceIndex] ?? "0",
+    tags,
+    run: status.containerID ?? String(status.restartCount),
+    restarted: status.restartCount > 0,
+    running: status.state?.running !== undefined,
+  }));
+}
+
+function hasRun({ state, lastState }: ContainerStatus): boolean {
+  return state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined;
+}
+
+function sourceTypeOf(labels: Record<string, string>, container: string): SourceType {
+  if (labels[LABELS.sourceType] === "STG") return "STG";
+  const process: SourceType = `APP/PROC/${(labels[LABELS.processType] ?? "web").toUpperCase()}`;
+  return container === MAIN ? process : `${process}/SIDECAR/${container.toUpperCase()}`;
+}
+
+function tagsOf(labels: Record<string, string>): Record<string, string> {
+  const pairs = [["process_id", labels[LABELS.process]], ["process_type", labels[LABELS.processType]]] as const;
+  return Object.fromEntries(pairs.flatMap(([tag, value]) => (value === undefined ? [] : [[tag, value]])));
+}
+
+/** What is needed of a pod here: caches keep many. */
+export function slimPod({ apiVersion, kind, metadata, status }: PodObject): PodObject {
+  const { name, namespace, uid, labels, resourceVersion, deletionTimestamp } = metadata;
+  const { containerStatuses, initContainerStatuses } = status ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...defined({ namespace, uid, labels, resourceVersion, deletionTimestamp }) },
+    status: defined({ containerStatuses, initContainerStatuses }),
+  };
+}

@@ -1,0 +1,192 @@
+// Keeps the logs of apps that run in pods: of those sources that this replica owns, every container is followed into the ring.
+import type { Logger } from "pino";
+import { Pod } from "../../kube/builtin.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Store } from "../../kube/reader.ts";
+import type { Watches } from "../../kube/watches.ts";
+import { LABELS } from "../../crds/labels.ts";
+import type { LogRing } from "../ring.ts";
+import { ContainerLog, type ContainerLine } from "./container-log.ts";
+import { type LoggingContainer, loggingContainers, slimPod, type PodObject } from "./pod-containers.ts";
+
+export interface PodLogsOptions {
+  client: KubeClient;
+  watches: Pick<Watches, "ensure">;
+  ring: LogRing;
+  /** Whether this replica keeps the logs of a source now. */
+  owns: (source: string) => boolean;
+  log: Logger;
+  /** Containers followed at the same time, each with a connection; what is beyond is not read, and said once. */
+  maxContainers?: number;
+}
+
+export interface PodLogs {
+  /** `owns` may answer differently now: what is owned no more is forgotten, what is owned anew is read from the nodes. */
+  reassign(): void;
+  /** True once all that was there at the start has been read. */
+  ready(): boolean;
+  stop(): void;
+}
+
+const MAX_CONTAINERS = 4000;
+/** Containers whose past is read at the same time. */
+const READERS = 16;
+/** The old owner answers for so long after another has taken over, since that one reads first. Milliseconds. */
+const HANDOVER_MS = 10_000;
+const LAST_LINES_MS = 2_000;
+
+interface Followed {
+  container: LoggingContainer;
+  log: ContainerLog;
+}
+
+/** One app. */
+interface Source {
+  followed: Map<string, Followed>;
+  /** Its past has been read. */
+  filled: Promise<void>;
+}
+
+/** Watches pods that bear an app's label, in all namespaces. */
+export function startPodLogs(options: PodLogsOptions): PodLogs {
+  return new Keeper(options);
+}
+
+class Keeper implements PodLogs {
+  readonly #o: PodLogsOptions;
+  readonly #store: Store<PodObject>;
+  readonly #ends: (() => void)[] = [];
+  readonly #sources = new Map<string, Source>();
+  readonly #forgetting = new Map<string, NodeJS.Timeout>();
+  readonly #readers = limiter(READERS);
+  #filling = 0;
+  #full = false;
+
+  constructor(options: PodLogsOptions) {
+    this.#o = options;
+    const handle = options.watches.ensure(Pod, { labelSelector: LABELS.app, transform: slimPod, indexes: { source: (pod) => [pod.metadata.labels?.[LABELS.app] ?? ""] } });
+    this.#store = handle.store;
+    this.#ends.push(
+      () => handle.release(),
+      this.#store.onChange((change) => {
+        if (!this.#store.synced) return;
+        if (change.type === "deleted") this.#lost(change.object);
+        else this.#saw(change.object);
+      }),
+      this.#store.onState(() => this.reassign()),
+    );
+    this.reassign();
+  }
+
+  ready(): boolean {
+    return this.#store.synced && this.#filling === 0;
+  }
+
+  reassign(): void {
+    if (!this.#store.synced) return;
+    for (const source of this.#sources.keys()) if (!this.#o.owns(source)) this.#release(source);
+    for (const pod of this.#store.list()) this.#saw(pod);
+  }
+
+  stop(): void {
+    for (const end of this.#ends) end();
+    for (const timer of this.#forgetting.values()) clearTimeout(timer);
+    for (const { followed } of this.#sources.values()) for (const { log } of followed.values()) log.stop();
+    this.#sources.clear();
+  }
+
+  #saw(pod: PodObject): void {
+    const source = pod.metadata.labels?.[LABELS.app] ?? "";
+    if (!this.#o.owns(source)) return;
+    const known = this.#sources.get(source);
+    if (!known) return this.#take(source);
+    for (const container of loggingContainers(pod)) {
+      const followed = known.followed.get(container.key);
+      if (followed) followed.log.update(container);
+      // What starts from now on says its first line later than all that was there.
+      else if (this.#add(known, container)) void known.filled.then(() => known.followed.get(container.key)?.log.follow());
+    }
+  }
+
+  #lost(pod: PodObject): void {
+    const name = pod.metadata.labels?.[LABELS.app] ?? "";
+    const known = this.#sources.get(name);
+    for (const [key, { log }] of known?.followed ?? []) {
+      if (!key.startsWith(`${pod.metadata.uid}/`)) continue;
+      // Its last lines may still be on their way.
+      log.finish(LAST_LINES_MS);
+      known?.followed.delete(key);
+    }
+    // What was kept stays: the ring has bounds of its own.
+    if (known?.followed.size === 0) this.#sources.delete(name);
+  }
+
+  /** A source that is owned from now on: its past in the order of its times, then every new line. */
+  #take(name: string): void {
+    const leftOver = this.#forgetting.get(name);
+    clearTimeout(leftOver);
+    this.#forgetting.delete(name);
+    // Lines of an earlier ownership would be there twice.
+    if (leftOver) this.#o.ring.drop(name);
+    const source: Source = { followed: new Map(), filled: Promise.resolve() };
+    this.#sources.set(name, source);
+    for (const pod of this.#store.byIndex("source", name)) for (const container of loggingContainers(pod)) this.#add(source, container);
+    if (source.followed.size > 0) source.filled = this.#fill(source);
+  }
+
+  async #fill(source: Source): Promise<void> {
+    this.#filling++;
+    const past = await Promise.all([...source.followed.values()].map(async ({ container, log }) => (await this.#readers(() => log.readBack())).map((line) => ({ line, container }))));
+    for (const { line, container } of past.flat().sort((one, other) => (one.line.time < other.line.time ? -1 : 1))) this.#keep(container, line);
+    for (const { log } of source.followed.values()) log.follow();
+    this.#filling--;
+  }
+
+  #add(source: Source, container: LoggingContainer): boolean {
+    if (this.#count() >= (this.#o.maxContainers ?? MAX_CONTAINERS)) {
+      if (!this.#full) this.#o.log.warn({ containers: this.#count() }, "no more logs can be followed by this replica; run more replicas of the operation logs");
+      this.#full = true;
+      return false;
+    }
+    const onFault = (err: unknown): void => this.#o.log.debug({ err, pod: `${container.namespace}/${container.pod}`, container: container.container }, "cannot read a log; it is tried again");
+    const log = new ContainerLog({ client: this.#o.client, container, onLine: (line) => this.#keep(container, line), onFault });
+    source.followed.set(container.key, { container, log });
+    return true;
+  }
+
+  #count(): number {
+    let count = 0;
+    for (const { followed } of this.#sources.values()) count += followed.size;
+    return count;
+  }
+
+  #keep({ source, sourceType, instance, tags }: LoggingContainer, { time, message }: ContainerLine): void {
+    this.#o.ring.log({ source, sourceType, instance, tags, time, message });
+  }
+
+  #release(name: string): void {
+    for (const { log } of this.#sources.get(name)?.followed.values() ?? []) log.stop();
+    this.#sources.delete(name);
+    const forget = (): void => {
+      this.#forgetting.delete(name);
+      this.#o.ring.drop(name);
+    };
+    this.#forgetting.set(name, setTimeout(forget, HANDOVER_MS).unref());
+  }
+}
+
+/** Runs so many at a time, in order. */
+function limiter(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    running++;
+    try {
+      return await work();
+    } finally {
+      running--;
+      waiting.shift()?.();
+    }
+  };
+}
