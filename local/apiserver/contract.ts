@@ -68,6 +68,8 @@ export interface AdmissionRequest {
   subresource: string;
   namespace: string;
   name: string;
+  /** The name in the request's path: "" for a create. Absent: `name`. */
+  pathName?: string;
   object?: KubeObject;
   oldObject?: KubeObject;
   dryRun: boolean;

@@ -224,7 +224,7 @@ describe("granting", () => {
   it("by aggregation needs everything", async () => {
     const alice = await login(bearer("alice-token"));
     const role = { metadata: { name: "agg" }, rules: [], aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } };
-    expect((await refused(() => auth.checkRbacWrite(write(alice, "clusterroles", role)))).message).toContain("must have cluster-admin privileges to use an aggregationRule");
+    expect((await refused(() => auth.checkRbacWrite(write(alice, "clusterroles", role)))).message).toContain("must have cluster-admin privileges to use the aggregationRule");
   });
 });
 

@@ -9,7 +9,7 @@ import { rbacGroup, rbacResources, type RbacAuthorizer } from "./rbac-authorizer
 import { masters } from "./users.ts";
 
 type Role = KubeObject & { rules?: PolicyRule[] | null; aggregationRule?: unknown };
-type Binding = KubeObject & { roleRef: RoleRef; subjects?: unknown };
+type Binding = KubeObject & { roleRef: RoleRef };
 
 const fullAuthority: PolicyRule[] = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
@@ -28,22 +28,29 @@ function checkRole(request: AdmissionRequest, role: Role, authorizer: RbacAuthor
   const old = request.oldObject as Role | undefined;
   const { name } = role.metadata;
   const { resource } = request.gvr;
-  if (sameRules(old, role) || may(request, authorizer, { verb: "escalate", resource, name })) return;
+  // A right to escalate by name is none to create: the path of a create has no name.
+  if (isForCollectorOnly(old, role) || may(request, authorizer, { verb: "escalate", resource, name: request.pathName ?? name })) return;
   const missing = whatIsMissing(request.user, role.rules ?? [], request.namespace, authorizer);
   if (missing !== undefined) throw forbidden({ group: rbacGroup, resource }, name, missing);
   const aggregates = Boolean(role.aggregationRule ?? old?.aggregationRule);
   if (aggregates && whatIsMissing(request.user, fullAuthority, "", authorizer) !== undefined) {
-    throw forbidden({ group: rbacGroup, resource }, name, "must have cluster-admin privileges to use an aggregationRule");
+    throw forbidden({ group: rbacGroup, resource }, name, "must have cluster-admin privileges to use the aggregationRule");
   }
 }
 
-function sameRules(old: Role | undefined, role: Role): boolean {
-  return old !== undefined && isDeepStrictEqual(old.rules ?? [], role.rules ?? []) && isDeepStrictEqual(old.aggregationRule, role.aggregationRule);
+/** Whether nothing changes but what the garbage collector writes. Any other change of a role asks for the rights in it, labels included. */
+function isForCollectorOnly(old: KubeObject | undefined, next: KubeObject): boolean {
+  return old !== undefined && isDeepStrictEqual(withoutCollectors(old), withoutCollectors(next));
+}
+
+function withoutCollectors(object: KubeObject): unknown {
+  const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _fields, ...metadata } = object.metadata;
+  // Through JSON: what is undefined is absent.
+  return JSON.parse(JSON.stringify({ ...object, apiVersion: undefined, kind: undefined, metadata })) as unknown;
 }
 
 function checkBinding(request: AdmissionRequest, binding: Binding, authorizer: RbacAuthorizer): void {
-  const old = request.oldObject as Binding | undefined;
-  if (old && isDeepStrictEqual(old.roleRef, binding.roleRef) && isDeepStrictEqual(old.subjects ?? [], binding.subjects ?? [])) return;
+  if (isForCollectorOnly(request.oldObject, binding)) return;
   const { roleRef } = binding;
   const resource = roleRef.kind === "Role" ? "roles" : "clusterroles";
   if (may(request, authorizer, { verb: "bind", resource, name: roleRef.name })) return;

@@ -124,9 +124,12 @@ async function verify(token: string, audiences: string[], verifier: Verifier): P
   if (secret) requireSame(verifier.reader, "secrets", namespace, secret);
   if (pod) requireSame(verifier.reader, "pods", namespace, pod);
   const meant = audiences.filter((audience) => signed.audiences.includes(audience));
-  if (meant.length === 0) throw new Error(`[invalid bearer token, token audiences ${JSON.stringify(signed.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}]`);
+  if (meant.length === 0) throw new Error(`[invalid bearer token, token audiences ${listed(signed.audiences)} is invalid for the target audiences ${listed(audiences)}]`);
   return { user: signed.user, audiences: meant };
 }
+
+/** As Go prints a list of texts. */
+const listed = (texts: string[]) => `[${texts.map((text) => JSON.stringify(text)).join(" ")}]`;
 
 async function readSigned(token: string, { publicKey, issuer, now }: Verifier): Promise<Signed> {
   const { payload } = await checkSignature(token, publicKey, issuer, now);

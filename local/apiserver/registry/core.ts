@@ -126,7 +126,7 @@ function requestOf(core: Core, call: InternalCall, name: string, parts: Admissio
     user: call.user,
     gvr: { group: type.group, version: version.version, resource: type.resource },
     gvk: call.face?.gvk ?? { group: type.group, version: version.version, kind: type.kind },
-    subresource, namespace, name: call.isCollection ? "" : name, namespaceObject, versions: type.versions.map((each) => each.version), ...parts, ...facing(call, parts),
+    subresource, namespace, name: call.isCollection ? "" : name, pathName: call.target.name, namespaceObject, versions: type.versions.map((each) => each.version), ...parts, ...facing(call, parts),
   };
 }
 

@@ -9,8 +9,10 @@ import { applyRows } from "./rows/apply.ts";
 import { crdRows } from "./rows/crds.ts";
 import { deletionRows } from "./rows/deletion.ts";
 import { discoveryRows } from "./rows/discovery.ts";
+import { errorRows } from "./rows/errors.ts";
 import { listRows } from "./rows/lists.ts";
 import { objectRows } from "./rows/objects.ts";
+import { reviewRows } from "./rows/reviews.ts";
 import { watchRows } from "./rows/watches.ts";
 import { webhookRows } from "./rows/webhooks.ts";
 
@@ -27,7 +29,7 @@ export interface ServerUnderTest {
   gaps: Record<string, string>;
 }
 
-const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows, webhooks: webhookRows, access: accessRows, discovery: discoveryRows };
+const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows, webhooks: webhookRows, access: accessRows, reviews: reviewRows, errors: errorRows, discovery: discoveryRows };
 
 /** Declares one test per row. A gap that names no row is an error: the list stays true. */
 export function contractOf(target: ServerUnderTest): void {
