@@ -77,8 +77,6 @@ export interface View {
   position(ref: ResourceRef): string;
   /** Lists a kind again. Resolves when what that list found is in the store. */
   relist(ref: ResourceRef): Promise<void>;
-  /** As `relist`, for every kind here. */
-  relistAll(): Promise<void>;
   readonly authorization: Authorization;
   /** GUID of an object that is in the cache: its own, or its uid when an older object has the same. */
   guid(ref: ResourceRef, object: KubeObject): string;
@@ -115,9 +113,6 @@ export function createView(watches: Watches): View {
     storeOf: (id) => all.get(id)?.held,
     position: (ref) => kept(ref).position,
     relist: (ref) => watches.relist(ref),
-    async relistAll() {
-      await Promise.all([...all.values()].map(({ held }) => watches.relist(held.ref)));
-    },
     authorization: createAuthorization(rbac),
     guid: (ref, object) => resolvedGUID(store(ref), object),
     byGUID: (ref, guid) => {

@@ -1,6 +1,6 @@
 // What this replica must have seen before it may answer: versions and deletions that some replica, this one too, has told a client of.
 import { setTimeout as delay } from "node:timers/promises";
-import type { Store } from "../../kube/reader.ts";
+import { NotPermitted, type Store } from "../../kube/reader.ts";
 import { hasReached } from "../../kube/store.ts";
 import type { View } from "../view.ts";
 
@@ -81,7 +81,7 @@ class FloorTable implements Floors {
   #missing(): Floor[] {
     if (this.#floors.size === 0) return [];
     for (const [key, floor] of this.#floors) if (isMet(floor)) this.#floors.delete(key);
-    return [...this.#floors.values()].filter(({ store }) => store.synced);
+    return [...this.#floors.values()].filter(isSynced);
   }
 
   #note(mark: Mark): Floor[] {
@@ -125,14 +125,31 @@ function isWithin(mark: Mark, known: Mark): boolean {
   return hasReached(known.version, mark.version);
 }
 
-function isMet({ store, mark }: Pick<Floor, "store" | "mark">): boolean {
-  if (!store.synced || !hasReached(store.resourceVersion, mark.version)) return false;
-  const object = mark.gone === undefined ? undefined : store.byUid(mark.gone);
-  return !object || object.metadata.deletionTimestamp !== undefined;
+/** Where namespaces are watched one by one, each has a version and a sight of its own. */
+function isSynced({ store, mark }: Pick<Floor, "store" | "mark">): boolean {
+  return store.sightOf(mark.namespace).synced;
+}
+
+function isMet(floor: Pick<Floor, "store" | "mark">): boolean {
+  const { store, mark } = floor;
+  if (!isSynced(floor) || !hasReached(store.versionIn(mark.namespace), mark.version)) return false;
+  return mark.gone === undefined || isGone(store, mark.gone);
+}
+
+/** In a namespace that is in sight. */
+function isGone(store: Store, uid: string): boolean {
+  try {
+    const object = store.byUid(uid);
+    return !object || object.metadata.deletionTimestamp !== undefined;
+  } catch (error) {
+    // It is not in what is in sight, and there is more that is not.
+    if (error instanceof NotPermitted) return true;
+    throw error;
+  }
 }
 
 async function waitFor({ store, mark }: Floor, deadlineMs: number): Promise<boolean> {
   const started = performance.now();
-  if (!(await store.waitFor(mark.version, deadlineMs))) return false;
+  if (!(await store.waitFor(mark.version, deadlineMs, mark.namespace))) return false;
   return mark.gone === undefined || store.waitGone(mark.gone, Math.max(deadlineMs - (performance.now() - started), 0));
 }
