@@ -4,6 +4,8 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type Running, type Scene, type Server, start } from "./bench.ts";
 import { clientRows } from "./client-rows.ts";
 import { controllerRows } from "./controller-rows.ts";
+import { permissionRows } from "./permission-rows.ts";
+import { registrarRows } from "./registrar-rows.ts";
 import { electedRows } from "./elected-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
 
@@ -58,6 +60,8 @@ export function machineryOn(server: Server): void {
 
     clientRows(scene);
     controllerRows(scene);
+    registrarRows(scene);
+    permissionRows(scene);
     membershipRows(scene);
     electedRows(scene);
   });

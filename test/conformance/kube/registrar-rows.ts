@@ -1,0 +1,177 @@
+// Watches that come and go: the union of wishes, replay to late comers, slow takers, and nothing left behind.
+import { env } from "node:process";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ConfigMap } from "../../../kube/builtin.ts";
+import type { Delivered } from "../../../kube/registrar.ts";
+import { eventually, freshNamespace, type Scene } from "./bench.ts";
+import { rightsOf, rule, startAs, type Process } from "./rights.ts";
+
+const names = (batch: readonly Delivered[]): string[] => batch.map(({ key }) => key.name).sort();
+const lists = (process: Process): number => process.requests.filter((request) => request.includes("/configmaps?") && !request.includes("watch=true")).length;
+
+export function registrarRows(scene: Scene): void {
+  describe("registrars", () => {
+    const open: Process[] = [];
+    let counter = 0;
+    afterEach(async () => {
+      for (const process of open.splice(0)) await process.stop();
+    });
+    /** A process that may see ConfigMaps, and a namespace with some. */
+    const begin = async (lingerMs: number, objects: string[] = ["one", "two"]): Promise<{ process: Process; key: { ref: typeof ConfigMap; namespace: string; labelSelector: string }; put: (name: string) => Promise<unknown> }> => {
+      const namespace = await freshNamespace(scene.client);
+      const rights = rightsOf(scene.client, `registrant-${namespace}-${counter++}`);
+      await rights.everywhere([rule("", ["configmaps"], ["get", "list", "watch"])]);
+      const put = (name: string): Promise<unknown> => scene.client.apply(ConfigMap, { metadata: { name, namespace, labels: { own: "yes" } } }, { fieldManager: "person" });
+      for (const name of objects) await put(name);
+      const process = startAs(scene.endpoint, rights.user, { lingerMs });
+      open.push(process);
+      return { process, key: { ref: ConfigMap, namespace, labelSelector: "own=yes" }, put };
+    };
+
+    it("run the union of all wishes, each watch once, and end what nobody wishes any more", async () => {
+      const { process, key, put } = await begin(50);
+      const heard: Record<string, string[]> = { a: [], b: [] };
+      const [a, b] = ["a", "b"].map((name) => process.watches.registrar({ name, deliver: (batch) => void heard[name]?.push(...names(batch)) }));
+      a?.add(key, "x");
+      a?.add(key, "x");
+      a?.add(key, "y");
+      b?.add(key, "z");
+      await eventually(() => expect([heard["a"], heard["b"]]).toEqual([["one", "two"], ["one", "two"]]));
+      expect(process.watches.status()).toHaveLength(1);
+      expect(lists(process)).toBe(1);
+      a?.removeDependent("x");
+      a?.remove(key, "y");
+      expect([a?.size, b?.size]).toEqual([0, 1]);
+      await put("three");
+      await eventually(() => expect(heard["b"]).toContain("three"));
+      expect(heard["a"]).not.toContain("three");
+      expect(lists(process)).toBe(1);
+      b?.replace([]);
+      await eventually(() => expect(process.watches.status()).toEqual([]));
+    });
+
+    it("replay to one who comes late while another leaves, without listing again", async () => {
+      const { process, key, put } = await begin(0);
+      const first = process.watches.registrar({ name: "first", deliver: () => undefined });
+      first.add(key, "x");
+      await eventually(() => expect(process.watches.status()[0]).toMatchObject({ state: "watching", synced: true }));
+      const late: string[] = [];
+      const second = process.watches.registrar({ name: "second", deliver: (batch) => void late.push(...names(batch)) });
+      second.add(key, "y");
+      first.remove(key, "x");
+      await eventually(() => expect(late).toEqual(["one", "two"]));
+      await put("three");
+      await eventually(() => expect(late).toContain("three"));
+      expect(lists(process)).toBe(1);
+    });
+
+    it("keep a watch that is given back while its objects are being read", async () => {
+      const { process, key } = await begin(0);
+      const reading = Promise.withResolvers<void>();
+      const read: string[] = [];
+      let begun = false;
+      const reader = process.watches.registrar({
+        name: "reader",
+        deliver: async (batch) => {
+          begun = true;
+          await reading.promise;
+          for (const { store, key: at } of batch) read.push(store.get(at).metadata.name);
+        },
+      });
+      reader.add(key, "x");
+      await eventually(() => expect(begun).toBe(true));
+      reader.remove(key, "x");
+      expect(process.watches.status()).toHaveLength(1);
+      reading.resolve();
+      await eventually(() => expect(read.sort()).toEqual(["one", "two"]));
+      await eventually(() => expect(process.watches.status()).toEqual([]));
+    });
+
+    it("are not delayed by a slow one, which gets what it missed at once", async () => {
+      const { process, key, put } = await begin(0, ["one"]);
+      const gate = Promise.withResolvers<void>();
+      const batches: string[][] = [];
+      const quick: string[] = [];
+      const slow = process.watches.registrar({ name: "slow", deliver: async (batch) => (batches.push(names(batch)), batches.length === 1 ? gate.promise : undefined) });
+      const fast = process.watches.registrar({ name: "fast", deliver: (batch) => void quick.push(...names(batch)) });
+      slow.add(key, "x");
+      fast.add(key, "y");
+      await eventually(() => expect(batches).toEqual([["one"]]));
+      for (const name of ["two", "three", "two"]) await put(name);
+      await scene.client.patch(ConfigMap, { namespace: key.namespace, name: "two" }, { type: "merge", body: { data: { a: "1" } } });
+      await eventually(() => expect(quick.filter((name) => name === "two").length).toBeGreaterThan(1));
+      expect(batches).toHaveLength(1);
+      gate.resolve();
+      await eventually(() => expect(batches).toEqual([["one"], ["three", "two"]]));
+    });
+
+    it("deliver again what could not be taken", async () => {
+      const { process, key } = await begin(0, ["one"]);
+      const tries: string[][] = [];
+      const unsteady = process.watches.registrar({
+        name: "unsteady",
+        deliver: (batch) => {
+          tries.push(names(batch));
+          if (tries.length === 1) throw new Error("not now");
+        },
+      });
+      unsteady.add(key, "x");
+      await eventually(() => expect(tries).toEqual([["one"], ["one"]]));
+    });
+
+    it("leave nothing behind after as many openings as a day has", async () => {
+      const { process, key, put } = await begin(0);
+      const other = await freshNamespace(scene.client);
+      const keys = [key, { ref: ConfigMap, namespace: other }, { ref: ConfigMap, namespace: other, metadata: true }, { ref: ConfigMap, namespace: other, labelSelector: "a in (b,c)" }];
+      let taken = 0;
+      const churn = async (rounds: number): Promise<void> => {
+        for (let round = 0; round < rounds; round++) {
+          const registrar = process.watches.registrar({ name: `churn-${round}`, deliver: (batch) => void (taken += batch.length) });
+          for (const each of keys) registrar.add(each, `dependent-${round}`);
+          await soon(() => expect(process.watches.status().filter(({ state }) => state === "watching")).toHaveLength(keys.length));
+          registrar.removeDependent(`dependent-${round}`);
+          await registrar.close();
+          await soon(() => expect(process.watches.status()).toEqual([]));
+        }
+      };
+      await churn(10);
+      const watching = await openWatches(scene);
+      const before = heapUsed();
+      // A watch of a tenant's lives 90 s on average: 240 rounds of four are the openings of one watch in a day.
+      const rounds = Number(env["CUPOLA_CHURN"] ?? 50);
+      await churn(rounds);
+      expect(taken).toBeGreaterThanOrEqual(2 * rounds);
+      expect(heapUsed() - before).toBeLessThan(6_000_000);
+      await eventually(async () => expect(await openWatches(scene)).toBeLessThanOrEqual(watching));
+      const last: string[] = [];
+      process.watches.registrar({ name: "last", deliver: (batch) => void last.push(...names(batch)) }).add(key, "x");
+      await put("three");
+      await eventually(() => expect(last).toContain("three"));
+    }, 120_000);
+  });
+}
+
+/** Hundreds of times in a row. */
+const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 1 });
+
+function heapUsed(): number {
+  setFlagsFromString("--expose_gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Watches of ConfigMaps that the API server serves, where it says so (kube-apiserver does). */
+async function openWatches(scene: Scene): Promise<number> {
+  try {
+    const { body } = await scene.client.stream("GET", "/metrics");
+    const text = await body.text();
+    const lines = text.split("\n").filter((line) => line.startsWith("apiserver_longrunning_requests{") && line.includes('resource="configmaps"') && line.includes('verb="WATCH"'));
+    return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  } catch {
+    return 0;
+  }
+}
