@@ -63,6 +63,13 @@ describe("the front door", () => {
     await closed;
   });
 
+  test("about to close serves on, and sends its clients elsewhere", async () => {
+    door = await openFrontDoor(options());
+    door.retire();
+    const answer = await request(door.url.replace("localhost", "127.0.0.1"), { headers: { host: "localhost" } });
+    expect([answer.statusCode, answer.headers["connection"], await answer.body.text()]).toEqual([200, "close", "api"]);
+  });
+
   test("breaks off what is not answered in time", async () => {
     const asked = Promise.withResolvers<void>();
     door = await openFrontDoor(options({ api: () => asked.resolve() }));

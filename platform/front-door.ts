@@ -31,6 +31,8 @@ export interface FrontDoorOptions {
 
 export interface FrontDoor {
   url: string;
+  /** Serves on, and tells clients with every answer to open their next connection elsewhere. */
+  retire(): void;
   /** Takes no new connections, answers what was asked, and ends connections: idle ones at once, those in use when answered or when `drainMs` is over. */
   close(drainMs?: number): Promise<void>;
 }
@@ -61,7 +63,12 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
   });
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
-  return { url: `${tls ? "https" : "http"}://${LOOPBACK.test(host) ? "localhost" : host}:${port}`, close: (drainMs = 0) => ((state.closing = true), close(server, state.upgraded, drainMs)) };
+  const retire = (): void => void (state.closing = true);
+  return {
+    url: `${tls ? "https" : "http"}://${LOOPBACK.test(host) ? "localhost" : host}:${port}`,
+    retire,
+    close: (drainMs = 0) => (retire(), close(server, state.upgraded, drainMs)),
+  };
 }
 
 function dispatch(options: FrontDoorOptions, request: IncomingMessage, response: ServerResponse): void {
