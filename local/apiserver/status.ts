@@ -39,8 +39,11 @@ export const notFound = (on: Named, name: string) =>
 /** A resource that is not served in a group version that is. */
 export const noSuchPath = () => failure(404, "NotFound", "the server could not find the requested resource", { details: {} });
 
-export const alreadyExists = (on: Named, name: string) =>
-  failure(409, "AlreadyExists", `${qualified(on)} "${name}" already exists`, { details: detailsOf(on, name) });
+/** What is known of the object that is there, and whether the name was to be generated. */
+export const alreadyExists = (on: Named, name: string, { isLeaving = false, isGenerated = false } = {}) =>
+  failure(409, "AlreadyExists", `${isLeaving ? "object is being deleted: " : ""}${qualified(on)} "${name}" already exists${isGenerated ? ", the server was not able to generate a unique name for the object" : ""}`, {
+    details: { ...detailsOf(on, name), ...(isGenerated && { retryAfterSeconds: 1 }) },
+  });
 
 export const conflict = (on: Named, name: string, why: string) =>
   failure(409, "Conflict", `Operation cannot be fulfilled on ${qualified(on)} "${name}": ${why}`, { details: detailsOf(on, name) });

@@ -9,7 +9,7 @@ import { capUpdaters, decodeManagers, encodeManagers, identityOf, type Manager, 
 import { mergeValues } from "./merge.ts";
 import type { TypeView } from "./type-view.ts";
 import { sameValue } from "./values.ts";
-import { shapeFaults } from "./validate.ts";
+import { shapeFaults, TOP_WITH_DUPLICATES } from "./validate.ts";
 
 /** One write, as the bookkeeping needs it. Objects are in the version of the request. */
 export interface FieldsRequest {
@@ -47,6 +47,8 @@ export function trackUpdate(request: FieldsRequest, live: KubeObject | undefined
   delete next.metadata.managedFields;
   // An object whose ownership was reset stays untracked until somebody applies it.
   if (live && managers.size === 0) return;
+  // Ownership of what has no shape cannot be told: kube-apiserver drops all of it.
+  if (shapeFaults(request.view, next, TOP_WITH_DUPLICATES).length > 0) return;
   recordChange(request, managers, live ? withoutManaged(live) : blank(next), next);
   const encoded = encodeManagers(managers);
   if (encoded) next.metadata.managedFields = encoded;
@@ -62,17 +64,13 @@ function managersOf(sent: ManagedFieldsEntry[] | undefined, live: KubeObject | u
 
 function recordChange(request: FieldsRequest, managers: Managers, live: KubeObject, next: KubeObject): void {
   const changes = compareWithin(request, live, next);
-  const all = difference(union(changes.modified, changes.added), SERVER_FIELDS);
-  // Scaling takes replicas over from their owner; replicas that nobody owned stay so.
-  const changed = request.subresource === "scale" ? intersection(all, allOwned(managers)) : all;
+  const changed = difference(union(changes.modified, changes.added), SERVER_FIELDS);
   takeOver(managers, changes, undefined);
   if (!isEmpty(changed)) {
     const mine: Manager = { name: request.manager, operation: "Update", apiVersion: request.apiVersion, subresource: request.subresource, set: changed };
     const id = identityOf(mine);
     const before = managers.get(id);
-    // An entry that scaling makes has no time: kube-apiserver looks for it where it cannot be.
-    const time = request.subresource === "scale" ? undefined : request.time;
-    managers.set(id, { ...mine, ...(time && { time }), set: before ? union(before.set, changed) : changed });
+    managers.set(id, { ...mine, time: request.time, set: before ? union(before.set, changed) : changed });
   }
   capUpdaters(managers);
 }
@@ -108,7 +106,7 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   checkConfiguration(request, config);
   const base = live ? withoutManaged(live) : blank(config);
   const managers = decodeManagers(live?.metadata.managedFields);
-  if (live && managers.size === 0) recordChange({ ...request, manager: "before-first-apply", subresource: "" }, managers, blank(config), base);
+  if (live && managers.size === 0) recordChange({ ...request, manager: "before-first-apply" }, managers, blank(config), base);
 
   const mine: Manager = { name: request.manager, operation: "Apply", apiVersion: request.apiVersion, subresource: request.subresource, set: ownedBy(request, config) };
   const id = identityOf(mine);
@@ -118,7 +116,8 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   const changes = compareWithin(request, base, merged);
   if (!request.force) refuseConflicts(request, managers, { self: id, changes, live });
   takeOver(managers, changes, id);
-  const changed = [changes.added, changes.modified, changes.removed].some((set) => !isEmpty(set));
+  const { added, modified, removed } = compare(request.view, base, merged);
+  const changed = [added, modified, removed].some((set) => !isEmpty(set));
   finish(managers, id, changed ? request.time : previous?.time);
   const result: KubeObject = { ...merged, metadata: { ...merged.metadata } };
   const encoded = encodeManagers(managers);

@@ -33,7 +33,7 @@ export function decodeManagers(entries: ManagedFieldsEntry[] | undefined): Manag
 }
 
 /** Sorted as kube-apiserver prints them: appliers first, then by time and name. Undefined when there are none. */
-export function encodeManagers(managers: Managers): ManagedFieldsEntry[] | undefined {
+export function encodeManagers(managers: Pick<Managers, "values">): ManagedFieldsEntry[] | undefined {
   const entries = [...managers.values()].filter((manager) => !isEmpty(manager.set)).sort(inOrder).map((manager): ManagedFieldsEntry => ({
     ...(manager.name && { manager: manager.name }), operation: manager.operation, apiVersion: manager.apiVersion,
     ...(manager.time && { time: manager.time }), fieldsType: "FieldsV1", fieldsV1: encodeSet(manager.set),

@@ -10,8 +10,8 @@ export function mergeValues(view: TypeView, live: unknown, config: unknown): unk
 
 function mergeParts(view: TypeView, live: unknown, config: unknown): unknown {
   const part = partOf(view, config === null ? live : config);
-  if (part === "map" && !view.map?.atomic) return mergeMaps(view, live, config);
-  if (part === "list" && view.list?.relation !== "atomic") return mergeLists(view, live, config);
+  if (part === "map" && !view.map?.atomic) return isNothing(config) && !isMap(live) ? config : mergeMaps(view, live, config);
+  if (part === "list" && view.list?.relation !== "atomic") return isNothing(config) && !Array.isArray(live) ? config : mergeLists(view, live, config);
   return config;
 }
 

@@ -3,12 +3,22 @@ import { type ListView, partOf, type TypeView } from "./type-view.ts";
 import { elementOf, isMap } from "./values.ts";
 import { printElement } from "./field-set.ts";
 
+interface At {
+  path: string;
+  /** Items of one key may come twice. */
+  duplicates: boolean;
+}
+
+const TOP: At = { path: "", duplicates: false };
+export const TOP_WITH_DUPLICATES: At = { path: "", duplicates: true };
+
 /** Faults as structured merge words them, each with its path in front; empty = fits. */
-export function shapeFaults(view: TypeView, value: unknown, path = ""): string[] {
+export function shapeFaults(view: TypeView, value: unknown, at: At = TOP): string[] {
+  const { path } = at;
   if (value === null || value === undefined) return [];
   switch (partOf(view, value)) {
-    case "map": return mapFaults(view, value, path);
-    case "list": return listFaults(view, value, path);
+    case "map": return mapFaults(view, value, at);
+    case "list": return listFaults(view, value, at);
     case "scalar": return scalarFault(view, value, path);
     case undefined: return [`${path}: expected ${expected(view)}, got ${got(value)}`];
   }
@@ -31,31 +41,31 @@ function scalarFault(view: TypeView, value: unknown, path: string): string[] {
   return fits ? [] : [`${path}: expected ${scalarName(view)}, got ${gotScalar(view, value)}`];
 }
 
-function mapFaults(view: TypeView, value: unknown, path: string): string[] {
+function mapFaults(view: TypeView, value: unknown, { path, duplicates }: At): string[] {
   const map = view.map;
   if (!map || !isMap(value)) return [];
   return Object.entries(value).flatMap(([key, entry]) => {
     const type = map.field(key) ?? map.element?.();
-    return type ? shapeFaults(type, entry, `${path}.${key}`) : [`${path}.${key}: field not declared in schema`];
+    return type ? shapeFaults(type, entry, { path: `${path}.${key}`, duplicates }) : [`${path}.${key}: field not declared in schema`];
   });
 }
 
-function listFaults(view: TypeView, value: unknown, path: string): string[] {
+function listFaults(view: TypeView, value: unknown, { path, duplicates }: At): string[] {
   const list = view.list;
   if (!list || !Array.isArray(value)) return [];
   const seen = new Set<string>();
   const faults: string[] = [];
   for (const [index, item] of (value as unknown[]).entries()) {
     if (list.relation === "atomic") {
-      faults.push(...shapeFaults(list.element(), item, `${path}[${index}]`));
+      faults.push(...shapeFaults(list.element(), item, { path: `${path}[${index}]`, duplicates }));
       continue;
     }
     const { element, fault } = tryElement(list, item);
     // What comes after an item without a place is not looked at.
     if (element === undefined) return [...faults, `${path}: element ${index}: ${fault}`];
-    if (seen.has(element)) faults.push(`${path}: duplicate entries for key ${printElement(element)}`);
+    if (seen.has(element) && !duplicates) faults.push(`${path}: duplicate entries for key ${printElement(element)}`);
     seen.add(element);
-    faults.push(...shapeFaults(list.element(), item, path + printElement(element)));
+    faults.push(...shapeFaults(list.element(), item, { path: path + printElement(element), duplicates }));
   }
   return faults;
 }

@@ -16,7 +16,7 @@ export function elementOf(list: ListView, item: unknown): string {
   const keys: JsonMap = {};
   const view = list.element();
   for (const key of list.keys) {
-    const value = item[key] ?? view.map?.field(key)?.default;
+    const value = Object.hasOwn(item, key) ? item[key] : view.map?.field(key)?.default;
     if (value !== undefined) keys[key] = value;
   }
   if (Object.keys(keys).length === 0) throw new Error(`associative list with keys has an element that omits all key fields [${list.keys.map((key) => JSON.stringify(key)).join(" ")}] (and doesn't have default values for any key fields)`);
@@ -32,7 +32,7 @@ function setElementOf(item: unknown): string {
 
 /** As elementOf; undefined when the item has no key. */
 export function findElement(list: ListView, item: unknown): string | undefined {
-  const isKeyed = list.relation === "set" ? typeof item !== "object" : (isMap(item) && list.keys.some((key) => (item[key] ?? list.element().map?.field(key)?.default) !== undefined));
+  const isKeyed = list.relation === "set" ? typeof item !== "object" : (isMap(item) && list.keys.some((key) => Object.hasOwn(item, key) || list.element().map?.field(key)?.default !== undefined));
   return isKeyed ? elementOf(list, item) : undefined;
 }
 

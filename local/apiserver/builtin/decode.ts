@@ -19,12 +19,15 @@ export function cleanTyped(view: TypeView, value: JsonMap, path = ""): string[] 
   const faults: string[] = [];
   for (const [key, entry] of Object.entries(value)) {
     const at = path ? `${path}.${key}` : key;
-    const type = view.map?.field(key) ?? view.map?.element?.();
+    const declared = view.map?.field(key);
+    const type = declared ?? view.map?.element?.();
     if (!type) {
       faults.push(`unknown field "${at}"`);
       delete value[key];
     } else if (entry === null) {
-      delete value[key];
+      // A field that is not there; in a map the zero value.
+      if (declared || zeroOf(type) === null) delete value[key];
+      else value[key] = zeroOf(type);
     } else faults.push(...cleanValue(type, entry, at));
   }
   return faults;

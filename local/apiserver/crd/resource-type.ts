@@ -5,6 +5,7 @@ import { keepAllBut, restore } from "../builtin/kinds.ts";
 import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
 import { builtinView, OBJECT_META, viewOfSchema } from "../builtin/schemas.ts";
 import type { CompiledSchema, JsonSchema } from "../contract.ts";
+import { invalidValue } from "../field-errors.ts";
 import { badRequest } from "../status.ts";
 import { compileSchema } from "../schema/compile.ts";
 import { since } from "../registry/age.ts";
@@ -104,7 +105,7 @@ function strategyOf(crd: Crd): Strategy {
       const kind = crd.spec.names.kind;
       const faults = decodeMetadata(body, kind, version.version);
       const schema = schemaOf(body.apiVersion);
-      faults.push(...schema.prune(body).map((path) => `unknown field "${path}"`));
+      faults.push(...asBadRequest(kind, version.version, () => schema.prune(body)).map((path) => `unknown field "${path}"`));
       schema.applyDefaults(body);
       return { object: body, faults };
     },
@@ -123,6 +124,9 @@ function strategyOf(crd: Crd): Strategy {
     validate(object, old, subresource, metadata) {
       const scale = subresourcesOf(crd, versionNamed(crd, object.apiVersion)).scale;
       const onlyStatus = subresource === "status";
+      const kind = crd.spec.names.kind;
+      // Of an object of another kind nothing else is said but what embedded objects, lists and rules say.
+      if (object.kind !== kind) return schemaOf(object.apiVersion).validate(object, old, { skipValues: true, before: [invalidValue("kind", object.kind, `must be ${kind}`)], known: metadata });
       return schemaOf(object.apiVersion).validate(object, old, { onlyStatus, before: scale ? scaleFaults(object, scale, onlyStatus) : [], known: metadata });
     },
     validateName: subdomainName,
@@ -137,10 +141,16 @@ function strategyOf(crd: Crd): Strategy {
 function decodeMetadata(body: KubeObject, kind: string, version: string): string[] {
   body.metadata ??= {} as KubeObject["metadata"];
   if (!isMap(body.metadata)) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta`);
-  try {
+  return asBadRequest(kind, version, () => {
     const faults = cleanTyped(builtinView(OBJECT_META), body.metadata as unknown as JsonMap, "metadata");
     dropEmptyMetadata(body);
     return faults;
+  });
+}
+
+function asBadRequest<T>(kind: string, version: string, read: () => T): T {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof TypeFault) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
     throw error;

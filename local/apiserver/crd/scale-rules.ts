@@ -23,6 +23,7 @@ interface Looked {
 function lookUp(object: KubeObject, path: string[], type: string): Looked {
   let at: unknown = object;
   for (const [depth, key] of path.entries()) {
+    if (at === null) return {};
     if (!isMap(at)) return { fault: `.${path.slice(0, depth + 1).join(".")} accessor error: ${shown(at)} is of the type ${goTypeOf(at)}, expected map[string]interface{}` };
     if (!Object.hasOwn(at, key)) return {};
     at = at[key];

@@ -50,7 +50,7 @@ export interface WriteOptions {
 const MANAGER_LIMIT = 128;
 
 /** Reads the options of a write from its query; throws 422 as kube-apiserver does. */
-export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions"): WriteOptions {
+export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions", isApply = false): WriteOptions {
   const { query } = call;
   const dryRuns = query.getAll("dryRun").filter((value) => value !== "");
   const validation = query.get("fieldValidation") || "Warn";
@@ -59,6 +59,7 @@ export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions"
   if (!["Ignore", "Warn", "Strict"].includes(validation)) errors.push(notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]));
   const named = query.get("fieldManager") ?? "";
   errors.push(...managerErrors(named));
+  if (kind === "PatchOptions") errors.unshift(...patchOptionErrors(call, isApply));
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind }, "", errors);
   const force = query.get("force");
   return {
@@ -79,11 +80,11 @@ function managerErrors(name: string): FieldError[] {
 }
 
 /** Apply needs a manager by name; `force` is for apply alone. */
-export function checkPatchOptions(call: Call, isApply: boolean): void {
+function patchOptionErrors(call: Call, isApply: boolean): FieldError[] {
   const errors = [];
   if (isApply && !call.query.get("fieldManager")) errors.push(required("fieldManager", "is required for apply patch"));
   if (!isApply && call.query.get("force") !== null) errors.push(forbiddenField("force", "may not be specified for non-apply patch"));
-  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", errors);
+  return errors;
 }
 
 function managerOf(userAgent: string): string {
@@ -189,8 +190,7 @@ export function checkBodyKind(target: { group: string; version: string; kind: st
   if (typed) return checkTyped({ apiVersion: expected, kind: target.kind }, body);
   if (!body.kind) {
     const text = JSON.stringify(body).slice(0, 1_000);
-    throw badRequest(`the object provided is unrecognized (must be of type ${target.kind}): Object 'Kind' is missing in '${text}' (${text})`);
+    throw badRequest(`the object provided is unrecognized (must be of type ${target.kind}): Object 'Kind' is missing in '${text}' (${text.length > 30 ? `${text.slice(0, 30)} ...` : text})`);
   }
   if (body.apiVersion !== expected) throw badRequest(`the API version in the data (${body.apiVersion ?? ""}) does not match the expected API version (${expected})`);
-  if (body.kind !== target.kind) throw invalid({ group: target.group, kind: body.kind }, body.metadata.name ?? "", [invalidValue("kind", body.kind, `must be ${target.kind}`)]);
 }

@@ -5,7 +5,7 @@ import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
 import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
-import { resetFields } from "./update.ts";
+import { resetFields, unsettle } from "./update.ts";
 
 /** Stores a new object; answers with it in the version of the call. `body` belongs to the registry from here on. */
 export async function create(core: Core, call: InternalCall, body: KubeObject): Promise<KubeObject> {
@@ -21,10 +21,12 @@ export interface NewObject {
   object: KubeObject;
   /** Its managedFields are right as they are. */
   managed?: boolean;
+  /** The next write of it is a new version in any case. */
+  rewrites?: boolean;
 }
 
 /** As create, for an object that was decoded already. */
-export async function createDecoded(core: Core, call: InternalCall, { object: sent, managed }: NewObject, options: WriteOptions): Promise<KubeObject> {
+export async function createDecoded(core: Core, call: InternalCall, { object: sent, managed, rewrites }: NewObject, options: WriteOptions): Promise<KubeObject> {
   clear(call, sent, managed === true);
   checkNamespace(core, call.target, sent.metadata.name || (sent.metadata.generateName ?? ""));
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, undefined, sent);
@@ -35,16 +37,22 @@ export async function createDecoded(core: Core, call: InternalCall, { object: se
   await admit(core, call, name, { ...asked, object });
   // The namespace may have begun to go away while admission was asked.
   checkNamespace(core, call.target, name);
-  return commitNew(core, call, object, options.dryRun);
+  const made = commitNew(core, call, object, options.dryRun);
+  if (rewrites && !call.target.type.builtin) unsettle(core, call, made);
+  return made;
 }
 
 const SYSTEM_FIELDS = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"] as const;
+
+const KEPT_WHEN_APPLIED = new Set<string>(["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"]);
 
 /** What a client may not say of a new object goes. */
 function clear(call: InternalCall, object: KubeObject, managed: boolean): void {
   placeInNamespace(call, object);
   if (object.metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
-  for (const field of SYSTEM_FIELDS) delete object.metadata[field];
+  // What was applied keeps its marks of deletion, oddly.
+  for (const field of SYSTEM_FIELDS) if (!managed || !KEPT_WHEN_APPLIED.has(field)) delete object.metadata[field];
+  delete (object.metadata as { selfLink?: string }).selfLink;
 }
 
 /** What the server says of a new object comes, and its rules are asked. Throws 422. */
@@ -58,7 +66,7 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
   type.strategy.prepareCreate(object);
   const common = validateMetadata(object, type);
   const errors = [...common, ...type.strategy.validate(object, undefined, "", common)];
-  if (errors.length > 0) throw invalid(type, metadata.name, errors);
+  if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, metadata.name, errors);
   if (!type.builtin) call.warnings.push(...finalizerWarnings(object));
 }
 
@@ -72,9 +80,10 @@ export function admissionOptions(call: InternalCall, kind: "CreateOptions" | "Up
 function commitNew(core: Core, call: InternalCall, object: KubeObject, dryRun: boolean): KubeObject {
   const { type, version } = call.target;
   const { namespace = "", name } = object.metadata;
-  const exists = () => alreadyExists(namedOf(type), name);
+  const present = () => core.store.table(type.storageKey).find(namespace, name);
+  const exists = () => alreadyExists(namedOf(type), name, { isLeaving: present()?.metadata.deletionTimestamp !== undefined, isGenerated: Boolean(object.metadata.generateName) });
   if (dryRun) {
-    if (core.store.table(type.storageKey).find(namespace, name)) throw exists();
+    if (present()) throw exists();
     return object;
   }
   const stored = core.store.put(type.storageKey, toStored(type, inOrder(object)), undefined);

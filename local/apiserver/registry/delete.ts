@@ -6,7 +6,7 @@ import { builtinView } from "../builtin/schemas.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
 import type { FieldError, StatusBody } from "../contract.ts";
 import { CLEANUP } from "../crd/types.ts";
-import { badRequest, conflict, invalid, modified } from "../status.ts";
+import { badRequest, conflict, failure, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { admit, type Core, currentOf, type InternalCall, mutate, namedOf, shown, timestamp } from "./core.ts";
 import { checkListOptions } from "./list-options.ts";
@@ -53,7 +53,7 @@ function checkTyped(options: DeleteOptions): void {
   try {
     cleanTyped(builtinView(SCHEMA), options as JsonMap);
   } catch (error) {
-    if (error instanceof TypeFault) throw badRequest(`DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${error.message}`);
+    if (error instanceof TypeFault) throw failure(500, "", error.message);
     throw error;
   }
 }

@@ -111,7 +111,7 @@ export function keepSystemFields(object: KubeObject, old: KubeObject): void {
   metadata.creationTimestamp = old.metadata.creationTimestamp;
   if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.metadata.deletionTimestamp;
   if (old.metadata.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds;
-  if (old.metadata.generateName !== undefined) metadata.generateName ??= old.metadata.generateName;
+  delete (metadata as { selfLink?: string }).selfLink;
   setOrDrop(metadata, "generation", old.metadata.generation);
 }
 

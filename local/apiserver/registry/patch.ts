@@ -9,7 +9,7 @@ import { jsonPatch } from "../patch/json-patch.ts";
 import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMerge } from "../patch/strategic.ts";
 import { fieldsRequest, createDecoded, placeInNamespace } from "./create.ts";
-import { checkPatchOptions, namedOf, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";
+import { namedOf, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";
 import { change, resetFields } from "./update.ts";
 import type { Decoded, ResourceType, VersionType } from "./types.ts";
 
@@ -32,8 +32,7 @@ export interface Patched {
 export async function patch(core: Core, call: InternalCall, mediaType: string, body: unknown): Promise<Patched> {
   const { type, version } = call.target;
   if (!patchTypes(type).includes(mediaType)) throw failure(415, "UnsupportedMediaType", mediaType === STRATEGIC_PATCH ? unsupportedMedia(patchTypes(type)).message : "415: Unsupported Media Type", mediaType === STRATEGIC_PATCH ? {} : { details: {} });
-  const options = writeOptions(call, "PatchOptions");
-  checkPatchOptions(call, mediaType === APPLY_PATCH);
+  const options = writeOptions(call, "PatchOptions", mediaType === APPLY_PATCH);
   if (mediaType === APPLY_PATCH) return apply(core, call, options, body);
   const object = await change(core, call, options, {
     retry: true,
@@ -52,7 +51,7 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
 }
 
 /** Faults of the patched object are told with the whole of it. */
-function refusalOf(text: string): (message: string) => StatusError {
+export function refusalOf(text: string): (message: string) => StatusError {
   return (message) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", text, message)]);
 }
 
@@ -68,9 +67,9 @@ function decodePatched(type: ResourceType, version: VersionType, result: KubeObj
 /** The patched copy of an object. */
 export function patched(version: Pick<VersionType, "view">, mediaType: string, { current, patch: body }: { current: KubeObject; patch: unknown }): KubeObject {
   if (mediaType === JSON_PATCH) {
-    const copy = copyOf(current);
-    jsonPatch(copy, body);
-    return copy;
+    const result = jsonPatch(copyOf(current), body);
+    if (!result.kind) throw refusalOf(JSON.stringify(result))(`Object 'Kind' is missing in '${JSON.stringify(result)}'`);
+    return result;
   }
   if (!isMap(body)) throw badRequest("the patch is not an object");
   const result = mediaType === MERGE_PATCH ? mergePatch(current, body) : strategicMerge(version.view, current, body);
@@ -81,7 +80,8 @@ function checkIdentity(call: InternalCall, object: KubeObject): void {
   const { name, type, version } = call.target;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
   checkName(object, name);
-  if (!type.builtin && object.apiVersion === apiVersion && object.kind !== type.kind) throw invalid({ group: type.group, kind: object.kind }, name, [invalidValue("kind", object.kind, `must be ${type.kind}`)]);
+  // Custom resources of another kind are refused by their rules.
+  if (!type.builtin && object.apiVersion === apiVersion) return;
   if (object.apiVersion !== apiVersion || object.kind !== type.kind) throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`);
 }
 
@@ -95,22 +95,31 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   if (!isMap(body)) throw badRequest("error decoding YAML: the configuration is not an object");
   const sent = body as unknown as KubeObject;
   checkApplied(call, sent);
-  const applied = (current: KubeObject | undefined) => ({ object: applyTo(core, call, options, { sent, current }), managed: true });
+  const applied = (current: KubeObject | undefined) => ({ object: applyTo(core, call, options, { sent, current }), managed: true, rewrites: hasEmptyMetadata(sent) });
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
-  if (exists || subresource !== "") return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, make: applied }), created: false };
+  if (exists || subresource !== "") return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };
   if (sent.metadata?.uid) throw conflict(namedOf(type), name, `uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
   call.checkCreate?.();
   return { object: await createDecoded(core, call, applied(undefined), options), created: true };
 }
 
+/** kube-apiserver stores these as they were applied and shows them as absent: the next write of the object, whatever it says, is a new version. */
+function hasEmptyMetadata({ metadata }: KubeObject): boolean {
+  return ["labels", "annotations", "finalizers", "ownerReferences"].some((field) => {
+    const value = (metadata as unknown as Record<string, unknown> | undefined)?.[field];
+    return typeof value === "object" && Object.keys(value ?? {}).length === 0;
+  });
+}
+
 function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, current }: { sent: KubeObject; current: KubeObject | undefined }): KubeObject {
   const { type, version, name } = call.target;
   const config = structuredClone(sent);
-  placeInNamespace(call, config);
-  const described = `${sent.metadata?.namespace ?? ""}/${sent.metadata?.name ?? name}; ${gvkText(sent)}`;
+  config.metadata ??= {} as KubeObject["metadata"];
+  const described = `${config.metadata.namespace ?? ""}/${config.metadata.name ?? ""}; ${gvkText(sent)}`;
   const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
   const { object } = (type.strategy.decodeApplied ?? type.strategy.decode)(JSON.parse(JSON.stringify(result)) as KubeObject, version);
   reportFaults(call, options, [], (message) => badRequest(`error strict decoding YAML: ${message}`));
+  placeInNamespace(call, object);
   checkName(object, name);
   return object;
 }

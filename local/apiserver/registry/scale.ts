@@ -1,15 +1,18 @@
 // The scale subresource: one Scale object over the replica fields of any scalable kind.
 import type { KubeObject } from "../../../kube/object.ts";
+import { applyConfiguration, trackUpdate } from "../apply/managed.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import { badRequest, internal, invalid, unsupportedMedia } from "../status.ts";
+import { badRequest, internal, invalid, StatusError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";
 import { copyOf } from "../storage/store.ts";
-import { type Core, currentOf, type Face, type InternalCall, shown, writeOptions } from "./core.ts";
+import { type Core, currentOf, type Face, type InternalCall, shown, type WriteOptions, writeOptions } from "./core.ts";
 import { builtinView } from "../builtin/schemas.ts";
 import { decodeTyped } from "../builtin/decode.ts";
-import { patched } from "./patch.ts";
+import { APPLY_PATCH, patched, refusalOf } from "./patch.ts";
+import { fieldsRequest } from "./create.ts";
+import { toParentFields, toScaleFields } from "./scale-fields.ts";
 import type { ScalePaths } from "./types.ts";
-import { change } from "./update.ts";
+import { change, unsettle } from "./update.ts";
 
 const SCALE = "io.k8s.api.autoscaling.v1.Scale";
 
@@ -64,28 +67,65 @@ function faceOf(paths: ScalePaths): Face {
   };
 }
 
+function decodeScale(scale: KubeObject, isPatched: boolean): void {
+  try {
+    decodeTyped(builtinView(SCALE), scale, "Scale", "v1");
+  } catch (error) {
+    if (isPatched && error instanceof StatusError) throw refusalOf(JSON.stringify(scale))(error.message.replace(/^.* cannot be handled as a Scale: /, ""));
+    throw error;
+  }
+}
+
+/** The Scale as the request leaves it, with its owners. */
+function scaleOf(core: Core, call: InternalCall, options: WriteOptions, { live, mediaType, body }: { live: KubeObject; mediaType: string | undefined; body: unknown }): KubeObject {
+  const view = builtinView(SCALE);
+  const request = { ...fieldsRequest(core, call, options), view, apiVersion: "autoscaling/v1", reset: [] };
+  if (mediaType === APPLY_PATCH) {
+    const sent = body as KubeObject;
+    return applyConfiguration({ ...request, force: options.force === true, described: `${sent.metadata.namespace ?? ""}/${sent.metadata.name}; autoscaling/v1, Kind=Scale` }, live, structuredClone(sent));
+  }
+  const scale = mediaType ? patched({ view }, mediaType, { current: live, patch: body }) : (structuredClone(body) as KubeObject);
+  decodeScale(scale, mediaType !== undefined);
+  const spec = scale.spec as { replicas?: number } | undefined;
+  if (spec?.replicas === 0) delete spec.replicas;
+  trackUpdate(request, live, scale);
+  return scale;
+}
+
 /** Replaces (no media type) or patches the Scale of an object. */
 export async function writeScale(core: Core, onObject: InternalCall, mediaType: string | undefined, body: unknown): Promise<KubeObject> {
   const paths = pathsOf(onObject);
   const call = { ...onObject, face: faceOf(paths) };
-  const options = writeOptions(call, mediaType ? "PatchOptions" : "UpdateOptions");
+  const options = writeOptions(call, mediaType ? "PatchOptions" : "UpdateOptions", mediaType === APPLY_PATCH);
   currentOf(core, call.target);
-  if (mediaType?.includes("apply-patch")) throw unsupportedMedia(["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"]);
   const isPinned = mediaType === undefined && isMap(body) && isMap(body.metadata) && Boolean(body.metadata.resourceVersion);
+  let isCompleted = false;
   const object = await change(core, call, options, {
     retry: !isPinned,
     make: (current) => {
-      const before = toScale(current, paths, false);
-      const scale = mediaType ? patched({ view: builtinView(SCALE) }, mediaType, { current: before, patch: body }) : (structuredClone(body) as KubeObject);
-      decodeTyped(builtinView(SCALE), scale, "Scale", "v1");
+      const live = toScale(current, paths, false);
+      const entries = toScaleFields(current.metadata.managedFields, paths.specReplicas);
+      if (entries) live.metadata.managedFields = entries;
+      const scale = scaleOf(core, call, options, { live, mediaType, body });
       const replicas = at(scale, ["spec", "replicas"]) ?? 0;
       if (typeof replicas !== "number" || (replicas < 0 && call.target.type.builtin)) throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
       const next = copyOf(current);
       put(next, paths.specReplicas, replicas);
       next.metadata.resourceVersion = scale.metadata.resourceVersion ?? current.metadata.resourceVersion;
       if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
-      return { object: next };
+      const owners = toParentFields(current.metadata.managedFields, scale.metadata.managedFields, { path: paths.specReplicas, apiVersion: current.apiVersion });
+      if (owners) next.metadata.managedFields = owners;
+      else delete next.metadata.managedFields;
+      return { object: next, managed: true };
+    },
+    // The rules see what was scaled as it is; defaults come after them.
+    complete(next) {
+      const before = JSON.stringify(next);
+      call.target.type.strategy.decodeApplied?.(next, call.target.version);
+      isCompleted = JSON.stringify(next) !== before;
     },
   });
+  // kube-apiserver stores it without them, and with its next write.
+  if (isCompleted) unsettle(core, call, object);
   return toScale(object, paths, false);
 }

@@ -25,29 +25,35 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   const isPinned = Boolean(object.metadata.resourceVersion);
   if (!isPinned && !type.strategy.unconditionalUpdate) {
     currentOf(core, call.target);
-    throw invalid({ group: type.group, kind: type.resource }, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")]);
+    throw unpinned(call);
   }
   return change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) });
 }
+
+const unpinned = ({ target: { type, name } }: InternalCall) => invalid({ group: type.group, kind: type.resource }, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")]);
 
 export interface Change {
   /** Try again when somebody else wrote in between. */
   retry: boolean;
   isPatch?: boolean;
-  /** The new object from the current one (in the version of the call; not to be changed). `managed`: its managedFields are right. */
-  make: (current: KubeObject) => { object: KubeObject; managed?: boolean };
+  /** The new object from the current one (in the version of the call; not to be changed). `managed`: its managedFields are right. `rewrites`: it is a new version even where nothing changed, and so is the next. */
+  make: (current: KubeObject) => { object: KubeObject; managed?: boolean; rewrites?: boolean };
+  /** Changes the object once it was found good. */
+  complete?: (object: KubeObject) => void;
 }
 
 /** Carries out a change of an existing object: conflict checks, ownership, rules, admission, commit. */
-export async function change(core: Core, call: InternalCall, options: WriteOptions, { retry, make, isPatch }: Change): Promise<KubeObject> {
+export async function change(core: Core, call: InternalCall, options: WriteOptions, { retry, make, isPatch, complete }: Change): Promise<KubeObject> {
   const { target } = call;
+  const { type } = target;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = currentOf(core, target);
     const current = shown(call, stored);
-    const { object, managed } = make(current);
+    const { object, managed, rewrites } = make(current);
     checkPreconditions(call, object, current, isPatch === true);
     const next = await prepare(core, call, options, { object, current, managed: managed === true });
-    const done = commit(core, call, { next, stored, dryRun: options.dryRun });
+    complete?.(next);
+    const done = commit(core, call, { next, stored, dryRun: options.dryRun, rewrites: rewrites === true && !type.builtin });
     if (done) return done;
     if (!retry) break;
   }
@@ -62,6 +68,7 @@ function checkPreconditions(call: InternalCall, object: KubeObject, current: Kub
     const key = `/registry/${type.group ? `${type.group}/` : ""}${type.resource}/${namespace ? `${namespace}/` : ""}${name}`;
     throw conflict(namedOf(type), name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`);
   }
+  if (!resourceVersion && !type.strategy.unconditionalUpdate) throw unpinned(call);
   if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw modified(namedOf(type), name);
 }
 
@@ -86,7 +93,7 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
   const common = validateMetadataUpdate(object, current, type);
   const errors = [...common, ...strategy.validate(object, current, subresource, common)];
-  if (errors.length > 0) throw invalid(type, name, errors);
+  if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, name, errors);
   if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
   await admit(core, call, name, { ...asked, object });
   return object;
@@ -96,10 +103,19 @@ interface Commit {
   next: KubeObject;
   stored: KubeObject;
   dryRun: boolean;
+  rewrites: boolean;
+}
+
+/** Stored objects whose next write is a new version in any case; see `Change.make`. */
+const unsettled = new WeakSet<KubeObject>();
+
+export function unsettle(core: Core, { target }: InternalCall, { metadata }: KubeObject): void {
+  const stored = core.store.table(target.type.storageKey).find(metadata.namespace ?? "", metadata.name);
+  if (stored) unsettled.add(stored);
 }
 
 /** Undefined when the object changed meanwhile. */
-function commit(core: Core, call: InternalCall, { next, stored, dryRun }: Commit): KubeObject | undefined {
+function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites }: Commit): KubeObject | undefined {
   const { type, version } = call.target;
   const table = core.store.table(type.storageKey);
   if (table.find(stored.metadata.namespace ?? "", stored.metadata.name) !== stored) return undefined;
@@ -107,10 +123,11 @@ function commit(core: Core, call: InternalCall, { next, stored, dryRun }: Commit
   if (dryRun) return next;
   if (isGone(toStore)) {
     const removed = core.store.remove(type.storageKey, stored);
-    return removed && fromStored(type, { ...toStore, metadata: { ...toStore.metadata, resourceVersion: removed.metadata.resourceVersion } }, version.version);
+    return removed && fromStored(type, toStore, version.version);
   }
-  if (isSame(toStore, stored)) return fromStored(type, stored, version.version);
+  if (!rewrites && !unsettled.has(stored) && isSame(toStore, stored)) return fromStored(type, stored, version.version);
   const done = core.store.put(type.storageKey, toStore, stored);
+  if (done && rewrites) unsettled.add(done);
   return done && fromStored(type, done, version.version);
 }
 

@@ -38,10 +38,10 @@ interface Compiled {
   withEmbedded: boolean;
 }
 
-function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, { onlyStatus = false, before: earlier = [], known = [] }: ValidateOptions = {}): FieldError[] {
+function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, { onlyStatus = false, skipValues = false, before: earlier = [], known = [] }: ValidateOptions = {}): FieldError[] {
   const { root, withRules } = compiled;
   const old: Old = before ? { known: true, value: before } : noOld;
-  const faults = [...valueFaults(object, old, compiled, onlyStatus), ...earlier, ...(compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : []), ...listFaults(object, root, before)];
+  const faults = [...(skipValues ? [] : valueFaults(object, old, compiled, onlyStatus)), ...earlier, ...(compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : []), ...listFaults(object, root, before)];
   if (!withRules) return faults;
   if ([...known, ...faults].some((fault) => blocking.has(fault.reason))) return [...faults, invalidValue("<nil>", null, notChecked)];
   return [...faults, ...validateRules(object, root, old, { steps: defaultSteps })];
@@ -50,8 +50,11 @@ function validate(object: KubeObject, before: KubeObject | undefined, compiled: 
 function valueFaults(object: KubeObject, old: Old, { root, status }: Compiled, onlyStatus: boolean): FieldError[] {
   if (!onlyStatus) return validateValue(object, root, "", old);
   // Messages speak of places below the status, fields of places in the object.
-  if (!status || object.status === undefined) return [];
-  return validateValue(object.status, status, "", oldField(old, "status")).map((fault) => ({ ...fault, field: fault.field === "<nil>" || fault.field === "" ? fault.field : `status.${fault.field}` }));
+  if (!status || object.status === undefined || object.status === null) return [];
+  return validateValue(object.status, status, "", oldField(old, "status")).map((fault): FieldError => {
+    if (fault.field === "") return { ...fault, reason: "FieldValueInvalid", field: "<nil>" };
+    return fault.field === "<nil>" ? fault : { ...fault, field: `status.${fault.field}` };
+  });
 }
 
 /** An object whose lists were at fault before may stay so. */

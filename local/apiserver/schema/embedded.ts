@@ -6,7 +6,6 @@ import type { FieldError } from "../contract.ts";
 import { invalidValue, required } from "../field-errors.ts";
 import { validateEmbeddedMetadata } from "../registry/metadata.ts";
 import { label1035Name } from "../registry/names.ts";
-import { badRequest } from "../status.ts";
 import { childPath } from "./lists.ts";
 import { fieldSchema, isObject, type SchemaNode } from "./structural.ts";
 
@@ -28,12 +27,12 @@ export function hasEmbedded(node: SchemaNode | undefined): boolean {
   return node.embedded || below.some(hasEmbedded);
 }
 
-/** Cleans the metadata of embedded objects in place; returns the paths of unknown fields. Throws 400 on what has a wrong type. */
+/** Cleans the metadata of embedded objects in place; returns the paths of unknown fields. Throws TypeFault on what has a wrong type. */
 export function cleanEmbedded(object: unknown, root: SchemaNode): string[] {
   const unknown: string[] = [];
   visitEmbedded(object, root, "", (value, path) => {
     for (const field of ["apiVersion", "kind"]) {
-      if (field in value && typeof value[field] !== "string") throw badRequest(`${path}.${field}: Invalid value: ${JSON.stringify(value[field])}: must be a string`);
+      if (field in value && typeof value[field] !== "string") throw new TypeFault(path, `${path}.${field}: Invalid value: ${JSON.stringify(value[field])}: must be a string`);
     }
     if ("metadata" in value) unknown.push(...cleanMetadata(value, path));
   });
@@ -49,7 +48,7 @@ function cleanMetadata(value: Record<string, unknown>, path: string): string[] {
     dropEmptyMetadata(value as unknown as KubeObject);
     return unknown.map((fault) => fault.replace(/^unknown field "(.*)"$/, "$1"));
   } catch (error) {
-    if (error instanceof TypeFault) throw badRequest(`${path}.metadata: Invalid value: ${shown}: ${error.message}`);
+    if (error instanceof TypeFault) throw new TypeFault(path, `${path}.metadata: Invalid value: ${shown}: ${error.message}`);
     throw error;
   }
 }

@@ -18,6 +18,26 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
     words: [/(?<=, got ).*/, /(?<=error strict decoding YAML: ).*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/],
   },
+  {
+    name: "server-side apply of a Scale that nobody manages",
+    reason: "kube-apiserver fails with 500 where the replicas of a custom resource have no owner; here they get one",
+    explains: ({ step, real }) => step.subresource === "scale" && step.patch === "apply" && real.status === 500,
+  },
+  {
+    name: "an unreadable Scale",
+    reason: "kube-apiserver complains about its own scheme when the Scale of a custom resource has a wrong type; status and reason are the same",
+    explains: ({ step, real, embedded }) => step.subresource === "scale" && real.status === 400 && embedded.status === 400,
+  },
+  {
+    name: "a body without a kind",
+    reason: "kube-apiserver quotes the body as it came, cut at places that depend on the reader",
+    words: [/[^"]*Object 'Kind' is missing in .*/],
+  },
+  {
+    name: "a patch that leads to a bad object is quoted with it",
+    reason: "the whole patched object stands in the message, its fields in Go's order",
+    words: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
+  },
 ];
 
 /** A message without the words that may differ. */

@@ -76,7 +76,7 @@ function learn(run: Run, step: Step, { status, body }: Answer): void {
 function bodyText(run: Run, step: Step, live: Json): string | undefined {
   const seen = run.seen.get(keyOf(step));
   const words: Record<string, string> = { "<uid>": seen?.uid ?? "11111111-1111-1111-1111-111111111111", "<rv>": seen?.versions.at(-1) ?? "1", "<old-rv>": seen?.versions.at(-2) ?? "1" };
-  if (step.text !== undefined) return run.ns && placed(step.text, run, step);
+  if (step.text !== undefined) return placed(Object.entries(words).reduce((text, [word, value]) => text.replaceAll(word, value), step.text), run, step);
   if (step.body === undefined) return undefined;
   const told = JSON.parse(JSON.stringify(step.body), (_key, value: Json) => (typeof value === "string" && Object.hasOwn(words, value) ? words[value] : value)) as Json;
   const body = live ? merged(live, told) : told;

@@ -159,7 +159,7 @@ const deleteStep: Make = ({ kind, names, random }) => {
   const options = {
     ...(policy && { propagationPolicy: policy }), ...(tried && { dryRun: ["All"] }),
     ...(random.chance(0.25) && { preconditions: random.pick<Json>([{ uid: "<uid>" }, { uid: "00000000-0000-0000-0000-000000000000" }, { resourceVersion: "<rv>" }, { resourceVersion: "<old-rv>" }, { uid: "<uid>", resourceVersion: "<rv>" }]) }),
-    ...(random.chance(0.03) && random.pick<Json>([{ orphanDependents: true, ...(policy && { propagationPolicy: policy }) }, { gracePeriodSeconds: 0 }, { gracePeriodSeconds: "x" }, { unknown: 1 }])),
+    ...(random.chance(0.03) && random.pick<Json>([{ orphanDependents: true, dryRun: ["All"], ...(policy && { propagationPolicy: policy }) }, { gracePeriodSeconds: 0 }, { gracePeriodSeconds: "x" }, { unknown: 1 }])),
   };
   return { verb: "delete", kind: kind.kind, name: random.pick(names), query: {}, ...(Object.keys(options).length > 0 && { body: options }) };
 };

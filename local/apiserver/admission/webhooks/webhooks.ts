@@ -101,9 +101,8 @@ function change(passage: Passage, object: KubeObject): void {
 
 function patched(hook: Hook, object: KubeObject | undefined, patch: unknown[], decode: Decode): KubeObject {
   if (!object) throw internal(`admission webhook ${JSON.stringify(hook.webhook.name)} attempted to modify the object, which is not supported for this operation`);
-  const copy = structuredClone(object);
   try {
-    jsonPatch(copy, patch);
+    const copy = jsonPatch(structuredClone(object), patch);
     return decode({ ...copy, apiVersion: object.apiVersion, kind: object.kind });
   } catch (error) {
     if (error instanceof StatusError) throw internal(`admission webhook ${JSON.stringify(hook.webhook.name)} returned a patch that does not fit: ${error.message}`);
