@@ -13,6 +13,7 @@ import { isPolicyRefusal } from "./fault.ts";
 import type { Permission } from "./endpoint.ts";
 import type { Caller } from "./identity/caller.ts";
 import { keepUpdatedAt } from "./lib/times.ts";
+import { requireActive } from "./lib/suspension.ts";
 import { wordFor } from "./lib/words.ts";
 import type { Mark } from "./replicas/floors.ts";
 import type { Replicas } from "./replicas/replicas.ts";
@@ -109,7 +110,9 @@ function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, pe
       if (!object) throw notFound(wordFor(ref));
       // Before anything else is looked at, so that no shortcut of a handler goes round the right.
       for (const { verb, on, subresource } of declared) {
-        if (on.kind === ref.kind && verb !== "create") reads.require({ verb, on, ...(subresource && { subresource }), ...keyOf(object) });
+        if (on.kind !== ref.kind || verb === "create") continue;
+        reads.require({ verb, on, ...(subresource && { subresource }), ...keyOf(object) });
+        if (verb !== "get") requireActive(reads, object.metadata.namespace);
       }
       return object;
     },

@@ -40,6 +40,7 @@ export const ANNOTATIONS = {
   spaceName: "cupola.dev/space-name",
   orgName: "cupola.dev/org-name",
   owner: "cupola.dev/owner",
+  createdBy: "cupola.dev/created-by",
 } as const;
 
 /** Is this label or annotation key the platform's or Kubernetes' own, and so no CF metadata? */

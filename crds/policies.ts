@@ -3,14 +3,32 @@ import type { KubeObject } from "../kube/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
 import { fieldPolicies } from "./field-policies.ts";
-import { STABLE_LABELS } from "./labels.ts";
+import { ANNOTATIONS, STABLE_LABELS } from "./labels.ts";
+import { Org } from "./org/org.ts";
 import { IS_PLATFORM, resourceOf, toPolicyObjects, type Policy } from "./policy.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
 /** Each policy with its binding. */
 export function admissionPolicies(): KubeObject[] {
-  return [...fieldPolicies(), guidPolicy(), ...tenancyPolicies(), ...suspensionPolicies(), ...featureFlagPolicies()].flatMap(toPolicyObjects);
+  return [...fieldPolicies(), guidPolicy(), creatorPolicy(), ...tenancyPolicies(), ...suspensionPolicies(), ...featureFlagPolicies()].flatMap(toPolicyObjects);
+}
+
+/** Who made an org becomes its manager, so nobody says that another did. Only the platform changes it later. */
+function creatorPolicy(): Policy {
+  const by = (object: string): string => `(has(${object}.metadata.annotations) && '${ANNOTATIONS.createdBy}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${ANNOTATIONS.createdBy}'] : '')`;
+  return {
+    name: "org-creators.cupola.dev",
+    resources: [resourceOf(Org)],
+    operations: ["CREATE", "UPDATE"],
+    validations: [
+      {
+        expression: `(oldObject == null ? ${by("object")} in ['', request.userInfo.username] : ${by("object")} == ${by("oldObject")}) || ${IS_PLATFORM}`,
+        message: `the annotation ${ANNOTATIONS.createdBy} names whoever creates the org, and stays`,
+        reason: "Forbidden",
+      },
+    ],
+  };
 }
 
 /** A GUID once given stays. Only the platform, which holds every right on claims, repairs a duplicate. */

@@ -73,6 +73,12 @@ function namespaceSelector({ namespaceLabel }: Policy): object {
   return { matchExpressions: [values ? { key, operator: "In", values: [...values] } : { key, operator: "Exists" }] };
 }
 
+/**
+ * kube-apiserver's price of one question to the authorizer leaves room for two in an expression; a third is refused at run time. A variable is an
+ * expression of its own.
+ */
+export const MAX_CHECKS = 2;
+
 /** One right of the caller, as an expression. `namespace` and `name` are expressions; without them the right on all of the cluster, or of the namespace, is meant. */
 export function holds(right: { group: string; resource: string; subresource?: string; namespace?: string; name?: string; verb: string }): string {
   const { group, resource, subresource, namespace, name, verb } = right;

@@ -1,5 +1,6 @@
 // The CF roles and the ClusterRoles that mean them. A CF role is one (RoleBinding, subject) pair whose roleRef is one of these.
 import { derivedGUID } from "./guid.ts";
+import { digest5, slug } from "./names.ts";
 
 /** Where a role is given: by a RoleBinding in an org's or in a space's namespace. */
 export type RoleScope = "org" | "space";
@@ -56,6 +57,17 @@ export function clusterRolesOf(scope: RoleScope): string[] {
 /** The GUID of a role: one per binding and subject. */
 export function roleGUID(bindingUid: string, subject: { kind: string; namespace?: string; name: string }): string {
   return derivedGUID("role", bindingUid, subject.kind, subject.namespace ?? "", subject.name);
+}
+
+/** The subject that a Kubernetes user name is. */
+export function subjectOfUser(user: string): { kind: string; apiGroup?: string; namespace?: string; name: string } {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
+  return namespace && name ? { kind: "ServiceAccount", namespace, name } : { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user };
+}
+
+/** The name of the RoleBinding that gives one role to one user. */
+export function bindingName(type: CFRole, user: string): string {
+  return `${type.replaceAll("_", "-")}-${slug(user).slice(0, 40).replace(/-+$/, "") || "user"}-${digest5(user)}`;
 }
 
 /** The Kubernetes user name of a RoleBinding's subject; undefined for groups. */

@@ -29,9 +29,10 @@ function contentPolicy(): Policy {
     ],
     operations: ["CREATE", "UPDATE", "DELETE"],
     matchConditions: [NOT_THE_CLUSTER],
+    variables: [{ name: "isExempt", expression: `${IS_ADMIN} || ${IS_PLATFORM}` }],
     validations: [
-      { expression: `${isSpace} || ${IS_ADMIN} || ${IS_PLATFORM}`, message: ORG_IS_SUSPENDED, reason: "Forbidden" },
-      { expression: `!(${isSpace}) || ${holds(limits)} || ${IS_ADMIN} || ${IS_PLATFORM}`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" },
+      { expression: `${isSpace} || variables.isExempt`, message: ORG_IS_SUSPENDED, reason: "Forbidden" },
+      { expression: `!(${isSpace}) || ${holds(limits)} || variables.isExempt`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" },
     ],
   };
 }

@@ -68,9 +68,3 @@ export function findRole(as: Session, guid: string): HeldRole | undefined {
   const roles = as.view.store(RoleBinding).byIndex("guid", guid).flatMap(rolesOf);
   return roles.find((role) => role.guid === guid && isVisible(as, role));
 }
-
-/** The subject that a Kubernetes user name is. */
-export function toSubject(user: string): Subject {
-  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
-  return namespace && name ? { kind: "ServiceAccount", namespace, name } : { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user };
-}

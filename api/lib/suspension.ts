@@ -1,4 +1,4 @@
-// Suspension, asked before work that no admission policy sees: content going to the blob store, values going into Secrets.
+// Suspension, asked before work that no admission policy sees: content going to the blob store, values going into Secrets, requests that have nothing left to write.
 import { LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/builtin.ts";
@@ -7,9 +7,9 @@ import type { Session } from "../session.ts";
 import { isAdmin } from "./feature-flags.ts";
 
 /** @throws CFError 403 unless the caller may change things in this namespace as far as suspension goes */
-export function requireActive(as: Session, namespace: string): void {
-  const suspended = as.view.store(Namespace).find({ name: namespace })?.metadata.labels?.[LABELS.suspended];
+export function requireActive(as: Pick<Session, "view" | "allows">, namespace: string | undefined): void {
+  const suspended = as.view.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
   if (suspended === undefined || isAdmin(as)) return;
   if (suspended !== SUSPENDED.space) throw new CFError("OrgSuspended");
-  if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace })) throw new CFError("SpaceSuspended");
+  if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" })) throw new CFError("SpaceSuspended");
 }

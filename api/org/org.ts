@@ -2,11 +2,12 @@
 import { foldName, displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Namespace, RoleBinding } from "../../kube/builtin.ts";
+import { Namespace } from "../../kube/builtin.ts";
 import { rbacKinds } from "../authorization.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
 import { unprocessable } from "../errors.ts";
 import { newJob } from "../jobs/jobs.ts";
+import { isAdmin } from "../lib/feature-flags.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
 import { waitUntil } from "../lib/wait-until.ts";
@@ -31,16 +32,17 @@ export const orgEndpoints: readonly Endpoint[] = [
 
   endpoint("POST", "/v3/organizations", { permission: { verb: "create", on: Org }, body: createOrgBody, summary: "Create an organization" }, async ({ as, body, base }) => {
     const { view } = as;
-    const draft = toOrg(body, (name) => view.store(Org).find({ name }) !== undefined);
+    const draft = toOrg(body, (name) => view.store(Org).find({ name }) !== undefined, isAdmin(as) ? undefined : as.caller.name);
     const org = await as.create(Org, draft, orgNameTaken(body.name));
     const current = (): Org | undefined => view.store(Org).byUid(org.metadata.uid ?? "");
-    await waitUntil(view, [Org, Namespace, RoleBinding], () => isUsable(current()), namespaceWithinMs);
+    await waitUntil(view, [Org, Namespace, ...Object.values(rbacKinds)], () => isUsable(current()), namespaceWithinMs);
     await as.share([Org, Namespace, ...Object.values(rbacKinds)]);
     return created(presentOrg(view, current() ?? org, base));
 
     function isUsable(seen: Org | undefined): boolean {
       const namespace = seen?.status?.namespace;
-      return namespace !== undefined && view.store(Namespace).find({ name: namespace }) !== undefined && as.allows({ verb: "get", on: Space, namespace });
+      if (!seen || namespace === undefined || !view.store(Namespace).find({ name: namespace })) return false;
+      return as.allows({ verb: "get", on: Space, namespace }) && as.allows({ verb: "update", on: Org, name: seen.metadata.name });
     }
   }),
 

@@ -1,7 +1,7 @@
 // What comes in for organizations.
 import { z } from "zod";
 import { newGUID } from "../../crds/guid.ts";
-import { LABELS } from "../../crds/labels.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/names.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
@@ -13,11 +13,11 @@ export const createOrgBody = z.strictObject({ name: nameSchema, suspended: z.boo
 export const updateOrgBody = createOrgBody.partial();
 export const orgListQuery = listQuery({ names: csv.optional() }, { orders: ["name"] });
 
-/** The Org to create. */
-export function toOrg(body: z.output<typeof createOrgBody>, isTaken: (name: string) => boolean): Draft {
+/** The Org to create. `creator` is made its manager; left out for admins, who need no role. */
+export function toOrg(body: z.output<typeof createOrgBody>, isTaken: (name: string) => boolean, creator?: string): Draft {
   const { labels, annotations } = metadataForCreate(body.metadata);
   return {
-    metadata: { name: objectNameFor(body.name, "org", isTaken), labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
+    metadata: { name: objectNameFor(body.name, "org", isTaken), labels: { ...labels, [LABELS.guid]: newGUID() }, annotations: { ...annotations, ...(creator !== undefined && { [ANNOTATIONS.createdBy]: creator }) } },
     spec: { name: body.name, suspended: body.suspended ?? false },
   };
 }

@@ -1,15 +1,14 @@
 // The HTTP face of roles: `/v3/roles`. Written as the caller: RBAC's `bind` decides who may give what.
 import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
-import { slug, digest5 } from "../../crds/names.ts";
-import { CF_ROLES, roleGUID, type CFRole } from "../../crds/roles.ts";
+import { bindingName, CF_ROLES, roleGUID, subjectOfUser, type CFRole } from "../../crds/roles.ts";
 import { Space } from "../../crds/space/space.ts";
 import { RoleBinding } from "../../kube/builtin.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
 import { notFound, unprocessable } from "../errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { findRole, placeOf, rolesOf, toSubject, visibleRoles, type HeldRole } from "../lib/cf-roles.ts";
+import { findRole, placeOf, rolesOf, visibleRoles, type HeldRole } from "../lib/cf-roles.ts";
 import { requireFlag } from "../lib/feature-flags.ts";
 import { oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
@@ -58,7 +57,7 @@ const create = endpoint("POST", "/v3/roles", { permission: { verb: "create", on:
   const draft = {
     metadata: { name: bindingName(type, name), namespace: place.namespace },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[type].clusterRole },
-    subjects: [toSubject(name)],
+    subjects: [subjectOfUser(name)],
   };
   const binding = await as.create(RoleBinding, draft, taken);
   const [role] = rolesOf(binding);
@@ -74,10 +73,6 @@ function heldIn(as: Session, namespace: string): HeldRole[] {
 function requireOrgRole(as: Session, spaceNamespace: string, name: string): void {
   const orgNamespace = as.view.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
   if (!heldIn(as, orgNamespace).some((role) => role.user === name)) throw unprocessable("Users cannot be assigned roles in a space if they do not have a role in that space's organization.");
-}
-
-function bindingName(type: CFRole, name: string): string {
-  return `${type.replaceAll("_", "-")}-${slug(name).slice(0, 40).replace(/-+$/, "") || "user"}-${digest5(name)}`;
 }
 
 const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: RoleBinding }, summary: "Take a role away" }, async ({ as, params }) => {

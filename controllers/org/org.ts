@@ -11,7 +11,7 @@ import type { Reader } from "../../kube/reader.ts";
 import { removeAll } from "../history.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { endNamespace, keepNamespace } from "../namespaces.ts";
-import { planOrgNamespace, planOrgRights } from "./plan.ts";
+import { planCreatorRoles, planOrgNamespace, planOrgRights } from "./plan.ts";
 
 const NAMESPACE_INDEX = "org/namespace";
 
@@ -38,7 +38,7 @@ export const orgController = defineController({
     await holdClaim(Org.kind, org, orgName(org), context);
     const namespace = await keepNamespace(org, [org.metadata.name], planOrgNamespace(org, guid), context);
     const bindings = { org: context.read.list(RoleBinding, { namespace }), spaces: bindingsOfSpaces(guid, context.read) };
-    return { children: planOrgRights(org, namespace, bindings), labels, status: { name: displayNameOf(org), namespace } };
+    return { children: planOrgRights(org, namespace, bindings), createOnce: planCreatorRoles(org, namespace), labels, status: { name: displayNameOf(org), namespace } };
   },
 
   finalizer: "cupola.dev/org",

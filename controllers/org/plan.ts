@@ -3,14 +3,28 @@ import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import type { Org } from "../../crds/org/org.ts";
-import type { CFRole } from "../../crds/roles.ts";
+import { bindingName, CF_ROLES, subjectOfUser, type CFRole } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/resource-ref.ts";
 import { membersOf, planGrant } from "../members.ts";
 import type { NamespaceMeta } from "../namespaces.ts";
 
+const RBAC = "rbac.authorization.k8s.io";
 type Binding = ObjectOf<typeof RoleBinding>;
+
+/** Whoever is not an admin and makes an org becomes its manager, once: with the namespace. What is taken away later stays away. */
+export function planCreatorRoles(org: Org, namespace: string): Draft[] {
+  const creator = org.metadata.annotations?.[ANNOTATIONS.createdBy];
+  if (!creator || org.status?.namespace !== undefined) return [];
+  return (["organization_user", "organization_manager"] as const).map((role) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: "RoleBinding",
+    metadata: { name: bindingName(role, creator), namespace },
+    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: CF_ROLES[role].clusterRole },
+    subjects: [subjectOfUser(creator)],
+  }));
+}
 
 export interface OrgBindings {
   /** RoleBindings in the org's namespace. */

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
 import { roleTests } from "./roles.ts";
+import { flagTests, suspensionTests } from "./suspension.ts";
+import { tenancyTests } from "./tenancy.ts";
 import { startWorld, type ServerUnderTest, type World } from "./world.ts";
 
 /** What the parts of the suite get: the world, once it stands. */
@@ -20,5 +22,8 @@ export function rightsOn(server: ServerUnderTest): void {
     };
     fieldTests(get);
     roleTests(get);
+    tenancyTests(get);
+    suspensionTests(get);
+    flagTests(get);
   });
 }

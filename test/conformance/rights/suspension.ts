@@ -1,0 +1,239 @@
+// Suspended orgs and spaces, and feature flags: CF's errors at the CF API, the same verdict by kubectl, admins exempt where CF exempts them.
+import { beforeAll, describe, expect, test } from "vitest";
+import { FLAG_NAMES, FLAGS } from "../../../crds/feature-flag/rules.ts";
+import type { Answer, Json } from "../kubernetes/api.ts";
+import { binding } from "./roles.ts";
+import type { Worldly } from "./suite.ts";
+import { base, eventually, giveRole, makeHome, to, type Door, type Home, type Person } from "./world.ts";
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const object = (kind: string, name: string, spec: Json): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name }, spec });
+const fault = ({ status, json }: Door): unknown[] => [status, json.errors?.[0]?.title, json.errors?.[0]?.detail];
+
+/** An org and a space with an app, a droplet and a route in it. */
+interface Place extends Home {
+  app: string;
+  droplet: string;
+  domain: string;
+  package: string;
+}
+
+async function furnish(get: Worldly, name: string): Promise<Place> {
+  const world = get();
+  const home = await makeHome(world, name);
+  const app = (await world.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
+  const pack = (await world.make("/v3/packages", { type: "bits", relationships: { app: to(app) } })).guid;
+  const domain = (await world.cf("admin", "GET", "/v3/domains?names=apps.example")).json.resources[0].guid;
+  const inSpace = `${base}/namespaces/${home.spaceNamespace}`;
+  const made = await world.kubernetes.post(`${inSpace}/droplets`, object("Droplet", "shop", { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" }));
+  await eventually(async () => expect((await world.cf("admin", "GET", `/v3/droplets/${made.body.metadata.uid}`)).status).toBe(200));
+  await eventually(async () => expect((await world.kubernetes.get(`${inSpace}/processes/shop.web`)).status).toBe(200));
+  // The scale subresource is there only once the number of instances is.
+  await world.make(`/v3/apps/${app}/processes/web/actions/scale`, { instances: 2 });
+  return { ...home, app, droplet: made.body.metadata.uid, domain, package: pack };
+}
+
+/** Writes by kubectl as dry runs, each that its person could do were nothing suspended. */
+function byKubectl(get: Worldly, { orgNamespace, spaceNamespace }: Home): Record<string, (person: Person) => Promise<Answer>> {
+  const inSpace = `${base}/namespaces/${spaceNamespace}`;
+  const dry = "?dryRun=All";
+  return {
+    "change an app": (person) => get().at(person).patch("merge", `${inSpace}/apps/shop${dry}`, { spec: { restart: "now" } }),
+    "make an app": (person) => get().at(person).post(`${inSpace}/apps${dry}`, object("App", "new", {})),
+    "delete an app": (person) => get().at(person).delete(`${inSpace}/apps/shop${dry}`),
+    "scale a process": (person) => get().at(person).patch("merge", `${inSpace}/processes/shop.web/scale${dry}`, { spec: { replicas: 3 } }),
+    "make a route": (person) => get().at(person).post(`${inSpace}/routes${dry}`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })),
+    "give a role in the space": (person) => get().at(person).post(`${RBAC}/namespaces/${spaceNamespace}/rolebindings${dry}`, binding("new", "cupola-space-auditor", ["guest"])),
+    "make a space": (person) => get().at(person).post(`${base}/namespaces/${orgNamespace}/spaces${dry}`, object("Space", "new", {})),
+    "change the space": (person) => get().at(person).patch("merge", `${base}/namespaces/${orgNamespace}/spaces/one${dry}`, { spec: { allowSSH: false } }),
+    "change the org": (person) => get().at(person).patch("merge", `${base}/orgs/${orgNamespace}${dry}`, { metadata: { labels: { a: "b" } } }),
+    "give a role in the org": (person) => get().at(person).post(`${RBAC}/namespaces/${orgNamespace}/rolebindings${dry}`, binding("new", "cupola-org-auditor", ["guest"])),
+  };
+}
+
+export function suspensionTests(get: Worldly): void {
+  describe("suspension", () => {
+    let place: Place;
+    beforeAll(async () => {
+      place = await furnish(get, "halted");
+    }, 120_000);
+
+    const byCf = (): [string, Person, string, string, unknown?][] => [
+      ["restart", "space_developer", "POST", `/v3/apps/${place.app}/actions/stop`],
+      ["rename", "space_developer", "PATCH", `/v3/apps/${place.app}`, { name: "other" }],
+      ["make an app", "space_developer", "POST", "/v3/apps", { name: "new", relationships: { space: to(place.space) } }],
+      ["set a variable", "space_supporter", "PATCH", `/v3/apps/${place.app}/environment_variables`, { var: { A: "2" } }],
+      ["scale", "space_supporter", "POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { instances: 4 }],
+      ["map", "space_supporter", "POST", "/v3/routes", { host: "halted", relationships: { space: to(place.space), domain: to(place.domain) } }],
+      ["upload", "space_developer", "POST", `/v3/packages/${place.package}/upload`, "bits"],
+      ["delete", "space_developer", "DELETE", `/v3/apps/${place.app}`],
+      ["give a role", "space_manager", "POST", "/v3/roles", { type: "space_auditor", relationships: { user: to("organization_user"), space: to(place.space) } }],
+      ["rename the space", "space_manager", "PATCH", `/v3/spaces/${place.space}`, { name: "two" }],
+    ];
+
+    async function suspend(path: string, suspended: boolean, namespace: string): Promise<void> {
+      await get().make(path, { suspended }, "PATCH");
+      await eventually(async () => expect(Object.keys((await get().kubernetes.get(`/api/v1/namespaces/${namespace}`)).body.metadata.labels).includes("cupola.dev/suspended")).toBe(suspended));
+    }
+
+    async function verdicts(of: Record<string, (person: Person) => Promise<Answer>>, person: Person): Promise<Record<string, string>> {
+      const entries = await Promise.all(Object.entries(of).map(async ([what, attempt]) => {
+        const { status, body } = await attempt(person);
+        return [what, status < 300 ? "passes" : /the (organization|space) is suspended/.exec(body.message)?.[0] ?? "no right"] as const;
+      }));
+      return Object.fromEntries(entries);
+    }
+
+    test("of an org: everybody reads, only an admin writes, at every door", async () => {
+      const before = await Promise.all((["space_developer", "organization_manager"] as const).map((person) => verdicts(byKubectl(get, place), person)));
+      expect(Object.values(before[0] ?? {})).not.toContain("the organization is suspended");
+      await suspend(`/v3/organizations/${place.org}`, true, place.spaceNamespace);
+      await eventually(async () => expect((await byKubectl(get, place)["change an app"]?.("space_developer"))?.text).toContain("is suspended"));
+      for (const [what, person, method, path, body] of byCf()) {
+        expect([what, ...fault(await get().cf(person, method, path, body))]).toEqual([what, 403, "CF-OrgSuspended", "The organization is suspended"]);
+      }
+      for (const [at, person] of (["space_developer", "organization_manager"] as const).entries()) {
+        const expected = Object.fromEntries(Object.entries(before[at] ?? {}).map(([what, was]) => [what, was === "passes" ? "the organization is suspended" : was]));
+        expect([person, await verdicts(byKubectl(get, place), person)]).toEqual([person, expected]);
+      }
+      expect(new Set(Object.values(await verdicts(byKubectl(get, place), "admin")))).toEqual(new Set(["passes"]));
+      for (const path of [`/v3/apps/${place.app}`, `/v3/organizations/${place.org}`, `/v3/apps/${place.app}/env`]) expect([path, (await get().cf("space_developer", "GET", path)).status]).toEqual([path, 200]);
+      // The value that was refused is nowhere: not in the Secret either.
+      expect((await get().cf("space_developer", "GET", `/v3/apps/${place.app}/env`)).json.environment_variables).toEqual({ A: "1" });
+      await get().make(`/v3/apps/${place.app}`, { metadata: { labels: { by: "admin" } } }, "PATCH");
+      await suspend(`/v3/organizations/${place.org}`, false, place.spaceNamespace);
+      await eventually(async () => expect((await get().cf("space_developer", "PATCH", `/v3/apps/${place.app}`, { name: "shop" })).status).toBe(200));
+    });
+
+    test("of a space: managers of the org write, too", async () => {
+      await suspend(`/v3/spaces/${place.space}`, true, place.spaceNamespace);
+      await eventually(async () => expect((await byKubectl(get, place)["change an app"]?.("space_developer"))?.text).toContain("is suspended"));
+      for (const [what, person, method, path, body] of byCf()) {
+        expect([what, ...fault(await get().cf(person, method, path, body))]).toEqual([what, 403, "CF-SpaceSuspended", "The space is suspended"]);
+      }
+      expect(await verdicts(byKubectl(get, place), "space_developer")).toMatchObject({ "change an app": "the space is suspended", "scale a process": "the space is suspended" });
+      expect(await verdicts(byKubectl(get, place), "space_manager")).toMatchObject({ "change the space": "the space is suspended", "give a role in the space": "the space is suspended" });
+      expect(await verdicts(byKubectl(get, place), "organization_manager")).toMatchObject({ "change the space": "passes", "make a space": "passes", "change the org": "passes", "give a role in the space": "passes" });
+      expect(new Set(Object.values(await verdicts(byKubectl(get, place), "admin")))).toEqual(new Set(["passes"]));
+      expect((await get().cf("organization_manager", "PATCH", `/v3/spaces/${place.space}`, { suspended: false })).json).toMatchObject({ suspended: false });
+      await eventually(async () => expect((await byKubectl(get, place)["change an app"]?.("space_developer"))?.status).toBe(200));
+    });
+  });
+}
+
+export function flagTests(get: Worldly): void {
+  describe("feature flags", () => {
+    let place: Place;
+    beforeAll(async () => {
+      place = await furnish(get, "flagged");
+    }, 120_000);
+
+    const path = (name: string): string => `/v3/feature_flags/${name}`;
+    const set = (name: string, body: Json): Promise<Json> => get().make(path(name), body, "PATCH");
+
+    test("all of CF's, with CF's defaults; only an admin sets them", async () => {
+      const { json } = await get().cf("nobody", "GET", "/v3/feature_flags");
+      expect(json.resources.map(({ name }: Json) => name)).toEqual(FLAG_NAMES);
+      for (const one of json.resources) expect(Object.keys(one)).toEqual(["name", "enabled", "updated_at", "custom_error_message", "links"]);
+      // What this platform is built on is on from the start; the rest is as in CF.
+      const expected = FLAG_NAMES.map((name) => [name, name.startsWith("diego") || FLAGS[name].enabled]);
+      expect(json.resources.map(({ name, enabled }: Json) => [name, enabled])).toEqual(expected);
+      expect((await get().cf("nobody", "GET", path("app_scaling"))).json).toMatchObject({ updated_at: null, custom_error_message: null });
+      expect(fault(await get().cf("nobody", "GET", path("warp_drive")))).toEqual([404, "CF-ResourceNotFound", "Feature flag not found"]);
+      expect(fault(await get().cf("organization_manager", "PATCH", path("app_scaling"), { enabled: false }))[0]).toBe(403);
+      expect((await get().at("organization_manager").patch("merge", `${base}/namespaces/cupola-system/featureflags/app-scaling?dryRun=All`, { spec: { enabled: false } })).status).toBe(403);
+      expect(fault(await get().cf("admin", "PATCH", path("app_scaling"), { enabled: "no" }))[0]).toBe(422);
+      expect(fault(await get().cf("admin", "PATCH", path("app_scaling"), { custom_error_message: "x".repeat(251) }))[0]).toBe(422);
+    });
+
+    interface Row {
+      flag: string;
+      who: Person;
+      cf?: () => [method: string, path: string, body?: unknown];
+      kubectl?: () => [type: "post" | "merge", path: string, body: Json];
+      /** Binds admins, too. */
+      admins?: true;
+    }
+    const inSpace = (): string => `${base}/namespaces/${place.spaceNamespace}`;
+    let turn = 0;
+    const fresh = (): string => `n${++turn}`;
+    const space = (): object => ({ relationships: { space: to(place.space) } });
+    const rows: Row[] = [
+      { flag: "app_scaling", who: "space_developer", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { instances: 2 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { spec: { instances: 2 + ++turn } }] },
+      { flag: "app_scaling", who: "space_supporter", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { memory_in_mb: 100 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 2 + ++turn } }] },
+      { flag: "route_creation", who: "space_developer", cf: () => ["POST", "/v3/routes", { host: fresh(), relationships: { space: to(place.space), domain: to(place.domain) } }], kubectl: () => ["post", `${inSpace()}/routes`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })] },
+      { flag: "private_domain_creation", who: "organization_manager", cf: () => ["POST", "/v3/domains", { name: `${fresh()}.flags.example`, relationships: { organization: to(place.org) } }], kubectl: () => ["post", `${base}/namespaces/${place.orgNamespace}/domains`, object("Domain", "new", { name: "new.flags.example" })] },
+      { flag: "diego_docker", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "docker", data: {} }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "docker" } })] },
+      { flag: "diego_docker", who: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "docker", image: "example.com/x" })] },
+      { flag: "diego_cnb", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "cnb", data: { buildpacks: ["https://example.com/bp"] } }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "cnb" } })] },
+      { flag: "app_bits_upload", who: "space_developer", kubectl: () => ["merge", `${inSpace()}/packages/PACKAGE`, { spec: { content: { digest: `sha256:${"0".repeat(64)}`, size: 1 } } }] },
+      { flag: "app_bits_upload", who: "space_developer", cf: () => ["POST", "/v3/resource_matches", { resources: [{ checksum: { value: "a".repeat(40) }, size_in_bytes: 1 }] }] },
+      { flag: "env_var_visibility", who: "space_developer", admins: true, cf: () => ["GET", `/v3/apps/${place.app}/env`] },
+      { flag: "space_developer_env_var_visibility", who: "space_developer", cf: () => ["GET", `/v3/apps/${place.app}/environment_variables`] },
+      { flag: "set_roles_by_username", who: "organization_manager", cf: () => ["POST", "/v3/roles", { type: "organization_user", relationships: { user: { data: { username: fresh() } }, organization: to(place.org) } }] },
+    ];
+
+    async function tryKubectl({ kubectl }: Row, person: Person): Promise<Answer | undefined> {
+      if (!kubectl) return undefined;
+      const [type, found, body] = kubectl();
+      const { items } = (await get().kubernetes.get(`${inSpace()}/packages`)).body;
+      const target = `${found.replace("PACKAGE", items[0].metadata.name)}?dryRun=All`;
+      return type === "post" ? get().at(person).post(target, body) : get().at(person).patch(type, target, body);
+    }
+
+    test.each(rows.map((row, at) => [`${row.flag} (${at + 1})`, row] as const))("%s", async (_name, row) => {
+      const statuses = async (person: Person): Promise<(number | undefined)[]> => [row.cf && (await get().cf(person, ...row.cf())).status, (await tryKubectl(row, person))?.status];
+      const pass = (status: number | undefined): boolean => status === undefined || status < 300;
+      await set(row.flag, { enabled: true });
+      await eventually(async () => expect((await statuses(row.who)).every(pass)).toBe(true));
+      await set(row.flag, { enabled: false });
+      await eventually(async () => expect((await statuses(row.who)).filter((status) => status !== undefined && status !== 403)).toEqual([]));
+      if (row.cf) expect(fault(await get().cf(row.who, ...row.cf()))).toEqual([403, "CF-FeatureDisabled", `Feature Disabled: ${row.flag}`]);
+      if (row.kubectl) expect((await tryKubectl(row, row.who))?.body.message).toContain(`Feature Disabled: ${row.flag}`);
+      expect((await statuses("admin")).every(pass), "an admin").toBe(row.admins !== true);
+      await set(row.flag, { custom_error_message: "ask Ada" });
+      await eventually(async () => {
+        if (row.cf) expect(fault(await get().cf(row.who, ...row.cf()))[2]).toBe("Feature Disabled: ask Ada");
+        if (row.kubectl) expect((await tryKubectl(row, row.who))?.body.message).toContain("Feature Disabled: ask Ada");
+      });
+      await set(row.flag, { enabled: true, custom_error_message: null });
+      await eventually(async () => expect((await statuses(row.who)).every(pass)).toBe(true));
+    });
+
+    test("a stopped docker app does not start while diego_docker is off", async () => {
+      const docker = object("App", "image", { lifecycle: { type: "docker" }, droplet: { name: "image" } });
+      expect((await get().at("space_developer").post(`${inSpace()}/apps`, docker)).status).toBe(201);
+      const start = (): Promise<Answer> => get().at("space_developer").patch("merge", `${inSpace()}/apps/image?dryRun=All`, { spec: { state: "Started", restart: "now" } });
+      expect((await start()).status).toBe(200);
+      await set("diego_docker", { enabled: false });
+      await eventually(async () => expect((await start()).body.message).toContain("Feature Disabled: diego_docker"));
+      expect((await get().at("space_developer").patch("merge", `${inSpace()}/apps/image?dryRun=All`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
+      await set("diego_docker", { enabled: true });
+    });
+
+    test("user_org_creation: whoever is known makes orgs, and manages what they made", async () => {
+      expect((await get().cf("nobody", "POST", "/v3/organizations", { name: "mine" })).status).toBe(403);
+      await set("user_org_creation", { enabled: true });
+      const newOrg = (spec: Json, annotations: Json = {}): Json => ({ ...object("Org", "by-hand", spec), metadata: { name: "by-hand", annotations } });
+      const tried = (body: Json): Promise<Answer> => get().at("nobody").post(`${base}/orgs?dryRun=All`, body);
+      await eventually(async () => expect((await tried(newOrg({}))).status).toBe(201));
+      // A quota and a suspension are still not theirs to give, nor somebody else's name.
+      expect((await tried(newOrg({ quotaRef: { name: "default" } }))).status).toBe(403);
+      expect((await tried(newOrg({ suspended: true }))).status).toBe(403);
+      expect((await tried(newOrg({}, { "cupola.dev/created-by": "admin" }))).status).toBe(403);
+      expect((await tried(newOrg({}, { "cupola.dev/created-by": "nobody" }))).status).toBe(201);
+      const made = await eventually(async () => {
+        const answer = await get().cf("nobody", "POST", "/v3/organizations", { name: "mine" });
+        expect(answer.status).toBe(201);
+        return answer.json;
+      });
+      const { resources } = (await get().cf("nobody", "GET", `/v3/roles?organization_guids=${made.guid}`)).json;
+      expect(resources.map(({ type, relationships }: Json) => [type, relationships.user.data.guid]).sort()).toEqual([["organization_manager", "nobody"], ["organization_user", "nobody"]]);
+      expect((await get().cf("nobody", "POST", "/v3/spaces", { name: "first", relationships: { organization: to(made.guid) } })).status).toBe(201);
+      await set("user_org_creation", { enabled: false });
+      await eventually(async () => expect((await tried(newOrg({}))).status).toBe(403));
+      await giveRole(get(), { role: "organization_user", user: "guest", place: { organization: to(made.guid) } });
+      await get().cf("admin", "DELETE", `/v3/organizations/${made.guid}`);
+    });
+  });
+}
