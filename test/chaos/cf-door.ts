@@ -3,9 +3,13 @@ import { request } from "undici";
 import { App } from "../../crds/app/app.ts";
 import { CF_ROLES, type CFRole } from "../../crds/roles.ts";
 import { guidOf } from "../../crds/guid.ts";
+import { Org } from "../../crds/org/org.ts";
+import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { RoleBinding } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { ObjectKey } from "../../kube/object.ts";
+import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { NotYet, untilAcknowledged, Wrong } from "./attempts.ts";
 import type { RunPlace } from "./run-place.ts";
 
@@ -60,11 +64,13 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
       if (!found) throw new NotYet(`${status} ${text.slice(0, 300)}`);
       return found.guid;
     });
-  const remove = (path: string): Promise<unknown> =>
-    untilAcknowledged(`${place.prefix}: DELETE ${path}`, async () => {
-      const { status, text } = await send("DELETE", path);
-      // 404 may be all that is left of an earlier try whose answer was lost.
-      if (status >= 300 && status !== 404) throw new NotYet(`${status} ${text.slice(0, 300)}`);
+  /** Done when the object is gone or going: a 404 may come from a replica that has not seen it yet. */
+  const remove = (ref: ResourceRef, key: ObjectKey, pathOf: (guid: string) => string): Promise<void> =>
+    untilAcknowledged(`${place.prefix}: DELETE ${ref.kind} ${key.name}`, async () => {
+      const found = await kube.find(ref, key);
+      if (!found || found.metadata.deletionTimestamp) return;
+      await once("DELETE", pathOf(guidOf(found)));
+      throw new NotYet("it is still there");
     });
   const toOne = (guid: string): object => ({ data: { guid } });
   const inSpace = async (space: string): Promise<object> => toOne((await place.space(space)).guid);
@@ -97,12 +103,10 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
       await create("/v3/spaces", { name, relationships: { organization: toOne(org) } }, `/v3/spaces?names=${name}&organization_guids=${org}`);
     },
     async deleteSpace(name: string): Promise<void> {
-      const namespace = await place.orgNamespace();
-      const space = await untilAcknowledged(`${place.prefix}: space ${name}`, () => kube.find(Space, { namespace, name }));
-      if (space) await remove(`/v3/spaces/${guidOf(space)}`);
+      await remove(Space, { namespace: await place.orgNamespace(), name }, (guid) => `/v3/spaces/${guid}`);
     },
     async deleteOrg(): Promise<void> {
-      await remove(`/v3/organizations/${await place.orgGUID()}`);
+      await remove(Org, { name: place.org }, (guid) => `/v3/organizations/${guid}`);
     },
     async app(space: string, name: string): Promise<void> {
       const { guid } = await place.space(space);
@@ -144,8 +148,11 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
     async unmap(route: string): Promise<void> {
       await call("PATCH", `/v3/routes/${await routeGUID(route)}/destinations`, { destinations: [] });
     },
-    async deleteRoute(route: string): Promise<void> {
-      await remove(`/v3/routes/${await routeGUID(route)}`);
+    async deleteRoute(space: string, route: string): Promise<void> {
+      const { namespace } = await place.space(space);
+      const wanted = place.host(route);
+      const found = await untilAcknowledged(`${place.prefix}: route ${route}`, async () => (await kube.list(Route, { namespace })).items.find(({ spec }) => spec.host === wanted));
+      if (found) await remove(Route, { namespace, name: found.metadata.name }, (guid) => `/v3/routes/${guid}`);
     },
     async scale(space: string, app: string, size: { instances?: number; memory_in_mb?: number }): Promise<void> {
       await call("POST", `/v3/apps/${await appGUID(space, app)}/processes/web/actions/scale`, size);
@@ -157,7 +164,7 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
       await call("PATCH", `/v3/apps/${await appGUID(space, app)}`, change);
     },
     async deleteApp(space: string, app: string): Promise<void> {
-      await remove(`/v3/apps/${await appGUID(space, app)}`);
+      await remove(App, { namespace: (await place.space(space)).namespace, name: app }, (guid) => `/v3/apps/${guid}`);
     },
     async role(space: string, user: string, type: string): Promise<void> {
       const at = type.startsWith("organization") ? { organization: toOne(await place.orgGUID()) } : { space: await inSpace(space) };

@@ -71,6 +71,22 @@ function isBorne({ spec }: Live, objects: readonly Live[]): boolean {
   return borne.toLowerCase() === spec?.["claimed"];
 }
 
+/** What is not at rest yet, for whoever wants to know how things end; in words. */
+export function unsettled(objects: readonly Live[]): string[] {
+  const uids = new Set(objects.map(({ metadata }) => metadata.uid));
+  return objects.flatMap((object) => {
+    const { kind, metadata, status, spec } = object;
+    const seen = status?.["observedGeneration"];
+    return [
+      ...(metadata.deletionTimestamp ? ["is going"] : []),
+      ...(metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ? ["has lost its owner"] : []),
+      ...(seen !== undefined && seen !== metadata.generation ? ["has changed since it was looked at"] : []),
+      ...(kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"] ? ["does not run yet"] : []),
+      ...(kind === "LRP" && status === undefined ? ["has no status"] : []),
+    ].map((what) => `${kind} ${metadata.name} ${what}`);
+  });
+}
+
 const CONDITION_FIELDS = ["type", "status", "reason", "message"];
 
 function toLine(object: Live, prefix: string): string {
@@ -88,7 +104,7 @@ function toLine(object: Live, prefix: string): string {
     finalizers,
     owners,
     spec: kind === "Namespace" ? undefined : specOf(object),
-    status: kind === "Deployment" || kind === "Namespace" || !status ? undefined : statusOf(kind, status),
+    status: kind === "Deployment" || kind === "Namespace" || !status ? undefined : statusOf(object, status),
     rules,
     roleRef,
     subjects,
@@ -113,10 +129,12 @@ function specOf({ kind, spec = {} }: Live): unknown {
   return spec;
 }
 
-function statusOf(kind: string, status: Record<string, unknown>): unknown {
-  const { conditions, observedGeneration: _generation, ...rest } = status;
+function statusOf({ kind, spec }: Live, status: Record<string, unknown>): unknown {
+  const { conditions, observedGeneration: _generation, observedRestart, ...rest } = status;
   const said = (conditions as Record<string, unknown>[] | undefined)?.map((condition) => Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])));
-  return { ...rest, conditions: kind === "PodDisruptionBudget" ? undefined : said };
+  // Of an app that is stopped, it tells whether a start before was seen in time.
+  const restarted = kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
+  return { ...rest, ...restarted, conditions: kind === "PodDisruptionBudget" ? undefined : said };
 }
 
 function sorted(_key: string, value: unknown): unknown {
@@ -126,6 +144,8 @@ function sorted(_key: string, value: unknown): unknown {
 
 /** Random, or made of what is random; and what a snapshot says of names and routes that go on changing after it. */
 const SCRUBBED: readonly [RegExp, string][] = [
+  [/"cupola\.dev\/app-name":"[^"]*"/g, '"cupola.dev/app-name":"<name>"'],
+  [/"app":{"guid":"([^"]*)","name":"[^"]*"}/g, '"app":{"guid":"$1","name":"<name>"}'],
   [/\\"(application_name|name)\\":\\"[^"\\]*\\"/g, String.raw`\"$1\":\"<name>\"`],
   [/\\"(application_uris|uris)\\":\[[^\]]*\]/g, String.raw`\"$1\":[]`],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<guid>"],
@@ -135,7 +155,7 @@ const SCRUBBED: readonly [RegExp, string][] = [
   [/-[0-9a-f]{10}(?=["/. ])/g, "-<hash>"],
   [/-[bcdfghjklmnpqrstvwxz2456789]{5}(?=["/. -])/g, "-<short>"],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z/g, "<time>"],
-  [/"(restart|observedRestart)":"[^"]*"/g, '"$1":"<token>"'],
+  [/"restart":"[^"]*"/g, '"restart":"<token>"'],
   [/"(cupola\.dev\/revision|revision)":"\d+"/g, '"$1":"<n>"'],
   [/-\d+-<hash>/g, "-<n>-<hash>"],
   [/revision \d+/g, "revision <n>"],

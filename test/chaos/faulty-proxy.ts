@@ -79,12 +79,17 @@ export async function startFaultyProxy(target: string, ca: string): Promise<Faul
       state.trouble = rates && { rates, random };
     },
     dropWatches: (share) => some(share).forEach(({ response }) => response.destroy()),
-    expireWatches: (share) => some(share).forEach(({ response }) => response.end(`${JSON.stringify({ type: "ERROR", object: status(GONE) })}\n`)),
+    expireWatches(share) {
+      for (const { response, upstream } of some(share)) {
+        upstream.unpipe(response);
+        response.end(`${JSON.stringify({ type: "ERROR", object: status(GONE) })}\n`);
+      }
+    },
     stallWatches(share, { lastMs, dies }) {
       for (const { response, upstream } of some(share)) {
         upstream.unpipe(response);
         upstream.pause();
-        if (!dies) setTimeout(() => upstream.pipe(response), lastMs).unref();
+        if (!dies) setTimeout(() => resume(state, { response, upstream }), lastMs).unref();
       }
     },
     close: () =>
@@ -94,6 +99,11 @@ export async function startFaultyProxy(target: string, ca: string): Promise<Faul
         server.closeAllConnections();
       }),
   };
+}
+
+function resume({ watches }: State, watch: Watch): void {
+  // It may have ended meanwhile.
+  if ([...watches].some(({ response }) => response === watch.response) && !watch.response.writableEnded) watch.upstream.pipe(watch.response);
 }
 
 function status(error: { code: number; reason: string; message: string }): object {

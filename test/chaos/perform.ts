@@ -33,7 +33,9 @@ export async function perform({ people, load, paced, furnish }: PerformOptions):
 async function performLine(people: People, { space, steps, pauses }: Line, paced: boolean): Promise<void> {
   for (const [at, step] of steps.entries()) {
     if (paced) await delay(pauses[at] ?? 0);
+    const started = performance.now();
     await performStep(people, space, step);
+    if (process.env["CHAOS_TIMES"] && performance.now() - started > 1500) console.log(`slow ${Math.round(performance.now() - started)} ${JSON.stringify(step)}`);
   }
 }
 
@@ -60,7 +62,7 @@ const DEEDS: { [K in Step["do"]]: Deed<K> } = {
   push: ({ app, image }, space, people) => cfOf(people, app).push(space, app, image),
   route: ({ by, route, app }, space, people) => (by === "cf" ? cfOf(people, app).route(space, route, app) : people.kubectl.route(space, route, app)),
   unmap: ({ by, route }, space, people) => (by === "cf" ? people.admin.unmap(route) : people.kubectl.unmap(space, route)),
-  "delete-route": ({ by, route }, space, people) => (by === "cf" ? people.admin.deleteRoute(route) : people.kubectl.deleteRoute(space, route)),
+  "delete-route": ({ by, route }, space, people) => (by === "cf" ? people.admin.deleteRoute(space, route) : people.kubectl.deleteRoute(space, route)),
   scale: ({ by, app, instances }, space, people) => (by === "cf" ? cfOf(people, app).scale(space, app, { instances }) : people.kubectl.process(space, app, { instances })),
   resize: ({ by, app, memoryMB }, space, people) => (by === "cf" ? cfOf(people, app).scale(space, app, { memory_in_mb: memoryMB }) : people.kubectl.process(space, app, { memoryMB })),
   start: act("start"),

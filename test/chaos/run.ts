@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import { applyObjects } from "../../platform/install.ts";
 import { NotYet, untilAcknowledged } from "./attempts.ts";
 import { cfDoor, type CfDoor } from "./cf-door.ts";
-import { difference, explain, normalise, objectsOf, readCluster } from "./end-state.ts";
+import { difference, explain, normalise, objectsOf, readCluster, unsettled } from "./end-state.ts";
 import type { Write } from "./faulty-proxy.ts";
 import { inflict } from "./inflict.ts";
 import { kubectlDoor } from "./kubectl-door.ts";
@@ -75,10 +75,11 @@ export async function runCalm(world: World, { seed, load }: Schedule): Promise<C
   const lines = await untilAcknowledged(`${place.prefix}: rest`, async () => {
     await untilQuiet(world);
     const objects = objectsOf(await readCluster(world.kube), place.prefix);
-    if (objects.some(({ metadata }) => metadata.deletionTimestamp)) throw new NotYet("something is still going");
+    const [unrest] = unsettled(objects);
+    if (unrest) throw new NotYet(unrest);
     return normalise(objects, place.prefix);
   });
-  return { lines, leave: () => people.admin.deleteOrg() };
+  return { lines, leave: () => leave(world, place, people) };
 }
 
 /** The load under the faults of the schedule. Never throws for what the platform does. */
@@ -89,10 +90,21 @@ export async function runChaos(world: World, schedule: Schedule, calm: Calm): Pr
   const trying = async (what: () => Promise<unknown>): Promise<void> => {
     await what().catch((error: unknown) => faults.push(error instanceof Error ? error.message : String(error)));
   };
-  await Promise.all([trying(() => perform({ people, load: schedule.load, paced: true, furnish })), trying(() => inflict(world, schedule, developer))]);
+  const times: number[] = [];
+  const note = (): unknown => times.push(Math.round(performance.now() - started));
+  await Promise.all([trying(() => perform({ people, load: schedule.load, paced: true, furnish })).then(note), trying(() => inflict(world, schedule, developer)).then(note)]);
   if (faults.length === 0) await trying(() => untilAlike(world, place.prefix, calm.lines));
+  note();
   if (faults.length === 0) faults.push(...(await idleWrites(world)));
-  return { seed: schedule.seed, faults, tookMs: performance.now() - started, leave: () => people.admin.deleteOrg() };
+  note();
+  if (process.env["CHAOS_TIMES"]) console.log(times.join(" "));
+  return { seed: schedule.seed, faults, tookMs: performance.now() - started, leave: () => leave(world, place, people) };
+}
+
+/** Asks the org to go. What follows goes on behind the next runs. */
+async function leave({ left }: World, { prefix }: RunPlace, { admin }: People): Promise<void> {
+  left.add(prefix);
+  await admin.deleteOrg();
 }
 
 async function untilAlike(world: World, prefix: string, wanted: readonly string[]): Promise<void> {
@@ -105,14 +117,16 @@ async function untilAlike(world: World, prefix: string, wanted: readonly string[
   }
 }
 
-/** A claim that nobody bears lapses half a minute after it was made: that is time's doing, and no work of an idle platform. */
-function isWork({ method, path }: Write): boolean {
-  return !(method === "DELETE" && path.includes("/claims/"));
+/** A claim that nobody bears lapses half a minute after it was made: that is time's doing, and no work of an idle platform. Nor is what is left of earlier runs. */
+function isWork({ left }: World, { method, path }: Write): boolean {
+  if (method === "DELETE" && path.includes("/claims/")) return false;
+  return !/(calm|wild)\d+(?=-)/.exec(path)?.some((prefix) => left.has(prefix));
 }
 
-async function untilQuiet({ proxy }: World): Promise<void> {
+async function untilQuiet(world: World): Promise<void> {
+  const { proxy } = world;
   const deadline = Date.now() + CONVERGE_MS;
-  const last = (): number => proxy.writes.findLast(isWork)?.atMs ?? 0;
+  const last = (): number => proxy.writes.findLast((write) => isWork(world, write))?.atMs ?? 0;
   while (performance.now() - last() < QUIET_MS) {
     if (Date.now() > deadline) throw new Error(`writes go on for ${CONVERGE_MS / 1000} s: ${proxy.writes.slice(-5).map(describe).join(", ")}`);
     await delay(50);
@@ -123,7 +137,7 @@ async function idleWrites(world: World): Promise<string[]> {
   await untilQuiet(world);
   const before = world.proxy.writes.length;
   await delay(IDLE_MS);
-  const writes = world.proxy.writes.slice(before).filter(isWork);
+  const writes = world.proxy.writes.slice(before).filter((write) => isWork(world, write));
   return writes.length > 0 ? [`${writes.length} writes while idle: ${writes.slice(0, 10).map(describe).join(", ")}`] : [];
 }
 

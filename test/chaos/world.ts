@@ -26,6 +26,8 @@ export interface World {
   kube: KubeClient;
   proxy: FaultyProxy;
   replicas: Replicas;
+  /** Prefixes of runs that are over. */
+  left: Set<string>;
   /** Logs and data. */
   dir: string;
   stop(): Promise<void>;
@@ -65,7 +67,7 @@ async function start(ends: AsyncDisposableStack, keep: boolean): Promise<World> 
   await replicas.startAll();
   const stopPlaying = playRunner(kube);
   ends.defer(() => stopPlaying());
-  return { plane, kube, proxy, replicas, dir, stop: () => ends.disposeAsync() };
+  return { plane, kube, proxy, replicas, left: new Set(), dir, stop: () => ends.disposeAsync() };
 }
 
 function furniture(): KubeObject[] {
