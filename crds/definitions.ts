@@ -15,12 +15,13 @@ import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
 import { Route } from "./route/route.ts";
+import { Replica } from "./replica/replica.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Space } from "./space/space.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
-  Org, Space, App, Process, Package, Build, Droplet, Revision, Domain, Route, Buildpack, Stack, OrgQuota, FeatureFlag, Claim,
+  Org, Space, App, Process, Package, Build, Droplet, Revision, Domain, Route, Buildpack, Stack, OrgQuota, FeatureFlag, Claim, Replica,
   LRP, Staging, RouteBinding, BackendClass,
 ];

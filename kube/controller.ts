@@ -4,6 +4,7 @@ import type { KubeClient, Draft } from "./client/client.ts";
 import type { Condition, KubeObject, ObjectKey, OwnerReference } from "./object.ts";
 import type { IndexFunction, Reader } from "./reader.ts";
 import type { ResourceRef } from "./resource-ref.ts";
+import type { Right } from "./rights.ts";
 
 /**
  * Waiting for something that a watch will tell us about: Ready=False with this reason, no retry, no error logged.
@@ -119,6 +120,8 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
    * time, until `signal` aborts. Keys that do not exist or are not selected are ignored.
    */
   sources?: readonly ((wake: (key: ObjectKey) => void, signal: AbortSignal) => void)[];
+  /** What it does to the cluster beyond what its result says: through `context.client`, and in `createOnce` of kinds that it only reads. For the generated roles. */
+  rights?: readonly Right[];
   /** Keys worked on at once; 4 unless said. */
   workers?: number;
 }

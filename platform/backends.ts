@@ -52,12 +52,14 @@ interface Maker {
   make: (deps: BackendDeps) => Backend;
   /** It acts on this machine, so one process of many runs it; these kinds it must know before it takes over. */
   elected?: readonly ResourceRef[];
+  /** Kinds that it follows besides what its controllers declare. */
+  follows?: readonly ResourceRef[];
 }
 
 const MAKERS: Partial<Record<Operation, Maker>> = {
   "host-builder": { make: hostBuilder, elected: [Staging, Droplet, LRP, Buildpack, BackendClass] },
   "process-runner": { make: processRunner, elected: [LRP, BackendClass] },
-  "local-router": { make: localRouter },
+  "local-router": { make: localRouter, follows: [LRP] },
 };
 
 /** A backend of one of these operations. */
@@ -71,6 +73,12 @@ export function backendsOf(operations: readonly Operation[]): BackendOperation[]
     const maker = MAKERS[operation];
     return maker ? [{ operation, ...maker }] : [];
   });
+}
+
+/** The controllers of the backends among these operations, only to be read: what they would work with is left out. */
+export function declaredBackends(operations: readonly Operation[]): Controller[] {
+  const nothing = { data: "", endpoint: { url: "", secretRef: { name: "" } } } as unknown as BackendDeps;
+  return backendsOf(operations).flatMap(({ make }) => make(nothing).controllers);
 }
 
 /** Classes that only translate objects to objects: controllers, and nothing to start or stop. */

@@ -11,7 +11,8 @@ import { Staging } from "../crds/staging/staging.ts";
 import type { Chore } from "./offices.ts";
 
 const EVERY_MS = 60 * 60_000;
-const KINDS = [Package, Droplet, LRP, Staging];
+/** Kinds that refer to content. */
+export const blobKinds = [Package, Droplet, LRP, Staging];
 
 /** An hourly look, by the leader alone. */
 export function blobRemoval({ blobs, read, log }: { blobs: BlobStore; read: Reader; log: Logger }): Chore {
@@ -24,7 +25,7 @@ export function blobRemoval({ blobs, read, log }: { blobs: BlobStore; read: Read
       await delay(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   };
-  return { reads: KINDS, start: (signal) => void loop(signal) };
+  return { reads: blobKinds, start: (signal) => void loop(signal) };
 }
 
 /** One look. @throws NotSynced, NotPermitted while any kind that may refer to content cannot be seen: nothing is removed then */

@@ -22,9 +22,11 @@ import { createControllers } from "../controllers/controllers.ts";
 import { backendsOf, translators, type Backend } from "./backends.ts";
 import { blobRemoval } from "./blob-removal.ts";
 import { openFrontDoor, type FrontDoor, type Tls } from "./front-door.ts";
+import { OUR_NAMESPACES } from "./namespaces.ts";
 import { postOf, runPosts, type Post } from "./offices.ts";
 import type { Operation } from "./operations.ts";
 import { peerAnnotations, peerDirectory, peerToken, startPeerServer, type PeerServer } from "./peers.ts";
+import { showReplica } from "./replica-object.ts";
 import { joinReplicas, leaseTiming, newIdentity, REPLICA_ANNOTATIONS, telemetryAddresses } from "./replica.ts";
 import { PLATFORM } from "./settings.ts";
 import { createTelemetryClient, ensureTelemetryToken, startTelemetry, type TelemetrySide } from "./telemetry.ts";
@@ -115,10 +117,12 @@ async function start(options: PlatformOptions, ends: AsyncDisposableStack): Prom
   const { access, operations, log, onRequest, signal = new AbortController().signal } = options;
   const client = createClient({ ...access, fieldManager: API_MANAGER, userAgent: "cupola", ...defined({ onRequest }) });
   ends.defer(() => client.close());
-  const watches = createWatches({ client, log, transform: keepUpdatedAt, ...defined({ timing: options.watchTiming }) });
+  const watches = createWatches({ client, log, transform: keepUpdatedAt, split: OUR_NAMESPACES, ...defined({ timing: options.watchTiming }) });
   ends.defer(() => watches.close());
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const readiness = createReadiness();
+  const progress = { started: false };
+  readiness.expect("start", () => progress.started || "not all parts have been started");
   const doors: Doors = { backends: [] };
   const door = await openDoor(options, readiness, doors);
   ends.defer(() => door.close());
@@ -131,13 +135,16 @@ async function start(options: PlatformOptions, ends: AsyncDisposableStack): Prom
   if (operations.includes("api") && side) doors.api = startApi(parts, side);
   const controllers = startControllers(parts, doors.backends);
   const elected = startPosts(parts, side, doors.backends);
+  const leads = (): string[] => elected.filter((each) => each.leading()).map(({ name }) => name);
+  show(parts, leads);
+  progress.started = true;
   await untilReady(readiness, signal, log);
   return {
     url: door.url,
     ready: () => readiness.check().ready,
     health: () => readiness.check(),
     idle: async () => void (await Promise.all([controllers?.idle(), ...elected.map((each) => each.idle())])),
-    leads: () => elected.filter((each) => each.leading()).map(({ name }) => name),
+    leads,
     stop: ({ instances }) => stop(parts, door, instances),
   };
 }
@@ -147,6 +154,7 @@ async function stop({ options, readiness, ends, fate }: Parts, door: FrontDoor, 
   const { graceMs = 0, drainMs = DRAIN_MS } = options.shutdown ?? {};
   fate.instances = instances;
   readiness.close("shutting down");
+  door.retire();
   if (graceMs > 0) await delay(graceMs);
   await door.close(drainMs);
   await ends.disposeAsync();
@@ -257,6 +265,16 @@ function startControllers({ client, watches, blobs, log, options, ends, readines
   });
   readiness.expect("controllers", () => judgeGaps(run.waiting().flatMap((each) => each.watches)));
   return run;
+}
+
+/** `kubectl get replicas` tells what this process does and what it cannot see. */
+function show({ client, membership, watches, readiness, options, log, ends }: Parts, leads: () => string[]): void {
+  const halt = new AbortController();
+  const over = showReplica({ client, membership, operations: options.operations, look: () => ({ health: readiness.check(), leads: leads(), watches: watches.status() }), signal: halt.signal, log });
+  ends.defer(() => {
+    halt.abort();
+    return over;
+  });
 }
 
 /** What one replica does for all. */

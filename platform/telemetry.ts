@@ -11,7 +11,7 @@ import { telemetryClient, type TelemetryClient, type TelemetryEndpoint } from ".
 import { createTelemetry, startTelemetryServer, type Telemetry, type TelemetryServer } from "../telemetry/telemetry.ts";
 
 /** The Secret whose key `token` opens every telemetry endpoint. */
-const SECRET = "cupola-telemetry";
+export const TELEMETRY_SECRET = "cupola-telemetry";
 
 /** The telemetry of this process, where it has any, and what opens that of the others. */
 export interface TelemetrySide {
@@ -29,7 +29,7 @@ export async function startTelemetry({ token, secretRef, log }: { token: string;
 
 /** Makes the token once, whoever comes first. */
 export async function ensureTelemetryToken(client: KubeClient): Promise<{ token: string; secretRef: { name: string } }> {
-  const key = { namespace: SYSTEM_NAMESPACE, name: SECRET };
+  const key = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
   const found = await client.find(Secret, key);
   if (!found) {
     const made = { metadata: key, type: "Opaque", data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") } };
@@ -38,7 +38,7 @@ export async function ensureTelemetryToken(client: KubeClient): Promise<{ token:
     });
   }
   const secret = found ?? (await client.get(Secret, key));
-  return { token: decode(secret.data?.["token"]), secretRef: { name: SECRET } };
+  return { token: decode(secret.data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
 }
 
 function decode(value: string | undefined): string {
@@ -48,11 +48,11 @@ function decode(value: string | undefined): string {
 /** Reads from every endpoint that a class publishes, and from those of the other replicas (`addresses`): a router runs in each of them. */
 export function createTelemetryClient({ watches, log, addresses }: { watches: Watches; log: Logger; addresses: () => string[] }): TelemetryClient {
   const classes = watches.ensure(BackendClass).store;
-  const secrets = watches.ensure(Secret, { namespace: SYSTEM_NAMESPACE, fieldSelector: `metadata.name=${SECRET}` }).store;
+  const secrets = watches.ensure(Secret, { namespace: SYSTEM_NAMESPACE, fieldSelector: `metadata.name=${TELEMETRY_SECRET}` }).store;
   return telemetryClient({
     endpoints: () => {
       if (!classes.synced || !secrets.synced) return [];
-      const own = secrets.find({ namespace: SYSTEM_NAMESPACE, name: SECRET });
+      const own = secrets.find({ namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET });
       const replicas = own ? addresses().map((url): TelemetryEndpoint => ({ url, token: decode(own.data?.["token"]) })) : [];
       const published = classes.list().flatMap((found): TelemetryEndpoint[] => {
         const endpoint = found.status?.endpoint;

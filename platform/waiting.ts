@@ -11,13 +11,13 @@ const SAY_MS = 10_000;
 
 /** A few words for watches that cannot be read. */
 export function describeGaps(gaps: readonly (WatchGap | WatchStatus)[]): string {
-  return gaps.map(({ resource, state, parkReason }) => `${resource} ${parkReason ?? state}`).join(", ");
+  return gaps.map(({ resource, namespace, state, parkReason }) => `${resource}${namespace ? ` in ${namespace}` : ""} ${parkReason ?? state}`).join(", ");
 }
 
 /** Gaps of controllers: what is still being listed keeps the process unready; what waits for a right or a kind degrades it, so that one missing right does not stop everything else. */
 export function judgeGaps(gaps: readonly WatchGap[]): Answer {
   if (gaps.length === 0) return true;
-  const text = describeGaps([...new Map(gaps.map((gap) => [gap.resource, gap])).values()]);
+  const text = describeGaps([...new Map(gaps.map((gap) => [`${gap.resource} ${gap.namespace ?? ""}`, gap])).values()]);
   return gaps.every(({ parkReason }) => parkReason) ? { degraded: text } : text;
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { BlobStore } from "../../../blobs/store.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
 import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller.ts";
+import { Secret } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/object.ts";
 import type { Watches } from "../../../kube/watches.ts";
@@ -93,6 +94,8 @@ function stagingController(builds: Builds, onWake: (wake: (key: ObjectKey) => vo
   return defineController({
     name: "staging-host",
     for: Staging,
+    // Values of variables lie in Secrets.
+    rights: [{ on: Secret, verbs: ["get"] }],
     selects: (staging) => staging.spec.class === hostClass,
     sources: [onWake],
     reconcile: (staging) => reconcile(builds, staging),

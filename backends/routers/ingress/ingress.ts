@@ -33,6 +33,7 @@ const bindingController = defineController({
   for: RouteBinding,
   owns: [Ingress],
   reads: [Service],
+  rights: [{ on: Service, verbs: ["create", "patch"] }],
   indexes: {
     [SERVICE_INDEX]: (binding: RouteBinding) => serviceKeys(binding).map(({ namespace, name }) => `${namespace}/${name}`),
     [CLASS_INDEX]: (binding: RouteBinding) => [binding.spec.class],
@@ -62,6 +63,7 @@ const serviceController = defineController({
   selects: (service) => service.metadata.labels?.[LABELS.managedBy] === SERVICE_CONTROLLER,
   writesStatus: false,
   watches: [watch(RouteBinding, serviceKeys)],
+  rights: [{ on: Service, verbs: ["delete"] }],
 
   async reconcile(service, { read, client }) {
     const { namespace, name, uid } = service.metadata;

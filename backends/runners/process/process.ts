@@ -1,7 +1,9 @@
 // Runner `process`: LRPs as processes of this machine. Wires the parts together; platform/ starts and stops it.
+import { setTimeout as delay } from "node:timers/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { type Controller, defineController } from "../../../kube/controller.ts";
+import { Secret } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/object.ts";
 import type { Store } from "../../../kube/reader.ts";
@@ -119,6 +121,8 @@ function lrpController(runner: Runner): Controller {
   return defineController({
     name: "runner-process",
     for: LRP,
+    // Values of variables lie in Secrets.
+    rights: [{ on: Secret, verbs: ["get"] }],
     selects: (lrp) => lrp.spec.class === processClass,
     // Processes change without anything in the cluster changing.
     sources: [(wake) => (runner.wake = wake)],
@@ -167,9 +171,15 @@ function release(runner: Runner, uid: string): void {
   runner.leaving.add(left);
 }
 
+/** Between looks whether namespaces that are out of sight are back. */
+const HIDDEN_LOOK_MS = 60_000;
+
 /** Once every LRP is known, what an earlier run left for none of them goes. While they cannot be seen, nothing does. */
 async function endUnwanted(runner: Runner, store: Store<LRP>): Promise<void> {
-  while (!(await store.waitSynced(60_000))) if (runner.closed) return;
+  while (!(await store.waitSynced(HIDDEN_LOOK_MS)) || store.holes.length > 0) {
+    if (runner.closed) return;
+    if (store.holes.length > 0) await delay(HIDDEN_LOOK_MS, undefined, { ref: false });
+  }
   if (runner.closed) return;
   const uids = new Set(store.list().filter((lrp) => lrp.spec.class === processClass).map((lrp) => lrp.metadata.uid));
   await runner.inventory?.endUnwanted((uid) => uids.has(uid)).catch((error: unknown) => runner.context.onError(error, "instances that nobody wants"));

@@ -1,0 +1,72 @@
+// The platform's rights in a cluster, one role and one ServiceAccount for each operation, from what the code declares that it reads and writes.
+import { Lease, Secret } from "../kube/builtin.ts";
+import type { KubeObject } from "../kube/object.ts";
+import { FOLLOW, rightsOf, toRules, type Right, type Rule } from "../kube/rights.ts";
+import { API_RIGHTS } from "../api/platform-rights.ts";
+import { controllersRights } from "../controllers/rights.ts";
+import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
+import { Replica } from "../crds/replica/replica.ts";
+import { backendsOf, declaredBackends, translators } from "./backends.ts";
+import { blobKinds } from "./blob-removal.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
+import { TELEMETRY_SECRET } from "./telemetry.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+const SYSTEM = { namespace: SYSTEM_NAMESPACE };
+
+/** What an operation needs in every namespace, and what in the platform's own only. */
+export interface OperationRights {
+  cluster: Rule[];
+  system: Rule[];
+}
+
+/** What every process does: it is a member, it may lead, and it shows itself. */
+const MEMBER: readonly Right[] = [
+  { on: Lease, verbs: [...FOLLOW, "create", "update", "patch", "delete"] },
+  { on: Replica, verbs: ["get", "create", "patch"] },
+  { on: Replica, subresource: "status", verbs: ["patch"] },
+];
+
+/** Where logs and stats are read: the Secret that opens the other processes, made by whoever comes first. */
+const TELEMETRY: readonly Right[] = [
+  { on: Secret, verbs: FOLLOW, names: [TELEMETRY_SECRET] },
+  { on: Secret, verbs: ["create"] },
+];
+
+export function rightsOfOperation(operation: Operation): OperationRights {
+  const usesTelemetry = operation === "api" || backendsOf([operation]).length > 0;
+  return { cluster: toRules(clusterRights(operation)), system: toRules([...MEMBER, ...(usesTelemetry ? TELEMETRY : [])]) };
+}
+
+function clusterRights(operation: Operation): Right[] {
+  const follow = (on: Right["on"]): Right => ({ on, verbs: FOLLOW });
+  const backends = backendsOf([operation]).flatMap(({ elected = [], follows = [] }) => [...elected, ...follows].map(follow));
+  return [
+    ...(operation === "api" ? API_RIGHTS : []),
+    ...(operation === "controllers" ? [...controllersRights(), ...blobKinds.map(follow)] : []),
+    ...[...translators([operation]), ...declaredBackends([operation])].flatMap(rightsOf),
+    ...backends,
+  ];
+}
+
+/** Name of the role and of the ServiceAccount. */
+export function accountOf(operation: Operation): string {
+  return `cupola-${operation}`;
+}
+
+/** ServiceAccount, roles and bindings of every operation. A process with several operations has an account with all their roles. */
+export function operationManifests(): KubeObject[] {
+  return (Object.keys(OPERATIONS) as Operation[]).flatMap((operation) => {
+    const name = accountOf(operation);
+    const { cluster, system } = rightsOfOperation(operation);
+    const subjects = [{ kind: "ServiceAccount", ...SYSTEM, name }];
+    const ref = (kind: string): object => ({ apiGroup: RBAC, kind, name });
+    return [
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...SYSTEM, name } },
+      { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules: cluster },
+      { apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name }, roleRef: ref("ClusterRole"), subjects },
+      { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { ...SYSTEM, name }, rules: system },
+      { apiVersion: `${RBAC}/v1`, kind: "RoleBinding", metadata: { ...SYSTEM, name }, roleRef: ref("Role"), subjects },
+    ];
+  });
+}
