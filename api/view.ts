@@ -65,6 +65,9 @@ const kinds: readonly Watched[] = [
   watched(Namespace),
 ];
 
+/** What the view reads, for the generated roles. */
+export const VIEW_KINDS: readonly ResourceRef[] = [...kinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
+
 /** The cluster as seen. Reads are synchronous and throw NotSynced or NotPermitted rather than answer "empty" unseen. */
 export interface View {
   store<T extends KubeObject>(ref: ResourceRef<T>): Store<T>;
