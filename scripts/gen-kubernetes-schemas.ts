@@ -1,9 +1,10 @@
-// Writes local/apiserver/builtin/{schemas,kinds,messages}.json: what the embedded API server knows of Kubernetes' own kinds.
+// Writes local/apiserver/builtin/{schemas,kinds,messages,shapes}.json: what the embedded API server knows of Kubernetes' own kinds.
 // Source: the published Go modules k8s.io/{kubernetes,api,apimachinery,apiextensions-apiserver} (Apache-2.0) at the versions below. Run by hand: needs Go.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { goShapes } from "./go-shapes.ts";
 
 const VERSION = "v1.34.4";
 /** Of the modules that hold the protobuf definitions. */
@@ -70,7 +71,7 @@ type Message = Record<string, [name: string, type: string]>;
 const FIELD = /^ {2}(optional|repeated|map<string, ([\w.]+)>) ?([\w.]*) (\w+) = (\d+);/gm;
 const SCALAR = /^(string|bool|bytes|double|float|u?int(32|64))$/;
 
-/** All messages of a .proto file. A type is `string`, a full message name, `[]type` or `map:type`. */
+/** All messages of a .proto file. A type is `string`, a full message name, `[]type`, `map:type` or `*scalar`. */
 function readMessages(text: string): Record<string, Message> {
   const pack = /^package ([\w.]+);/m.exec(text)?.[1] ?? "";
   const messages: Record<string, Message> = {};
@@ -91,6 +92,18 @@ function qualifiedType(pack: string, dotted: string): string {
   return openApiName(type.includes(".") ? type : `${pack}.${type}`);
 }
 
+/** Marks scalars that Go keeps behind a pointer with `*`: of those zero is a value, of others it is none. */
+function withPointers(messages: Record<string, Message>, folder: string): Record<string, Message> {
+  const go = readdirSync(folder).filter((name) => /^types.*\.go$/.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
+  for (const [, struct = "", body = ""] of go.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
+    const message = Object.entries(messages).find(([name]) => name.endsWith(`.${struct}`))?.[1];
+    for (const [, field = ""] of body.matchAll(/^\t\w+\s+\*[\w.]+\s+`json:"(\w+)/gm)) {
+      for (const entry of Object.values(message ?? {})) if (entry[0] === field && SCALAR.test(entry[1])) entry[1] = `*${entry[1]}`;
+    }
+  }
+  return messages;
+}
+
 /** `k8s.io.api.core.v1.Pod` as OpenAPI names it. */
 function openApiName(name: string): string {
   return name.replace(/^k8s\.io\./, "io.k8s.").replace("apiextensions_apiserver", "apiextensions-apiserver").replace("kube_aggregator", "kube-aggregator");
@@ -107,7 +120,7 @@ function reachableMessages(all: Record<string, Message>, schemas: Record<string,
     const properties = Object.keys((schemas[name]?.properties ?? {}) as object);
     const jsonName = (field: string) => (properties.length === 0 || properties.includes(field) ? field : (properties.find((property) => plain(property) === plain(field)) ?? ""));
     out[name] = Object.fromEntries(Object.entries(message).map(([number, [field, type]]) => [number, [jsonName(field), type]]));
-    for (const [, type] of Object.values(message)) visit(type.replace(/^(\[\]|map:)/, ""));
+    for (const [, type] of Object.values(message)) visit(type.replace(/^(\[\]|map:|\*)/, ""));
   };
   for (const root of roots) visit(root);
   return out;
@@ -163,7 +176,15 @@ const protos = [
   ...["apis/meta/v1", "runtime", "api/resource", "util/intstr"].map((path) => join(machineryDir, "pkg", path, "generated.proto")),
   join(moduleDir(`k8s.io/apiextensions-apiserver@${LIBRARIES}`), "pkg/apis/apiextensions/v1/generated.proto"),
 ];
-for (const file of protos) Object.assign(messages, readMessages(readFileSync(file, "utf8")));
+for (const file of protos) Object.assign(messages, withPointers(readMessages(readFileSync(file, "utf8")), dirname(file)));
 const reachable = reachableMessages(messages, all, [...wanted].filter((name) => "x-kubernetes-group-version-kind" in (all[name] ?? {})));
 writeFileSync(join(OUT, "messages.json"), `{\n${Object.entries(reachable).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, message]) => `${JSON.stringify(name)}: ${JSON.stringify(message)}`).join(",\n")}\n}\n`);
+
+const shapes = goShapes([
+  ...["core", "apps", "batch", "networking", "policy", "discovery", "events", "coordination", "rbac", "admissionregistration", "authentication", "authorization", "autoscaling"].map((group) => ({ dir: join(apiDir, group, "v1"), prefix: `io.k8s.api.${group}.v1` })),
+  { dir: join(machineryDir, "pkg/apis/meta/v1"), prefix: "io.k8s.apimachinery.pkg.apis.meta.v1" },
+  { dir: join(moduleDir(`k8s.io/apiextensions-apiserver@${LIBRARIES}`), "pkg/apis/apiextensions/v1"), prefix: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1" },
+]);
+const shapeLines = [...wanted].sort().filter((name) => shapes[name] && shapes[name].drop.length + shapes[name].keep.length > 0).map((name) => `${JSON.stringify(name)}: ${JSON.stringify(shapes[name])}`);
+writeFileSync(join(OUT, "shapes.json"), `{\n${shapeLines.join(",\n")}\n}\n`);
 process.stdout.write(`${wanted.size} schemas, ${kinds.length} kinds\n`);

@@ -70,11 +70,6 @@ function leafOf(result: Comparison, path: string[], [before, after]: Sides): voi
   else if (!sameValue(before, after)) insert(result.modified, path);
 }
 
-/** Struct fields of built-in kinds are always there in kube-apiserver's own types: absent and empty are the same. */
-function isStruct(view: TypeView): boolean {
-  return view.name !== undefined && isMap(view.default) && Object.keys(view.default).length === 0;
-}
-
 function walkEntries(result: Comparison, at: At, [before, after]: Sides): void {
   const map = at.view.map;
   if (!map) return;
@@ -84,8 +79,7 @@ function walkEntries(result: Comparison, at: At, [before, after]: Sides): void {
     // Same reference: nothing below can differ.
     if (left[key] === right[key]) continue;
     const view = entryView(map, key);
-    const absent = isStruct(view) ? {} : undefined;
-    walk(result, { view, path: [...at.path, `f:${key}`] }, [Object.hasOwn(left, key) ? left[key] : absent, Object.hasOwn(right, key) ? right[key] : absent]);
+    walk(result, { view, path: [...at.path, `f:${key}`] }, [Object.hasOwn(left, key) ? left[key] : undefined, Object.hasOwn(right, key) ? right[key] : undefined]);
   }
 }
 

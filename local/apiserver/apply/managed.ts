@@ -14,6 +14,8 @@ import { shapeFaults, TOP_WITH_DUPLICATES } from "./validate.ts";
 /** One write, as the bookkeeping needs it. Objects are in the version of the request. */
 export interface FieldsRequest {
   view: TypeView;
+  /** An object of which nothing is set, to compare a new one with; absent: nothing but its kind. */
+  empty?: KubeObject;
   manager: string;
   subresource: string;
   /** `group/version` of the request. */
@@ -35,9 +37,8 @@ function withoutManaged(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** An object of which nothing is set yet, to compare a new one with. */
-function blank(object: KubeObject): KubeObject {
-  return { apiVersion: object.apiVersion, kind: object.kind, metadata: {} as KubeObject["metadata"] };
+function blank({ empty }: FieldsRequest, object: KubeObject): KubeObject {
+  return empty ?? { apiVersion: object.apiVersion, kind: object.kind, metadata: {} as KubeObject["metadata"] };
 }
 
 /** Sets `next.metadata.managedFields` after an ordinary write; `live` is absent on create. */
@@ -49,7 +50,7 @@ export function trackUpdate(request: FieldsRequest, live: KubeObject | undefined
   if (live && managers.size === 0) return;
   // Ownership of what has no shape cannot be told: kube-apiserver drops all of it.
   if (shapeFaults(request.view, next, TOP_WITH_DUPLICATES).length > 0) return;
-  recordChange(request, managers, live ? withoutManaged(live) : blank(next), next);
+  recordChange(request, managers, live ? withoutManaged(live) : blank(request, next), next);
   const encoded = encodeManagers(managers);
   if (encoded) next.metadata.managedFields = encoded;
 }
@@ -104,9 +105,9 @@ export interface ApplyRequest extends FieldsRequest {
 /** The live object (undefined: it does not exist) with a configuration applied. Throws StatusError 409 on conflicts. */
 export function applyConfiguration(request: ApplyRequest, live: KubeObject | undefined, config: KubeObject): KubeObject {
   checkConfiguration(request, config);
-  const base = live ? withoutManaged(live) : blank(config);
+  const base = live ? withoutManaged(live) : blank(request, config);
   const managers = decodeManagers(live?.metadata.managedFields);
-  if (live && managers.size === 0) recordChange({ ...request, manager: "before-first-apply" }, managers, blank(config), base);
+  if (live && managers.size === 0) recordChange({ ...request, manager: "before-first-apply" }, managers, blank(request, config), base);
 
   const mine: Manager = { name: request.manager, operation: "Apply", apiVersion: request.apiVersion, subresource: request.subresource, set: ownedBy(request, config) };
   const id = identityOf(mine);

@@ -33,7 +33,7 @@ export async function createAuth(deps: AuthDeps): Promise<Auth> {
     authorize: authorizer.authorize,
     checkRbacWrite: (request) => checkRbacWrite(request, authorizer),
     virtualResources: [
-      ...reviewResources({ authorizer, audiences, readToken: (token, wanted) => readToken(token, wanted, authenticators) }),
+      ...reviewResources({ authorizer, audiences, now, readToken: (token, wanted) => readToken(token, wanted, authenticators) }),
       tokenRequestResource({ reader, tokens: accountTokens, audiences, now }),
     ],
     bootstrap: async () => {

@@ -2,7 +2,6 @@
 import { createRbacIndex, type RbacIndex } from "../../../kube/rbac/rbac-index.ts";
 import type { PolicyRule, Question, RbacKind } from "../../../kube/rbac/types.ts";
 import type { AttributesRecord, Authorize, ResourceReader, UserInfo } from "../contract.ts";
-import { masters } from "./users.ts";
 
 export const rbacGroup = "rbac.authorization.k8s.io";
 
@@ -12,11 +11,6 @@ export const rbacResources: Record<string, RbacKind> = {
   rolebindings: "RoleBinding",
   clusterrolebindings: "ClusterRoleBinding",
 };
-
-const everything: PolicyRule[] = [
-  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
-  { verbs: ["*"], nonResourceURLs: ["*"] },
-];
 
 export interface RbacAuthorizer {
   index: RbacIndex;
@@ -39,7 +33,7 @@ export function createRbacAuthorizer(reader: ResourceReader): RbacAuthorizer {
   return {
     index,
     authorize: (attributes) => authorize(index, attributes),
-    rulesFor: (user, namespace) => [...(user.groups.includes(masters) ? everything : []), ...index.rulesFor(user, namespace)],
+    rulesFor: (user, namespace) => index.rulesFor(user, namespace),
     stop: () => {
       for (const stop of stops) stop();
     },

@@ -16,14 +16,17 @@ export interface ReviewDeps {
   readToken: ReadToken;
   /** Audiences a token is meant for when the review names none. */
   audiences: string[];
+  /** Milliseconds. */
+  now: () => number;
 }
 
 type Review = { spec?: Record<string, unknown> };
 type Answer = (request: VirtualRequest) => Record<string, unknown> | Promise<Record<string, unknown>>;
 
 /** The review kinds as resources that only answer create. */
-export function reviewResources({ authorizer, readToken, audiences }: ReviewDeps): VirtualResource[] {
+export function reviewResources({ authorizer, readToken, audiences, now }: ReviewDeps): VirtualResource[] {
   const { authorize } = authorizer;
+  const review = (group: string, kind: string, namespaced: boolean, answer: Answer) => reviewResource({ group, kind, namespaced, now }, answer);
   return [
     review(authenticationGroup, "TokenReview", false, ({ body }) => tokenReview(body, readToken, audiences)),
     review(authenticationGroup, "SelfSubjectReview", false, ({ user }) => ({ userInfo: userStatus(user) })),
@@ -34,7 +37,14 @@ export function reviewResources({ authorizer, readToken, audiences }: ReviewDeps
   ];
 }
 
-function review(group: string, kind: string, namespaced: boolean, answer: Answer): VirtualResource {
+interface ReviewKind {
+  group: string;
+  kind: string;
+  namespaced: boolean;
+  now: () => number;
+}
+
+function reviewResource({ group, kind, namespaced, now }: ReviewKind, answer: Answer): VirtualResource {
   return {
     gvr: { group, version: "v1", resource: `${kind.toLowerCase()}s` },
     subresource: "",
@@ -42,9 +52,14 @@ function review(group: string, kind: string, namespaced: boolean, answer: Answer
     namespaced,
     create: async (request) => {
       const { body } = request;
-      return { apiVersion: `${group}/v1`, kind, metadata: { ...body.metadata }, ...shownSpec(kind, body), status: await answer(request) };
+      return { apiVersion: `${group}/v1`, kind, metadata: shownMetadata(kind, body, now), ...shownSpec(kind, body), status: await answer(request) };
     },
   };
+}
+
+function shownMetadata(kind: string, { metadata }: KubeObject, now: () => number): KubeObject["metadata"] {
+  if (kind === "SelfSubjectReview") return { creationTimestamp: `${new Date(now()).toISOString().slice(0, 19)}Z` } as KubeObject["metadata"];
+  return kind === "SelfSubjectRulesReview" ? ({} as KubeObject["metadata"]) : metadata;
 }
 
 /** kube-apiserver does not repeat what was asked about oneself. */

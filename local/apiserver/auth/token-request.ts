@@ -1,4 +1,5 @@
 // serviceaccounts/token: `kubectl create token`.
+import { randomUUID } from "node:crypto";
 import type { ResourceReader, VirtualRequest, VirtualResource } from "../contract.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
 import { conflict, invalid, notFound } from "../status.ts";
@@ -47,7 +48,7 @@ async function createToken({ namespace, name, body }: VirtualRequest, { reader, 
   return {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
-    metadata: { name, namespace, creationTimestamp: new Date(now()).toISOString().replace(/\.\d+Z/, "Z") },
+    metadata: { ...body.metadata, name, namespace, uid: randomUUID(), creationTimestamp: new Date(now()).toISOString().replace(/\.\d+Z/, "Z") },
     spec: { audiences: claims.audiences, expirationSeconds: claims.lifetime, boundObjectRef: spec.boundObjectRef ?? null },
     status: { token: issued.token, expirationTimestamp: issued.expires },
   };

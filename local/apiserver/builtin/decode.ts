@@ -2,6 +2,7 @@
 import type { ListView, TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { KubeObject } from "../../../kube/object.ts";
+import { dropZeros } from "./canonical.ts";
 import { badRequest } from "../status.ts";
 
 /** A value that does not fit its field. */
@@ -90,6 +91,7 @@ function mismatch(found: string, view: TypeView, path: string): TypeFault {
 export function decodeTyped(view: TypeView, object: KubeObject, kind: string, version: string): string[] {
   try {
     const faults = cleanTyped(view, object);
+    dropZeros(view, view.name, object);
     dropEmptyMetadata(object);
     return faults;
   } catch (error) {

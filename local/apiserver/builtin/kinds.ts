@@ -3,11 +3,12 @@ import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "../../../kube/object.ts";
-import { isMap } from "../apply/values.ts";
+import { isMap, type JsonMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
 import { label1035Name, labelName, pathSegmentName, subdomainName } from "../registry/names.ts";
 import type { ResourceType, Strategy, VersionType } from "../registry/types.ts";
 import { builtinColumns } from "./columns.ts";
+import { fillZeros } from "./canonical.ts";
 import { decodeTyped } from "./decode.ts";
 import { applyBuiltinDefaults } from "./defaults.ts";
 import { eventFromCore, eventToCore } from "./events.ts";
@@ -48,8 +49,6 @@ const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
 const RETURNS_DELETED = new Set(["Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
 const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "EndpointSlice", "NetworkPolicy", "Ingress", "PodDisruptionBudget"]);
 const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
-/** Their status is printed even when nothing is in it. */
-const EMPTY_STATUS = new Set(["Deployment", "ValidatingAdmissionPolicy", "Job", "PodDisruptionBudget"]);
 /** Statuses that a create may carry: kube-apiserver resets the others. */
 const STATUS_ON_CREATE = new Set(["Node", "Service", "Pod", "Namespace"]);
 
@@ -85,6 +84,16 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
     object.eventTime ??= null;
     if (object.apiVersion === "v1") object.reportingComponent ??= "";
     object.reportingInstance ??= "";
+  },
+  Job(object) {
+    const spec = (object.spec ?? {}) as JsonMap;
+    if (spec.manualSelector === true || !isMap(spec.template)) return;
+    const { name, uid } = object.metadata;
+    const labels = { "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name };
+    const metadata = (spec.template.metadata ??= {}) as JsonMap;
+    metadata.labels = { ...(metadata.labels as object), ...labels };
+    spec.selector ??= { matchLabels: { "batch.kubernetes.io/controller-uid": uid } };
+    object.metadata.labels ??= { ...(metadata.labels as Record<string, string>) };
   },
   Pod(object) {
     object.status = { phase: "Pending", qosClass: "BestEffort" };
@@ -122,29 +131,27 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
     decode(body, version) {
       const faults = decodeTyped(view, body, data.kind, version.version);
       applyBuiltinDefaults(body);
+      fillZeros(view, data.schema, body);
       return { object: body, faults };
     },
     prepareCreate(object) {
-      if (hasStatus && !STATUS_ON_CREATE.has(data.kind)) resetStatus(object);
+      if (hasStatus && !STATUS_ON_CREATE.has(data.kind)) delete object.status;
       PREPARE[data.kind]?.(object);
       extraRules?.prepareCreate?.(object);
+      fillZeros(view, data.schema, object);
     },
     prepareUpdate(object, old, subresource) {
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus) restore(object, old, "status");
       prepareChange(object, old, subresource);
       extraRules?.prepareUpdate?.(object, old, subresource);
+      fillZeros(view, data.schema, object);
     },
     validate: (object, old, subresource) => (subresource === "status" ? [] : [...validateBuiltin(object, old), ...(extraRules?.validate?.(object, old) ?? [])]),
     validateName: NAME_RULES[data.kind] ?? subdomainName,
     unconditionalUpdate: !CONDITIONAL.has(data.kind),
     ...(WITH_GENERATION.has(data.kind) && { generationOf: GENERATION_OF[data.kind] ?? ((object: KubeObject) => object.spec) }),
   };
-}
-
-function resetStatus(object: KubeObject): void {
-  if (EMPTY_STATUS.has(object.kind)) object.status = {};
-  else delete object.status;
 }
 
 /** What a folder of its own adds to one built-in kind. */
@@ -167,10 +174,18 @@ export function restore(object: KubeObject, old: KubeObject, field: string): voi
   else object[field] = old[field];
 }
 
+/** An object of which nothing is set, as Go's types have it. */
+function emptyOf({ group, version, kind, schema }: KindData): KubeObject {
+  const object = { apiVersion: group ? `${group}/${version}` : version, kind, metadata: {} } as KubeObject;
+  fillZeros(builtinView(schema), schema, object);
+  return object;
+}
+
 function versionOf(data: KindData): VersionType {
   return {
     version: data.version,
     view: builtinView(data.schema),
+    empty: emptyOf(data),
     openapi: builtinSchemas()[data.schema] ?? {},
     subresources: data.subresources.map(({ name, verbs, ...gvk }) => ({ name, verbs, gvk: { group: gvk.group, version: gvk.version, kind: gvk.kind } })),
     columns: builtinColumns(data.kind),

@@ -13,9 +13,15 @@ export function builtinSchemas(): Record<string, JsonSchema> {
 
 const viewOf = createViews((name) => builtinSchemas()[name]);
 
+const named = new Map<string, TypeView>();
+
 export function builtinView(name: string): TypeView {
-  const schema = builtinSchemas()[name];
-  return schema ? viewOf(schema) : untyped;
+  let view = named.get(name);
+  if (!view) {
+    const schema = builtinSchemas()[name];
+    named.set(name, (view = schema ? { ...viewOf(schema), name } : untyped));
+  }
+  return view;
 }
 
 /** The full name of a kind's schema. */

@@ -1,7 +1,7 @@
 // Reads request bodies in Kubernetes' protobuf form: what typed Go clients (also kubectl's) send. Answers are always JSON.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { schemaOfKind } from "../builtin/schemas.ts";
+import { builtinSchemas, schemaOfKind } from "../builtin/schemas.ts";
 import { badRequest } from "../status.ts";
 
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
@@ -131,7 +131,14 @@ function decodeMessage(name: string, buffer: Buffer, depth: number): Json {
     const known = message[field.number];
     if (known) put(out, known, field, depth + 1);
   }
+  const required = (builtinSchemas()[name]?.required ?? []) as string[];
+  for (const [, [field, type]] of Object.entries(message)) if (isNoValue(out[field], type) && !required.includes(field)) delete out[field];
   return out;
+}
+
+/** Go clients send zero for every number and flag that is not behind a pointer; their JSON form leaves it out. */
+function isNoValue(value: unknown, type: string): boolean {
+  return !type.startsWith("*") && (value === 0 || value === false);
 }
 
 function put(out: Json, [name, type]: [string, string], field: Field, depth: number): void {
@@ -144,16 +151,13 @@ function put(out: Json, [name, type]: [string, string], field: Field, depth: num
     const value = single(type.slice(2), field, depth);
     // Lists of ExtraValue and the like are lists already.
     ((out[name] ??= []) as unknown[]).push(value);
-  } else {
-    const value = single(type, field, depth);
-    if (name === "") Object.assign(out, value);
-    else if (!isOmitted(value)) out[name] = value;
-  }
+  } else putOne(out, [name, type], single(type.replace("*", ""), field, depth));
 }
 
-/** Go clients send the zero value of fields that their JSON form leaves out. */
-function isOmitted(value: unknown): boolean {
-  return value === undefined || value === "";
+/** A field without a name is an embedded struct. */
+function putOne(out: Json, [name, type]: [string, string], value: unknown): void {
+  if (name === "") Object.assign(out, value);
+  else if (value !== undefined && (value !== "" || type.startsWith("*"))) out[name] = value;
 }
 
 /** The object in a protobuf body. Throws 400 on anything but a known kind. */

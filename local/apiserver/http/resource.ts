@@ -1,10 +1,11 @@
 // One resource request: authorize, find the verb, answer in the form asked for.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { KubeObject } from "../../../kube/object.ts";
+import { trackUpdate } from "../apply/managed.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { builtinView, schemaOfKind } from "../builtin/schemas.ts";
 import type { AttributesRecord, Authorize, UserInfo } from "../contract.ts";
-import { checkBodyKind, type Core, type InternalCall, writeOptions } from "../registry/core.ts";
+import { checkBodyKind, type Core, type InternalCall, timestamp, writeOptions } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { deleteOptions, remove, removeCollection } from "../registry/delete.ts";
 import { patch } from "../registry/patch.ts";
@@ -212,10 +213,12 @@ async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): 
   const { group, version, kind } = virtual.gvk;
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);
   if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  const options = writeOptions({ query, userAgent: "", user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
+  const options = writeOptions({ query, userAgent: exchange.request.headers["user-agent"] ?? "", user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
   if (virtual.subresource && !door.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }
+  const tracked = { view: builtinView(schemaOfKind(group, version, kind) ?? ""), manager: options.fieldManager, subresource: virtual.subresource, apiVersion: `${group}/${version}`, time: timestamp(door.core.now()), reset: ["status"] };
+  trackUpdate(tracked, undefined, body);
   const answer = await virtual.create({ user, namespace: info.namespace, name: info.name, body, dryRun: options.dryRun });
   sendText(exchange.response, 201, JSON.stringify(answer), wanted);
 }

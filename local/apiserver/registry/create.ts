@@ -106,5 +106,5 @@ export function placeInNamespace(call: InternalCall, object: KubeObject): void {
 /** What the bookkeeping of managed fields needs of a call. */
 export function fieldsRequest(core: Core, call: InternalCall, options: WriteOptions) {
   const { type, version, subresource } = call.target;
-  return { view: version.view, manager: options.fieldManager, subresource, apiVersion: apiVersionOf(type.group, version.version), time: timestamp(core.now()) };
+  return { view: version.view, empty: version.empty, manager: options.fieldManager, subresource, apiVersion: apiVersionOf(type.group, version.version), time: timestamp(core.now()) };
 }

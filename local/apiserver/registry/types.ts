@@ -29,6 +29,8 @@ export interface ScalePaths {
 
 /** One served version. */
 export interface VersionType {
+  /** An object of which nothing is set; absent where that is nothing but its kind. */
+  empty?: KubeObject;
   version: string;
   /** Of the whole object, metadata included. */
   view: TypeView;

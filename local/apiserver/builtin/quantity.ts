@@ -1,0 +1,62 @@
+// Quantities in the one form that Kubernetes stores: the largest unit that leaves a whole number.
+
+const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const NANO = 9;
+
+/** The canonical form; undefined when the text is no quantity. */
+export function canonicalQuantity(text: string): string | undefined {
+  const match = QUANTITY.exec(text);
+  const [, sign = "", whole = "", fraction = "", suffix = ""] = match ?? [];
+  if (!match || (whole === "" && fraction === "")) return undefined;
+  const digits = BigInt(`${whole}${fraction}` || "0");
+  const negative = sign === "-" && digits !== 0n ? "-" : "";
+  if (BINARY.includes(suffix) && suffix !== "") return negative + binary(digits * 1024n ** BigInt(BINARY.indexOf(suffix)), fraction.length);
+  const exponent = /^[eE][+-]?\d+$/.test(suffix) ? Number(suffix.slice(1)) : (DECIMAL.indexOf(suffix) - 3) * 3;
+  const nanos = inNanos(digits, exponent - fraction.length);
+  return negative + (/^[eE]/.test(suffix) && suffix.length > 1 ? scientific(nanos) : decimal(nanos));
+}
+
+/** Beyond nano it is rounded up. */
+function inNanos(digits: bigint, exponent: number): bigint {
+  const shift = exponent + NANO;
+  if (shift >= 0) return digits * 10n ** BigInt(shift);
+  const divisor = 10n ** BigInt(-shift);
+  return (digits + divisor - 1n) / divisor;
+}
+
+function binary(scaled: bigint, decimals: number): string {
+  const divisor = 10n ** BigInt(decimals);
+  // Less than 1024, or not whole: the decimal form takes over.
+  if (scaled % divisor !== 0n || scaled / divisor < 1024n) return decimal(inNanos(scaled, -decimals));
+  let value = scaled / divisor;
+  let unit = 0;
+  while (value % 1024n === 0n && unit < BINARY.length - 1) {
+    value /= 1024n;
+    unit += 1;
+  }
+  return `${value}${BINARY[unit]}`;
+}
+
+function largest(nanos: bigint): { value: bigint; unit: number } {
+  let value = nanos;
+  let unit = 0;
+  while (value !== 0n && value % 1000n === 0n && unit < DECIMAL.length - 1) {
+    value /= 1000n;
+    unit += 1;
+  }
+  return { value, unit };
+}
+
+function decimal(nanos: bigint): string {
+  if (nanos === 0n) return "0";
+  const { value, unit } = largest(nanos);
+  return `${value}${DECIMAL[unit]}`;
+}
+
+function scientific(nanos: bigint): string {
+  if (nanos === 0n) return "0";
+  const { value, unit } = largest(nanos);
+  return unit === 3 ? String(value) : `${value}e${(unit - 3) * 3}`;
+}
