@@ -74,18 +74,16 @@ function isBorne({ spec }: Live, objects: readonly Live[]): boolean {
 /** What is not at rest yet, for whoever wants to know how things end; in words. */
 export function unsettled(objects: readonly Live[]): string[] {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
-  return objects.flatMap((object) => {
-    const { kind, metadata, status, spec } = object;
-    const seen = status?.["observedGeneration"];
-    return [
-      ...(metadata.deletionTimestamp ? ["is going"] : []),
-      ...(metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ? ["has lost its owner"] : []),
-      ...(seen !== undefined && seen !== metadata.generation ? ["has changed since it was looked at"] : []),
-      ...(kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"] ? ["does not run yet"] : []),
-      ...(kind === "LRP" && status === undefined ? ["has no status"] : []),
-    ].map((what) => `${kind} ${metadata.name} ${what}`);
-  });
+  return objects.flatMap((object) => UNREST.filter(({ holds }) => holds(object, uids)).map(({ what }) => `${object.kind} ${object.metadata.name} ${what}`));
 }
+
+const UNREST: readonly { what: string; holds: (object: Live, uids: ReadonlySet<string | undefined>) => boolean }[] = [
+  { what: "is going", holds: ({ metadata }) => metadata.deletionTimestamp !== undefined },
+  { what: "has lost its owner", holds: ({ metadata }, uids) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false },
+  { what: "has changed since it was looked at", holds: ({ metadata, status }) => status?.["observedGeneration"] !== undefined && status["observedGeneration"] !== metadata.generation },
+  { what: "does not run yet", holds: ({ kind, spec, status }) => kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"] },
+  { what: "has no status", holds: ({ kind, status }) => kind === "LRP" && status === undefined },
+];
 
 const CONDITION_FIELDS = ["type", "status", "reason", "message"];
 

@@ -127,16 +127,16 @@ async function pass(state: State, passing: Passing): Promise<void> {
   // A client that hangs up in the middle of its own request is no fault of ours.
   request.on("error", () => response.destroy());
   const verdict = judge(state);
+  const dice = state.trouble?.random() ?? 0;
   if (verdict === "cutBefore") return void response.destroy();
-  if (verdict === "refused") return refuse(passing, isWatch(request) || (state.trouble?.random() ?? 0) < 0.1 ? [...REFUSALS, GONE] : REFUSALS, state.trouble?.random() ?? 0);
-  if (verdict === "slow") await delay(50 + 350 * (state.trouble?.random() ?? 0));
+  if (verdict === "refused") return refuse(passing, dice);
+  if (verdict === "slow") await delay(50 + 350 * dice);
   forward(state, passing, verdict);
 }
 
-function refuse({ request, response }: Passing, refusals: typeof REFUSALS, dice: number): void {
-  const isRead = request.method === "GET";
-  // Conflicts are for writes, expired versions for reads.
-  const fitting = refusals.filter(({ code }) => (isRead ? code !== 409 : code !== 410));
+function refuse({ request, response }: Passing, dice: number): void {
+  // Conflicts are for writes, expired versions for lists and watches.
+  const fitting = request.method === "GET" ? [...REFUSALS.filter(({ code }) => code !== 409), GONE] : REFUSALS;
   answer(response, fitting[Math.floor(dice * fitting.length)] ?? TIMEOUT);
   request.resume();
 }

@@ -1,4 +1,4 @@
-// What stands before the replicas on a cluster: every request goes to the next replica that is up, those for apps to one with a router.
+// What stands before the replicas on a cluster: every request goes to the next replica that is up.
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -7,8 +7,6 @@ import type { Duplex } from "node:stream";
 export interface Door {
   port: number;
   up: boolean;
-  /** Serves apps too. */
-  apps: boolean;
 }
 
 export interface Balancer {
@@ -16,7 +14,6 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-const API_HOST = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
 /** As the platform's own port takes. */
 const LIMITS = { maxHeaderSize: 64 * 1024, requestTimeout: 0, keepAliveTimeout: 75_000 };
 
@@ -24,17 +21,17 @@ const LIMITS = { maxHeaderSize: 64 * 1024, requestTimeout: 0, keepAliveTimeout: 
 export async function startBalancer(doors: readonly Door[], port = 0): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true });
   let turn = 0;
-  const choose = (host: string | undefined): Door | undefined => {
-    const open = doors.filter((door) => door.up && (door.apps || API_HOST.test(host ?? "")));
+  const choose = (): Door | undefined => {
+    const open = doors.filter(({ up }) => up);
     return open[turn++ % open.length];
   };
   const server = createServer(LIMITS, (request, response) => {
-    const door = choose(request.headers.host);
+    const door = choose();
     if (door) forward(agent, door, request, response);
     else response.writeHead(503).end();
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const door = choose(request.headers.host);
+    const door = choose();
     if (door) tunnel(door, request, socket, head);
     else socket.end("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n");
   });
@@ -50,16 +47,18 @@ export async function startBalancer(doors: readonly Door[], port = 0): Promise<B
   };
 }
 
-function forward(agent: Agent, { port }: Door, request: IncomingMessage, response: ServerResponse): void {
+function forward(agent: Agent, door: Door, request: IncomingMessage, response: ServerResponse): void {
   const { method, url, headers } = request;
-  const upstream = send({ host: "127.0.0.1", port, method, path: url, headers, agent, setHost: false }, (answer) => {
+  const upstream = send({ host: "127.0.0.1", port: door.port, method, path: url, headers, agent, setHost: false }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(response);
     // Who lost its replica in the middle of an answer learns of it.
     answer.on("error", () => response.destroy());
   });
-  upstream.on("error", () => {
-    if (!response.headersSent) response.destroy();
+  upstream.on("error", (error: NodeJS.ErrnoException) => {
+    // A replica may close a connection just as it is used again. Nothing of the request has been read then.
+    if (upstream.reusedSocket && error.code === "ECONNRESET" && method === "GET" && !response.headersSent) forward(agent, door, request, response);
+    else if (!response.headersSent) response.destroy();
   });
   response.on("close", () => upstream.destroy());
   request.pipe(upstream);

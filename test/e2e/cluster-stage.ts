@@ -22,11 +22,12 @@ import type { StageBase } from "./stage.ts";
 
 const ENTRY = join(import.meta.dirname, "..", "..", "platform", "cupola.ts");
 const GUARD = join(import.meta.dirname, "die-with-parent.ts");
-/** What each replica does. Those that act on this machine, and not only on objects, are in one. */
-const REPLICAS = ["api,controllers,host-builder,process-runner,local-router", "api,controllers", "api,controllers"];
+const OPERATIONS = "api,controllers,host-builder,process-runner,local-router";
+const REPLICAS = 3;
+/** How long a replica that was killed counts as living; what it led waits so long for another. */
+const LEASE_SECONDS = 5;
 
 interface Replica extends Door {
-  operations: string;
   child: ChildProcess | undefined;
 }
 
@@ -40,7 +41,7 @@ export async function startClusterStage(): Promise<{ base: StageBase; kubectl: s
   writeFileSync(kubeconfig, kubeconfigText({ ...access, users: [{ name: "admin", token: plane.adminToken }, { name: DEVELOPER, token: "developer-token" }] }));
   writeFileSync(join(home, "platform-kubeconfig"), kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
   await installManifests(admin);
-  const replicas: Replica[] = await Promise.all(REPLICAS.map(async (operations) => ({ operations, port: await freePort(), up: false, apps: operations.includes("local-router"), child: undefined })));
+  const replicas: Replica[] = await Promise.all(Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })));
   const balancer = await startBalancer(replicas);
   const start = (): Promise<void> => startMissing(replicas, home, balancer.port);
   const base: StageBase = {
@@ -55,12 +56,15 @@ export async function startClusterStage(): Promise<{ base: StageBase; kubectl: s
     start,
     async stop() {
       await balancer.close();
+      const died = replicas.filter(({ child }) => child && isOver(child)).length;
+      const log = died > 0 ? readFileSync(join(home, "cupola.log"), "utf8") : "";
       await Promise.all(replicas.map((replica) => end(replica, "SIGTERM")));
       // Instances outlive a platform that stops on a cluster; not this one.
       for (const { pid } of processesUnder(home)) process.kill(pid, "SIGKILL");
       await admin.close();
       await plane.stop();
       rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+      if (died > 0) throw new Error(`${died} replicas ended by themselves:\n${log.slice(-4000)}`);
     },
   };
   try {
@@ -79,18 +83,17 @@ async function startMissing(replicas: Replica[], home: string, publicPort: numbe
 
 async function startReplica(replica: Replica, home: string, publicPort: number): Promise<void> {
   const log = openSync(join(home, "cupola.log"), "a");
-  const args = [`--operation=${replica.operations}`, "--kubeconfig", join(home, "platform-kubeconfig"), "--port", String(replica.port), "--data", join(home, "data"), "--public-url", `http://localhost:${publicPort}`];
+  const args = [`--operation=${OPERATIONS}`, "--lease-seconds", String(LEASE_SECONDS), "--kubeconfig", join(home, "platform-kubeconfig"), "--port", String(replica.port), "--data", join(home, "data"), "--public-url", `http://localhost:${publicPort}`];
   const child = spawn(process.execPath, ["--import", GUARD, ENTRY, ...args], { stdio: ["pipe", "ignore", log] });
   closeSync(log);
   replica.child = child;
-  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
   await eventually(async () => {
-    if (isOver()) return;
+    if (isOver(child)) return;
     const { statusCode, body } = await request(`http://127.0.0.1:${replica.port}/readyz`, { reset: true, headersTimeout: 5000 });
     await body.dump();
     if (statusCode !== 200) throw new Error(`a replica answers ${statusCode}`);
   }, 60_000);
-  if (isOver()) throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
+  if (isOver(child)) throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
   replica.up = true;
 }
 
@@ -104,12 +107,16 @@ async function end(replica: Replica, signal: "SIGTERM" | "SIGKILL"): Promise<voi
   const { child } = replica;
   replica.up = false;
   replica.child = undefined;
-  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  if (!child || isOver(child)) return;
   const over = once(child, "exit");
   child.kill(signal);
   const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
   await over;
   clearTimeout(late);
+}
+
+function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 /** What a laptop's first start puts there, so that journeys find the same. */

@@ -28,7 +28,7 @@ describe("a rolling restart of the platform", () => {
 
   async function add(): Promise<Served> {
     const process = await startReplica(stage, { operations: "api,controllers", graceSeconds: 1, publicURL: `http://localhost:${balancer.port}` });
-    const one: Served = { process, port: process.port, up: false, apps: false };
+    const one: Served = { process, port: process.port, up: false };
     served.push(one);
     doors.push(one);
     void probe(one, over.signal);
