@@ -59,9 +59,12 @@ export function findOrg(read: Reader, namespace: string): Org | undefined {
   return uid === undefined ? undefined : read.byUid(Org, uid);
 }
 
-/** The Domain that a name means in a place. */
+/** The Domain that a name means in a place. @throws NotPermitted when it may be one that is out of sight */
 export function findDomain(read: Reader, name: string, place: Place): Domain | undefined {
-  return resolveDomain(name, { org: place.orgObject, orgNamespace: place.orgNamespace }, read.list(Domain));
+  const at = { org: place.orgObject, orgNamespace: place.orgNamespace };
+  // The org's own come first; other orgs' namespaces matter only when nothing else bears the name.
+  read.list(Domain, { namespace: place.orgNamespace });
+  return resolveDomain(name, at, read.list(Domain, { partial: true })) ?? resolveDomain(name, at, read.list(Domain));
 }
 
 /** The labels of everything generated for an app, and the names as annotations. */

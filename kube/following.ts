@@ -56,7 +56,7 @@ class SplitFeed implements Feed, Following {
     this.ref = options.store.ref;
     this.#options = options;
     this.#signal = signal;
-    this.#undo = options.namespaces.onChange(() => this.#arrange());
+    this.#undo = options.namespaces.onChange(() => this.#refused && this.#arrange());
     this.#whole = startReflector({ ...options, store: this }, signal);
     this.stopped = this.#whole.stopped.then(async () => {
       this.#undo();
@@ -83,7 +83,7 @@ class SplitFeed implements Feed, Following {
       return this.#arrange();
     }
     // What the parts see holds until the whole has listed.
-    if (this.#parts.size === 0) this.#options.store.setState(state, parkReason);
+    if (!this.#refused) this.#options.store.setState(state, parkReason);
   }
 
   replace(objects: readonly KubeObject[], resourceVersion: string): void {
@@ -136,12 +136,12 @@ class SplitFeed implements Feed, Following {
 
   demand(namespace: string): () => void {
     this.#demanded.set(namespace, (this.#demanded.get(namespace) ?? 0) + 1);
-    this.#arrange();
+    if (this.#refused) this.#arrange();
     return () => {
       const left = (this.#demanded.get(namespace) ?? 1) - 1;
       if (left > 0) this.#demanded.set(namespace, left);
       else this.#demanded.delete(namespace);
-      this.#arrange();
+      if (this.#refused) this.#arrange();
     };
   }
 
@@ -153,13 +153,14 @@ class SplitFeed implements Feed, Following {
 
   /** One part for each namespace of ours, in the order of names, as long as the whole is refused. */
   #arrange(): void {
-    if (!this.#refused || this.#signal.aborted) return;
+    if (this.#signal.aborted) return;
     const { namespaces, store } = this.#options;
-    const wanted = [...new Set([...namespaces.of(this.ref), ...this.#demanded.keys()])].sort();
-    if (!namespaces.known || wanted.length > 0) store.split();
+    const wanted = new Set([...namespaces.of(this.ref), ...this.#demanded.keys()].sort());
+    if (!namespaces.known || namespaces.complete || wanted.size > 0) store.split();
     else store.setState("parked", "Forbidden");
-    for (const [namespace, part] of this.#parts) if (!wanted.includes(namespace)) this.#forget(namespace, part);
-    for (const namespace of wanted) if (!this.#parts.has(namespace)) this.#start(namespace);
+    for (const [namespace, part] of this.#parts) if (!wanted.has(namespace)) this.#forget(namespace, part);
+    for (const namespace of [...wanted].filter((one) => !this.#parts.has(one))) this.#start(namespace);
+    if (namespaces.complete) store.complete();
   }
 
   #start(namespace: string): void {

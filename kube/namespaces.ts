@@ -12,12 +12,11 @@ export interface SplitRule {
   holds?: (ref: ResourceRef, labels: Readonly<Record<string, string>> | undefined, namespace: string) => boolean;
 }
 
-/** `gone`: the namespace does not exist any more; else it is only not ours. */
-export type Left = (namespace: string, gone: boolean) => void;
-
 export interface Namespaces {
   /** False as long as the labelled ones have not been seen and may yet be. */
   readonly known: boolean;
+  /** What `of` says is all there is. */
+  readonly complete: boolean;
   /** In order. */
   of(ref: ResourceRef): string[];
   onChange(listener: () => void): () => void;
@@ -53,12 +52,12 @@ export function createNamespaces(rule: SplitRule | undefined, open: (labelSelect
       const seen = store();
       return !seen || seen.synced || seen.state === "parked";
     },
+    get complete() {
+      return store()?.synced ?? false;
+    },
     of(ref) {
       const seen = store();
-      const { always = [], holds = () => true } = rule ?? {};
-      const labelled = seen?.synced ? seen.list({ partial: true }) : [];
-      const ours = labelled.filter(({ metadata }) => holds(ref, metadata.labels, metadata.name)).map(({ metadata }) => metadata.name);
-      return [...new Set([...always.filter((name) => holds(ref, undefined, name)), ...ours])].sort();
+      return rule ? choose(rule, ref, seen?.synced ? seen.list() : []) : [];
     },
     onChange(listener) {
       listeners.add(listener);
@@ -66,4 +65,9 @@ export function createNamespaces(rule: SplitRule | undefined, open: (labelSelect
     },
     isGone: (namespace) => gone.has(namespace),
   };
+}
+
+function choose({ always = [], holds = () => true }: SplitRule, ref: ResourceRef, labelled: readonly KubeObject[]): string[] {
+  const ours = labelled.filter(({ metadata }) => holds(ref, metadata.labels, metadata.name)).map(({ metadata }) => metadata.name);
+  return [...new Set([...always.filter((name) => holds(ref, undefined, name)), ...ours])].sort();
 }

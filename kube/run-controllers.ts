@@ -39,6 +39,8 @@ export interface ControllerRun {
 /** A watch that is not synced. `parkReason` when it waits for a right or a kind. */
 export interface WatchGap {
   resource: string;
+  /** When only that one is out of sight. */
+  namespace?: string;
   state: WatchState;
   parkReason?: ParkReason;
 }
@@ -120,7 +122,11 @@ function startController(controller: Controller, options: RunOptions, whole: Set
 
 /** Those of the stores that cannot be read now. */
 export function gapsOf(stores: readonly Store[]): WatchGap[] {
-  return stores.filter(({ synced }) => !synced).map(({ ref, state, parkReason }) => ({ resource: resourceId(ref), state, ...(parkReason && { parkReason }) }));
+  return stores.flatMap((store) => {
+    const resource = resourceId(store.ref);
+    if (!store.synced) return [{ resource, state: store.state, ...(store.parkReason && { parkReason: store.parkReason }) }];
+    return store.holes.map((namespace) => ({ resource, namespace, state: "parked" as const, parkReason: store.sightOf(namespace).parkReason ?? "Forbidden" }));
+  });
 }
 
 /** The field managers of all controllers that own the kind, so that the first list serves all of them. */

@@ -39,8 +39,11 @@ export class Sights {
   #parts: Map<string, Part> | undefined;
   /** Every namespace known at the switch has been seen or refused once. Those that come later do not count. */
   #settled = false;
-  #split: { state: WatchState; synced: boolean } = { state: "listing", synced: false };
+  /** There is no namespace beside those that have a part, so even none at all is all there is. */
+  #complete = false;
+  #splitState: WatchState = "listing";
   #holes: readonly string[] = [];
+  #unseen: readonly string[] = [];
 
   constructor(resource: string) {
     this.#resource = resource;
@@ -54,7 +57,14 @@ export class Sights {
   split(): void {
     this.#parts ??= new Map();
     this.#settled = false;
+    this.#complete = false;
     this.whole.filled = false;
+    this.settle();
+  }
+
+  /** Every namespace that can hold objects has its part. */
+  complete(): void {
+    this.#complete = true;
     this.settle();
   }
 
@@ -83,20 +93,23 @@ export class Sights {
 
   /** To be called after every change of a part's state. Kept, since every read asks. */
   settle(): void {
-    const parts = [...(this.#parts?.values() ?? [])];
-    this.#settled ||= parts.length > 0 && parts.every((part) => part.filled || part.state === "parked");
-    const states = new Set(parts.map((part) => part.state));
-    const state = (["watching", "listing", "backoff"] as const).find((one) => states.has(one)) ?? "parked";
-    this.#split = { state: this.#settled ? state : "listing", synced: this.#settled && parts.some((part) => part.sight().synced) };
-    this.#holes = [...(this.#parts ?? [])].flatMap(([namespace, part]) => (part.state === "parked" ? [namespace] : [])).sort();
+    const parts = [...(this.#parts ?? [])];
+    this.#settled ||= (parts.length > 0 || this.#complete) && parts.every(([, part]) => part.filled || part.state === "parked");
+    const states = new Set(parts.map(([, part]) => part.state));
+    const state = (["watching", "listing", "backoff", "parked"] as const).find((one) => states.has(one)) ?? "watching";
+    this.#splitState = this.#settled ? state : "listing";
+    const namesOf = (test: (part: Part) => boolean): string[] => parts.flatMap(([namespace, part]) => (test(part) ? [namespace] : [])).sort();
+    this.#holes = namesOf((part) => part.state === "parked");
+    this.#unseen = namesOf((part) => !part.sight().synced);
   }
 
+  /** Of namespaces one by one: each has been seen or refused. What is refused is a hole, and every read of it throws. */
   get synced(): boolean {
-    return this.#parts ? this.#split.synced : this.whole.sight().synced;
+    return this.#parts ? this.#settled : this.whole.sight().synced;
   }
 
   get state(): WatchState {
-    return this.#parts && this.whole.state !== "stopped" ? this.#split.state : this.whole.state;
+    return this.#parts && this.whole.state !== "stopped" ? this.#splitState : this.whole.state;
   }
 
   get parkReason(): ParkReason | undefined {
@@ -135,7 +148,7 @@ export class Sights {
   require(namespace: string | undefined): void {
     this.requireSome();
     if (!this.#parts) return;
-    const blind = namespace === undefined ? this.holes[0] : namespace;
+    const blind = namespace === undefined ? (this.holes[0] ?? this.#unseen[0]) : namespace;
     if (blind === undefined) return;
     const { state, parkReason, synced } = this.sightOf(blind);
     if (state === "parked") throw new NotPermitted(this.#resource, parkReason ?? "Forbidden", blind);
@@ -145,7 +158,7 @@ export class Sights {
 
   /** May anything be read? @throws NotPermitted, NotSynced */
   requireSome(): void {
-    if (this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
+    if (!this.#parts && this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
     if (!this.synced) throw new NotSynced(this.#resource);
   }
 }

@@ -231,6 +231,14 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     this.#tellState();
   }
 
+  /** Every namespace that can hold objects of this kind has its feed by now. */
+  complete(): void {
+    const before = this.synced;
+    this.#sights.complete();
+    this.#waiters.check();
+    if (!before && this.synced) this.#tellState();
+  }
+
   /** The feed of one namespace of a split store; it does nothing any more once that namespace is forgotten or the store joined. */
   feed(namespace: string): Feed<T> {
     const part = this.#sights.part(namespace);

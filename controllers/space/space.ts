@@ -6,7 +6,8 @@ import { displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
-import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
+import { defineController, NotReady, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
+import { NotPermitted } from "../../kube/reader.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { endNamespace, keepNamespace, labelNamespace, type NamespaceMeta } from "../namespaces.ts";
 import { findOrg } from "../place.ts";
@@ -45,7 +46,8 @@ export const spaceController = defineController({
     const meta = planSpaceNamespace(space, org, guid);
     const namespace = await (space.spec.namespace ? adoptNamespace(space, org, meta, context) : keepNamespace(space, [org.metadata.name, space.metadata.name], meta, context));
     const bindings = { org: read.list(RoleBinding, { namespace: space.metadata.namespace }), space: read.list(RoleBinding, { namespace }) };
-    return { children: planSpaceRights(space, namespace, bindings), labels, status: { name: displayNameOf(space), namespace } };
+    const blind = findBlind(namespace, read);
+    return { children: planSpaceRights(space, namespace, bindings), labels, status: { name: displayNameOf(space), namespace }, ...(blind && { ready: blind }) };
   },
 
   finalizer: "cupola.dev/space",
@@ -57,6 +59,21 @@ export const spaceController = defineController({
     }
   },
 });
+
+/** What is in the namespace can say nothing for itself when the platform may not see it, so the Space does. */
+function findBlind(namespace: string, read: Read["read"]): ReconcileResult["ready"] | undefined {
+  const missing = SPACE_CONTENTS.flatMap((ref) => {
+    try {
+      read.find(ref, { namespace, name: "-" });
+      return [];
+    } catch (error) {
+      if (error instanceof NotPermitted) return [error];
+      throw error;
+    }
+  });
+  const kinds = missing.map(({ resource }) => resource).join(", ");
+  return missing.length > 0 ? { status: "False", reason: "PermissionMissing", message: `this platform may not list and watch ${kinds} in namespace ${namespace}; it goes on by itself when both are granted` } : undefined;
+}
 
 interface Read {
   read: ReconcileContext["read"];

@@ -17,5 +17,5 @@ function feed(index: RbacIndex, kind: RbacKind, store: Store): void {
     if (change.type === "deleted") index.remove(kind, change.object.metadata);
     else set(change.object);
   });
-  if (store.synced) for (const object of store.list()) set(object);
+  if (store.synced) for (const object of store.list({ partial: true })) set(object);
 }

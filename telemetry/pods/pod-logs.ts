@@ -85,7 +85,7 @@ class Keeper implements PodLogs {
   reassign(): void {
     if (!this.#store.synced) return;
     for (const source of this.#sources.keys()) if (!this.#o.owns(source)) this.#release(source);
-    for (const pod of this.#store.list()) this.#saw(pod);
+    for (const pod of this.#store.list({ partial: true })) this.#saw(pod);
   }
 
   stop(): void {

@@ -98,7 +98,7 @@ function mirror<T extends KubeObject>(store: Store<T>, set: (uid: string, object
     if (change.type === "modified" && uidOf(change.old) !== uidOf(change.object)) set(uidOf(change.old), undefined);
     set(uidOf(change.object), change.type === "deleted" ? undefined : change.object);
   });
-  if (store.synced) for (const object of store.list()) set(uidOf(object), object);
+  if (store.synced) for (const object of store.list({ partial: true })) set(uidOf(object), object);
   return stop;
 }
 
