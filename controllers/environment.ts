@@ -2,6 +2,7 @@
 // that no noun holds a value and equal environments have equal names.
 import { createHmac, randomBytes } from "node:crypto";
 import type { App } from "../crds/app/app.ts";
+import { isAppSecret } from "../crds/app/env-secret.ts";
 import type { EnvVar } from "../crds/fields.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { INTERNAL_LABELS, LABELS } from "../crds/labels.ts";
@@ -21,18 +22,12 @@ export const KEY_SECRET = "cupola-env-key";
 /** A missing or refused Secret is looked at again after this time; nothing watches Secrets. */
 const LOOK_AGAIN_MS = 10_000;
 
-/** The Secret where the API keeps what was set by `cf set-env`. */
-export function appSecretName(app: string): string {
-  return `${app}-env`;
-}
-
 /**
  * May this app's environment name this Secret? Only the app's own, told by name and GUID label, or one labelled for use in
  * environments: no controller reads a Secret on behalf of somebody who may not.
  */
 export function isAllowed(secret: SecretObject, app: string, guid: string): boolean {
-  const { name, labels = {} } = secret.metadata;
-  return labels[INTERNAL_LABELS.envAllowed] === "allowed" || (name === appSecretName(app) && labels[LABELS.app] === guid);
+  return secret.metadata.labels?.[INTERNAL_LABELS.envAllowed] === "allowed" || isAppSecret(secret, app, guid);
 }
 
 /** An environment as Revisions and Stagings hold it, and the Secret behind it (none when no value is secret). */

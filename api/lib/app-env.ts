@@ -1,11 +1,13 @@
 // The variables of an app: names in App.spec.env, values in a Secret that only the platform's identity opens, after RBAC allowed apps/env.
 import { createHash } from "node:crypto";
 import { App } from "../../crds/app/app.ts";
+import { appSecretName, isAppSecret } from "../../crds/app/env-secret.ts";
 import { isPlatformVariable } from "../../crds/app/vcap.ts";
 import type { EnvVar } from "../../crds/fields.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Secret } from "../../kube/builtin.ts";
 import { isAlreadyExists, isConflict } from "../../kube/client/errors.ts";
+import type { ObjectOf } from "../../kube/resource-ref.ts";
 import { z } from "zod";
 import { CFError } from "../errors.ts";
 import type { Session } from "../session.ts";
@@ -40,9 +42,21 @@ function toText(value: unknown): string {
   return typeof value === "string" ? value : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The Secret with an app's values. */
 function secretName(app: App): string {
-  return `${app.metadata.name}-env`;
+  return appSecretName(app.metadata.name);
+}
+
+/** The Secret with an app's values, if there is one. One of that name that is not the app's is `foreign`: it is neither read nor changed. */
+async function findSecret(as: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
+  const secret = await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal });
+  return secret && !isAppSecret(secret, app.metadata.name, as.view.guid(App, app)) ? "foreign" : secret;
+}
+
+/** Whether it has to be made. @throws CFError 422 when another Secret has the name */
+async function isSecretMissing(as: Session, app: App): Promise<boolean> {
+  const found = await findSecret(as, app);
+  if (found !== "foreign") return found === undefined;
+  throw new CFError("UnprocessableEntity", `The Secret ${secretName(app)} is not this app's own, so its variables cannot be kept there. Choose another name for the app.`);
 }
 
 /** A variable's key in the Secret: its name, where Secrets take it. */
@@ -64,7 +78,8 @@ export async function readVariables(as: Session, app: App): Promise<Record<strin
 /** Undefined for a variable whose Secret is not the app's own. For comparing only: who may set a variable need not be able to read it. */
 async function valuesOf(as: Session, app: App): Promise<Map<string, string | undefined>> {
   const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
-  const secret = usesSecret ? await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal }) : undefined;
+  const found = usesSecret ? await findSecret(as, app) : undefined;
+  const secret = found === "foreign" ? undefined : found;
   const valueOf = ({ value, valueFrom }: EnvVar): string | undefined => {
     const key = valueFrom?.secretKeyRef.name === secretName(app) ? valueFrom.secretKeyRef.key : undefined;
     const kept = key === undefined ? undefined : secret?.data?.[key];
@@ -109,14 +124,14 @@ function checkSize(before: ReadonlyMap<string, string | undefined>, changes: Rec
 async function putSecret(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
   const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
   const data = Object.fromEntries(Object.entries(changes).map(([name, value]) => [secretKey(name), value === null ? null : Buffer.from(value).toString("base64")]));
-  const exists = await as.platform.find(Secret, key, { signal: as.signal });
-  if (!exists) {
+  if (await isSecretMissing(as, app)) {
     const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
     const metadata = { ...key, labels: { [LABELS.app]: as.view.guid(App, app) }, ownerReferences: ownedBy(app) };
     try {
       return void (await as.platform.create(Secret, { metadata, type: "Opaque", data: present }, { signal: as.signal }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
+      await isSecretMissing(as, app);
     }
   }
   await as.platform.patch(Secret, key, { type: "merge", body: { data } }, { signal: as.signal });

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { base, dryRun, eventually, makeHome, PEOPLE, to, type Home, type Person } from "./world.ts";
 import type { Worldly } from "./suite.ts";
-import type { Json } from "../kubernetes/api.ts";
+import type { Answer, Json } from "../kubernetes/api.ts";
 
 /** GUIDs and names of what the table is about. */
 interface Things extends Home {
@@ -123,6 +123,30 @@ export function fieldTests(get: Worldly): void {
       const { status, json } = await get().cf(person, method, path, body);
       return status < 300 ? "yes" : [403, 404].includes(status) ? "no" : JSON.stringify(json);
     }
+
+    test("at creation every value given counts, but the default", async () => {
+      const world = get();
+      const group = "rbac.authorization.k8s.io";
+      const rules = [{ apiGroups: ["cupola.dev"], resources: ["apps", "processes", "packages", "orgs"], verbs: ["create"] }];
+      await world.kubernetes.post(`/apis/${group}/v1/clusterroles`, { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: "creates-only" }, rules });
+      await world.kubernetes.post(`/apis/${group}/v1/clusterrolebindings`, { apiVersion: `${group}/v1`, kind: "ClusterRoleBinding", metadata: { name: "creates-only" }, roleRef: { apiGroup: group, kind: "ClusterRole", name: "creates-only" }, subjects: [{ kind: "User", apiGroup: group, name: "creator" }] });
+      const creator = world.kubernetes.as({ impersonate: "creator", groups: ["system:authenticated"] });
+      const create = (kind: string, fields: Json): Promise<Answer> => {
+        const path = kind === "Org" ? `${base}/orgs` : `${base}/namespaces/${things.spaceNamespace}/${kind === "Process" ? "processes" : `${kind.toLowerCase()}s`}`;
+        return creator.post(`${path}?dryRun=All`, { apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: kind === "Process" ? "new.worker" : "new" }, spec: fields });
+      };
+      await eventually(async () => expect((await create("App", {})).status).toBe(201));
+      const process = { appRef: { name: "new" }, type: "worker" };
+      const pack = { appRef: { name: "new" }, type: "bits" };
+      const passes: [string, Json][] = [["App", { state: "Stopped", env: [], lifecycle: { type: "buildpack" }, features: { ssh: true } }], ["Process", { ...process, command: "run", memoryMB: 1024 }], ["Package", pack], ["Org", { suspended: false }]];
+      for (const [kind, fields] of passes) expect([kind, (await create(kind, fields)).status]).toEqual([kind, 201]);
+      const refused: [string, Json][] = [
+        ["App", { env: [{ name: "A", value: "1" }] }], ["App", { state: "Started" }], ["App", { droplet: { name: "x" } }], ["App", { lifecycle: { type: "cnb" } }], ["App", { lifecycle: { stack: "x" } }], ["App", { name: "Other" }], ["App", { features: { ssh: false } }],
+        ["Process", { ...process, memoryMB: 1025 }], ["Process", { ...process, instances: 1 }], ["Process", { ...process, runner: "x" }],
+        ["Package", { ...pack, content: { digest: `sha256:${"0".repeat(64)}`, size: 1 } }], ["Org", { suspended: true }], ["Org", { quotaRef: { name: "x" } }],
+      ];
+      for (const [kind, fields] of refused) expect([kind, fields, (await create(kind, fields)).body.message]).toEqual([kind, fields, expect.stringContaining("needs the right to update")]);
+    });
 
     async function lift(kind: Row["kind"], { org, space, orgNamespace, spaceNamespace }: Things): Promise<void> {
       const path = kind === "Org" ? `/v3/organizations/${org}` : `/v3/spaces/${space}`;

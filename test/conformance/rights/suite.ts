@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
 import { roleTests } from "./roles.ts";
+import { secretTests } from "./secrets.ts";
 import { flagTests, suspensionTests } from "./suspension.ts";
 import { tenancyTests } from "./tenancy.ts";
 import { startWorld, type ServerUnderTest, type World } from "./world.ts";
@@ -25,5 +26,6 @@ export function rightsOn(server: ServerUnderTest): void {
     tenancyTests(get);
     suspensionTests(get);
     flagTests(get);
+    secretTests(get);
   });
 }
