@@ -77,12 +77,14 @@ export function unsettled(objects: readonly Live[]): string[] {
   return objects.flatMap((object) => UNREST.filter(({ holds }) => holds(object, uids)).map(({ what }) => `${object.kind} ${object.metadata.name} ${what}`));
 }
 
+const HAVE_STATUS = new Set(["App", "Build", "Droplet", "LRP", "Org", "Package", "Process", "Route", "RouteBinding", "Space"]);
+
 const UNREST: readonly { what: string; holds: (object: Live, uids: ReadonlySet<string | undefined>) => boolean }[] = [
   { what: "is going", holds: ({ metadata }) => metadata.deletionTimestamp !== undefined },
   { what: "has lost its owner", holds: ({ metadata }, uids) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false },
   { what: "has changed since it was looked at", holds: ({ metadata, status }) => status?.["observedGeneration"] !== undefined && status["observedGeneration"] !== metadata.generation },
   { what: "does not run yet", holds: ({ kind, spec, status }) => kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"] },
-  { what: "has no status", holds: ({ kind, status }) => kind === "LRP" && status === undefined },
+  { what: "has no status", holds: ({ kind, status }) => HAVE_STATUS.has(kind) && status === undefined },
 ];
 
 const CONDITION_FIELDS = ["type", "status", "reason", "message"];
@@ -113,7 +115,7 @@ function toLine(object: Live, prefix: string): string {
 
 function specOf({ kind, spec = {} }: Live): unknown {
   if (kind === "Revision") {
-    const { version: _version, description: _description, ...rest } = spec;
+    const { version: _version, description: _description, restart: _restart, ...rest } = spec;
     return rest;
   }
   if (kind === "Claim") {

@@ -24,6 +24,8 @@ export interface Replicas {
   startAll(): Promise<void>;
   /** Starts it unless it runs, and does not wait. */
   start(which: number): void;
+  /** Resolves when no controller of any replica that runs has work in hand. */
+  idle(): Promise<void>;
   /** The end of what a replica logged. */
   log(which: number): string;
   stop(): Promise<void>;
@@ -71,6 +73,7 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
         }
       }
     },
+    idle: async () => void (await Promise.all([...children.values()].map(isIdle))),
     async stop() {
       await Promise.all([...children.values()].map(async (child) => {
         const ended = once(child, "exit");
@@ -81,6 +84,14 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
       }));
     },
   };
+}
+
+function isIdle(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once("message", () => resolve());
+    child.once("exit", () => resolve());
+    child.send({ id: 1, question: "idle" }, (error) => error && resolve());
+  });
 }
 
 async function isReady(port: number): Promise<boolean> {

@@ -72,12 +72,21 @@ function castOf(world: World, prefix: string): Cast {
 export async function runCalm(world: World, { seed, load }: Schedule): Promise<Calm> {
   const { place, people, furnish } = castOf(world, `calm${seed}`);
   await perform({ people, load, paced: false, furnish });
-  const lines = await untilAcknowledged(`${place.prefix}: rest`, async () => {
+  const readAtRest = async (): Promise<readonly string[]> => {
     await untilQuiet(world);
+    await world.replicas.idle();
     const objects = objectsOf(await readCluster(world.kube), place.prefix);
     const [unrest] = unsettled(objects);
     if (unrest) throw new NotYet(unrest);
     return normalise(objects, place.prefix);
+  };
+  const lines = await untilAcknowledged(`${place.prefix}: rest`, async () => {
+    const before = await readAtRest();
+    await delay(QUIET_MS);
+    const after = await readAtRest();
+    const { missing, surplus } = difference(before, after);
+    if (missing.length + surplus.length > 0) throw new NotYet(explain(missing, surplus).join("\n"));
+    return after;
   });
   return { lines, leave: () => leave(world, place, people) };
 }
