@@ -217,8 +217,8 @@ async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): 
   if (virtual.subresource && !door.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }
-  const tracked = { view: builtinView(schemaOfKind(group, version, kind) ?? ""), manager: options.fieldManager, subresource: virtual.subresource, apiVersion: `${group}/${version}`, time: timestamp(door.core.now()), reset: ["status"] };
-  trackUpdate(tracked, undefined, body);
+  const empty = { apiVersion: `${group}/${version}`, kind, metadata: {} as KubeObject["metadata"], spec: {} };
+  trackUpdate({ view: builtinView(schemaOfKind(group, version, kind) ?? ""), empty, manager: options.fieldManager, subresource: virtual.subresource, apiVersion: empty.apiVersion, time: timestamp(door.core.now()), reset: ["status"] }, undefined, body);
   const answer = await virtual.create({ user, namespace: info.namespace, name: info.name, body, dryRun: options.dryRun });
   sendText(exchange.response, 201, JSON.stringify(answer), wanted);
 }

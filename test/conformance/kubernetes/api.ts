@@ -9,7 +9,7 @@ export interface Api {
   patch(type: PatchType, path: string, body: unknown): Promise<Answer>;
   delete(path: string, body?: unknown): Promise<Answer>;
   /** Sends a body exactly as it is. */
-  send(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", path: string, options?: { body?: string; headers?: Record<string, string> }): Promise<Answer>;
+  send(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", path: string, options?: { body?: string | Buffer; headers?: Record<string, string> }): Promise<Answer>;
   watch(path: string): Promise<Watch>;
   /** The same server, as somebody else. */
   as(identity: Identity): Api;

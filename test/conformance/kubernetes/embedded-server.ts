@@ -8,7 +8,7 @@ import type { Server } from "./suite.ts";
 export async function startEmbedded(): Promise<Server> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-embedded-"));
   const adminToken = "admin-token";
-  const server = await startApiServer({ dir, host: "127.0.0.1", port: 0, tokens: new Map([[adminToken, { name: "admin", groups: ["system:masters"] }]]) });
+  const server = await startApiServer({ dir, host: "127.0.0.1", port: 0, tokens: new Map([[adminToken, { name: "admin", uid: "admin", groups: ["system:masters"] }]]) });
   return {
     url: server.url, ca: server.ca, adminToken,
     issueClient: (subject) => server.issueClient(subject.commonName, subject.organizations ?? []),
