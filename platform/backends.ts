@@ -75,6 +75,11 @@ export function backendsOf(operations: readonly Operation[]): BackendOperation[]
   });
 }
 
+/** Does any of these operations publish logs or stats? */
+export function hasTelemetry(operations: readonly Operation[]): boolean {
+  return operations.includes("logs") || backendsOf(operations).length > 0;
+}
+
 /** The controllers of the backends among these operations, only to be read: what they would work with is left out. */
 export function declaredBackends(operations: readonly Operation[]): Controller[] {
   const nothing = { data: "", endpoint: { url: "", secretRef: { name: "" } } } as unknown as BackendDeps;

@@ -8,13 +8,14 @@ export const OPERATIONS = {
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
   "ingress-router": "serves routes by Ingress (class ingress)",
+  logs: "keeps the logs of apps that run in pods",
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
 /** What a laptop runs. */
 export const LOCAL_OPERATIONS: readonly Operation[] = ["api", "controllers", "host-builder", "process-runner", "local-router"];
 /** What a cluster runs unless told otherwise. */
-export const CLUSTER_OPERATIONS: readonly Operation[] = ["api", "controllers", "deployment-runner", "ingress-router"];
+export const CLUSTER_OPERATIONS: readonly Operation[] = ["api", "controllers", "deployment-runner", "ingress-router", "logs"];
 
 /** Parses `api,controllers,…`. @throws Error that lists the names there are. */
 export function parseOperations(text: string): Operation[] {

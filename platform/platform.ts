@@ -19,17 +19,18 @@ import { API_MANAGER } from "../crds/groups.ts";
 import { keepUpdatedAt } from "../api/lib/times.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
-import { backendsOf, translators, type Backend } from "./backends.ts";
+import { backendsOf, hasTelemetry, translators, type Backend } from "./backends.ts";
 import { blobRemoval } from "./blob-removal.ts";
 import { openFrontDoor, type FrontDoor, type Tls } from "./front-door.ts";
+import { startLogs, telemetryAddresses } from "./logs.ts";
 import { OUR_NAMESPACES } from "./namespaces.ts";
 import { postOf, runPosts, type Post } from "./offices.ts";
 import type { Operation } from "./operations.ts";
 import { peerAnnotations, peerDirectory, peerToken, startPeerServer, type PeerServer } from "./peers.ts";
 import { showReplica } from "./replica-object.ts";
-import { joinReplicas, leaseTiming, newIdentity, REPLICA_ANNOTATIONS, telemetryAddresses } from "./replica.ts";
+import { joinReplicas, leaseTiming, newIdentity, seenMembers } from "./replica.ts";
 import { PLATFORM } from "./settings.ts";
-import { createTelemetryClient, ensureTelemetryToken, startTelemetry, type TelemetrySide } from "./telemetry.ts";
+import { createTelemetryClient, ensureTelemetryToken, startTelemetry, telemetryAnnotations, type TelemetrySide } from "./telemetry.ts";
 import { describeGaps, judgeGaps, untilDone, untilReady } from "./waiting.ts";
 
 export interface PlatformOptions {
@@ -132,17 +133,18 @@ async function start(options: PlatformOptions, ends: AsyncDisposableStack): Prom
   const side = needsToken(operations) ? await startSide(early) : undefined;
   const parts: Parts = { ...early, membership: await joinOthers(early, side, doors) };
   doors.backends = await startBackends(parts, side);
+  if (operations.includes("logs")) keepLogs(parts, side);
   if (operations.includes("api") && side) doors.api = startApi(parts, side);
   const controllers = startControllers(parts, doors.backends);
   const elected = startPosts(parts, side, doors.backends);
   const leads = (): string[] => elected.filter((each) => each.leading()).map(({ name }) => name);
-  show(parts, leads);
+  show(parts, doors, leads);
   progress.started = true;
   await untilReady(readiness, signal, log);
   return {
     url: door.url,
-    ready: () => readiness.check().ready,
-    health: () => readiness.check(),
+    ready: () => healthOf(readiness, doors).ready,
+    health: () => healthOf(readiness, doors),
     idle: async () => void (await Promise.all([controllers?.idle(), ...elected.map((each) => each.idle())])),
     leads,
     stop: ({ instances }) => stop(parts, door, instances),
@@ -160,13 +162,20 @@ async function stop({ options, readiness, ends, fate }: Parts, door: FrontDoor, 
   await ends.disposeAsync();
 }
 
+/** A replica that must not answer since it lacks what the others have written is not ready, other than one that lacks a right. */
+function healthOf(readiness: Readiness, { api }: Doors): ReadinessReport {
+  const report = readiness.check();
+  if (!report.ready || !api || api.replicas.ready()) return report;
+  return { ...report, ready: false, pending: [{ name: "api", reason: "has not seen yet what other replicas have written" }] };
+}
+
 /** Opened first of all, so that it can be asked what the rest waits for. */
 function openDoor({ listen, operations }: PlatformOptions, readiness: Readiness, doors: Doors): Promise<FrontDoor> {
   const router = (): Backend["apps"] => doors.backends.find((backend) => backend.apps)?.apps;
   const later: RequestListener = (_request, response) => void response.writeHead(503, { "retry-after": "1" }).end();
   return openFrontDoor({
     ...listen,
-    health: () => readiness.check(),
+    health: () => healthOf(readiness, doors),
     ...(operations.includes("api") && { api: (request, response) => (doors.api?.handler ?? later)(request, response) }),
     ...(operations.includes("local-router") && {
       apps: {
@@ -178,7 +187,7 @@ function openDoor({ listen, operations }: PlatformOptions, readiness: Readiness,
 }
 
 function needsToken(operations: readonly Operation[]): boolean {
-  return operations.includes("api") || backendsOf(operations).length > 0;
+  return operations.includes("api") || hasTelemetry(operations);
 }
 
 /** Where other processes of the platform read from this one. */
@@ -190,9 +199,10 @@ type Early = Omit<Parts, "membership">;
 
 async function startSide({ client, readiness, signal, log, options, ends }: Early): Promise<Side> {
   const { token, secretRef } = await untilDone("token", () => ensureTelemetryToken(client), { readiness, signal, log });
-  const telemetry = backendsOf(options.operations).length > 0 ? await startTelemetry({ token, secretRef, log }) : { token, secretRef };
+  const address = options.peerAddress ?? "127.0.0.1";
+  const telemetry = hasTelemetry(options.operations) ? await startTelemetry({ token, secretRef, address, log }) : { token, secretRef };
   ends.defer(async () => telemetry.server?.close());
-  const peers = options.operations.includes("api") ? await startPeerServer(options.peerAddress ?? "127.0.0.1", peerToken(token)) : undefined;
+  const peers = options.operations.includes("api") ? await startPeerServer(address, peerToken(token)) : undefined;
   ends.defer(async () => peers?.close());
   return { ...telemetry, ...defined({ peers }) };
 }
@@ -201,7 +211,7 @@ async function startSide({ client, readiness, signal, log, options, ends }: Earl
 async function joinOthers({ client, watches, readiness, signal, log, options, ends }: Early, side: Side | undefined, doors: Doors): Promise<Membership> {
   const membership = joinReplicas({
     client, watches, log, operations: options.operations, identity: newIdentity(), timing: leaseTiming(options.leaseSeconds).member,
-    annotations: { ...(side?.server && { [REPLICA_ANNOTATIONS.telemetry]: side.server.url }), ...(side?.peers && peerAnnotations(side.peers)) },
+    annotations: { ...(side?.server && telemetryAnnotations(side.server)), ...(side?.peers && peerAnnotations(side.peers)) },
     onRejoined: async () => doors.api?.replicas.meet(),
   });
   ends.defer(() => membership.leave());
@@ -214,7 +224,7 @@ async function joinOthers({ client, watches, readiness, signal, log, options, en
 }
 
 function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
-  const telemetry = createTelemetryClient({ watches, log, addresses: () => telemetryAddresses(membership) });
+  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
   const peers = side.peers && { directory: peerDirectory(membership, side.peers), token: peerToken(side.token) };
   const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, peers }) });
   ends.defer(() => api.replicas.close());
@@ -252,6 +262,13 @@ function backendDeps({ watches, blobs, options, log }: Parts, side: Side | undef
   return { watches, telemetry: side.telemetry, blobs, data: options.data, log, endpoint: { url: side.server.url, secretRef: side.secretRef } };
 }
 
+function keepLogs({ client, watches, membership, readiness, log, ends }: Parts, side: Side | undefined): void {
+  if (!side?.telemetry) throw new Error("logs need the telemetry side of their process");
+  const logs = startLogs({ client, watches, membership, ring: side.telemetry.ring, log });
+  ends.defer(() => logs.stop());
+  readiness.expect("logs", () => logs.answer());
+}
+
 /** The controllers that every replica runs at once; undefined when there are none. */
 function startControllers({ client, watches, blobs, log, options, ends, readiness, apiURL }: Parts, backends: readonly Backend[]): ControllerRun | undefined {
   const own = options.operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
@@ -268,9 +285,9 @@ function startControllers({ client, watches, blobs, log, options, ends, readines
 }
 
 /** `kubectl get replicas` tells what this process does and what it cannot see. */
-function show({ client, membership, watches, readiness, options, log, ends }: Parts, leads: () => string[]): void {
+function show({ client, membership, watches, readiness, options, log, ends }: Parts, doors: Doors, leads: () => string[]): void {
   const halt = new AbortController();
-  const over = showReplica({ client, membership, operations: options.operations, look: () => ({ health: readiness.check(), leads: leads(), watches: watches.status() }), signal: halt.signal, log });
+  const over = showReplica({ client, membership, operations: options.operations, look: () => ({ health: healthOf(readiness, doors), leads: leads(), watches: watches.status() }), signal: halt.signal, log });
   ends.defer(() => {
     halt.abort();
     return over;

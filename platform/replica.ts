@@ -14,7 +14,7 @@ import type { Operation } from "./operations.ts";
 const REPLICAS_LABEL = "cupola.dev/replicas";
 const GROUP = "replica";
 /** Annotations of a replica's Lease. */
-export const REPLICA_ANNOTATIONS = { operations: "cupola.dev/operations", telemetry: "cupola.dev/telemetry-url" } as const;
+export const REPLICA_ANNOTATIONS = { operations: "cupola.dev/operations", telemetry: "cupola.dev/telemetry-url", authority: "cupola.dev/telemetry-authority", logs: "cupola.dev/logs" } as const;
 
 /** Others may take over from a replica that was killed after so long; see `leaseTiming`. */
 export const LEASE_SECONDS = 15;
@@ -59,11 +59,6 @@ export function joinReplicas({ client, watches, operations, identity, timing, an
     client, watches, identity, timing, log, onRejoin, namespace: SYSTEM_NAMESPACE, groupLabel: REPLICAS_LABEL, group: GROUP,
     annotations: { [REPLICA_ANNOTATIONS.operations]: operations.join(","), ...annotations },
   });
-}
-
-/** Where the logs and stats of the living replicas are read. Empty while the replicas cannot be seen. */
-export function telemetryAddresses(membership: Membership): string[] {
-  return seenMembers(membership).flatMap(({ annotations }) => annotations[REPLICA_ANNOTATIONS.telemetry] ?? []);
 }
 
 /** The living replicas; none while they cannot be seen. */

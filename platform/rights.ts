@@ -1,12 +1,13 @@
 // The platform's rights in a cluster, one role and one ServiceAccount for each operation, from what the code declares that it reads and writes.
-import { Lease, Secret } from "../kube/builtin.ts";
+import { Lease, Namespace, Secret } from "../kube/builtin.ts";
 import type { KubeObject } from "../kube/object.ts";
 import { FOLLOW, rightsOf, toRules, type Right, type Rule } from "../kube/rights.ts";
 import { API_RIGHTS } from "../api/platform-rights.ts";
 import { controllersRights } from "../controllers/rights.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { Replica } from "../crds/replica/replica.ts";
-import { backendsOf, declaredBackends, translators } from "./backends.ts";
+import { POD_LOG_RIGHTS } from "../telemetry/pods/pod-logs.ts";
+import { backendsOf, declaredBackends, hasTelemetry, translators } from "./backends.ts";
 import { blobKinds } from "./blob-removal.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { TELEMETRY_SECRET } from "./telemetry.ts";
@@ -34,7 +35,7 @@ const TELEMETRY: readonly Right[] = [
 ];
 
 export function rightsOfOperation(operation: Operation): OperationRights {
-  const usesTelemetry = operation === "api" || backendsOf([operation]).length > 0;
+  const usesTelemetry = operation === "api" || hasTelemetry([operation]);
   return { cluster: toRules(clusterRights(operation)), system: toRules([...MEMBER, ...(usesTelemetry ? TELEMETRY : [])]) };
 }
 
@@ -42,8 +43,11 @@ function clusterRights(operation: Operation): Right[] {
   const follow = (on: Right["on"]): Right => ({ on, verbs: FOLLOW });
   const backends = backendsOf([operation]).flatMap(({ elected = [], follows = [] }) => [...elected, ...follows].map(follow));
   return [
+    // A kind that is closed to it as a whole is watched in each namespace where it is not.
+    follow(Namespace),
     ...(operation === "api" ? API_RIGHTS : []),
     ...(operation === "controllers" ? [...controllersRights(), ...blobKinds.map(follow)] : []),
+    ...(operation === "logs" ? POD_LOG_RIGHTS : []),
     ...[...translators([operation]), ...declaredBackends([operation])].flatMap(rightsOf),
     ...backends,
   ];

@@ -2,17 +2,23 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { Agent, fetch } from "undici";
 import type { Envelope, InstanceStats, LogQuery, SourceMeta, StatsQuery } from "./envelope.ts";
 
 /** Where a class serves its telemetry (`BackendClass.status.endpoint`) and the token it wants. */
 export interface TelemetryEndpoint {
   url: string;
   token: string;
+  /** What its certificate is signed by, PEM, where that is not a public authority. */
+  authority?: string;
 }
 
-/** Options of `telemetryClient`. `endpoints` is asked at each call, so that classes may come and go; equal URLs count once. */
+/**
+ * Options of `telemetryClient`. `endpoints` is asked at each call, with the source whose logs are wanted or without one for stats, so that
+ * classes and replicas may come and go; equal URLs count once.
+ */
 export interface TelemetryClientOptions {
-  endpoints: () => readonly TelemetryEndpoint[];
+  endpoints: (source?: string) => readonly TelemetryEndpoint[];
   /** Deadline of one read; default 5 s. */
   timeoutMs?: number;
   /** Gets the fault of an endpoint that did not answer while others did. */
@@ -31,8 +37,8 @@ export interface TelemetryClient {
 
 /** Makes a client over the published endpoints. */
 export function telemetryClient(options: TelemetryClientOptions): TelemetryClient {
-  const ask = async (path: string): Promise<unknown[]> => {
-    const endpoints = distinct(options.endpoints());
+  const ask = async (path: string, source?: string): Promise<unknown[]> => {
+    const endpoints = distinct(options.endpoints(source));
     const answers = await Promise.allSettled(endpoints.map((endpoint) => getJson(endpoint, path, options.timeoutMs ?? 5000)));
     const faults = answers.filter((answer) => answer.status === "rejected").map((answer) => toError(answer.reason));
     if (faults.length > 0 && faults.length === endpoints.length) throw new Error("no telemetry endpoint answers", { cause: faults[0] });
@@ -41,7 +47,7 @@ export function telemetryClient(options: TelemetryClientOptions): TelemetryClien
   };
   return {
     async readLogs(source, query = {}) {
-      const answers = (await ask(`/logs/${encodeURIComponent(source)}?${toParams(query)}`)) as { envelopes: { batch: Envelope[] } }[];
+      const answers = (await ask(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, source)) as { envelopes: { batch: Envelope[] } }[];
       return mergeEnvelopes(answers.map((answer) => answer.envelopes.batch), query);
     },
     followLogs: (source, follow) => followAll(options, source, follow),
@@ -79,7 +85,7 @@ async function* followAll(options: TelemetryClientOptions, source: string, { sta
   };
   signal.addEventListener("abort", () => wake(), { once: true });
   const from = start ?? BigInt(Date.now()) * 1_000_000n;
-  for (const endpoint of distinct(options.endpoints())) void followOne({ endpoint, source, from, signal, push });
+  for (const endpoint of distinct(options.endpoints(source))) void followOne({ endpoint, source, from, signal, push });
   while (!signal.aborted) {
     const next = queue.shift();
     if (next) yield next;
@@ -102,6 +108,7 @@ async function followOne(task: FollowTask): Promise<void> {
       const response = await fetch(`${task.endpoint.url}/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`, {
         headers: { authorization: `Bearer ${task.endpoint.token}` },
         signal: task.signal,
+        ...trust(task.endpoint),
       });
       if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
       for await (const line of createInterface({ input: Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]) })) {
@@ -127,9 +134,26 @@ function toParams(query: LogQuery): URLSearchParams {
 }
 
 async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: number): Promise<unknown> {
-  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs) });
+  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs), ...trust(endpoint) });
   if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
   return response.json();
+}
+
+/** Connections by authority: every life of a replica has its own. The oldest goes when there are many. */
+const agents = new Map<string, Agent>();
+const MAX_AGENTS = 100;
+
+function trust({ authority }: TelemetryEndpoint): { dispatcher?: Agent } {
+  if (authority === undefined) return {};
+  const agent = agents.get(authority) ?? new Agent({ connect: { ca: authority, timeout: 5000 } });
+  agents.delete(authority);
+  agents.set(authority, agent);
+  for (const [oldest, left] of agents) {
+    if (agents.size <= MAX_AGENTS) break;
+    agents.delete(oldest);
+    void left.close();
+  }
+  return { dispatcher: agent };
 }
 
 function distinct(endpoints: readonly TelemetryEndpoint[]): TelemetryEndpoint[] {

@@ -3,11 +3,18 @@ import type { Logger } from "pino";
 import { Pod } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Store } from "../../kube/reader.ts";
+import { FOLLOW, type Right } from "../../kube/rights.ts";
 import type { Watches } from "../../kube/watches.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { LogRing } from "../ring.ts";
 import { ContainerLog, type ContainerLine } from "./container-log.ts";
 import { type LoggingContainer, loggingContainers, slimPod, type PodObject } from "./pod-containers.ts";
+
+/** What this needs of the cluster. */
+export const POD_LOG_RIGHTS: readonly Right[] = [
+  { on: Pod, verbs: FOLLOW },
+  { on: Pod, subresource: "log", verbs: ["get"] },
+];
 
 export interface PodLogsOptions {
   client: KubeClient;
@@ -23,8 +30,10 @@ export interface PodLogsOptions {
 export interface PodLogs {
   /** `owns` may answer differently now: what is owned no more is forgotten, what is owned anew is read from the nodes. */
   reassign(): void;
-  /** True once all that was there at the start has been read. */
+  /** True once all that is owned has been read, as far as pods can be seen. */
   ready(): boolean;
+  /** Whether pods may not be seen. */
+  parked(): boolean;
   stop(): void;
 }
 
@@ -80,6 +89,10 @@ class Keeper implements PodLogs {
 
   ready(): boolean {
     return this.#store.synced && this.#filling === 0;
+  }
+
+  parked(): boolean {
+    return this.#store.state === "parked";
   }
 
   reassign(): void {
