@@ -55,6 +55,7 @@ function quantityOf(text: string, path: string): string {
 }
 
 function canonicalTime({ name }: TypeView, text: string, path: string): string {
+  if (name === MICRO_TIME && !/\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(text)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${JSON.stringify(text)} as ".000000"`);
   const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(at)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(text)} as "2006"`);
   const seconds = new Date(at).toISOString().slice(0, 19);
@@ -67,6 +68,14 @@ function isZero(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (isMap(value)) return Object.keys(value).length === 0;
   return value === "" || value === 0 || value === false;
+}
+
+/** Empty lists of fields without omitempty are null once they were stored. */
+export function settleEmpties(name: string | undefined, value: JsonMap): void {
+  for (const key of shapeOf(name)?.keep ?? []) {
+    const entry = value[key];
+    if (Array.isArray(entry) && entry.length === 0) value[key] = null;
+  }
 }
 
 /** Fills in place what Go prints though nobody gave it: fields without omitempty, structs, times. */
@@ -88,7 +97,6 @@ function fillValue(view: TypeView, value: unknown): void {
 function fillField(view: TypeView, value: JsonMap, key: string, isKept: boolean): void {
   const type = view.map?.field(key);
   if (!type || key === "creationTimestamp" || key === "metadata" && value.apiVersion !== undefined) return;
-  if (isKept && Array.isArray(value[key]) && value[key].length === 0) value[key] = null;
   if (value[key] !== undefined) return;
   if (isStruct(type)) {
     const inner: JsonMap = {};

@@ -13,6 +13,9 @@ const specOf = (object: JsonMap): JsonMap => (object.spec ??= {}) as JsonMap;
 
 function fillPodSpec(spec: JsonMap | undefined): void {
   if (!spec) return;
+  // The old name of the field is kept in step with the new one.
+  if (spec.serviceAccountName) spec.serviceAccount = spec.serviceAccountName;
+  else if (spec.serviceAccount) spec.serviceAccountName = spec.serviceAccount;
   fill(spec, { restartPolicy: "Always", dnsPolicy: "ClusterFirst", schedulerName: "default-scheduler", terminationGracePeriodSeconds: 30, securityContext: {} });
   for (const container of [...itemsAt(spec, "containers"), ...itemsAt(spec, "initContainers")]) fillContainer(container);
   for (const volume of itemsAt(spec, "volumes")) {
@@ -43,7 +46,8 @@ const fillDeployment: Fill = (object) => {
   fill(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: { type: "RollingUpdate" } });
   const strategy = mapAt(spec, "strategy");
   fill(strategy, { type: "RollingUpdate" });
-  if (strategy?.type === "RollingUpdate") fill(strategy, { rollingUpdate: { maxSurge: "25%", maxUnavailable: "25%" } });
+  if (strategy?.type === "RollingUpdate") fill(strategy, { rollingUpdate: {} });
+  fill(strategy?.type === "RollingUpdate" ? mapAt(strategy, "rollingUpdate") : undefined, { maxSurge: "25%", maxUnavailable: "25%" });
   fillPodSpec(templateSpec(spec));
   object.status ??= {};
 };
@@ -57,6 +61,8 @@ const fillStatefulSet: Fill = (object) => {
 const fillService: Fill = (object) => {
   const spec = specOf(object);
   fill(spec, { type: "ClusterIP", sessionAffinity: "None" });
+  if (spec.sessionAffinity === "None") delete spec.sessionAffinityConfig;
+  if (spec.sessionAffinity === "ClientIP" && mapAt(mapAt(spec, "sessionAffinityConfig") ?? {}, "clientIP")?.timeoutSeconds === undefined) spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: 10_800 } };
   if (spec.type !== "ExternalName") fill(spec, { internalTrafficPolicy: "Cluster" });
   for (const port of itemsAt(spec, "ports")) {
     fill(port, { protocol: "TCP" });

@@ -8,7 +8,7 @@ import type { FieldError } from "../contract.ts";
 import { label1035Name, labelName, pathSegmentName, subdomainName } from "../registry/names.ts";
 import type { ResourceType, Strategy, VersionType } from "../registry/types.ts";
 import { builtinColumns } from "./columns.ts";
-import { fillZeros } from "./canonical.ts";
+import { fillZeros, settleEmpties } from "./canonical.ts";
 import { decodeTyped } from "./decode.ts";
 import { applyBuiltinDefaults } from "./defaults.ts";
 import { eventFromCore, eventToCore } from "./events.ts";
@@ -48,6 +48,8 @@ const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
 };
 const RETURNS_DELETED = new Set(["Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
 const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "EndpointSlice", "NetworkPolicy", "Ingress", "PodDisruptionBudget"]);
+/** An update of one that is not there makes it. */
+const CREATED_BY_UPDATE = new Set(["Lease", "Endpoints", "Event", "LimitRange", "Service", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
 const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
 /** Statuses that a create may carry: kube-apiserver resets the others. */
 const STATUS_ON_CREATE = new Set(["Node", "Service", "Pod", "Namespace"]);
@@ -139,6 +141,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       PREPARE[data.kind]?.(object);
       extraRules?.prepareCreate?.(object);
       fillZeros(view, data.schema, object);
+      settleEmpties(data.schema, object);
     },
     prepareUpdate(object, old, subresource) {
       if (subresource === "status") keepAllBut(object, old, "status");
@@ -146,10 +149,12 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       prepareChange(object, old, subresource);
       extraRules?.prepareUpdate?.(object, old, subresource);
       fillZeros(view, data.schema, object);
+      settleEmpties(data.schema, object);
     },
     validate: (object, old, subresource) => (subresource === "status" ? [] : [...validateBuiltin(object, old), ...(extraRules?.validate?.(object, old) ?? [])]),
     validateName: NAME_RULES[data.kind] ?? subdomainName,
     unconditionalUpdate: !CONDITIONAL.has(data.kind),
+    createsOnUpdate: CREATED_BY_UPDATE.has(data.kind),
     ...(WITH_GENERATION.has(data.kind) && { generationOf: GENERATION_OF[data.kind] ?? ((object: KubeObject) => object.spec) }),
   };
 }

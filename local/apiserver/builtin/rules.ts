@@ -23,6 +23,7 @@ function dataRules(object: KubeObject, old: KubeObject | undefined): FieldError[
   for (const field of ["data", "binaryData"]) {
     for (const [key, value] of Object.entries(mapOf(object[field]))) {
       size += String(value).length;
+      if (field === "data" && Object.hasOwn(mapOf(object.binaryData), key)) errors.push(invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData"));
       if (!KEY.test(key)) errors.push(invalidValue(`${field}[${key}]`, key, KEY_TEXT));
     }
   }
@@ -38,13 +39,15 @@ function immutableRules(object: KubeObject, old: KubeObject): FieldError[] {
 }
 
 const SECRET_KEYS: Record<string, string[]> = {
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"], "kubernetes.io/dockercfg": [".dockercfg"], "kubernetes.io/tls": ["tls.crt", "tls.key"],
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"], "kubernetes.io/dockercfg": [".dockercfg"], "kubernetes.io/tls": ["tls.crt", "tls.key"], "kubernetes.io/ssh-auth": ["ssh-privatekey"],
 };
 
 const secretRules: Rule = (object, old) => {
   const errors = dataRules(object, old);
   if (old && object.type !== old.type) errors.push(invalidValue("type", object.type, "field is immutable"));
-  for (const key of SECRET_KEYS[String(object.type)] ?? []) if (mapOf(object.data)[key] === undefined) errors.push(required(`data[${key}]`));
+  const data = mapOf(object.data);
+  for (const key of SECRET_KEYS[String(object.type)] ?? []) if (data[key] === undefined) errors.push(required(`data[${key}]`));
+  if (object.type === "kubernetes.io/basic-auth" && data.username === undefined && data.password === undefined) errors.push(required("data[username]"), required("data[password]"));
   return errors;
 };
 

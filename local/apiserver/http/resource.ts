@@ -169,7 +169,10 @@ const VERBS: Record<string, Handler> = {
     streamWatch(exchange.response, prepared, { version: call.target.version, as, include: call.query.get("includeObject") ?? "Metadata", timeoutSeconds: Number(call.query.get("timeoutSeconds") ?? 0) || 0 }, stopped);
   },
   create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request, call.faults, call.target.type.kind))),
-  update: async ({ core }, exchange, call) => sendObject(exchange, call, 200, await update(core, call, await readObject(exchange.request, call.faults, call.target.type.kind))),
+  update: async ({ core }, exchange, call) => {
+    const { object, created } = await update(core, call, await readObject(exchange.request, call.faults, call.target.type.kind));
+    sendObject(exchange, call, created ? 201 : 200, object);
+  },
   patch: async ({ core }, exchange, call) => {
     const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), await readPatch(exchange.request, call.faults));
     sendObject(exchange, call, created ? 201 : 200, object);

@@ -92,8 +92,8 @@ interface Deletion {
 function commit(core: Core, call: InternalCall, { stored, next, dryRun }: Deletion): Deleted["answer"] | undefined {
   const { type } = call.target;
   if (isGone(next)) {
-    const isDone = dryRun || core.store.remove(type.storageKey, stored) !== undefined;
-    return isDone ? (type.returnsDeleted ? shown(call, stored) : success(call, stored)) : undefined;
+    const gone = dryRun ? stored : core.store.remove(type.storageKey, stored);
+    return gone && (type.returnsDeleted ? shown(call, gone) : success(call, stored));
   }
   const isSame = stored.metadata.deletionTimestamp !== undefined && String(stored.metadata.finalizers) === String(next.metadata.finalizers);
   if (dryRun || isSame) return shown(call, isSame ? stored : next);

@@ -103,6 +103,15 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   return { object: await createDecoded(core, call, applied(undefined), options), created: true };
 }
 
+function decodeResult({ strategy, builtin }: ResourceType, version: VersionType, result: KubeObject): KubeObject {
+  try {
+    return (strategy.decodeApplied ?? strategy.decode)(result, version).object;
+  } catch (error) {
+    if (builtin && error instanceof StatusError && error.body.code === 400) throw failure(500, "", `failed to convert new typed object: ${error.message}`);
+    throw error;
+  }
+}
+
 /** kube-apiserver stores these as they were applied and shows them as absent: the next write of the object, whatever it says, is a new version. */
 function hasEmptyMetadata({ metadata }: KubeObject): boolean {
   return ["labels", "annotations", "finalizers", "ownerReferences"].some((field) => {
@@ -117,7 +126,7 @@ function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, 
   config.metadata ??= {} as KubeObject["metadata"];
   const described = `${config.metadata.namespace ?? ""}/${config.metadata.name ?? ""}; ${gvkText(sent)}`;
   const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
-  const { object } = (type.strategy.decodeApplied ?? type.strategy.decode)(JSON.parse(JSON.stringify(result)) as KubeObject, version);
+  const object = decodeResult(type, version, JSON.parse(JSON.stringify(result)) as KubeObject);
   reportFaults(call, options, [], (message) => badRequest(`error strict decoding YAML: ${message}`));
   placeInNamespace(call, object);
   checkName(object, name);

@@ -47,7 +47,7 @@ export function createWriter(core: Core): SystemWriter {
   };
   return {
     create: ({ group, resource }, object) => create(core, systemCall(typeOf(group, resource), object.metadata.namespace ?? "", ""), structuredClone(object)),
-    update: ({ group, resource }, object) => update(core, systemCall(typeOf(group, resource), object.metadata.namespace ?? "", object.metadata.name), structuredClone(object)),
+    update: async ({ group, resource }, object) => (await update(core, systemCall(typeOf(group, resource), object.metadata.namespace ?? "", object.metadata.name), structuredClone(object))).object,
     async delete({ group, resource }, namespace, name) {
       await remove(core, systemCall(typeOf(group, resource), namespace, name), {});
     },

@@ -64,6 +64,8 @@ export interface Strategy {
   generationOf?(object: KubeObject): unknown;
   /** Updates without resourceVersion are taken as "whatever is there". */
   unconditionalUpdate: boolean;
+  /** An update of an object that is not there makes it. */
+  createsOnUpdate?: boolean;
 }
 
 export interface ResourceType {

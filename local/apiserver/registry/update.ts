@@ -6,14 +6,19 @@ import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { invalidValue } from "../field-errors.ts";
 import { fromStored, inOrder, toStored } from "./convert.ts";
-import { admissionOptions, fieldsRequest, placeInNamespace } from "./create.ts";
+import { admissionOptions, createDecoded, fieldsRequest, placeInNamespace } from "./create.ts";
 import { admit, checkBodyKind, type Core, currentOf, type InternalCall, mutate, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
 
 const ATTEMPTS = 5;
 
-/** Replaces an object, or its status. */
-export async function update(core: Core, call: InternalCall, body: KubeObject): Promise<KubeObject> {
+export interface Updated {
+  object: KubeObject;
+  created: boolean;
+}
+
+/** Replaces an object, or its status; some kinds come into being by it. */
+export async function update(core: Core, call: InternalCall, body: KubeObject): Promise<Updated> {
   const options = writeOptions(call, "UpdateOptions");
   const { type, version, name } = call.target;
   checkBodyKind({ group: type.group, version: version.version, kind: type.kind }, body, type.builtin);
@@ -27,7 +32,11 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
     currentOf(core, call.target);
     throw unpinned(call);
   }
-  return change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) });
+  if (type.strategy.createsOnUpdate && call.target.subresource === "" && !core.store.table(type.storageKey).find(call.target.namespace, name)) {
+    call.checkCreate?.();
+    return { object: await createDecoded(core, call, { object }, options), created: true };
+  }
+  return { object: await change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) }), created: false };
 }
 
 const unpinned = ({ target: { type, name } }: InternalCall) => invalid({ group: type.group, kind: type.resource }, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")]);

@@ -124,7 +124,7 @@ export const roleBinding: Content = (random) => ({
 
 export const lease: Content = (random) => ({
   spec: chosen(random, 0.5, {
-    holderIdentity: () => random.pick(["me", "you", ""]), leaseDurationSeconds: () => random.pick([15, 30, 1]), acquireTime: () => random.pick(["2026-01-02T03:04:05.000000Z", "2026-01-02T03:04:05Z"]),
+    holderIdentity: () => random.pick(["me", "you", ""]), leaseDurationSeconds: () => random.pick([15, 30, 1]), acquireTime: () => (random.chance(0.03) ? "2026-01-02T03:04:05Z" : "2026-01-02T03:04:05.000000Z"),
     renewTime: () => "2026-01-02T03:04:06.123456Z", leaseTransitions: () => random.pick([0, 1, 2]),
   }),
 });

@@ -1,5 +1,7 @@
 // The differences that are accepted, each with its reason. A difference that none of these explains is a fault of the embedded server.
+import type { Json } from "../kubernetes/api.ts";
 import type { Difference } from "./compare.ts";
+import { kindOf } from "./kinds.ts";
 
 export interface KnownDifference {
   /** Short and unique. */
@@ -16,7 +18,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "how Go prints types and values",
     reason: "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
-    words: [/(?<=, got ).*/, /(?<=error strict decoding YAML: ).*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/],
+    words: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/],
   },
   {
     name: "server-side apply of a Scale that nobody manages",
@@ -29,6 +31,16 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     explains: ({ step, real, embedded }) => step.subresource === "scale" && real.status === 400 && embedded.status === 400,
   },
   {
+    name: "rules of built-in kinds",
+    reason: "only the rules that protect something on a laptop are there: kube-apiserver refuses more of a spec, or says more about it",
+    explains: ({ step, real }) => kindOf(step.kind).builtin && real.status === 422 && real.body.reason === "Invalid" && ownFields(real.body.details?.causes),
+  },
+  {
+    name: "warnings about built-in kinds",
+    reason: "kube-apiserver warns of fields that are deprecated or without effect; nothing depends on it",
+    explains: ({ step, deviations }) => kindOf(step.kind).builtin && deviations.every(({ path }) => path.startsWith("warnings")),
+  },
+  {
     name: "a body without a kind",
     reason: "kube-apiserver quotes the body as it came, cut at places that depend on the reader",
     words: [/[^"]*Object 'Kind' is missing in .*/],
@@ -39,6 +51,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     words: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
   },
 ];
+
+/** Faults of what a kind has of its own: those of metadata and of options are everybody's. */
+function ownFields(causes: Json): boolean {
+  return Array.isArray(causes) && causes.some(({ field }: Json) => /^(spec|data|rules|subjects|roleRef|status)\b/.test(String(field)));
+}
 
 /** A message without the words that may differ. */
 export function withoutWords(message: string): string {

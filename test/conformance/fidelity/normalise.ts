@@ -38,7 +38,8 @@ export function createNormaliser(): Normaliser {
     const { metadata = {}, ...rest } = value;
     const meta = metaOf(metadata ?? {});
     const out = { ...rest, metadata: meta };
-    if (value.kind === "Service" && typeof out.spec === "object" && out.spec !== null) out.spec = serviceSpec(out.spec);
+    // Items of a list do not say their kind.
+    if (out.spec?.clusterIP !== undefined || value.kind === "Service") out.spec = serviceSpec(out.spec);
     return out;
   }
 
@@ -99,6 +100,7 @@ function managers(entries: Json[]): Json[] {
 const isAllocated = (address: unknown) => typeof address === "string" && /^10\.\d+\.\d+\.\d+$/.test(address);
 
 function serviceSpec(spec: Json): Json {
+  if (typeof spec !== "object" || spec === null) return spec;
   return {
     ...spec,
     ...(isAllocated(spec.clusterIP) && { clusterIP: "address" }),

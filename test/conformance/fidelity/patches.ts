@@ -52,7 +52,8 @@ function listDirectives(list: Json[], random: Random): Json[] {
 }
 
 function directiveFor(key: string, list: Json[], random: Random): Json {
-  const named = list.every((item) => typeof item === "object" && item !== null);
+  const named = list.every((item) => typeof item === "object" && item !== null && ["name", "port", "type", "containerPort"].some((field) => item[field] !== undefined));
+  if (!named && list.some((item) => typeof item === "object")) return {};
   const order = named ? list.map(({ name, port, type, containerPort }: Json) => Object.fromEntries(Object.entries({ name, port, type, containerPort }).filter(([, each]) => each !== undefined).slice(0, 1))).toReversed() : list.toReversed();
   if (named) return { [`$setElementOrder/${key}`]: order };
   return random.chance(0.5) ? { [`$setElementOrder/${key}`]: order } : { [`$deleteFromPrimitiveList/${key}`]: [list[0]] };

@@ -7,6 +7,7 @@ import type { Pair } from "./fuzz.ts";
 import { definitions } from "./kinds.ts";
 
 const SERVED_MS = 30_000;
+const ADDRESSES_MS = 120_000;
 
 export interface Servers extends Pair {
   stop(): Promise<void>;
@@ -25,10 +26,23 @@ export async function startServers(): Promise<Servers> {
     return connection.api;
   };
   try {
-    return { embedded: await open(await startEmbedded()), real: await open(await startControlPlane({ controllers: false })), stop };
+    const real = await open(await startControlPlane({ controllers: false }));
+    await untilAddresses(real);
+    return { embedded: await open(await startEmbedded()), real, stop };
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** kube-apiserver has addresses for Services some seconds after it is ready; until then a create of one waits. */
+async function untilAddresses(api: Api): Promise<void> {
+  const deadline = Date.now() + ADDRESSES_MS;
+  for (;;) {
+    const made = await api.post("/api/v1/namespaces/default/services", { apiVersion: "v1", kind: "Service", metadata: { generateName: "probe-" }, spec: { ports: [{ port: 80 }] } }).catch((error: unknown) => ({ status: 0, text: String(error) }));
+    if (made.status === 201) return;
+    if (Date.now() > deadline) throw new Error(`no address for a Service within ${ADDRESSES_MS / 1000} s: ${made.text}`);
+    await delay(500);
   }
 }
 
