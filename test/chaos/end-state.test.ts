@@ -1,0 +1,57 @@
+// Two runs that ended alike are equal, and whatever differs, is lost or is doubled shows.
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../../kube/object.ts";
+import { difference, explain, normalise, objectsOf, unsettled } from "./end-state.ts";
+
+const GUIDS = ["01a1fc6f-f303-7c11-a391-a0aba841a042", "11a1fc6f-f303-7c11-a391-a0aba841a042"];
+
+/** An app of a run, whose ids and times are those of one time. */
+function appOf(prefix: string, time: number, spec: object = {}): KubeObject {
+  return {
+    apiVersion: "cupola.dev/v1alpha1",
+    kind: "App",
+    metadata: { name: "shop", namespace: `${prefix}-org-dev`, uid: GUIDS[time] ?? "", resourceVersion: String(time), generation: 1, creationTimestamp: `2026-11-21T00:00:0${time}Z`, labels: { "cupola.dev/guid": GUIDS[time] ?? "" } },
+    spec: { state: "Started", restart: `token-${time}`, ...spec },
+    status: { observedGeneration: 1, revision: `shop-${time + 1}-0123456789`, observedRestart: `token-${time}`, conditions: [{ type: "Ready", status: "True", reason: "Reconciled", message: "", lastTransitionTime: `2026-11-21T00:00:0${time}Z` }] },
+  };
+}
+
+describe("the end of a run", () => {
+  const calm = normalise([appOf("calm1", 0)], "calm1");
+
+  test("is equal for equal ends", () => {
+    expect(difference(calm, normalise([appOf("wild1", 1)], "wild1"))).toEqual({ missing: [], surplus: [] });
+  });
+
+  test.each([
+    ["a field of the spec", appOf("wild1", 1, { state: "Stopped" }), /spec\.state: calm "Started", chaos "Stopped"/],
+    ["a restart that is not in force", appOf("wild1", 1, { restart: "later" }), /isRestarted: calm true, chaos false/],
+    ["a deletion that never ends", { ...appOf("wild1", 1), metadata: { ...appOf("wild1", 1).metadata, deletionTimestamp: "2026-11-21T00:00:01Z" } }, /going: calm undefined, chaos true/],
+  ])("tells %s", (_what, object, words) => {
+    const { missing, surplus } = difference(calm, normalise([object], "wild1"));
+    expect(explain(missing, surplus).join("\n")).toMatch(words);
+  });
+
+  test("tells what is lost and what is doubled", () => {
+    const twice = normalise([appOf("wild1", 0), appOf("wild1", 1)], "wild1");
+    expect(difference(calm, twice).surplus).toHaveLength(1);
+    const { missing, surplus } = difference(calm, []);
+    expect(explain(missing, surplus)).toEqual(["  App <run>-org-dev/shop is missing"]);
+  });
+
+  test("leaves revisions out that are history", () => {
+    const revision = (name: string): KubeObject => ({ ...appOf("wild1", 1), kind: "Revision", metadata: { name, namespace: "wild1-org-dev" }, status: undefined });
+    const lines = normalise([appOf("wild1", 1), revision("shop-1-0123456789"), revision("shop-2-0123456789")], "wild1");
+    expect(lines.filter((line) => line.includes('"kind":"Revision"'))).toHaveLength(1);
+  });
+
+  test("is of one run alone", () => {
+    expect(objectsOf([appOf("wild1", 0), appOf("wild11", 0)], "wild1")).toHaveLength(1);
+  });
+
+  test("is not there yet while something is to come", () => {
+    const orphan: KubeObject = { ...appOf("wild1", 0), metadata: { ...appOf("wild1", 0).metadata, ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "gone" }] } };
+    expect(unsettled([appOf("wild1", 0)])).toEqual([]);
+    expect(unsettled([orphan])).toEqual(["App shop has lost its owner"]);
+  });
+});
