@@ -1,4 +1,4 @@
-// Writes the generated files (deploy/, docs/roles.md, docs/errors.md, docs/api.md, and the generated parts of docs/kinds/); with --check it writes nothing and fails when one is out of date.
+// Writes the generated files (deploy/, docs/roles.md, docs/fidelity.md, docs/errors.md, docs/api.md, and the generated parts of docs/kinds/); with --check it writes nothing and fails when one is out of date.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
@@ -10,6 +10,7 @@ import type { Services } from "../api/services.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { manifests } from "../crds/manifests.ts";
 import { operationManifests } from "../platform/rights.ts";
+import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
 import { rolesDocument } from "./roles-page.ts";
 
@@ -32,7 +33,7 @@ function generated(): [path: string, content: string][] {
     const path = join("docs", "kinds", `${kindFolder(definition.kind)}.md`);
     return [path, renewPage(definition, current(path))];
   });
-  return [...deployed, ...pages, ["docs/roles.md", rolesDocument()], ["docs/errors.md", errorsDocument()], ["docs/api.md", apiDocument(table())]];
+  return [...deployed, ...pages, ["docs/roles.md", rolesDocument()], ["docs/fidelity.md", fidelityDocument()], ["docs/errors.md", errorsDocument()], ["docs/api.md", apiDocument(table())]];
 }
 
 function current(path: string): string | undefined {

@@ -2,19 +2,8 @@
 import { afterAll, beforeAll, describe, test, vi } from "vitest";
 import type { KeyPair, Subject } from "../../../kube/pki.ts";
 import { connect, type Api, type Endpoint } from "./api.ts";
-import { widgetCrd, type Row, type Scene } from "./row.ts";
-import { accessRows } from "./rows/access.ts";
-import { admissionRows } from "./rows/admission.ts";
-import { applyRows } from "./rows/apply.ts";
-import { crdRows } from "./rows/crds.ts";
-import { deletionRows } from "./rows/deletion.ts";
-import { discoveryRows } from "./rows/discovery.ts";
-import { errorRows } from "./rows/errors.ts";
-import { listRows } from "./rows/lists.ts";
-import { objectRows } from "./rows/objects.ts";
-import { reviewRows } from "./rows/reviews.ts";
-import { watchRows } from "./rows/watches.ts";
-import { webhookRows } from "./rows/webhooks.ts";
+import { widgetCrd, type Scene } from "./row.ts";
+import { tables } from "./tables.ts";
 
 /** A started server. */
 export interface Server extends Endpoint {
@@ -28,8 +17,6 @@ export interface ServerUnderTest {
   /** Rows it is known not to keep, by name, each with the reason. */
   gaps: Record<string, string>;
 }
-
-const tables: Record<string, Row[]> = { objects: objectRows, lists: listRows, watches: watchRows, apply: applyRows, deletion: deletionRows, crds: crdRows, admission: admissionRows, webhooks: webhookRows, access: accessRows, reviews: reviewRows, errors: errorRows, discovery: discoveryRows };
 
 /** Declares one test per row. A gap that names no row is an error: the list stays true. */
 export function contractOf(target: ServerUnderTest): void {

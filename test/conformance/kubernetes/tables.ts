@@ -1,0 +1,29 @@
+// All rows of the contract, by table. The suite runs them; docs/fidelity.md lists them.
+import type { Row } from "./row.ts";
+import { accessRows } from "./rows/access.ts";
+import { admissionRows } from "./rows/admission.ts";
+import { applyRows } from "./rows/apply.ts";
+import { crdRows } from "./rows/crds.ts";
+import { deletionRows } from "./rows/deletion.ts";
+import { discoveryRows } from "./rows/discovery.ts";
+import { errorRows } from "./rows/errors.ts";
+import { listRows } from "./rows/lists.ts";
+import { objectRows } from "./rows/objects.ts";
+import { reviewRows } from "./rows/reviews.ts";
+import { watchRows } from "./rows/watches.ts";
+import { webhookRows } from "./rows/webhooks.ts";
+
+export const tables: Record<string, Row[]> = {
+  objects: objectRows,
+  lists: listRows,
+  watches: watchRows,
+  apply: applyRows,
+  deletion: deletionRows,
+  crds: crdRows,
+  admission: admissionRows,
+  webhooks: webhookRows,
+  access: accessRows,
+  reviews: reviewRows,
+  errors: errorRows,
+  discovery: discoveryRows,
+};
