@@ -106,8 +106,9 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
     // Nothing answers there: addresses exist so that clients find the field set.
     spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
     spec.clusterIPs ??= [spec.clusterIP];
-    spec.ipFamilies ??= ["IPv4"];
-    spec.ipFamilyPolicy ??= "SingleStack";
+    const isDual = spec.clusterIP === "None" && spec.selector === undefined;
+    spec.ipFamilies ??= isDual ? ["IPv4", "IPv6"] : ["IPv4"];
+    spec.ipFamilyPolicy ??= isDual ? "RequireDualStack" : "SingleStack";
   },
 };
 

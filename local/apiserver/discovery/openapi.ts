@@ -1,18 +1,15 @@
-// OpenAPI v3, one document per group version, with just the paths that clients look at; v2 as far as old clients need it.
+// OpenAPI: v3, one document per group version, and v2, which is the same in one piece and an older form.
 import { createHash } from "node:crypto";
+import { isMap, type JsonMap } from "../apply/values.ts";
 import { builtinSchemas } from "../builtin/schemas.ts";
 import type { JsonSchema } from "../contract.ts";
 import type { Catalogue } from "../registry/catalogue.ts";
-import { patchTypes } from "../registry/patch.ts";
 import type { ResourceType, VersionType } from "../registry/types.ts";
 import { groupsOf } from "./discovery.ts";
+import { META, pathsOf, REF, type Operation, type Parameter, type PathItem } from "./operations.ts";
 
-const REF = "#/components/schemas/";
-const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
-
-const parameter = (name: string, type = "string") => ({ name, in: "query", schema: { type, uniqueItems: true } });
-const WRITE = [parameter("dryRun"), parameter("fieldManager"), parameter("fieldValidation"), parameter("pretty")];
-const LIST = [parameter("allowWatchBookmarks", "boolean"), parameter("continue"), parameter("fieldSelector"), parameter("labelSelector"), parameter("limit", "integer"), parameter("resourceVersion"), parameter("timeoutSeconds", "integer"), parameter("watch", "boolean")];
+const INFO = { title: "Kubernetes", version: "v1.34.4" };
+const LIST_META = `${META}.ListMeta`;
 
 /** `org.example.v1.Kind`, as the published names of CRD schemas are made. */
 function schemaName(type: ResourceType, version: VersionType): string {
@@ -23,31 +20,21 @@ function schemaName(type: ResourceType, version: VersionType): string {
   return [...type.group.split(".").reverse(), version.version, type.kind].join(".");
 }
 
-function operation(type: ResourceType, version: VersionType, action: string, rest: object): object {
+function listSchema(type: ResourceType, version: VersionType, name: string): JsonSchema {
   return {
-    tags: [`${type.group}_${version.version}`], "x-kubernetes-action": action, "x-kubernetes-group-version-kind": { group: type.group, version: version.version, kind: type.kind },
-    operationId: `${action}${type.group}${version.version}${type.kind}`, responses: { 200: { description: "OK" } }, ...rest,
+    type: "object", description: `${type.listKind} is a list of ${type.kind}`, required: ["items"],
+    properties: {
+      apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { $ref: REF + LIST_META },
+      items: { type: "array", description: `List of ${type.resource}`, items: { $ref: REF + name } },
+    },
+    "x-kubernetes-group-version-kind": [{ group: type.group, version: version.version, kind: type.listKind }],
   };
 }
 
-function pathsOf(type: ResourceType, version: VersionType): Record<string, object> {
-  const root = type.group ? `/apis/${type.group}/${version.version}` : `/api/${version.version}`;
-  const collection = `${root}${type.namespaced ? "/namespaces/{namespace}" : ""}/${type.resource}`;
-  const body = { content: { "application/json": { schema: { $ref: REF + schemaName(type, version) } } } };
-  const patchBody = { content: Object.fromEntries(patchTypes(type).map((mediaType) => [mediaType, { schema: { $ref: `${REF}${META}.Patch` } }])) };
-  const one = {
-    get: operation(type, version, "get", { responses: { 200: { description: "OK", ...body } } }),
-    put: operation(type, version, "put", { parameters: WRITE, requestBody: body }),
-    patch: operation(type, version, "patch", { parameters: [...WRITE, parameter("force", "boolean")], requestBody: patchBody }),
-    delete: operation(type, version, "delete", { parameters: [parameter("dryRun"), parameter("propagationPolicy")] }),
-  };
-  const paths: Record<string, object> = {
-    [collection]: { get: operation(type, version, "list", { parameters: LIST }), post: operation(type, version, "post", { parameters: WRITE, requestBody: body }) },
-    [`${collection}/{name}`]: one,
-  };
-  for (const { name } of version.subresources) if (name === "status") paths[`${collection}/{name}/status`] = { get: one.get, put: one.put, patch: one.patch };
-  return paths;
-}
+const OWN_SCHEMAS: Record<string, JsonSchema> = {
+  [`${META}.Patch`]: { type: "object", description: "Patch is provided to give a concrete name and type to the Kubernetes PATCH request body." },
+  [LIST_META]: { type: "object", properties: { continue: { type: "string" }, remainingItemCount: { type: "integer", format: "int64" }, resourceVersion: { type: "string" }, selfLink: { type: "string" } } },
+};
 
 function addReferenced(into: Record<string, JsonSchema>, value: unknown): void {
   if (typeof value !== "object" || value === null) return;
@@ -63,13 +50,15 @@ function addReferenced(into: Record<string, JsonSchema>, value: unknown): void {
 }
 
 /** The OpenAPI v3 document of a group version; undefined when it is not served. */
-export function openApiV3(catalogue: Catalogue, group: string, version: string): object | undefined {
-  const paths: Record<string, object> = {};
-  const schemas: Record<string, JsonSchema> = { [`${META}.Patch`]: { type: "object", description: "Patch is provided to give a concrete name and type to the Kubernetes PATCH request body." } };
+export function openApiV3(catalogue: Catalogue, group: string, version: string): { paths: Record<string, PathItem>; components: { schemas: Record<string, JsonSchema> } } | undefined {
+  const paths: Record<string, PathItem> = {};
+  const schemas: Record<string, JsonSchema> = { ...OWN_SCHEMAS };
   const types = catalogue.list().filter((type) => type.group === group).flatMap((type) => type.versions.filter((v) => v.version === version).map((v) => ({ type, version: v })));
   for (const { type, version: v } of types) {
-    Object.assign(paths, pathsOf(type, v));
-    schemas[schemaName(type, v)] = v.openapi;
+    const name = schemaName(type, v);
+    Object.assign(paths, pathsOf(type, v, name));
+    schemas[name] = v.openapi;
+    schemas[`${name}List`] = listSchema(type, v, name);
   }
   for (const { gvr, gvk } of catalogue.listVirtual().filter((virtual) => virtual.gvr.group === group && virtual.gvr.version === version)) {
     for (const [name, schema] of Object.entries(builtinSchemas())) {
@@ -79,8 +68,14 @@ export function openApiV3(catalogue: Catalogue, group: string, version: string):
     paths[`/apis/${group}/${version}/${gvr.resource}`] ??= {};
   }
   if (Object.keys(paths).length === 0) return undefined;
-  for (const schema of Object.values(schemas)) addReferenced(schemas, schema);
-  return { openapi: "3.0.0", info: { title: "Kubernetes", version: "v1.34.4" }, paths, components: { schemas } };
+  for (const part of [paths, ...Object.values(schemas)]) addReferenced(schemas, part);
+  return { openapi: "3.0.0", info: INFO, paths, components: { schemas } } as ReturnType<typeof openApiV3>;
+}
+
+/** Changes with the kinds that a group version serves. */
+export function hashOf(catalogue: Catalogue, path: string, group: string, version: string): string {
+  const marks = catalogue.list().filter((type) => type.group === group && !type.builtin).map((type) => type.versions.find((v) => v.version === version)?.openapi);
+  return createHash("sha512").update(JSON.stringify([path, marks])).digest("hex").toUpperCase();
 }
 
 /** The index: path of a group version to the address of its document, whose hash changes with it. */
@@ -89,23 +84,58 @@ export function openApiIndex(catalogue: Catalogue): object {
   for (const [group, versions] of groupsOf(catalogue)) {
     for (const version of versions) {
       const path = group ? `apis/${group}/${version}` : `api/${version}`;
-      const marks = catalogue.list().filter((type) => type.group === group && !type.builtin).map((type) => type.versions.find((v) => v.version === version)?.openapi);
-      const hash = createHash("sha512").update(JSON.stringify([path, marks])).digest("hex").toUpperCase();
-      paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
+      paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(catalogue, path, group, version)}` };
     }
   }
   return { paths };
 }
 
-/** Definitions of all kinds in the form of Swagger 2.0. */
+/** Swagger 2.0: all paths and definitions. */
 export function openApiV2(catalogue: Catalogue): object {
+  const paths: Record<string, object> = {};
   const definitions: Record<string, unknown> = {};
   for (const [group, versions] of groupsOf(catalogue)) {
     for (const version of versions) {
-      const document = openApiV3(catalogue, group, version) as { components?: { schemas?: object } } | undefined;
-      Object.assign(definitions, document?.components?.schemas);
+      const document = openApiV3(catalogue, group, version);
+      for (const [path, item] of Object.entries(document?.paths ?? {})) paths[path] = toV2Path(item);
+      for (const [name, schema] of Object.entries(document?.components.schemas ?? {})) definitions[name] ??= toV2Schema(schema);
     }
   }
-  const text = JSON.stringify(definitions).replaceAll(REF, "#/definitions/");
-  return { swagger: "2.0", info: { title: "Kubernetes", version: "v1.34.4" }, paths: {}, definitions: JSON.parse(text) as object };
+  const text = JSON.stringify({ paths, definitions }).replaceAll(REF, "#/definitions/");
+  return {
+    swagger: "2.0", info: INFO, ...(JSON.parse(text) as object),
+    securityDefinitions: { BearerToken: { description: "Bearer Token authentication", type: "apiKey", name: "authorization", in: "header" } }, security: [{ BearerToken: [] }],
+  };
+}
+
+function toV2Path({ parameters, ...operations }: PathItem): object {
+  return { ...Object.fromEntries(Object.entries(operations).map(([method, one]) => [method, toV2Operation(one)])), ...(parameters && { parameters: parameters.map(toV2Parameter) }) };
+}
+
+const toV2Parameter = ({ schema, ...parameter }: Parameter): object => ({ ...schema, ...parameter });
+
+function toV2Operation({ requestBody, responses, parameters = [], ...rest }: Operation): object {
+  const forms = Object.keys(requestBody?.content ?? {});
+  const body = requestBody ? [{ name: "body", in: "body", ...(requestBody.required && { required: true }), schema: Object.values(requestBody.content)[0]?.schema }] : [];
+  return {
+    ...rest, consumes: forms.length > 0 ? forms : ["application/json", "application/yaml"], produces: ["application/json", "application/yaml"], schemes: ["https"],
+    parameters: [...body, ...parameters.map(toV2Parameter)],
+    responses: Object.fromEntries(Object.entries(responses).map(([code, { description, content }]) => [code, { description, ...(content && { schema: Object.values(content)[0]?.schema }) }])),
+  };
+}
+
+/** What version 2 cannot say is left out: defaults, alternatives, and the type of what may be null or of two types. */
+function toV2Schema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(toV2Schema);
+  if (!isMap(schema)) return schema;
+  const { default: _default, nullable, oneOf: _one, anyOf: _any, not: _not, allOf, ...rest } = schema;
+  if (nullable === true || rest["x-kubernetes-int-or-string"] === true) delete rest.type;
+  const [only] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
+  return Object.fromEntries(Object.entries({ ...(isMap(only) ? only : {}), ...rest }).map(([key, value]) => [key, mapped(key, value)]));
+}
+
+/** Below `properties` names are fields, not words of the schema. */
+function mapped(key: string, value: unknown): unknown {
+  if (key === "properties" && isMap(value)) return Object.fromEntries(Object.entries(value as JsonMap).map(([field, schema]) => [field, toV2Schema(schema)]));
+  return ["items", "additionalProperties"].includes(key) ? toV2Schema(value) : value;
 }

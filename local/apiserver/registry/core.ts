@@ -181,7 +181,7 @@ function checkTyped({ apiVersion, kind }: { apiVersion: string; kind: string }, 
   body.apiVersion ||= apiVersion;
   if (body.apiVersion === apiVersion && body.kind === kind) return;
   const version = body.apiVersion.split("/").at(-1);
-  throw badRequest(`${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(body.apiVersion)} in this path`);
+  throw badRequest(`${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(body.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
 }
 
 /** A body must be an object of the kind that the path serves; typed kinds need not say which. Throws 400, for the wrong kind of a CRD 422. */

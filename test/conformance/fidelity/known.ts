@@ -18,7 +18,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "how Go prints types and values",
     reason: "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
-    words: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/],
+    words: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /json: cannot unmarshal .*/, /illegal base64 data.*/, /json: .*/, /unable to unmarshal.*/, /cannot restore .*/, /unrecognized type: .*/, /error decoding from json.*/],
   },
   {
     name: "server-side apply of a Scale that nobody manages",
@@ -34,6 +34,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: "rules of built-in kinds",
     reason: "only the rules that protect something on a laptop are there: kube-apiserver refuses more of a spec, or says more about it",
     explains: ({ step, real }) => kindOf(step.kind).builtin && real.status === 422 && real.body.reason === "Invalid" && ownFields(real.body.details?.causes),
+  },
+  {
+    name: "misused directives of strategic merge patches",
+    reason: "kube-apiserver answers 400, 422 or 500, or panics, where $patch, $retainKeys or $setElementOrder stand where they have no meaning; here they are passed over",
+    explains: ({ step, real, embedded }) => step.patch === "strategic" && /"\$/.test(JSON.stringify(step.body)) && (real.status === 0 || real.status >= 400 || embedded.status >= 400),
   },
   {
     name: "warnings about built-in kinds",

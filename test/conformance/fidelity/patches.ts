@@ -38,8 +38,8 @@ export function strategicDirectives(value: Json, random: Random): Json {
   if (Array.isArray(value)) return listDirectives(value.map((item: Json) => strategicDirectives(item, random)), random);
   const out: Json = {};
   for (const [key, inner] of Object.entries(value as Record<string, Json>)) out[key] = strategicDirectives(inner, random);
-  if (random.chance(0.03)) out.$patch = random.pick(["replace", "delete", "merge", "other"]);
-  if (random.chance(0.03)) out.$retainKeys = random.some(Object.keys(out), 0.7);
+  if (random.chance(0.02)) out.$patch = random.weighted([[5, "replace"], [5, "delete"], [1, "merge"], [1, "other"]]);
+  if ("rollingUpdate" in out && random.chance(0.5)) out.$retainKeys = Object.keys(out);
   for (const [key, inner] of Object.entries(out)) if (Array.isArray(inner) && random.chance(0.1)) Object.assign(out, directiveFor(key, inner, random));
   return out;
 }
