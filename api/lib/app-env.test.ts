@@ -18,18 +18,18 @@ test("a new app's variables may be any JSON, kept as text", () => {
   expect(variablesSchema.safeParse({ A: 1 }).success).toBe(false);
 });
 
-/** A session in which `may` is allowed, with a Secret of the app's own, and what was written. */
-function bench(may: readonly string[], values: Record<string, string>, env: object[] = Object.keys(values).map((name) => ({ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } }))) {
+/** A session in which `may` is allowed, with a Secret of the app whose GUID is `owner`, and what was written. */
+function bench(may: readonly string[], values: Record<string, string>, env: object[] = Object.keys(values).map((name) => ({ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } })), owner = "guid") {
   const data = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
   const app = { metadata: { name: "app", namespace: "ns" }, spec: { env } } as unknown as App;
   const written: { secret: object[]; app: object[] } = { secret: [], app: [] };
   const platform = {
-    find: (ref: unknown) => Promise.resolve(ref === Secret ? { data } : undefined),
+    find: (ref: unknown) => Promise.resolve(ref === Secret ? { metadata: { name: "app-env", labels: { "cupola.dev/app-guid": owner } }, data } : undefined),
     patch: (_ref: unknown, _key: unknown, patch: { body: object }) => Promise.resolve(written.secret.push(patch.body)),
   } as unknown as KubeClient;
   const as = {
     platform,
-    view: { guid: () => "guid" },
+    view: { guid: () => "guid", store: () => ({ find: () => undefined }) },
     require: ({ verb }: { verb: string }) => {
       if (!may.includes(verb)) throw new CFError("NotAuthorized");
     },
@@ -43,6 +43,13 @@ test("values are for who may get apps/env, and only from the app's own Secret", 
   const { as, app } = bench(["get"], { OWN: "o" }, foreign);
   expect(await readVariables(as, app)).toEqual({ OWN: "o", THEIRS: "", PLAIN: "p" });
   await expect(readVariables(bench(["update"], {}).as, app)).rejects.toThrow("not authorized");
+});
+
+test("a Secret of the right name that another app's GUID is on is neither read nor written", async () => {
+  const { as, app, written } = bench(["get", "update"], { OWN: "o" }, [{ name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } }], "another");
+  expect(await readVariables(as, app)).toEqual({ OWN: "" });
+  await expect(writeVariables(as, app, { OWN: "mine" })).rejects.toThrow("is not this app's own");
+  expect(written).toEqual({ secret: [], app: [] });
 });
 
 test("setting needs update alone; the size counts what is there although it may not be read", async () => {

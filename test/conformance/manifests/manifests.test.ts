@@ -36,6 +36,7 @@ function pathOf({ kind, apiVersion, metadata }: Json): string {
   const definition = DEFINITIONS.find((entry) => entry.kind === kind && apiVersion.startsWith(`${entry.group}/`));
   const known = groupsOf[kind] ?? (definition && `/apis/${apiVersion}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${definition.plural}`);
   const inNamespace: Record<string, string> = { Role: "roles", RoleBinding: "rolebindings" };
+  if (kind === "ServiceAccount") return `/api/v1/namespaces/${metadata.namespace}/serviceaccounts/${metadata.name}`;
   const path = known ?? (inNamespace[kind] && `/apis/${apiVersion}/namespaces/${metadata.namespace}/${inNamespace[kind]}`);
   if (!path) throw new Error(`deploy/ holds a ${kind}; add its path to this test`);
   return `${path}/${metadata.name}`;
