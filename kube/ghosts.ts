@@ -8,14 +8,15 @@ export type Filed = ReadonlyMap<string, readonly string[]>;
 export class Ghosts {
   readonly #ghosts = new Map<string, { object: KubeObject; filed: Filed }>();
   readonly #indexes = new Map<string, ValueIndex>();
-  readonly #uids = new Set<string>();
+  /** Namespaces by uid. */
+  readonly #uids = new Map<string, string>();
 
   add({ apiVersion, kind, metadata }: KubeObject, filed: Filed): void {
     const { name, namespace, uid, resourceVersion } = metadata;
     const kept = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
     const key = keyOf(metadata);
     this.#ghosts.set(key, { object: { apiVersion, kind, metadata: kept }, filed });
-    if (uid) this.#uids.add(uid);
+    if (uid) this.#uids.set(uid, namespace ?? "");
     for (const [index, values] of filed) {
       const known = this.#indexes.get(index) ?? createValueIndex();
       this.#indexes.set(index, known);
@@ -39,8 +40,9 @@ export class Ghosts {
     return undefined;
   }
 
-  hasUid(uid: string): boolean {
-    return this.#uids.has(uid);
+  /** The namespace of the ghost with that uid. */
+  whereIs(uid: string): string | undefined {
+    return this.#uids.get(uid);
   }
 
   /** Keys of one namespace, or of all. */

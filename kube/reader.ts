@@ -89,8 +89,11 @@ export interface Reader {
   /** Those of the keys that exist, in the order of the keys. */
   getMany<T extends KubeObject>(ref: ResourceRef<T>, keys: readonly ObjectKey[]): T[];
   list<T extends KubeObject>(ref: ResourceRef<T>, filter?: ListFilter): T[];
-  /** @throws Error when no such index was ensured. */
-  byIndex<T extends KubeObject>(ref: ResourceRef<T>, index: string, value: string): T[];
+  /**
+   * With a namespace: what is filed there, which must be in sight. Without: what is filed anywhere in sight, so absence means little where namespaces
+   * are out of sight; one that is known to be filed so and is out of sight throws. @throws Error when no such index was ensured.
+   */
+  byIndex<T extends KubeObject>(ref: ResourceRef<T>, index: string, value: string, namespace?: string): T[];
   byUid<T extends KubeObject>(ref: ResourceRef<T>, uid: string): T | undefined;
 }
 
@@ -118,7 +121,7 @@ export interface Store<T extends KubeObject = KubeObject> {
   get(key: ObjectKey): T;
   getMany(keys: readonly ObjectKey[]): T[];
   list(filter?: ListFilter): T[];
-  byIndex(index: string, value: string): T[];
+  byIndex(index: string, value: string, namespace?: string): T[];
   byUid(uid: string): T | undefined;
   /** All objects (strict: throws when there are holes) in the order of that name, from a kept sorted array: a page costs the page. */
   ordered(order: string, options?: { reverse?: boolean }): Iterable<T>;

@@ -60,7 +60,7 @@ export interface Reflector {
   wake(): void;
   /** Open the watch anew where it was, so that our right to it is checked; parked ones look at once. */
   recheck(): void;
-  /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or the reflector has stopped. */
+  /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or nothing is (parked, stopped). */
   relist(): Promise<void>;
   /** When the server was last heard to be level with us: a list, an opened watch, an event or a bookmark (`performance.now()`); -Infinity before. */
   heardAt(): number;
@@ -245,6 +245,8 @@ class ReflectorRun<T extends KubeObject> {
     this.#held = undefined;
     if (this.#parkings === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
     store.setState("parked", reason);
+    // Nothing of before is left, and what comes will come by a list of later.
+    for (const resolve of this.#relists.splice(0)) resolve();
     do {
       this.#parkings++;
       await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);

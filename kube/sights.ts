@@ -156,6 +156,12 @@ export class Sights {
     if (!synced) throw new NotSynced(this.#resource, blind);
   }
 
+  /** Is nothing still being listed that will be seen in a moment? @throws NotSynced */
+  requireListed(): void {
+    const coming = this.#unseen.find((namespace) => !this.#holes.includes(namespace));
+    if (this.#parts && coming !== undefined) throw new NotSynced(this.#resource, coming);
+  }
+
   /** May anything be read? @throws NotPermitted, NotSynced */
   requireSome(): void {
     if (!this.#parts && this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");

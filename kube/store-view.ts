@@ -56,9 +56,10 @@ export class StoreView<T extends KubeObject> implements Store<T> {
     return this.#base.list({ ...filter, ...(namespace !== undefined && { namespace }) }).filter((object) => this.#shows(object));
   }
 
-  byIndex(index: string, value: string): T[] {
-    this.#look();
-    return this.#base.byIndex(index, value).filter((object) => this.#shows(object));
+  byIndex(index: string, value: string, namespace?: string): T[] {
+    const within = this.#extent.namespace ?? namespace;
+    if (namespace !== undefined && namespace !== within) return [];
+    return this.#base.byIndex(index, value, within).filter((object) => this.#shows(object));
   }
 
   byUid(uid: string): T | undefined {

@@ -85,18 +85,23 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     return this.#table.list(filter);
   }
 
-  byIndex(index: string, value: string): T[] {
+  byIndex(index: string, value: string, namespace?: string): T[] {
+    if (namespace !== undefined) {
+      this.#sights.require(namespace);
+      return this.#table.byIndex(index, value).filter(({ metadata }) => metadata.namespace === namespace);
+    }
     this.#sights.requireSome();
     this.#refuseGhost(this.#ghosts.whoBears(index, value));
     const found = this.#table.byIndex(index, value);
-    if (found.length === 0) this.#sights.require(undefined);
+    if (found.length === 0) this.#sights.requireListed();
     return found;
   }
 
   byUid(uid: string): T | undefined {
+    this.#sights.requireSome();
+    this.#refuseGhost(this.#ghosts.whereIs(uid));
     const found = this.#table.byUid(uid);
-    if (found) this.#sights.requireSome();
-    else this.#sights.require(undefined);
+    if (!found) this.#sights.requireListed();
     return found;
   }
 
@@ -160,7 +165,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   waitGone(uid: string, deadlineMs: number): Promise<boolean> {
     const gone = () => {
       const object = this.#table.byUid(uid);
-      return object ? object.metadata.deletionTimestamp !== undefined : !this.#ghosts.hasUid(uid);
+      return object ? object.metadata.deletionTimestamp !== undefined : this.#ghosts.whereIs(uid) === undefined;
     };
     return this.#waiters.wait(() => this.synced && gone(), deadlineMs);
   }

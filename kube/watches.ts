@@ -236,7 +236,7 @@ function createReader(store: StoreOf): Reader {
     get: (ref, key) => store(ref, key).get(key),
     getMany: (ref, keys) => (keys.length > 0 ? store(ref, keys[0]).getMany(keys) : []),
     list: (ref, filter) => store(ref, filter).list(filter),
-    byIndex: (ref, index, value) => store(ref).byIndex(index, value),
+    byIndex: (ref, index, value, namespace) => store(ref, { namespace }).byIndex(index, value, namespace),
     byUid: (ref, uid) => store(ref).byUid(uid),
   };
 }

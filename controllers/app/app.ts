@@ -42,8 +42,8 @@ export const appController = defineController({
     const { guid, labels } = settleGUID(App, app, context);
     await holdClaim(App.kind, app, appName(app), context);
     const key = appKey(app.metadata.namespace, app.metadata.name);
-    const processes = alive(read.byIndex(Process, APP_INDEX, key));
-    const revisions = alive(read.byIndex(Revision, APP_INDEX, key));
+    const processes = alive(read.byIndex(Process, APP_INDEX, key, app.metadata.namespace));
+    const revisions = alive(read.byIndex(Revision, APP_INDEX, key, app.metadata.namespace));
     const droplet = app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
     const missing = planMissingProcesses(app, guid, { processes, droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;

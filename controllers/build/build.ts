@@ -121,7 +121,7 @@ function urisOf(app: App, place: Place, read: ReconcileContext["read"]): string[
 }
 
 async function removeSurplus(build: Build, { read, client }: ReconcileContext): Promise<void> {
-  const siblings = read.byIndex(Build, APP_INDEX, byApp(build)[0] ?? "");
+  const siblings = read.byIndex(Build, APP_INDEX, byApp(build)[0] ?? "", build.metadata.namespace);
   if (siblings.length <= KEPT.builds) return;
   const behind = new Set(read.list(Droplet, { namespace: build.metadata.namespace }).flatMap((droplet) => droplet.spec.buildRef?.name ?? []));
   await removeAll(client, Build, planSurplus(siblings, KEPT.builds, (candidate) => !isEnded(candidate) || behind.has(candidate.metadata.name)));

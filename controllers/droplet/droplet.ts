@@ -43,7 +43,7 @@ async function checkContent(droplet: Droplet, hasContent: HasContent, { read }: 
 
 async function removeSurplus(droplet: Droplet, { read, client }: ReconcileContext): Promise<void> {
   const { namespace } = droplet.metadata;
-  const siblings = read.byIndex(Droplet, APP_INDEX, byApp(droplet)[0] ?? "");
+  const siblings = read.byIndex(Droplet, APP_INDEX, byApp(droplet)[0] ?? "", droplet.metadata.namespace);
   if (siblings.length <= KEPT.droplets) return;
   const inUse = planDropletReferences(read.list(App, { namespace }), read.list(Revision, { namespace }), read.list(LRP, { namespace }));
   await removeAll(client, Droplet, planSurplus(siblings, KEPT.droplets, (candidate) => inUse(candidate)));

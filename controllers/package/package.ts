@@ -39,7 +39,7 @@ async function isThere(pkg: Package, hasContent: HasContent, { read }: Reconcile
 
 async function removeSurplus(pkg: Package, { read, client }: ReconcileContext): Promise<void> {
   const { namespace } = pkg.metadata;
-  const siblings = read.byIndex(Package, APP_INDEX, byApp(pkg)[0] ?? "");
+  const siblings = read.byIndex(Package, APP_INDEX, byApp(pkg)[0] ?? "", pkg.metadata.namespace);
   if (siblings.length <= KEPT.packages) return;
   const inUse = planPackageReferences(read.list(App, { namespace }), read.list(Build, { namespace }), read.list(Droplet, { namespace }));
   await removeAll(client, Package, planSurplus(siblings, KEPT.packages, inUse));

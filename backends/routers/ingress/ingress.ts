@@ -68,7 +68,7 @@ const serviceController = defineController({
   async reconcile(service, { read, client }) {
     const { namespace, name, uid } = service.metadata;
     const destination = read
-      .byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`)
+      .byIndex(RouteBinding, SERVICE_INDEX, `${namespace}/${name}`, namespace)
       .flatMap(servedDestinations)
       .find((candidate) => serviceName(candidate) === name);
     if (destination) return { spec: { ...planServiceSpec(destination) } };

@@ -1,0 +1,9 @@
+// A revoked namespace on a real kube-apiserver.
+import { test } from "vitest";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { revocationOn } from "./suite.ts";
+
+const reason = whyNoControlPlane();
+if (reason) test.skip(`a revoked namespace on kube-apiserver: skipped, ${reason}`, () => undefined);
+else revocationOn({ name: "kube-apiserver", start: startControlPlane });

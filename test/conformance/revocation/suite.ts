@@ -1,0 +1,114 @@
+// A namespace's rights are taken from the platform while it runs: nothing is lost, what is missing is said, all else goes on, and a grant mends it.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { SPACE_CONTENTS } from "../../../controllers/space/contents.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Space } from "../../../crds/space/space.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { resourceId } from "../../../kube/resource-ref.ts";
+import { applyApp, currentLRP, eventually, readyOf, untilReady } from "../controllers/world.ts";
+import { BOUND_SECONDS, startScoped, type Endpoint, type Scoped } from "./world.ts";
+
+export interface Server {
+  name: string;
+  start(): Promise<Endpoint>;
+}
+
+/** The machine is busy, and the replica's object is written twice a second. */
+const SLACK_MS = 4_000;
+
+export function revocationOn(server: Server): void {
+  describe(`a revoked namespace on ${server.name}`, () => {
+    let endpoint: Endpoint;
+    let scoped: Scoped;
+    let admin: KubeClient;
+    const spaces = { dev: "", prod: "" };
+    const guids = { dev: "", prod: "" };
+
+    const contents = async (namespace: string): Promise<string[]> => {
+      const lists = await Promise.all(SPACE_CONTENTS.map((ref) => admin.list(ref, { namespace })));
+      return lists.flatMap(({ items }) => items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`)).sort();
+    };
+    const spaceReady = async (name: string) => readyOf(await admin.get(Space, { namespace: "acme", name }));
+    const started = async (namespace: string, name: string): Promise<unknown> => eventually(() => currentLRP(admin, { namespace, name }), 30_000);
+    const appsOf = (space: keyof typeof guids) => scoped.api(`/v3/apps?space_guids=${guids[space]}`);
+    const namesOf = async (space: keyof typeof guids): Promise<string[] | undefined> => (await appsOf(space)).body.resources?.map(({ name }) => name).sort();
+
+    beforeAll(async () => {
+      endpoint = await server.start();
+      scoped = await startScoped(endpoint);
+      admin = scoped.admin;
+    }, 180_000);
+    afterAll(async () => {
+      await scoped?.stop();
+      await endpoint?.stop();
+    }, 60_000);
+
+    test("the platform works with rights in no namespace but its own, and says of each new one what it lacks there", async () => {
+      expect(scoped.platform.ready()).toBe(true);
+      await admin.apply(Org, { metadata: { name: "acme" }, spec: {} }, { fieldManager: "kubectl" });
+      const org = await untilReady(admin, Org, { name: "acme" }, { status: "False", reason: "PermissionMissing" });
+      expect(readyOf(org)?.message).toContain("in namespace acme");
+      await scoped.grant("acme");
+      await untilReady(admin, Org, { name: "acme" });
+      for (const name of ["dev", "prod"] as const) {
+        await admin.apply(Space, { metadata: { namespace: "acme", name }, spec: {} }, { fieldManager: "kubectl" });
+        await eventually(async () => expect(await spaceReady(name)).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringContaining(`acme-${name}`) }));
+        await scoped.grant(`acme-${name}`);
+        const made = await untilReady(admin, Space, { namespace: "acme", name });
+        spaces[name] = made.status?.namespace ?? "";
+        guids[name] = made.metadata.labels?.["cupola.dev/guid"] ?? "";
+        await applyApp(admin, { namespace: spaces[name], name: "shop" });
+        await started(spaces[name], "shop");
+      }
+      expect(await namesOf("dev")).toEqual(["shop"]);
+    }, 120_000);
+
+    test("revoked: within the bound it is parked; nothing is deleted, the Space says what is missing, and the API does not call it empty", async () => {
+      await scoped.platform.idle();
+      const before = await contents(spaces.dev);
+      const begun = performance.now();
+      await scoped.revoke(spaces.dev);
+      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENTS.map(resourceId))), 30_000);
+      expect(performance.now() - begun).toBeLessThan(BOUND_SECONDS * 1000 + SLACK_MS);
+      expect(await scoped.parkedIn(spaces.prod)).toEqual([]);
+      await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringMatching(/list and watch .*in namespace acme-dev/) }));
+      expect(await appsOf("dev")).toMatchObject({ code: 503, retryAfter: expect.stringMatching(/^\d+$/) });
+      await scoped.platform.idle();
+      expect(await contents(spaces.dev)).toEqual(before);
+    }, 60_000);
+
+    test("meanwhile the other space goes on, and the platform serves", async () => {
+      await applyApp(admin, { namespace: spaces.prod, name: "second" });
+      await started(spaces.prod, "second");
+      expect(await namesOf("prod")).toEqual(["second", "shop"]);
+      expect(await spaceReady("prod")).toMatchObject({ status: "True" });
+      expect(scoped.platform.ready()).toBe(true);
+      expect(scoped.platform.health().degraded.map(({ reason }) => reason).join()).toContain("apps.cupola.dev in acme-dev Forbidden");
+    }, 60_000);
+
+    test("granted: it goes on by itself, and what was deleted meanwhile is gone", async () => {
+      await admin.delete(App, { namespace: spaces.dev, name: "shop" });
+      await applyApp(admin, { namespace: spaces.dev, name: "third" });
+      await scoped.platform.idle();
+      await scoped.grant(spaces.dev);
+      await started(spaces.dev, "third");
+      await eventually(async () => expect(await namesOf("dev")).toEqual(["third"]));
+      await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "True" }));
+      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual([]));
+      await eventually(() => expect(scoped.platform.health().degraded).toEqual([]));
+    }, 120_000);
+
+    test("a space whose namespace is out of sight is not taken apart, and ends when it is back", async () => {
+      await scoped.revoke(spaces.dev);
+      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENTS.map(resourceId))), 30_000);
+      const before = await contents(spaces.dev);
+      await admin.delete(Space, { namespace: "acme", name: "dev" });
+      await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing" }));
+      await scoped.platform.idle();
+      expect(await contents(spaces.dev)).toEqual(before);
+      await scoped.grant(spaces.dev);
+      await eventually(async () => expect(await admin.find(Space, { namespace: "acme", name: "dev" })).toBeUndefined(), 60_000);
+    }, 120_000);
+  });
+}
