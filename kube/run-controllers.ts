@@ -265,8 +265,13 @@ function findOrphans(wiring: Wiring, store: Store): void {
 
 /** What of it is in sight, whoever else may be out of it. */
 function listSeen(store: Store, label: string, value: string): KubeObject[] {
-  if (store.holes.length === 0) return store.list({ labels: { [label]: value } });
-  return store.list({ partial: true }).filter(({ metadata }) => metadata.labels?.[label] === value);
+  try {
+    return store.list({ labels: { [label]: value } });
+  } catch (error) {
+    // A namespace may be out of sight, or not be listed yet; this must not fail for it, since nobody is there to try again.
+    if (!isBlind(error)) throw error;
+    return store.list({ partial: true }).filter(({ metadata }) => metadata.labels?.[label] === value);
+  }
 }
 
 function toKey(id: string): ObjectKey {
