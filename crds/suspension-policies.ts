@@ -2,7 +2,7 @@
 import { DEFINITIONS } from "./definitions.ts";
 import { INTERNAL_LABELS, SUSPENDED } from "./labels.ts";
 import { Org } from "./org/org.ts";
-import { holds, IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, resourceOf, type Policy } from "./policy.ts";
+import { holds, IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "./policy.ts";
 import { Space } from "./space/space.ts";
 
 /** What refusals say; the CF API knows them by it. */
@@ -28,7 +28,8 @@ function contentPolicy(): Policy {
       { group: "rbac.authorization.k8s.io", plural: "rolebindings" },
     ],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    matchConditions: [NOT_THE_CLUSTER],
+    // Apps of a suspended org run on, so what keeps them running writes on, with fewer rights than an admin.
+    matchConditions: [NOT_THE_CLUSTER, NOT_THE_PLATFORM],
     variables: [{ name: "isExempt", expression: `${IS_ADMIN} || ${IS_PLATFORM}` }],
     validations: [
       { expression: `${isSpace} || variables.isExempt`, message: ORG_IS_SUSPENDED, reason: "Forbidden" },

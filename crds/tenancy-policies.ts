@@ -14,19 +14,20 @@ export function tenancyPolicies(): Policy[] {
   return [bindingPolicy(), namespacePolicy(), imagePolicy()];
 }
 
-/** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and nothing else. */
+/** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and touches nothing else. */
 function bindingPolicy(): Policy {
   const managed = `'${OBSERVE_LABELS.managedBy}'`;
   const has = (object: string): string => `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
   const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;
   const kind = `namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}']`;
-  const listed = `object.roleRef.kind == 'ClusterRole' && object.roleRef.name in (${kind} == 'org' ? ${list(clusterRolesOf("org"))} : ${list(clusterRolesOf("space"))})`;
+  const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(clusterRolesOf("org"))} : ${list(clusterRolesOf("space"))})`;
   return {
     name: "role-bindings.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind },
     resources: [{ group: RBAC, plural: "rolebindings" }],
     operations: ["CREATE", "UPDATE", "DELETE"],
     matchConditions: [NOT_THE_CLUSTER],
+    variables: [{ name: "role", expression: "object == null ? oldObject.roleRef : object.roleRef" }],
     validations: [
       {
         expression: `!(${has("object")} || ${has("oldObject")}) || ${IS_PLATFORM}`,
@@ -34,8 +35,8 @@ function bindingPolicy(): Policy {
         reason: "Forbidden",
       },
       {
-        expression: `object == null || (${listed}) || !${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} || ${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`,
-        message: "a manager of an org or a space binds only the ClusterRoles of CF roles that exist there",
+        expression: `(${listed}) || !${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} || ${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`,
+        message: "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
         reason: "Forbidden",
       },
     ],

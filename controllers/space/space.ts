@@ -9,6 +9,8 @@ import { Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
 import { defineController, NotReady, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
 import { NotPermitted } from "../../kube/reader.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { removeAll } from "../history.ts";
+import { roleOfBinding } from "../members.ts";
 import { endNamespace, keepNamespace, labelNamespace, type NamespaceMeta } from "../namespaces.ts";
 import { findOrg } from "../place.ts";
 import { endContents, SPACE_CONTENTS } from "./contents.ts";
@@ -103,8 +105,9 @@ async function adoptNamespace(space: Space, org: Org, meta: NamespaceMeta, conte
   return await labelNamespace(namespace, { ...meta, labels: { ...meta.labels, [LABELS.ownerUid]: space.metadata.uid } }, context);
 }
 
-/** Gives an adopted namespace back: it loses what made it ours. */
-async function release(name: string, { client }: ReconcileContext): Promise<void> {
+/** Gives an adopted namespace back: it loses what made it ours, the roles in the space among it. */
+async function release(name: string, { client, read }: ReconcileContext): Promise<void> {
+  await removeAll(client, RoleBinding, read.list(RoleBinding, { namespace: name }).filter((binding) => roleOfBinding(binding) !== undefined));
   const gone = Object.fromEntries([LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]));
   await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: gone } } });
 }

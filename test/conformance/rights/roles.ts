@@ -142,6 +142,13 @@ export function roleTests(get: Worldly): void {
         const answer = await get().at(person).post(`${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`, binding("tried", role, ["guest"]));
         expect([person, role, answer.status], answer.text).toEqual([person, role, 403]);
       }
+      // Nor do they take away, or add to, what others have bound.
+      const path = `${RBAC}/namespaces/${spaceNamespace}/rolebindings`;
+      expect((await get().kubernetes.post(path, binding("of-others", "view", ["other"]))).status).toBe(201);
+      for (const person of ["space_manager", "organization_manager"] as const) {
+        expect([person, (await get().at(person).delete(`${path}/of-others`)).status]).toEqual([person, 403]);
+        expect([person, (await get().at(person).patch("merge", `${path}/of-others`, { metadata: { labels: { a: "b" } } })).status]).toEqual([person, 403]);
+      }
       // An admin of the cluster binds what they like, there too.
       expect((await get().kubernetes.post(`${RBAC}/namespaces/${spaceNamespace}/rolebindings?dryRun=All`, binding("tried", "view", ["guest"]))).status).toBe(201);
     });

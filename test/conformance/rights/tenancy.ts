@@ -133,11 +133,16 @@ export function tenancyTests(get: Worldly): void {
       await eventually(async () => expect((await readyOf("lent")).status).toBe("True"));
       await eventually(async () => expect((await get().at("organization_manager").get(`${base}/namespaces/lent/apps`)).status).toBe(200));
       expect((await get().kubernetes.get(`${namespaces}/lent`)).body.metadata.labels).toMatchObject({ "cupola.dev/namespace": "space" });
+      const bindings = `${RBAC}/namespaces/lent/rolebindings`;
+      expect((await get().at("organization_manager").post(bindings, binding("tenant", CF_ROLES.space_developer.clusterRole, ["guest"]))).status).toBe(201);
+      expect((await get().kubernetes.post(bindings, binding("team", "view", ["owner"]))).status).toBe(201);
       expect((await get().at("organization_manager").delete(`${spaces()}/lent`)).status).toBe(200);
       await eventually(async () => expect((await get().kubernetes.get(`${spaces()}/lent`)).status).toBe(404));
       const { labels } = (await get().kubernetes.get(`${namespaces}/lent`)).body.metadata;
       expect(Object.keys(labels).filter((label) => label.startsWith("cupola.dev/"))).toEqual(["cupola.dev/adoptable-by"]);
       await eventually(async () => expect((await get().at("organization_manager").get(`${base}/namespaces/lent/apps`)).status).toBe(403));
+      // Roles in the space go with it; what its owner has bound stays.
+      await eventually(async () => expect((await get().kubernetes.get(bindings)).body.items.map((one: Json) => one.metadata.name)).toEqual(["team"]));
     });
 
     test("names that collide get a namespace of their own, by either door", async () => {
