@@ -50,8 +50,8 @@ export async function startPeerServer(address: string, token: string): Promise<P
 }
 
 async function makeTls(address: string): Promise<{ cert: string; key: string; authority: string }> {
-  const authority = await makeAuthority("cupola replica");
-  const pair = await issueCertificate(authority, { commonName: "cupola replica", ...(isIP(address) ? { ipAddresses: [address] } : { dnsNames: [address] }) }, { usage: "server" });
+  const authority = await makeAuthority("authority of a cupola replica");
+  const pair = await issueCertificate(authority, { commonName: address, ...(isIP(address) ? { ipAddresses: [address] } : { dnsNames: [address] }) }, { usage: "server" });
   return { ...pair, authority: authority.cert };
 }
 
