@@ -66,6 +66,7 @@ const eventColumns = [
   wide("Count", (o) => o.count ?? o.deprecatedCount ?? 1), { ...NAME, priority: 1 },
 ];
 
+const WEBHOOKS = [NAME, number("Webhooks", (o) => listOf(o.webhooks).length), AGE];
 const rolloutWide = [wide("Containers", containerNames), wide("Images", images), wide("Selector", matchLabels)];
 
 const COLUMNS: Record<string, Column[]> = {
@@ -85,6 +86,11 @@ const COLUMNS: Record<string, Column[]> = {
   CustomResourceDefinition: [NAME, CREATED],
   ValidatingAdmissionPolicy: [NAME, number("Validations", (o) => listOf(spec(o).validations).length), column("ParamKind", (o) => (isMap(spec(o).paramKind) ? `${String(mapOf(spec(o).paramKind).apiVersion)}/${String(mapOf(spec(o).paramKind).kind)}` : "<unset>")), AGE],
   ValidatingAdmissionPolicyBinding: [NAME, column("PolicyName", (o) => spec(o).policyName), column("ParamRef", (o) => (isMap(spec(o).paramRef) ? joined([mapOf(spec(o).paramRef).namespace, mapOf(spec(o).paramRef).name]) : "<unset>")), AGE],
+  ValidatingWebhookConfiguration: WEBHOOKS, MutatingWebhookConfiguration: WEBHOOKS,
+  DaemonSet: [NAME, number("Desired", (o) => status(o).desiredNumberScheduled ?? 0), number("Current", (o) => status(o).currentNumberScheduled ?? 0), number("Ready", (o) => status(o).numberReady ?? 0), number("Up-to-date", (o) => status(o).updatedNumberScheduled ?? 0),
+    number("Available", (o) => status(o).numberAvailable ?? 0), column("Node Selector", (o) => selectorText(podSpec(o).nodeSelector)), AGE, ...rolloutWide],
+  IngressClass: [NAME, column("Controller", (o) => spec(o).controller ?? ""), column("Parameters", (o) => (isMap(spec(o).parameters) ? `${String(mapOf(spec(o).parameters).kind)}/${String(mapOf(spec(o).parameters).name)}` : "<none>")), AGE],
+  LimitRange: [NAME, CREATED],
   Pod: [NAME, column("Ready", podReady), column("Status", (o) => (o.metadata.deletionTimestamp ? "Terminating" : status(o).phase ?? "Unknown")),
     column("Restarts", (o) => String(listOf(status(o).containerStatuses).reduce((sum, each) => sum + Number(each.restartCount ?? 0), 0))), AGE,
     wide("IP", (o) => orNone(String(status(o).podIP ?? ""))), wide("Node", (o) => orNone(String(spec(o).nodeName ?? ""))), wide("Nominated Node", (o) => orNone(String(status(o).nominatedNodeName ?? ""))), wide("Readiness Gates", () => "<none>")],

@@ -79,7 +79,7 @@ export function groupList(catalogue: Catalogue): object {
 /** `APIGroupDiscoveryList` for `/api` (core only) or `/apis` (all others). */
 export function aggregated(catalogue: Catalogue, core: boolean): object {
   const items = [...groupsOf(catalogue)].filter(([group]) => (group === "") === core).map(([group, versions]) => ({
-    metadata: { ...(group && { name: group }), creationTimestamp: null },
+    metadata: { ...(group && { name: group }) },
     versions: versions.map((version) => ({ version, resources: aggregatedResources(catalogue, group, version), freshness: "Current" })),
   }));
   return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
@@ -88,9 +88,9 @@ export function aggregated(catalogue: Catalogue, core: boolean): object {
 function aggregatedResources(catalogue: Catalogue, group: string, version: string): object[] {
   const { types, virtuals } = served(catalogue, group, version);
   const stored = types.map(({ type, version: v }) => ({
-    resource: type.resource, responseKind: { group: type.group, version, kind: type.kind }, scope: type.namespaced ? "Namespaced" : "Cluster", singularResource: type.singular, verbs: type.verbs,
+    resource: type.resource, responseKind: type.builtin ? { group: "", version: "", kind: type.kind } : { group: type.group, version, kind: type.kind }, scope: type.namespaced ? "Namespaced" : "Cluster", singularResource: type.singular, verbs: type.verbs,
     ...(type.shortNames.length > 0 && { shortNames: type.shortNames }), ...(type.categories.length > 0 && { categories: type.categories }),
-    ...(v.subresources.length > 0 && { subresources: v.subresources.map(({ name, gvk, verbs }) => ({ subresource: name, responseKind: gvk, verbs })) }),
+    ...(v.subresources.length > 0 && { subresources: v.subresources.map(({ name, gvk, verbs }) => ({ subresource: name, responseKind: type.builtin && gvk.group === type.group && gvk.version === version ? { group: "", version: "", kind: gvk.kind } : gvk, verbs })) }),
   }));
-  return [...stored, ...virtuals.map((v) => ({ resource: v.gvr.resource, responseKind: v.gvk, scope: v.namespaced ? "Namespaced" : "Cluster", singularResource: v.singular, verbs: ["create"] }))];
+  return [...stored, ...virtuals.map((v) => ({ resource: v.gvr.resource, responseKind: { group: "", version: "", kind: v.gvk.kind }, scope: v.namespaced ? "Namespaced" : "Cluster", singularResource: v.singular, verbs: ["create"] }))];
 }

@@ -1,10 +1,11 @@
 // Answers the paths that are no resources: discovery, version, health, OpenAPI.
+import { createHash } from "node:crypto";
 import type { Catalogue } from "../registry/catalogue.ts";
 import type { Exchange } from "../http/resource.ts";
 import { negotiate } from "../http/negotiate.ts";
 import { sendPlain, sendText } from "../http/respond.ts";
 import { aggregated, groupDocument, groupList, resourceList } from "./discovery.ts";
-import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
+import { hashOf, openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 
 const VERSION = {
   major: "1", minor: "34", emulationMajor: "1", emulationMinor: "34", minCompatibilityMajor: "1", minCompatibilityMinor: "33",
@@ -56,14 +57,16 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     const { as } = parts.length === 1 ? negotiate(request, ["APIGroupDiscoveryList"]) : { as: undefined };
     const text = parts.length <= 3 ? document(parts, as) : undefined;
     if (text === undefined) sendPlain(response, 404, NOT_FOUND);
-    else sendAs(response, text, as);
+    else if (as) sendDocument(response, text, { type: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", cache: "public", vary: "Accept", etag: digest(text) });
+    else sendText(response, 200, text, { format: "json" });
   }
 
   function handleOpenApi({ request, response }: Pick<Exchange, "request" | "response">, parts: string[]): void {
     if (parts[1] === "v2" && request.headers.accept?.includes("protobuf")) return sendEmptyV2(response);
     const text = openApi(parts);
-    if (text === undefined) sendPlain(response, 404, NOT_FOUND);
-    else sendText(response, 200, text, { format: "json" });
+    if (text === undefined) return sendPlain(response, 404, NOT_FOUND);
+    const asked = new URL(request.url ?? "/", "https://server.invalid").searchParams.get("hash") ?? "";
+    sendHashed(response, text, { path: `/${parts.join("/")}`, asked, hash: versionHash(catalogue, parts) ?? digest(text) });
   }
 
   const health: PathHandler = ({ response }) => sendPlain(response, isReady() ? 200 : 500, isReady() ? "ok" : "not ready");
@@ -83,10 +86,55 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
   };
 }
 
-function sendAs(response: Exchange["response"], text: string, as: string | undefined): void {
-  const type = as ? "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" : "application/json";
-  response.writeHead(200, { "content-type": type, "content-length": Buffer.byteLength(text), "cache-control": "public" });
+interface Headers {
+  type: string;
+  cache: string;
+  etag: string;
+  vary?: string;
+}
+
+const digests = new Map<string, string>();
+const MOST_DIGESTS = 20;
+
+/** Of a document's text; made once for each of the latest ones. */
+function digest(text: string): string {
+  const known = digests.get(text);
+  if (known) return known;
+  if (digests.size >= MOST_DIGESTS) digests.clear();
+  const made = createHash("sha512").update(text).digest("hex").toUpperCase();
+  digests.set(text, made);
+  return made;
+}
+
+/** 304 when the client has it. */
+function sendDocument(response: Exchange["response"], text: string, { type, cache, etag, vary }: Headers): void {
+  const quoted = `"${etag}"`;
+  response.setHeader("etag", quoted);
+  response.setHeader("cache-control", cache);
+  if (vary) response.setHeader("vary", vary);
+  if (response.req.headers["if-none-match"] === quoted) {
+    response.writeHead(304).end();
+    return;
+  }
+  response.writeHead(200, { "content-type": type, "content-length": Buffer.byteLength(text) });
   response.end(response.req.method === "HEAD" ? undefined : text);
+}
+
+/** The hash that stands for the document of a group version; undefined for other documents. */
+function versionHash(catalogue: Catalogue, [, version, root, group = "", name = ""]: string[]): string | undefined {
+  if (version !== "v3" || root === undefined) return undefined;
+  return root === "api" ? hashOf(catalogue, `api/${group}`, "", group) : hashOf(catalogue, `apis/${group}/${name}`, group, name);
+}
+
+/** Who names the hash may keep the document for ever; who names an old one is told the new one. */
+function sendHashed(response: Exchange["response"], text: string, { path, asked, hash }: { path: string; asked: string; hash: string }): void {
+  if (asked && asked !== hash) redirect(response, `${path}?hash=${hash}`);
+  else sendDocument(response, text, { type: "application/json", cache: asked ? "public, immutable" : "no-cache, private", etag: hash });
+}
+
+function redirect(response: Exchange["response"], location: string): void {
+  response.writeHead(301, { location, "content-length": 0 });
+  response.end();
 }
 
 /** Old clients read v2 as protobuf, for kinds that v3 does not have: a document without definitions tells them so. */
