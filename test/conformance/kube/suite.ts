@@ -8,6 +8,7 @@ import { permissionRows } from "./permission-rows.ts";
 import { registrarRows } from "./registrar-rows.ts";
 import { electedRows } from "./elected-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
+import { replicaRows } from "./replica-rows.ts";
 
 export function machineryOn(server: Server): void {
   describe(`kube machinery on ${server.name}`, () => {
@@ -64,5 +65,6 @@ export function machineryOn(server: Server): void {
     permissionRows(scene);
     membershipRows(scene);
     electedRows(scene);
+    replicaRows(scene);
   });
 }
