@@ -61,7 +61,6 @@ class SplitFeed implements Feed, Following {
     this.stopped = this.#whole.stopped.then(async () => {
       this.#undo();
       await Promise.all(this.#ending);
-      options.store.setState("stopped");
     });
   }
 
@@ -77,7 +76,10 @@ class SplitFeed implements Feed, Following {
 
   setState(state: WatchState, parkReason?: ParkReason): void {
     this.#state = state;
-    if (state === "stopped") return this.#stopParts();
+    if (state === "stopped") {
+      this.#stopParts();
+      return this.#options.store.setState(state);
+    }
     if (state === "parked" && parkReason === "Forbidden") {
       this.#refused = true;
       return this.#arrange();

@@ -218,6 +218,41 @@ describe("reflector", () => {
     expect(b.deleted).toEqual([]);
   });
 
+  it("reads its credential anew after a 401, once, before it parks", async () => {
+    const fake = await startFakeCollection();
+    fake.put("a");
+    let isStale = true;
+    let renewals = 0;
+    const auth = ({ renew = false } = {}) => {
+      if (renew && ++renewals === 1) isStale = false;
+      return { headers: {} };
+    };
+    fake.fault("list", (response, query) => isStale && refuse(401, "Unauthorized")(response, query));
+    const client = createClient({ server: fake.url, auth });
+    const watches = createWatches({ client, log, timing: TIMING });
+    cleanUps.push(() => fake.close(), () => client.close(), () => watches.close());
+    const { store } = watches.ensure(Thing);
+    const states: string[] = [];
+    store.onState((state) => states.push(state));
+    expect(await store.waitSynced(5_000)).toBe(true);
+    await vi.waitFor(() => expect(store.state).toBe("watching"));
+    expect([renewals, states.includes("parked")]).toEqual([1, false]);
+    fake.fault("watch", refuse(401, "Unauthorized"));
+    fake.cut(true);
+    await vi.waitFor(() => expect(store.parkReason).toBe("Unauthorized"));
+    expect(renewals).toBe(2);
+  });
+
+  it.each(["park", "stop", "retry"] as const)("does as the watch's own handler says: %s", async (verdict) => {
+    const b = await bench();
+    const heard: unknown[] = [];
+    b.fake.fault("list", refuse(verdict === "retry" ? 403 : 500, "Whatever"));
+    const { store } = b.watches.ensure(Thing, { fieldSelector: "metadata.name=x", onError: (error) => (heard.push(error), verdict) });
+    await b.until(() => store.state === { park: "parked", stop: "stopped", retry: "backoff" }[verdict]);
+    expect(heard.length).toBeGreaterThan(0);
+    expect(() => store.list()).toThrow(verdict === "park" ? NotPermitted : NotSynced);
+  });
+
   it("wake looks at a parked watch at once", async () => {
     const b = await bench({ parked: { minMs: 60_000, maxMs: 60_000, jitter: 0 } }, (fake) => fake.fault("list", refuse(403, "Forbidden")));
     await b.until(() => b.watches.status()[0]?.state === "parked");
