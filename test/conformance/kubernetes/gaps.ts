@@ -27,5 +27,4 @@ export const notServed: Record<string, string> = {
   "protobuf in answers": "whoever asks for it also takes JSON; request bodies are read",
   "Table and PartialObjectMetadata of v1beta1": "clients of today ask for v1",
   "create of a custom object under a name (POST to its path)": "kube-apiserver takes it by accident of its routing; here it is 405",
-  "a changed status of terminating namespaces (conditions while content remains)": "the phase is told, the reasons are not",
 };

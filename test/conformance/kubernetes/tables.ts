@@ -8,8 +8,11 @@ import { deletionRows } from "./rows/deletion.ts";
 import { discoveryRows } from "./rows/discovery.ts";
 import { errorRows } from "./rows/errors.ts";
 import { listRows } from "./rows/lists.ts";
+import { managedRows } from "./rows/managed.ts";
 import { objectRows } from "./rows/objects.ts";
+import { openapiRows } from "./rows/openapi.ts";
 import { reviewRows } from "./rows/reviews.ts";
+import { strategicRows } from "./rows/strategic.ts";
 import { watchRows } from "./rows/watches.ts";
 import { webhookRows } from "./rows/webhooks.ts";
 
@@ -17,7 +20,9 @@ export const tables: Record<string, Row[]> = {
   objects: objectRows,
   lists: listRows,
   watches: watchRows,
+  strategic: strategicRows,
   apply: applyRows,
+  managed: managedRows,
   deletion: deletionRows,
   crds: crdRows,
   admission: admissionRows,
@@ -26,4 +31,5 @@ export const tables: Record<string, Row[]> = {
   reviews: reviewRows,
   errors: errorRows,
   discovery: discoveryRows,
+  openapi: openapiRows,
 };
