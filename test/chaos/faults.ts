@@ -18,7 +18,7 @@ export interface Rates {
 export type Fault = { atMs: number } & (
   | { what: "rates"; rates: Rates; lastMs: number }
   | { what: "drop-watches" | "expire-watches"; share: number }
-  /** `dies`: nothing ever comes again, and the connection stays open. */
+  /** `dies`: nothing comes again for the rest of the run, and the connection stays open. */
   | { what: "stall-watches"; share: number; lastMs: number; dies: boolean }
   | { what: "kill"; replica: number; downMs: number }
   | { what: "revoke-platform" | "revoke-developer"; lastMs: number }

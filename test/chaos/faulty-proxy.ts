@@ -26,6 +26,8 @@ export interface FaultyProxy {
   expireWatches(share: number): void;
   /** Holds back what comes on this share of the open watches; later it comes, or never. */
   stallWatches(share: number, options: { lastMs: number; dies: boolean }): void;
+  /** Ends what was left hanging: whoever hears nothing learns that the connection is gone. */
+  repair(): void;
   /** Since the start. */
   readonly writes: readonly Write[];
   close(): Promise<void>;
@@ -45,6 +47,8 @@ interface State {
   target: URL;
   agent: Agent;
   watches: Set<Watch>;
+  /** Watches on which nothing will ever come again. */
+  dead: Set<ServerResponse>;
   writes: Write[];
   trouble: Trouble | undefined;
 }
@@ -67,7 +71,7 @@ const TIMEOUT = { code: 504, reason: "Timeout", message: "the request did not co
 export async function startFaultyProxy(target: string, ca: string): Promise<FaultyProxy> {
   const authority = await makeAuthority("chaos");
   const identity = await issueCertificate(authority, { commonName: "proxy", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] }, { usage: "server" });
-  const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), writes: [], trouble: undefined };
+  const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), dead: new Set(), writes: [], trouble: undefined };
   const server = createServer({ ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => void pass(state, { request, response }));
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
   const some = (share: number): Watch[] => [...state.watches].filter(() => (state.trouble?.random ?? Math.random)() < share);
@@ -89,8 +93,13 @@ export async function startFaultyProxy(target: string, ca: string): Promise<Faul
       for (const { response, upstream } of some(share)) {
         upstream.unpipe(response);
         upstream.pause();
-        if (!dies) setTimeout(() => resume(state, { response, upstream }), lastMs).unref();
+        if (dies) state.dead.add(response);
+        else setTimeout(() => resume(state, { response, upstream }), lastMs).unref();
       }
+    },
+    repair() {
+      for (const response of state.dead) response.destroy();
+      state.dead.clear();
     },
     close: () =>
       new Promise((resolve) => {

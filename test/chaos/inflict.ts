@@ -30,6 +30,7 @@ export async function inflict(world: World, { faults, seed, lengthMs }: Schedule
   }));
   await until(lengthMs);
   world.proxy.setRates(undefined);
+  world.proxy.repair();
   await world.replicas.startAll();
 }
 

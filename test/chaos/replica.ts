@@ -14,7 +14,7 @@ const platform = await startPlatform({
   listen: { host: "127.0.0.1", port },
   publicURL: "https://api.example.org",
   log,
-  leaseSeconds: 3,
+  leaseSeconds: 10,
   watchTiming: { backoff: { minMs: 50, maxMs: 500, jitter: 1 }, parked: { minMs: 100, maxMs: 500, jitter: 1 }, watchSeconds: [2, 4], shortWatchMs: 500, graceMs: 500 },
 });
 answerParent({ idle: () => platform.idle() }, () => platform.stop({ instances: "keep" }));

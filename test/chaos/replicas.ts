@@ -44,6 +44,8 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
     const given: ReplicaOptions = { ...options, port: ports[which] ?? 0 };
     const child = fork(join(import.meta.dirname, "replica.ts"), [JSON.stringify(given)], { stdio: ["ignore", log, log, "ipc"], env: { ...process.env, NODE_COMPILE_CACHE: join(dir, "compiled") } });
     closeSync(log);
+    // Several may wait for it to be idle.
+    child.setMaxListeners(50);
     children.set(which, child);
     child.on("exit", () => {
       if (children.get(which) === child) children.delete(which);
@@ -88,9 +90,12 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
 
 function isIdle(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
-    child.once("message", () => resolve());
-    child.once("exit", () => resolve());
-    child.send({ id: 1, question: "idle" }, (error) => error && resolve());
+    const done = (): void => {
+      child.off("message", done).off("exit", done);
+      resolve();
+    };
+    child.on("message", done).on("exit", done);
+    child.send({ id: 1, question: "idle" }, (error) => error && done());
   });
 }
 
