@@ -9,7 +9,9 @@ import { startReplica, type ReplicaProcess } from "./replica-process.ts";
 import { startTraffic } from "./rolling/traffic.ts";
 import { startStage, type Stage } from "./stage.ts";
 
-const CLIENTS = 4;
+const CLIENTS = 3;
+/** Between two restarts at least. */
+const REQUESTS = 60;
 const PROBE_MS = 50;
 /** A user of the stage. */
 const GUEST = "developer";
@@ -25,10 +27,13 @@ describe("a rolling restart of the platform", () => {
   const served: Served[] = [];
   const doors: Door[] = [];
   const over = new AbortController();
+  /** What the replicas logged, for whoever must find out why a request failed. */
+  const logs: (() => string)[] = [];
 
   async function add(): Promise<Served> {
     const process = await startReplica(stage, { operations: "api,controllers", graceSeconds: 1, publicURL: `http://localhost:${balancer.port}` });
     const one: Served = { process, port: process.port, up: false };
+    logs.push(process.log);
     served.push(one);
     doors.push(one);
     void probe(one, over.signal);
@@ -59,17 +64,19 @@ describe("a rolling restart of the platform", () => {
     const traffic = startTraffic({ api, guest: apiAt(url, tokenOf(stage, GUEST)), guestName: GUEST, space, closed, clients: CLIENTS });
     for (const old of [...served]) {
       const before = traffic.requests();
-      await eventually(() => expect(traffic.requests()).toBeGreaterThan(before + 100));
+      await eventually(() => expect(traffic.requests()).toBeGreaterThan(before + REQUESTS));
       const young = await add();
       await isUp(young);
       expect(await old.process.stop()).toBe(0);
       served.splice(served.indexOf(old), 1);
     }
     const before = traffic.requests();
-    await eventually(() => expect(traffic.requests()).toBeGreaterThan(before + 100));
+    await eventually(() => expect(traffic.requests()).toBeGreaterThan(before + REQUESTS));
     await traffic.stop();
+    if (traffic.failed.length + traffic.stale.length > 0) console.error(logs.map((log, at) => `replica ${at}\n${log()}`).join("\n"));
+    console.log(`rolling restart: ${traffic.requests()} requests, ${traffic.failed.length} failed, ${traffic.stale.length} stale`);
     expect({ failed: traffic.failed, stale: traffic.stale }).toEqual({ failed: [], stale: [] });
-  });
+  }, 300_000);
 });
 
 /** A space of another org with an app that the guest may see only with a role in that space. */

@@ -55,7 +55,7 @@ async function ask(state: State, good: readonly number[], ...[method, path, body
   try {
     const answer = await state.api.send(method, path, body);
     if (good.includes(answer.status)) return answer;
-    state.failed.push(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
+    state.failed.push(`${new Date().toISOString()} ${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
   } catch (error) {
     state.failed.push(`${method} ${path}: ${String(error)} ${String((error as Error).cause ?? "")}`);
   }
