@@ -7,6 +7,7 @@ import { controllerRows } from "./controller-rows.ts";
 import { permissionRows } from "./permission-rows.ts";
 import { registrarRows } from "./registrar-rows.ts";
 import { electedRows } from "./elected-rows.ts";
+import { enforcementRows } from "./enforcement-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
 import { replicaRows } from "./replica-rows.ts";
 
@@ -66,5 +67,6 @@ export function machineryOn(server: Server): void {
     membershipRows(scene);
     electedRows(scene);
     replicaRows(scene);
+    enforcementRows(scene);
   });
 }

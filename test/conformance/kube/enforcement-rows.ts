@@ -1,0 +1,140 @@
+// What "in force everywhere" promises on an API server, while replicas come, lag, refuse, die and are killed.
+import { afterEach, describe, expect, it } from "vitest";
+import { ConfigMap } from "../../../kube/builtin.ts";
+import { runElected } from "../../../kube/elected.ts";
+import { enforcementController, startReporting, type ReportPlace } from "../../../kube/enforcement.ts";
+import { joinMembers, type Membership } from "../../../kube/membership.ts";
+import { createReadiness, type Readiness } from "../../../kube/readiness.ts";
+import { createWatches } from "../../../kube/watches.ts";
+import { condition, eventually, Gadget, log, platform, type Scene } from "./bench.ts";
+import { GROUP_LABEL, MEMBERSHIP_TEST_TIMING } from "./membership-rows.ts";
+
+const leader = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100, everyMs: 300 };
+
+interface Replica {
+  membership: Membership;
+  readiness: Readiness;
+  /** Resolves when told to: takes nothing in before. */
+  lag: { until: Promise<void> };
+  /** Texts that it cannot take in. */
+  poison: Set<string>;
+  stop(): Promise<void>;
+  /** As kill -9 does: nothing is said, nothing is removed. */
+  kill(): Promise<void>;
+}
+
+export function enforcementRows(scene: Scene): void {
+  describe("enforcement", () => {
+    const alive: Replica[] = [];
+    let runs = 0;
+    afterEach(async () => {
+      await Promise.all(alive.splice(0).map((replica) => replica.stop()));
+    });
+
+    const replicaOf = async (run: string, identity: string, until = Promise.resolve()): Promise<Replica> => {
+      const watches = createWatches({ client: scene.client, log });
+      const place: ReportPlace = { namespace: scene.ns, label: `machinery.example/report-${run}`, annotation: "machinery.example/reports-on" };
+      const membership = joinMembers({ client: scene.client, watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group: run, identity, log, timing: MEMBERSHIP_TEST_TIMING });
+      // First the Lease, then what is listed.
+      await membership.joined;
+      const halt = new AbortController();
+      const readiness = createReadiness();
+      const lag = { until };
+      const poison = new Set<string>();
+      const { store } = watches.ensure(Gadget, { namespace: scene.ns });
+      const take = async (gadget: Gadget): Promise<void> => {
+        await lag.until;
+        if (poison.has(gadget.spec.text ?? "")) throw new Error(`cannot use ${gadget.spec.text}`);
+      };
+      const reporting = startReporting({ client: scene.client, store, membership, place, take, tracker: readiness.track("gadgets"), signal: halt.signal, log });
+      const reports = watches.ensure(ConfigMap, { namespace: scene.ns, labelSelector: place.label }).store;
+      expect(await reports.waitSynced(10_000)).toBe(true);
+      const open = () => ({ controllers: [enforcementController({ name: `sum-${run}`, ref: Gadget, membership, place, reports })] });
+      const elected = runElected({ client: scene.client, watches, platform, namespace: scene.ns, name: `lead-${run}`, identity, warm: [Gadget], open, signal: halt.signal, log, timing: leader });
+      const end = async (leave: () => Promise<void>): Promise<void> => {
+        alive.splice(alive.indexOf(replica), 1);
+        lag.until = Promise.resolve();
+        halt.abort();
+        await Promise.all([reporting.stopped, elected.stopped]);
+        await leave();
+        await watches.close();
+      };
+      const replica: Replica = { membership, readiness, lag, poison, stop: () => end(() => membership.leave()), kill: () => end(() => membership.abandon()) };
+      alive.push(replica);
+      return replica;
+    };
+
+    /** The condition, where it answers the present generation. */
+    const enforced = async (name: string): Promise<string | undefined> => {
+      const gadget = await scene.client.get(Gadget, { namespace: scene.ns, name });
+      const found = condition(gadget, "Enforced");
+      return found?.observedGeneration === gadget.metadata.generation ? `${found?.status} ${found?.reason} ${found?.message}`.trim() : undefined;
+    };
+    const change = (name: string, text: string) => scene.client.patch(Gadget, { namespace: scene.ns, name }, { type: "merge", body: { spec: { text } } });
+
+    it("is never said while a replica that has joined lags, and is said as soon as it does not", async () => {
+      const run = `e${++runs}`;
+      await scene.gadget("rule", { text: "1" });
+      await Promise.all([replicaOf(run, "a"), replicaOf(run, "b")]);
+      await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
+      const gate = Promise.withResolvers<void>();
+      const late = await replicaOf(run, "c", gate.promise);
+      // What the world is told from here on, whoever looks.
+      const told: string[] = [];
+      const seen = createWatches({ client: scene.client, log });
+      const { store } = seen.ensure(Gadget, { namespace: scene.ns });
+      store.onChange(({ object }) => {
+        const found = condition(object, "Enforced");
+        if (found?.status === "True") told.push(`${object.spec.text} at ${found.observedGeneration}`);
+      });
+      expect(await seen.waitSynced(10_000)).toBe(true);
+      told.length = 0;
+      for (const text of ["2", "3", "4"]) {
+        await change("rule", text);
+        await eventually(async () => expect(await enforced("rule")).toBe("False Waiting not yet in c"));
+      }
+      expect(late.readiness.check()).toMatchObject({ ready: false, pending: [{ name: "gadgets" }] });
+      expect(told.filter((line) => !line.endsWith(" at 1"))).toEqual([]);
+      gate.resolve();
+      await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
+      expect(late.readiness.check().ready).toBe(true);
+      await seen.close();
+    });
+
+    it("does not count who was killed for longer than a lease, nor what it said in an earlier life", async () => {
+      const run = `e${++runs}`;
+      await scene.gadget("rule", { text: "1" });
+      await replicaOf(run, "a");
+      const b = await replicaOf(run, "b");
+      await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
+      await b.kill();
+      await change("rule", "2");
+      await eventually(async () => expect(await enforced("rule")).toBe("False Waiting not yet in b"));
+      await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
+      const gate = Promise.withResolvers<void>();
+      await replicaOf(run, "b", gate.promise);
+      await eventually(async () => expect(await enforced("rule")).toBe("False Waiting not yet in b"));
+      gate.resolve();
+      await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
+    });
+
+    it("names who cannot use it, holds that one back, and lets go when it is repaired or deleted", async () => {
+      const run = `e${++runs}`;
+      await scene.gadget("rule", { text: "bad" });
+      await scene.gadget("other", { text: "worse" });
+      await replicaOf(run, "a");
+      const gate = Promise.withResolvers<void>();
+      const b = await replicaOf(run, "b", gate.promise);
+      b.poison.add("bad").add("worse");
+      gate.resolve();
+      await eventually(async () => expect(await enforced("rule")).toBe("False Refused b: cannot use bad"));
+      await eventually(() => expect(b.readiness.check()).toMatchObject({ ready: false, pending: [{ reason: expect.stringContaining("cannot use") as string }] }));
+      await change("rule", "good");
+      await scene.client.delete(Gadget, { namespace: scene.ns, name: "other" });
+      await eventually(() => expect(b.readiness.check()).toMatchObject({ ready: true }));
+      await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
+      // The reports on what is gone have gone too.
+      await eventually(async () => expect((await scene.client.list(ConfigMap, { namespace: scene.ns, labelSelector: `machinery.example/report-${run}` })).items.map(({ metadata }) => metadata.annotations?.["machinery.example/reports-on"])).toEqual([`${scene.ns}/rule`, `${scene.ns}/rule`]));
+    });
+  });
+}
