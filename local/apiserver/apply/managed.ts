@@ -22,7 +22,7 @@ export interface FieldsRequest {
   apiVersion: string;
   /** Whole seconds, RFC 3339. */
   time: string;
-  /** Fields this door may not own (below the root): `status` on the main resource, `spec` on status. */
+  /** Fields this door may not own, dotted: `status` on the main resource, `spec` on status. */
   reset: string[];
 }
 
@@ -81,7 +81,7 @@ const allOwned = (managers: Managers): FieldSet => [...managers.values()].reduce
 function compareWithin(request: FieldsRequest, live: unknown, next: unknown): Comparison {
   const changes = compare(request.view, live, next);
   if (request.reset.length === 0) return changes;
-  const out = setOf(...request.reset.map((field) => [field]));
+  const out = setOf(...request.reset.map((field) => field.split(".")));
   return { added: withoutTrees(changes.added, out), removed: withoutTrees(changes.removed, out), modified: withoutTrees(changes.modified, out) };
 }
 
@@ -137,7 +137,7 @@ function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
 
 function ownedBy(request: FieldsRequest, config: KubeObject): FieldSet {
   const set = fieldsOf(request.view, config);
-  return request.reset.length > 0 ? withoutTrees(set, setOf(...request.reset.map((field) => [field]))) : set;
+  return request.reset.length > 0 ? withoutTrees(set, setOf(...request.reset.map((field) => field.split(".")))) : set;
 }
 
 function finish(managers: Managers, id: string, time: string | undefined): void {

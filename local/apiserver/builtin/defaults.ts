@@ -72,8 +72,9 @@ const fillService: Fill = (object) => {
 };
 
 const fillSubjects: Fill = (object) => {
-  for (const subject of itemsAt(object, "subjects")) if (subject.kind !== "ServiceAccount") fill(subject, { apiGroup: "rbac.authorization.k8s.io" });
-  fill(mapAt(object, "roleRef"), { apiGroup: "rbac.authorization.k8s.io" });
+  for (const subject of itemsAt(object, "subjects")) if (subject.kind === "User" || subject.kind === "Group") subject.apiGroup ||= "rbac.authorization.k8s.io";
+  const roleRef = (object.roleRef ??= {});
+  if (isMap(roleRef)) roleRef.apiGroup ||= "rbac.authorization.k8s.io";
 };
 
 function fillMatch(match: JsonMap | undefined): void {

@@ -47,12 +47,12 @@ const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
   MutatingWebhookConfiguration: (object) => object.webhooks,
 };
 const RETURNS_DELETED = new Set(["Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
-const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "EndpointSlice", "NetworkPolicy", "Ingress", "PodDisruptionBudget"]);
+const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "PodDisruptionBudget", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
 /** An update of one that is not there makes it. */
 const CREATED_BY_UPDATE = new Set(["Lease", "Endpoints", "Event", "LimitRange", "Service", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
 const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
 /** Statuses that a create may carry: kube-apiserver resets the others. */
-const STATUS_ON_CREATE = new Set(["Node", "Service", "Pod", "Namespace"]);
+const STATUS_ON_CREATE = new Set(["Node", "Pod", "Namespace"]);
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 const at = (...path: string[]) => (object: KubeObject): string => {
@@ -146,7 +146,8 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
     },
     prepareUpdate(object, old, subresource) {
       if (subresource === "status") keepAllBut(object, old, "status");
-      else if (hasStatus) restore(object, old, "status");
+      if (subresource === "status" && data.kind === "Deployment") keepLabels(object, old);
+      if (subresource !== "status" && hasStatus) restore(object, old, "status");
       prepareChange(object, old, subresource);
       extraRules?.prepareUpdate?.(object, old, subresource);
       fillZeros(view, data.schema, object);
@@ -165,6 +166,11 @@ export interface ExtraRules {
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource: string): void;
   validate?(object: KubeObject, old: KubeObject | undefined): FieldError[];
+}
+
+function keepLabels({ metadata }: KubeObject, old: KubeObject): void {
+  if (old.metadata.labels) metadata.labels = old.metadata.labels;
+  else delete metadata.labels;
 }
 
 /** Everything but one field (and metadata) comes from the old object. */

@@ -18,7 +18,7 @@ export function strategicMerge(view: TypeView, target: JsonMap, patch: JsonMap):
     if (value === null) delete out[key];
     else out[key] = mergeEntry(view.map ? entryView(view.map, key) : untyped, out[key], value);
   }
-  applyListDirectives(view, out, patch);
+  applyListDirectives(view, out, { patch, target });
   return out;
 }
 
@@ -45,11 +45,11 @@ function strategyOf(type: TypeView): { merges: boolean; key?: string } {
 function mergeList(type: TypeView, target: unknown[], patch: unknown[]): unknown[] {
   const { merges, key } = strategyOf(type);
   if (!merges) return patch.map((item) => (isMap(item) ? withoutDirectives(item) : item));
-  if (!key) return [...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))];
+  if (!key) return inOrder([...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))], patch, { server: target, key });
   if (patch.some((item) => isMap(item) && item[DIRECTIVE] === "replace")) {
     return patch.filter((item) => !(isMap(item) && item[DIRECTIVE] === "replace" && Object.keys(item).length === 1));
   }
-  return mergeKeyed(type, key, target, patch);
+  return inOrder(mergeKeyed(type, key, target, patch), patch, { server: target, key });
 }
 
 function mergeKeyed(type: TypeView, key: string, target: unknown[], patch: unknown[]): unknown[] {
@@ -72,7 +72,7 @@ function mergeKeyed(type: TypeView, key: string, target: unknown[], patch: unkno
   return out;
 }
 
-function applyListDirectives(view: TypeView, out: JsonMap, patch: JsonMap): void {
+function applyListDirectives(view: TypeView, out: JsonMap, { patch, target }: { patch: JsonMap; target: JsonMap }): void {
   for (const [directive, value] of Object.entries(patch)) {
     if (!Array.isArray(value)) continue;
     if (directive.startsWith(DELETE_FROM)) {
@@ -83,14 +83,21 @@ function applyListDirectives(view: TypeView, out: JsonMap, patch: JsonMap): void
       const key = directive.slice(ORDER.length);
       const list = out[key];
       const type = view.map ? entryView(view.map, key) : untyped;
-      if (Array.isArray(list)) out[key] = inOrder(list, value, strategyOf(type).key);
+      if (Array.isArray(list)) out[key] = inOrder(list, value, { server: Array.isArray(target[key]) ? target[key] : [], key: strategyOf(type).key });
     }
   }
 }
 
-/** Named items in the order asked for; the others keep their places around them. */
-function inOrder(list: unknown[], order: unknown[], key: string | undefined): unknown[] {
-  const rank = (item: unknown) => order.findIndex((wanted) => (key ? isMap(wanted) && isMap(item) && sameValue(wanted[key], item[key]) : sameValue(wanted, item)));
-  const named = list.filter((item) => rank(item) !== -1).sort((a, b) => rank(a) - rank(b));
-  return list.map((item) => (rank(item) === -1 ? item : named.shift()));
+/** Items that the order names follow it, the others keep the server's; where both are known to the server, its order decides between them. */
+function inOrder(list: unknown[], order: unknown[], { server, key }: { server: unknown[]; key: string | undefined }): unknown[] {
+  const rank = (among: unknown[], item: unknown) => among.findIndex((each) => (key ? isMap(each) && isMap(item) && sameValue(each[key], item[key]) : sameValue(each, item)));
+  const sorted = (items: unknown[], by: unknown[]) => items.toSorted((a, b) => rank(by, a) - rank(by, b));
+  const named = sorted(list.filter((item) => rank(order, item) !== -1), order);
+  const others = sorted(list.filter((item) => rank(order, item) === -1), server);
+  const out: unknown[] = [];
+  while (named.length > 0 && others.length > 0) {
+    const [left, right] = [rank(server, others[0]), rank(server, named[0])];
+    out.push(left >= 0 && right >= 0 && left < right ? others.shift() : named.shift());
+  }
+  return [...out, ...named, ...others];
 }

@@ -51,7 +51,8 @@ function clear(call: InternalCall, object: KubeObject, managed: boolean): void {
   placeInNamespace(call, object);
   if (object.metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
   // What was applied keeps its marks of deletion, oddly.
-  for (const field of SYSTEM_FIELDS) if (!managed || !KEPT_WHEN_APPLIED.has(field)) delete object.metadata[field];
+  const hasGeneration = call.target.type.strategy.generationOf !== undefined;
+  for (const field of SYSTEM_FIELDS) if ((!managed || !KEPT_WHEN_APPLIED.has(field)) && (field !== "generation" || hasGeneration)) delete object.metadata[field];
   delete (object.metadata as { selfLink?: string }).selfLink;
 }
 

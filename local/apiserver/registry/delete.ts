@@ -104,7 +104,8 @@ function commit(core: Core, call: InternalCall, { stored, next, dryRun }: Deleti
 function checkPreconditions(call: InternalCall, { preconditions }: DeleteOptions, stored: KubeObject): void {
   const { type, name } = call.target;
   const { uid, resourceVersion } = stored.metadata;
-  const on = { group: type.group, resource: type.kind };
+  // Namespaces have a store of their own, which names them as the others do not.
+  const on = { group: type.group, resource: type.kind === "Namespace" ? type.resource : type.kind };
   if (preconditions?.uid && preconditions.uid !== uid) {
     throw conflict(on, name, `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`);
   }

@@ -99,9 +99,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type
       errors.push(forbiddenField("metadata.finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`));
     }
   }
-  const common = validateCommon(meta, "metadata");
-  // kube-apiserver judges metadata for all kinds as of a new object, then as of a change, then for the kind, and tells it each time.
-  return [...common, ...validateFinalizers(meta, "metadata"), ...errors, ...common, ...errors, ...common, ...(type.builtin ? strictFinalizers(meta) : [])];
+  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...(type.builtin ? strictFinalizers(meta) : [])];
 }
 
 /** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */

@@ -40,6 +40,10 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
     make: (current) => {
       const result = patched(version, mediaType, { current, patch: body });
       const refuse = refusalOf(JSON.stringify(result));
+      if (type.builtin) {
+        result.kind ??= type.kind;
+        result.apiVersion ??= current.apiVersion;
+      }
       const decoded = decodePatched(type, version, result, refuse);
       reportFaults(call, options, decoded.faults, refuse);
       placeInNamespace(call, decoded.object);
@@ -64,11 +68,14 @@ function decodePatched(type: ResourceType, version: VersionType, result: KubeObj
   }
 }
 
+/** Typed kinds need not say which they are. */
+const isTyped = (version: Pick<VersionType, "empty">) => version.empty !== undefined;
+
 /** The patched copy of an object. */
-export function patched(version: Pick<VersionType, "view">, mediaType: string, { current, patch: body }: { current: KubeObject; patch: unknown }): KubeObject {
+export function patched(version: Pick<VersionType, "view" | "empty">, mediaType: string, { current, patch: body }: { current: KubeObject; patch: unknown }): KubeObject {
   if (mediaType === JSON_PATCH) {
     const result = jsonPatch(copyOf(current), body);
-    if (!result.kind) throw refusalOf(JSON.stringify(result))(`Object 'Kind' is missing in '${JSON.stringify(result)}'`);
+    if (!result.kind && !isTyped(version)) throw refusalOf(JSON.stringify(result))(`Object 'Kind' is missing in '${JSON.stringify(result)}'`);
     return result;
   }
   if (!isMap(body)) throw badRequest("the patch is not an object");
@@ -82,7 +89,8 @@ function checkIdentity(call: InternalCall, object: KubeObject): void {
   checkName(object, name);
   // Custom resources of another kind are refused by their rules.
   if (!type.builtin && object.apiVersion === apiVersion) return;
-  if (object.apiVersion !== apiVersion || object.kind !== type.kind) throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`);
+  if (object.kind !== type.kind) throw refusalOf(JSON.stringify(object))(`no kind ${JSON.stringify(object.kind)} is registered for version ${JSON.stringify(object.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
+  if (object.apiVersion !== apiVersion) throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`);
 }
 
 function checkName({ metadata }: KubeObject, name: string): void {
@@ -98,9 +106,10 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   const applied = (current: KubeObject | undefined) => ({ object: applyTo(core, call, options, { sent, current }), managed: true, rewrites: hasEmptyMetadata(sent) });
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
   if (exists || subresource !== "") return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };
+  const made = applied(undefined);
   if (sent.metadata?.uid) throw conflict(namedOf(type), name, `uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
   call.checkCreate?.();
-  return { object: await createDecoded(core, call, applied(undefined), options), created: true };
+  return { object: await createDecoded(core, call, made, options), created: true };
 }
 
 function decodeResult({ strategy, builtin }: ResourceType, version: VersionType, result: KubeObject): KubeObject {

@@ -32,7 +32,7 @@ function fieldGetter(field: string, type: ResourceType): (object: KubeObject) =>
   if (field === "metadata.name") return (object) => object.metadata.name;
   if (field === "metadata.namespace") return (object) => object.metadata.namespace ?? "";
   const get = Object.hasOwn(type.selectableFields, field) ? type.selectableFields[field] : undefined;
-  if (!get) throw badRequest(type.builtin ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"` : `field label not supported: ${field}`);
+  if (!get) throw badRequest(type.builtin && Object.keys(type.selectableFields).length === 0 ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"` : `field label not supported: ${field}`);
   return get;
 }
 

@@ -28,12 +28,9 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   if (!object.metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   const isPinned = Boolean(object.metadata.resourceVersion);
-  if (!isPinned && !type.strategy.unconditionalUpdate) {
-    currentOf(core, call.target);
-    throw unpinned(call);
-  }
   if (type.strategy.createsOnUpdate && call.target.subresource === "" && !core.store.table(type.storageKey).find(call.target.namespace, name)) {
     call.checkCreate?.();
+    delete object.metadata.resourceVersion;
     return { object: await createDecoded(core, call, { object }, options), created: true };
   }
   return { object: await change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) }), created: false };
@@ -95,7 +92,7 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, sent);
   const asked = { operation: "UPDATE", oldObject: current, dryRun: options.dryRun, options: admissionOptions(call, "UpdateOptions") } as const;
   const object = await mutate(core, call, name, { ...asked, object: sent });
-  if (subresource === "status") object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };
+  if (subresource === "status" && !type.builtin) object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };
   if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
   strategy.prepareUpdate(object, current, subresource);
   const grows = strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
@@ -157,10 +154,10 @@ function withoutTimes(object: KubeObject): unknown {
   return { ...object, metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry) } };
 }
 
-/** Top-level fields that a door may not write, so that nobody owns them through it. */
+/** Fields, dotted, that a door may not write, so that nobody owns them through it. */
 export function resetFields(call: InternalCall): string[] {
   const { type, version, subresource } = call.target;
   if (!version.subresources.some((sub) => sub.name === "status")) return [];
-  if (subresource === "status") return type.builtin ? ["spec", "metadata"] : ["spec"];
+  if (subresource === "status") return type.kind === "Deployment" ? ["spec", "metadata.labels"] : ["spec"];
   return ["status"];
 }

@@ -65,7 +65,7 @@ export function createNormaliser(): Normaliser {
   }
 
   function status(body: Json): Json {
-    const details = body.details && { ...body.details, ...(body.details.uid && { uid: uidWord(body.details.uid) }), ...(body.details.causes && { causes: sorted(body.details.causes.map((cause: Json) => ({ ...cause, message: textOf(cause.message ?? "") }))) }) };
+    const details = body.details && { ...body.details, ...(body.details.uid && { uid: uidWord(body.details.uid) }), ...(body.details.causes && { causes: onceEach(body.details.causes.map((cause: Json) => ({ ...cause, message: textOf(cause.message ?? "") }))) }) };
     return { ...body, message: body.message === undefined ? undefined : messageOf(body, textOf), ...(details && { details }) };
   }
 
@@ -83,7 +83,7 @@ function messageOf(body: Json, textOf: (text: string) => string): string {
   const message = textOf(body.message);
   const strict = message.indexOf("strict decoding error: ");
   if (strict !== -1) return message.slice(0, strict) + message.slice(strict).split(", ").sort().join(", ");
-  if ((body.details?.causes ?? []).length > 1) return message.slice(0, message.indexOf(": ") + 1);
+  if (new Set((body.details?.causes ?? []).map(canonical)).size > 1) return message.slice(0, message.indexOf(": ") + 1);
   return message;
 }
 
@@ -91,6 +91,8 @@ function messageOf(body: Json, textOf: (text: string) => string): string {
 const canonical = (value: Json): string => JSON.stringify(value, (_key, inner: Json) => (typeof inner === "object" && inner !== null && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
 const orderOf = ({ field, message, reason, ...rest }: Json) => canonical([field, message, reason, rest]);
 const sorted = (list: Json[]): Json[] => list.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+/** kube-apiserver judges metadata of a change up to three times and tells each fault as often; see known.ts. */
+const onceEach = (causes: Json[]): Json[] => sorted([...new Map(causes.map((cause) => [canonical(cause), cause])).values()]);
 const sortedIfRandom = (items: Json[]): Json[] => (items.some(({ metadata }) => metadata.name?.endsWith("*****")) ? sorted(items) : items);
 
 function managers(entries: Json[]): Json[] {
