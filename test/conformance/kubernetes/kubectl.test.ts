@@ -80,6 +80,31 @@ describe.each(servers)("kubectl on %s", (_name, start) => {
     expect((await kubectl("diff -n shop -f -", input(4))).out).toContain("+  size: 4");
   });
 
+  test("client-side apply, diff and edit of a built-in kind: three ways, by merge keys", async () => {
+    const deployment = (image: string, env: string[]) => ({ input: JSON.stringify({
+      apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" },
+      spec: { replicas: 0, selector: { matchLabels: { app: "web" } }, template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image, env: env.map((name) => ({ name, value: "1" })) }] } } },
+    }) });
+    const look = async () => await ok("get deployment web -n shop -o 'jsonpath={.spec.replicas} {.spec.template.spec.containers[*].image} {.spec.template.spec.containers[*].env[*].name}'");
+    expect(await ok("apply -n shop -f -", deployment("web:1", ["A", "B"]))).toContain("created");
+    // What somebody else adds stays, what the configuration drops goes.
+    await ok(`patch deployment web -n shop -p '{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"THEIRS","value":"1"}]},{"name":"side","image":"side:1"}]}}}}'`);
+    const { code, out } = await kubectl("diff -n shop -f -", deployment("web:2", ["A", "C"]));
+    expect([code, out]).toEqual([1, expect.stringMatching(/^\+ +image: web:2$/m)]);
+    expect(out).toMatch(/^- +- name: B$/m);
+    expect(await ok("apply -n shop -f -", deployment("web:2", ["A", "C"]))).toContain("configured");
+    const after = await look();
+    expect(after.split(" ").sort()).toEqual(["0", "A", "C", "THEIRS", "side:1", "web:2"]);
+    const editor = join(dir, "editor-image.sh");
+    writeFileSync(editor, '#!/bin/sh\nsed -i "s/web:2/web:3/" "$1"\n');
+    chmodSync(editor, 0o700);
+    expect(await ok("edit deployment web -n shop", { env: { KUBE_EDITOR: editor } })).toContain("web edited");
+    expect(await look()).toContain("web:3");
+    expect(await ok("apply --prune=false -n shop -f -", deployment("web:4", []))).toContain("configured");
+    expect((await look()).split(" ").sort()).toEqual(["0", "THEIRS", "side:1", "web:4"]);
+    await ok("delete deployment web -n shop --cascade=orphan");
+  });
+
   test("a conflict says who owns the field", async () => {
     await apply("owned", { size: 3 });
     const refused = await kubectl("apply --server-side --field-manager=other -n shop -f -", { input: JSON.stringify(widget("owned", { size: 4 })) });

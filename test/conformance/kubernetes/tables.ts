@@ -11,15 +11,19 @@ import { listRows } from "./rows/lists.ts";
 import { managedRows } from "./rows/managed.ts";
 import { objectRows } from "./rows/objects.ts";
 import { openapiRows } from "./rows/openapi.ts";
+import { printedRows } from "./rows/printed.ts";
 import { reviewRows } from "./rows/reviews.ts";
 import { strategicRows } from "./rows/strategic.ts";
+import { streamRows } from "./rows/streams.ts";
 import { watchRows } from "./rows/watches.ts";
 import { webhookRows } from "./rows/webhooks.ts";
 
 export const tables: Record<string, Row[]> = {
   objects: objectRows,
   lists: listRows,
+  printed: printedRows,
   watches: watchRows,
+  streams: streamRows,
   strategic: strategicRows,
   apply: applyRows,
   managed: managedRows,
