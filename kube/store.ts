@@ -1,7 +1,8 @@
 // The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
-import { Ghosts } from "./ghosts.ts";
+import { Contents } from "./contents.ts";
+import type { Ghosts } from "./ghosts.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
-import { labelIndex, ObjectTable, tableKey } from "./object-table.ts";
+import { labelIndex, type ObjectTable, tableKey } from "./object-table.ts";
 import { type Change, type IndexFunction, type ListFilter, NotInCache, NotPermitted, type OrderFunction, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { hasReached, Sights } from "./sights.ts";
@@ -39,8 +40,9 @@ export interface Feed<T extends KubeObject = KubeObject> {
 export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   readonly ref: ResourceRef<T>;
   readonly #resource: string;
+  readonly #contents: Contents<T>;
   readonly #table: ObjectTable<T>;
-  readonly #ghosts = new Ghosts();
+  readonly #ghosts: Ghosts;
   readonly #sights: Sights;
   readonly #options: StoreOptions<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
@@ -52,7 +54,9 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     this.#resource = resourceId(ref);
     this.#sights = new Sights(this.#resource);
     this.#options = options;
-    this.#table = new ObjectTable<T>(options.onFault);
+    this.#contents = new Contents<T>({ freeze: options.freeze ?? false, onFault: options.onFault, tell: (change) => this.#tell(change) });
+    this.#table = this.#contents.table;
+    this.#ghosts = this.#contents.ghosts;
     for (const [name, of] of Object.entries(options.indexes ?? {})) this.addIndex(name, of);
     for (const [name, of] of Object.entries(options.orders ?? {})) this.addOrder(name, of);
   }
@@ -189,7 +193,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   replace(objects: readonly T[], resourceVersion: string): void {
     const wasSplit = this.#sights.isSplit;
     this.#sights.join();
-    this.#fill(objects);
+    this.#contents.fill(objects);
     const { whole } = this.#sights;
     const first = !whole.filled;
     whole.filled = true;
@@ -200,12 +204,12 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   }
 
   upsert(object: T): void {
-    this.#put(object, false);
+    this.#contents.put(object, false);
     this.reached(object.metadata.resourceVersion);
   }
 
   remove(object: T): void {
-    this.#drop(tableKey(object), object, false);
+    this.#contents.drop(tableKey(object), object, false);
     this.reached(object.metadata.resourceVersion);
   }
 
@@ -219,7 +223,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     if (!this.#sights.whole.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
     if (state === "parked") {
       this.#sights.join();
-      this.#evict();
+      this.#contents.evict();
     }
     if (state === "stopped") this.#waiters.close();
     else this.#waiters.check();
@@ -231,7 +235,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   /** From now on each namespace has a feed of its own; until the first have listed, nothing is synced. */
   split(): void {
     if (this.#sights.isSplit) return;
-    this.#evict();
+    this.#contents.evict();
     this.#sights.split();
     this.#tellState();
   }
@@ -268,11 +272,11 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
       replace: (objects, resourceVersion) => {
         if (isLive()) this.#fillPart(namespace, objects, resourceVersion);
       },
-      upsert: (object) => take(object, () => this.#put(object, false)),
-      remove: (object) => take(object, () => this.#drop(tableKey(object), object, false)),
+      upsert: (object) => take(object, () => this.#contents.put(object, false)),
+      remove: (object) => take(object, () => this.#contents.drop(tableKey(object), object, false)),
       setState: (state, parkReason) => {
         if (!part.setState(state, parkReason) || !isLive()) return;
-        if (state === "parked") this.#evict(namespace);
+        if (state === "parked") this.#contents.evict(namespace);
         this.#settle();
         this.#tellState(namespace);
       },
@@ -281,11 +285,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
 
   /** The namespace is no longer watched. `gone`: it does not exist any more, so what was in it is deleted; else it is only out of sight. */
   forget(namespace: string, gone: boolean): void {
-    if (gone) this.#fill([], namespace);
-    else {
-      this.#evict(namespace);
-      for (const key of this.#ghosts.keys(namespace)) this.#ghosts.take(key);
-    }
+    this.#contents.forget(namespace, gone);
     this.#sights.forget(namespace);
     this.#waiters.check();
     this.#tellState(namespace);
@@ -302,78 +302,14 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     if (namespace !== undefined) throw new NotPermitted(this.#resource, this.sightOf(namespace).parkReason ?? "Forbidden", namespace);
   }
 
-  #keysIn(namespace: string | undefined): string[] {
-    return namespace === undefined ? [...this.#table.objects.keys()] : this.#table.list({ namespace }).map(tableKey);
-  }
-
-  #fill(objects: readonly T[], namespace?: string): void {
-    const keys = new Set(objects.map(tableKey));
-    for (const key of this.#keysIn(namespace)) {
-      const object = keys.has(key) ? undefined : this.#table.objects.get(key);
-      if (object) this.#drop(key, object, true);
-    }
-    for (const key of this.#ghosts.keys(namespace)) if (!keys.has(key)) this.#bury(key);
-    for (const object of objects) this.#put(object, true);
-  }
-
   #fillPart(namespace: string, objects: readonly T[], resourceVersion: string): void {
     const part = this.#sights.part(namespace);
     const first = !part.filled;
-    this.#fill(objects, namespace);
+    this.#contents.fill(objects, namespace);
     part.filled = true;
     part.version = resourceVersion;
     this.#settle();
     if (first) this.#tellState(namespace);
-  }
-
-  #evict(namespace?: string): void {
-    for (const key of this.#keysIn(namespace)) {
-      const object = this.#table.objects.get(key);
-      if (!object) continue;
-      this.#ghosts.add(object, this.#table.filed(object));
-      this.#table.place(key, undefined);
-    }
-  }
-
-  /** Somebody whom we lost sight of has gone meanwhile. */
-  #bury(key: string): void {
-    const ghost = this.#ghosts.take(key) as T | undefined;
-    if (ghost) this.#tell({ type: "deleted", object: ghost, old: ghost, initial: true, evicted: true });
-  }
-
-  #put(object: T, initial: boolean): void {
-    const key = tableKey(object);
-    const ghost = this.#ghosts.take(key) as T | undefined;
-    const before = ghost ?? this.#table.objects.get(key);
-    const evicted = ghost && ({ evicted: true } as const);
-    if (!before || !isSame(before, object)) return this.#add(object, { before, initial, ...evicted });
-    const unchanged = before.metadata.resourceVersion === object.metadata.resourceVersion;
-    if (unchanged && !initial) return;
-    // A relist may have prepared the same version in another way, so it is taken, silently.
-    this.#keep(object);
-    if (!unchanged) this.#tell({ type: "modified", object, old: before, initial, ...evicted });
-  }
-
-  /** A new object, perhaps in the place of another one of its name. */
-  #add(object: T, { before, initial, evicted }: { before: T | undefined; initial: boolean; evicted?: true }): void {
-    if (before) {
-      this.#table.place(tableKey(object), undefined);
-      this.#tell({ type: "deleted", object: before, old: before, initial, ...(evicted && { evicted }) });
-    }
-    this.#keep(object);
-    this.#tell({ type: "added", object, initial });
-  }
-
-  #keep(object: T): void {
-    if (this.#options.freeze) deepFreeze(object);
-    this.#table.place(tableKey(object), object);
-  }
-
-  #drop(key: string, last: T, initial: boolean): void {
-    const old = this.#table.objects.get(key);
-    if (!old) return this.#bury(key);
-    this.#table.place(key, undefined);
-    this.#tell({ type: "deleted", object: last, old, initial });
   }
 
   #tell(change: Change<T>): void {
@@ -392,15 +328,4 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
       this.#options.onFault(error);
     }
   }
-}
-
-function isSame(one: KubeObject, other: KubeObject): boolean {
-  return one.metadata.uid === other.metadata.uid;
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const inner of Object.values(value)) deepFreeze(inner);
-  return value;
 }
