@@ -27,9 +27,14 @@ class Part {
     if (version && !hasReached(this.version, version)) this.version = version;
   }
 
+  /** Asked by every read. */
+  get synced(): boolean {
+    return this.filled && this.state !== "parked";
+  }
+
   sight(): Sight {
-    const { state, parkReason } = this;
-    return { state, ...(parkReason && { parkReason }), synced: this.filled && state !== "parked" };
+    const { state, parkReason, synced } = this;
+    return { state, ...(parkReason && { parkReason }), synced };
   }
 }
 
@@ -100,12 +105,12 @@ export class Sights {
     this.#splitState = this.#settled ? state : "listing";
     const namesOf = (test: (part: Part) => boolean): string[] => parts.flatMap(([namespace, part]) => (test(part) ? [namespace] : [])).sort();
     this.#holes = namesOf((part) => part.state === "parked");
-    this.#unseen = namesOf((part) => !part.sight().synced);
+    this.#unseen = namesOf((part) => !part.synced);
   }
 
   /** Of namespaces one by one: each has been seen or refused. What is refused is a hole, and every read of it throws. */
   get synced(): boolean {
-    return this.#parts ? this.#settled : this.whole.sight().synced;
+    return this.#parts ? this.#settled : this.whole.synced;
   }
 
   get state(): WatchState {

@@ -263,7 +263,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     return {
       ref: this.ref,
       get synced() {
-        return part.sight().synced;
+        return part.synced;
       },
       get state() {
         return part.state;
