@@ -14,7 +14,6 @@ export const uncompared: Record<string, string> = {
   "answers of discovery, OpenAPI and watches": "compared by rows of their own; here only their status",
   "lists of events": "a kube-apiserver's own loops report what they find, when they find it",
   "descriptions of table columns": "prose, in parts shorter",
-  "in managedFields: an empty `f:resources`, and `.` of lists by name": "kube-apiserver derives them from Go's zero values: a required list is always there, an empty struct always printed",
 };
 
 /** What no row asks of the embedded server, since it is not there on purpose. */

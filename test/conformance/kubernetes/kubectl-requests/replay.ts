@@ -48,15 +48,12 @@ function isAboutServer({ path }: Recorded): boolean {
 
 const MADE_UP = new Set(["resourceVersion", "uid", "creationTimestamp", "deletionTimestamp", "time", "continue", "token", "expirationTimestamp", "clusterIP", "clusterIPs", "selfLink"]);
 
-/** Who owns a list that its kind requires, and a struct that is always printed, follows from Go's types on a kube-apiserver: see gaps.ts. */
-const isGoQuirk = (key: string, entry: Json, within: Json) => (key === "f:resources" && Object.keys(entry).length === 0) || (key === "." && Object.keys(within).some((name) => name.startsWith('k:{"name":')));
-
 /** The same on any server at any time. What a column says of itself is prose: left out. */
 export function normalized(value: Json): Json {
   if (Array.isArray(value)) return value.map(normalized);
   if (typeof value === "string") return settled(value);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, entry]) => ((key === "description" && "priority" in value) || isGoQuirk(key, entry, value) ? [] : [[key, MADE_UP.has(key) ? "…" : ANY_ORDER.has(key) ? sorted(normalized(entry)) : normalized(entry)]])));
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, entry]) => (key === "description" && "priority" in value ? [] : [[key, MADE_UP.has(key) ? "…" : ANY_ORDER.has(key) ? sorted(normalized(entry)) : normalized(entry)]])));
 }
 
 /** Entries of one second, and the rules of one user, come as they come. */
