@@ -2,8 +2,9 @@
 // Ends in `diverged: N`; each divergence is printed with the seed that repeats it.
 import { Command, InvalidArgumentError } from "commander";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
+import { findLeftovers } from "./leftovers.ts";
 import { runCalm, runChaos, type Calm } from "./run.ts";
-import { planSchedule } from "./schedule.ts";
+import { planSchedule, type Schedule } from "./schedule.ts";
 import { startWorld, type World } from "./world.ts";
 
 interface Options {
@@ -28,29 +29,41 @@ function whole(text: string): number {
 }
 
 /** Calm runs go side by side, and only so many. */
-const BATCH = 4;
+const BATCH = 3;
 const schedules = Array.from({ length: runs }, (_, at) => planSchedule(seed + at));
 
 async function runAll(world: World): Promise<number> {
   let diverged = 0;
   for (let from = 0; from < schedules.length; from += BATCH) {
     const batch = schedules.slice(from, from + BATCH);
-    const calms = await Promise.all(batch.map((schedule) => runCalm(world, schedule)));
-    await Promise.all(calms.map((calm) => calm.leave()));
+    const calms = await Promise.all(batch.map((schedule) => runCalm(world, schedule).catch((error: unknown) => error)));
     for (const [at, schedule] of batch.entries()) diverged += await runOne(world, schedule, calms[at]);
   }
-  return diverged;
+  const leftovers = await findLeftovers(world.kube, world.left);
+  for (const line of leftovers.slice(0, 50)) console.log(`left behind: ${line}`);
+  return diverged + (leftovers.length > 0 ? 1 : 0);
 }
 
-async function runOne(world: World, schedule: (typeof schedules)[number], calm: Calm | undefined): Promise<number> {
-  if (!calm) return 1;
-  const { faults, tookMs, leave: end } = await runChaos(world, schedule, calm);
-  const what = [...new Set(schedule.faults.map((fault) => fault.what))].join(" ");
-  console.log(`seed ${schedule.seed}: ${faults.length === 0 ? "as in calm" : "DIVERGED"} in ${(tookMs / 1000).toFixed(1)} s (${what})`);
-  for (const fault of faults) console.log(fault);
-  if (faults.length > 0) console.log(`again: npm run chaos -- --seed ${schedule.seed} --runs 1`);
-  await end();
-  return faults.length > 0 ? 1 : 0;
+/** 1 when it diverged. */
+async function runOne(world: World, schedule: Schedule, calm: unknown): Promise<number> {
+  try {
+    if (!isCalm(calm)) throw calm;
+    await calm.leave();
+    const { faults, tookMs, leave } = await runChaos(world, schedule, calm);
+    const what = [...new Set(schedule.faults.map((fault) => fault.what))].join(" ");
+    console.log(`seed ${schedule.seed}: ${faults.length === 0 ? "as in calm" : "DIVERGED"} in ${(tookMs / 1000).toFixed(1)} s (${what})`);
+    for (const fault of faults) console.log(fault);
+    if (faults.length > 0) console.log(`again: npm run chaos -- --seed ${schedule.seed} --runs 1`);
+    await leave();
+    return faults.length > 0 ? 1 : 0;
+  } catch (error) {
+    console.log(`seed ${schedule.seed}: DIVERGED even in calm: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+function isCalm(value: unknown): value is Calm {
+  return value !== null && typeof value === "object" && "lines" in value;
 }
 
 if (plan) for (const schedule of schedules) console.log(JSON.stringify(schedule, undefined, 1));
@@ -58,6 +71,7 @@ else {
   const reason = whyNoControlPlane();
   if (reason) throw new Error(`chaos needs a real control plane: ${reason}`);
   const world = await startWorld(keep);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void world.stop().then(() => process.exit(1)));
   if (keep) console.log(`logs: ${world.dir}`);
   try {
     const diverged = await runAll(world);
