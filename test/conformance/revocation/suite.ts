@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { SPACE_CONTENTS } from "../../../controllers/space/contents.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -97,6 +98,18 @@ export function revocationOn(server: Server): void {
       await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "True" }));
       await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual([]));
       await eventually(() => expect(scoped.platform.health().degraded).toEqual([]));
+    }, 120_000);
+
+    test("without any right in its own namespace the platform lives, does not call anything empty, and goes on with the grant", async () => {
+      await scoped.revoke(SYSTEM_NAMESPACE);
+      await eventually(async () => expect(await appsOf("prod")).toMatchObject({ code: 503 }), 30_000);
+      expect((await fetch(`${scoped.platform.url}/livez`)).status).toBe(200);
+      const before = await contents(spaces.prod);
+      await scoped.platform.idle();
+      expect(await contents(spaces.prod)).toEqual(before);
+      await scoped.grant(SYSTEM_NAMESPACE);
+      await eventually(async () => expect(await namesOf("prod")).toEqual(["second", "shop"]), 30_000);
+      await eventually(() => expect(scoped.platform.health()).toEqual({ ready: true, pending: [], degraded: [] }), 30_000);
     }, 120_000);
 
     test("a space whose namespace is out of sight is not taken apart, and ends when it is back", async () => {
