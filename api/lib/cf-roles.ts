@@ -24,7 +24,8 @@ export interface HeldRole {
 /** The roles that a binding gives; none when it is not one of ours, or the platform's own. */
 export function rolesOf(object: KubeObject): HeldRole[] {
   const binding = object as Binding;
-  const type = roleOfClusterRole(binding.roleRef?.name ?? "");
+  // A Role of a namespace may bear any name.
+  const type = binding.roleRef?.kind === "ClusterRole" ? roleOfClusterRole(binding.roleRef.name) : undefined;
   if (!type || binding.metadata.labels?.[LABELS.managedBy]) return [];
   return (binding.subjects ?? []).flatMap((subject) => {
     const user = userOfSubject(subject);

@@ -184,6 +184,17 @@ export function roleTests(get: Worldly): void {
       expect([left.metadata.uid, left.subjects.map(({ name }: Json) => name)]).toEqual([made.body.metadata.uid, ["tick", "track"]]);
       expect((await get().kubernetes.delete(`${path}/team`)).status).toBe(200);
     });
+
+    test("a Role that bears a CF role's name is none", async () => {
+      const path = `${RBAC}/namespaces/${things.spaceNamespace}`;
+      const name = CF_ROLES.space_manager.clusterRole;
+      expect((await get().kubernetes.post(`${path}/roles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name }, rules: [] })).status).toBe(201);
+      const posing = binding("posing", name, ["impostor"]);
+      expect((await get().kubernetes.post(`${path}/rolebindings`, { ...posing, roleRef: { ...posing.roleRef, kind: "Role" } })).status).toBe(201);
+      // Told after the one before it, so that an empty list is no list that is only late.
+      expect((await get().kubernetes.post(`${path}/rolebindings`, binding("real", name, ["honest"]))).status).toBe(201);
+      await eventually(async () => expect((await get().cf("admin", "GET", "/v3/roles?user_guids=impostor,honest")).json.resources.map((role: Json) => role.relationships.user.data.guid)).toEqual(["honest"]));
+    });
   });
 }
 
