@@ -8,7 +8,7 @@ import { floorsPath, helloPath, isPeerGone, type Peer, type Wire } from "./wire.
 /** Longest wait for a peer, milliseconds. */
 export const peerDeadlineMs = 500;
 /** A peer that has been silent for so long is given up by all. Milliseconds. */
-const giveUpMs = 2000;
+const giveUpMs = 4000;
 const retry = { firstMs: 100, mostMs: 1000 };
 /** Requests under way to one peer; what comes meanwhile goes together in the next. */
 const lanes = 2;

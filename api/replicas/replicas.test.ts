@@ -86,6 +86,14 @@ async function joined(identity: string, all: ReturnType<typeof cluster>): Promis
   return one;
 }
 
+/** What a request at this replica waits for; undefined when nothing. */
+function held({ replicas }: One): Promise<void> | undefined {
+  const waiting = replicas.current();
+  // A request that nobody follows to its end.
+  waiting?.catch(() => undefined);
+  return waiting;
+}
+
 async function took(work: Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work;
@@ -102,18 +110,18 @@ describe("a replica alone", () => {
     expect(waiting).not.toHaveBeenCalled();
     a.store.upsert(thing("x", "101"));
     await written;
-    expect(a.replicas.current()).toBeUndefined();
+    expect(held(a)).toBeUndefined();
     expect(a.requests).toEqual([]);
   });
 
   test("answers nothing before it has seen its own write, however late that comes", async () => {
     const a = await joined("a", cluster());
     expect(await took(a.replicas.written([{ resource, version: "101" }]))).toBeLessThan(900);
-    const answer = a.replicas.current();
+    const answer = held(a);
     expect(answer).toBeDefined();
     a.store.upsert(thing("x", "101"));
     await answer;
-    expect(a.replicas.current()).toBeUndefined();
+    expect(held(a)).toBeUndefined();
   });
 });
 
@@ -123,11 +131,11 @@ describe("two replicas", () => {
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.upsert(thing("x", "101"));
     await a.replicas.written([{ resource, namespace: "space", version: "101" }]);
-    const read = b.replicas.current();
+    const read = held(b);
     expect(read).toBeDefined();
     b.store.upsert(thing("x", "101"));
     await read;
-    expect(b.replicas.current()).toBeUndefined();
+    expect(held(b)).toBeUndefined();
     expect(b.replicas.ready()).toBe(true);
   });
 
@@ -138,13 +146,13 @@ describe("two replicas", () => {
     a.store.remove(thing("x", "102"));
     await a.replicas.written([{ resource, namespace: "space", version: "101", gone: "x" }]);
     const done = vi.fn();
-    const read = b.replicas.current()?.then(done);
+    const read = held(b)?.then(done);
     b.store.upsert(thing("x", "101"));
     await new Promise(setImmediate);
     expect(done).not.toHaveBeenCalled();
     b.store.remove(thing("x", "102"));
     await read;
-    expect(b.replicas.current()).toBeUndefined();
+    expect(held(b)).toBeUndefined();
   });
 
   test("an object that is terminating counts as gone", async () => {
@@ -152,7 +160,7 @@ describe("two replicas", () => {
     const [a, b] = [await joined("a", all), await joined("b", all)];
     for (const { store } of [a, b]) store.upsert(thing("x", "101", { deletionTimestamp: "2026-01-01T00:00:00Z" }));
     await a.replicas.written([{ resource, namespace: "space", version: "100", gone: "x" }]);
-    expect(b.replicas.current()).toBeUndefined();
+    expect(held(b)).toBeUndefined();
   });
 
   test("writes at the same time go together", async () => {
@@ -170,7 +178,7 @@ describe("two replicas", () => {
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.upsert(thing("made-by-a-controller", "105"));
     await a.replicas.share([ref]);
-    const read = b.replicas.current();
+    const read = held(b);
     expect(read).toBeDefined();
     b.store.upsert(thing("made-by-a-controller", "105"));
     await read;
@@ -182,7 +190,7 @@ describe("two replicas", () => {
     a.store.reached("101");
     await a.replicas.written([{ resource, version: "101" }]);
     b.listed.version = version;
-    await vi.waitFor(() => expect(b.replicas.current()).toBeUndefined(), { timeout: 3000 });
+    await vi.waitFor(() => expect(held(b)).toBeUndefined(), { timeout: 3000 });
     expect(b.store.resourceVersion).toBe(version);
   });
 });
@@ -202,20 +210,19 @@ describe("a peer that does not answer", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     const { handler } = b.replicas;
-    const held: (() => void)[] = [];
     // It takes connections and says nothing.
-    Object.assign(b.replicas, { handler: () => void held.push(() => undefined) });
+    Object.assign(b.replicas, { handler: () => undefined });
     a.store.reached("200");
     const first = await took(a.replicas.written([{ resource, version: "101" }]));
     expect(first).toBeGreaterThan(400);
     expect(first).toBeLessThan(900);
     expect(await took(a.replicas.written([{ resource, version: "102" }]))).toBeLessThan(100);
     Object.assign(b.replicas, { handler });
-    await vi.waitFor(() => expect(b.replicas.current()).toBeDefined(), { timeout: 2000 });
-    const read = b.replicas.current();
+    await vi.waitFor(() => expect(held(b)).toBeDefined(), { timeout: 2000 });
+    const read = held(b);
     b.store.reached("101");
     await new Promise(setImmediate);
-    expect(b.replicas.current()).toBeDefined();
+    expect(held(b)).toBeDefined();
     b.store.reached("102");
     await read;
     expect(all.dropped).toEqual([]);
@@ -228,9 +235,10 @@ describe("a peer that does not answer", () => {
     Object.assign(b.replicas, { handler: () => undefined });
     a.store.reached("200");
     await a.replicas.written([{ resource, version: "101" }]);
-    await vi.waitFor(() => expect(all.dropped).toEqual(["b"]), { timeout: 4000 });
-    expect(b.replicas.ready()).toBe(false);
-    const read = b.replicas.current();
+    await vi.waitFor(() => expect(all.dropped).toEqual(["b"]), { timeout: 10_000 });
+    const read = held(b);
+    expect(read).toBeDefined();
+    await vi.waitFor(() => expect(b.replicas.ready()).toBe(false), { timeout: 5000 });
     Object.assign(b.replicas, { handler });
     all.join(b.peer);
     await b.replicas.meet();
@@ -238,6 +246,28 @@ describe("a peer that does not answer", () => {
     await read;
     expect(b.replicas.ready()).toBe(true);
   });
+});
+
+test("a replica that stood still meets the others before it answers, and stays ready meanwhile", async () => {
+  const all = cluster();
+  const [a, b] = [await joined("a", all), await joined("b", all)];
+  // a gives b up for a moment, and b hears nothing of what it writes.
+  const { handler } = b.replicas;
+  Object.assign(b.replicas, { handler: () => undefined });
+  a.store.reached("101");
+  await a.replicas.written([{ resource, version: "101" }]);
+  for (const end = performance.now() + 600; performance.now() < end; );
+  const read = held(b);
+  expect(read).toBeDefined();
+  expect(b.replicas.ready()).toBe(true);
+  const answered = vi.fn();
+  void read?.then(answered);
+  await vi.waitFor(() => expect(a.requests).toContain("/replicas/hello"));
+  Object.assign(b.replicas, { handler });
+  await new Promise(setImmediate);
+  expect(answered).not.toHaveBeenCalled();
+  b.store.reached("101");
+  await read;
 });
 
 describe("a replica that comes", () => {
@@ -252,12 +282,12 @@ describe("a replica that comes", () => {
     expect(b.replicas.ready()).toBe(false);
     all.join(b.peer);
     await b.replicas.meet();
-    const read = b.replicas.current();
+    const read = held(b);
     expect(read).toBeDefined();
     b.store.reached("101");
     await read;
     await a.replicas.written([{ resource, version: "102" }]);
-    expect(b.replicas.current()).toBeDefined();
+    expect(held(b)).toBeDefined();
   });
 
   test("does not wait for members that are dead", async () => {

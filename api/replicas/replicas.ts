@@ -44,7 +44,7 @@ export interface Replicas {
   share(refs: readonly ResourceRef[]): Promise<void>;
   /** Undefined when this replica may answer now; else resolves when it may. Rejects with 503 after a while. */
   current(): Promise<void> | undefined;
-  /** Whether it answers, and is not far behind. */
+  /** Whether it answers, or will in a moment, and is not far behind. */
   ready(): boolean;
   /** Gets to know all live replicas and what they have written. To be called after joining and listing, also after joining again. Tries until it has. */
   meet(): Promise<void>;
@@ -56,7 +56,7 @@ export interface Replicas {
 /** Longest wait of a write for the replicas, milliseconds. */
 const seenWithinMs = 500;
 /** Longest wait of a request at a replica that is behind, milliseconds. */
-const holdMs = 5000;
+const holdMs = 10_000;
 /** A replica that is behind for so long is not ready. Milliseconds. */
 const unreadyAfterMs = 2000;
 const meetAgainMs = 200;
@@ -74,13 +74,18 @@ class Circle implements Replicas {
   readonly #floors;
   readonly #history = createHistory();
   readonly #waiters = createWaiters();
-  readonly #stalls = createStallWatch(peerDeadlineMs - 100, () => void this.meet());
+  readonly #stalls = createStallWatch(peerDeadlineMs - 100, () => void this.#meetAgain());
   readonly #stopListening: (() => void) | undefined;
   /** By identity. */
   readonly #lines = new Map<string, PeerLine>();
   /** Said hello; their membership may not have come here yet. */
   readonly #introduced = new Map<string, { peer: Peer; at: number }>();
   #met = false;
+  #everMet = false;
+  /** The cluster was asked who is there, since that was last wanted. */
+  #asked = true;
+  /** Since when it does not answer, as far as anybody looked. */
+  #silentSince: number | undefined;
   /** Counts the calls of `meet`: a round that began before the last one does not do. */
   #wanted = 0;
   #meeting: Promise<void> | undefined;
@@ -89,7 +94,7 @@ class Circle implements Replicas {
   constructor(options: ReplicasOptions) {
     this.#o = options;
     this.#floors = createFloors(options.view);
-    this.#met = options.directory === undefined;
+    this.#met = this.#everMet = options.directory === undefined;
     this.#stopListening = options.directory?.onChange(() => this.#look());
     this.handler = peerHandler({ identity: options.directory?.self.identity ?? "", floors: this.#floors, greet: (peer) => this.#greet(peer), log: options.log });
   }
@@ -114,10 +119,21 @@ class Circle implements Replicas {
   }
 
   ready(): boolean {
-    return this.#serves() && this.#floors.behindMs() < unreadyAfterMs;
+    const now = performance.now();
+    if (this.#serves()) this.#silentSince = undefined;
+    else this.#silentSince ??= now;
+    // A moment's absence is waited out by those who ask; nobody need be sent elsewhere.
+    const silentMs = this.#silentSince === undefined ? 0 : now - this.#silentSince;
+    return this.#everMet && silentMs < unreadyAfterMs && this.#floors.behindMs() < unreadyAfterMs;
   }
 
   meet(): Promise<void> {
+    this.#asked = false;
+    return this.#meetAgain();
+  }
+
+  /** Those who are known; that is enough after a moment's absence. */
+  #meetAgain(): Promise<void> {
     this.#met = false;
     this.#wanted++;
     return (this.#meeting ??= this.#meetAll().finally(() => (this.#meeting = undefined)));
@@ -152,6 +168,7 @@ class Circle implements Replicas {
       try {
         await this.#meetOnce(directory);
         this.#met = round === this.#wanted;
+        this.#everMet ||= this.#met;
         continue;
       } catch (err) {
         if (!told) log.warn({ err }, "could not ask all replicas what they have written; nothing is answered until that has been done");
@@ -163,7 +180,15 @@ class Circle implements Replicas {
   }
 
   async #meetOnce(directory: PeerDirectory): Promise<void> {
-    this.#keepLines(await directory.ask());
+    if (!this.#asked) {
+      this.#asked = true;
+      try {
+        this.#keepLines(await directory.ask());
+      } catch (error) {
+        this.#asked = false;
+        throw error;
+      }
+    }
     const missed = await Promise.all([...this.#lines.values()].map((line) => line.hello()));
     void this.#floors.take(missed.flat(), seenWithinMs);
   }

@@ -38,10 +38,16 @@ export interface Wire {
 export function openWire(peer: Peer, token: string): Wire {
   const pool = new Pool(new URL(peer.url).origin, { connections: 4, keepAliveTimeout: 30_000, connect: { timeout: 2000, ...(peer.authority && { ca: peer.authority }) } });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const exchange = async (path: string, body: string, signal: AbortSignal): Promise<{ statusCode: number; text: string }> => {
+    const { statusCode, body: answer } = await pool.request({ method: "POST", path, headers, body, signal });
+    return { statusCode, text: await answer.text() };
+  };
   return {
     async post(path, body, deadlineMs) {
-      const { statusCode, body: answer } = await pool.request({ method: "POST", path, headers, body: JSON.stringify(body), signal: AbortSignal.timeout(deadlineMs) });
-      const text = await answer.text();
+      const signal = AbortSignal.timeout(deadlineMs);
+      const { statusCode, text } = await exchange(path, JSON.stringify(body), signal).catch((cause: unknown) => {
+        throw signal.aborted ? new Error(`replica ${peer.identity} did not answer within ${deadlineMs} ms`, { cause }) : cause;
+      });
       if (statusCode !== 200) throw new Error(`replica ${peer.identity} answered ${statusCode}`);
       const said = answerSchema.parse(JSON.parse(text));
       if (said.identity !== peer.identity) throw new PeerGone(`${peer.url} is not ${peer.identity} any more`);
