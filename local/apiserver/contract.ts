@@ -135,7 +135,7 @@ export interface FieldError {
 /** An OpenAPI v3 schema with Kubernetes' extensions, as it stands in a CRD. */
 export type JsonSchema = Record<string, unknown>;
 
-/** A structural schema of one CRD version, compiled once. Covers the root object; apiVersion, kind, metadata are left alone. */
+/** How a compiled schema is to judge an object. */
 export interface ValidateOptions {
   /** The schema of `status` alone, for writes through that door; rules see the whole object. */
   onlyStatus?: boolean;
@@ -147,6 +147,7 @@ export interface ValidateOptions {
   known?: FieldError[];
 }
 
+/** A structural schema of one CRD version, compiled once. Covers the root object; apiVersion, kind, metadata are left alone. */
 export interface CompiledSchema {
   /** Removes unknown fields in place; returns their paths as kube-apiserver prints them (`spec.foo`, `spec.list[0].bar`). */
   prune(object: KubeObject): string[];

@@ -10,10 +10,14 @@ export function mergeValues(view: TypeView, live: unknown, config: unknown): unk
 
 function mergeParts(view: TypeView, live: unknown, config: unknown): unknown {
   const part = partOf(view, config === null ? live : config);
-  if (part === "map" && !view.map?.atomic) return isNothing(config) && !isMap(live) ? config : mergeMaps(view, live, config);
-  if (part === "list" && view.list?.relation !== "atomic") return isNothing(config) && !Array.isArray(live) ? config : mergeLists(view, live, config);
-  return config;
+  if (part === undefined || part === "scalar" || isAtomic(view, part)) return config;
+  const fitsLive = part === "map" ? isMap(live) : Array.isArray(live);
+  // Nothing of one shape over something of another: the configuration stands.
+  if (isNothing(config) && !fitsLive) return config;
+  return (part === "map" ? mergeMaps : mergeLists)(view, live, config);
 }
+
+const isAtomic = (view: TypeView, part: "map" | "list") => (part === "map" ? view.map?.atomic === true : view.list?.relation === "atomic");
 
 function isNothing(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;

@@ -26,14 +26,15 @@ function shapeOf(name: string | undefined): Shape | undefined {
 const isStruct = (view: TypeView): boolean => view.map !== undefined && view.list === undefined && view.map.element === undefined;
 const isTime = (view: TypeView) => view.name === TIME || view.name === MICRO_TIME;
 
+const typeAt = (view: TypeView, key: string): TypeView | undefined => view.map?.field(key) ?? view.map?.element?.();
+
 /** Takes out in place what Go reads as not given, and rewrites quantities and times. Throws TypeFault on one that is none. */
 export function dropZeros(view: TypeView, name: string | undefined, value: JsonMap, path = ""): void {
   const shape = shapeOf(name);
   for (const [key, entry] of Object.entries(value)) {
-    const type = view.map?.field(key) ?? view.map?.element?.();
+    const type = typeAt(view, key);
     if (!type) continue;
-    const at = path ? `${path}.${key}` : key;
-    value[key] = canonicalValue(type, entry, at);
+    value[key] = canonicalValue(type, entry, path ? `${path}.${key}` : key);
     if (shape?.drop.has(key) && !isStruct(type) && isZero(entry)) delete value[key];
   }
 }
@@ -82,11 +83,12 @@ export function settleEmpties(name: string | undefined, value: JsonMap): void {
 export function fillZeros(view: TypeView, name: string | undefined, value: JsonMap): void {
   const shape = shapeOf(name);
   for (const [key, entry] of Object.entries(value)) {
-    const type = view.map?.field(key) ?? view.map?.element?.();
+    const type = typeAt(view, key);
     if (type) fillValue(type, entry);
   }
-  for (const key of shape?.keep ?? []) fillField(view, value, key, true);
-  for (const key of shape?.drop ?? []) fillField(view, value, key, false);
+  if (!shape) return;
+  for (const key of shape.keep) fillField(view, value, key, true);
+  for (const key of shape.drop) fillField(view, value, key, false);
 }
 
 function fillValue(view: TypeView, value: unknown): void {
@@ -96,15 +98,20 @@ function fillValue(view: TypeView, value: unknown): void {
 
 function fillField(view: TypeView, value: JsonMap, key: string, isKept: boolean): void {
   const type = view.map?.field(key);
-  if (!type || key === "creationTimestamp" || key === "metadata" && value.apiVersion !== undefined) return;
-  if (value[key] !== undefined) return;
-  if (isStruct(type)) {
-    const inner: JsonMap = {};
-    fillZeros(type, type.name, inner);
-    value[key] = inner;
-  } else if (isTime(type)) value[key] = null;
-  else if (type.schema.format === "int-or-string") value[key] = 0;
-  else if (isKept) value[key] = zeroOf(type);
+  const isRootMetadata = key === "metadata" && value.apiVersion !== undefined;
+  if (!type || key === "creationTimestamp" || isRootMetadata || value[key] !== undefined) return;
+  const filled = alwaysPrinted(type) ?? (isKept ? { zero: zeroOf(type) } : undefined);
+  if (filled) value[key] = filled.zero;
+}
+
+/** What omitempty does not leave out: structs, times, numbers that may be texts. */
+function alwaysPrinted(type: TypeView): { zero: unknown } | undefined {
+  if (isTime(type)) return { zero: null };
+  if (type.schema.format === "int-or-string") return { zero: 0 };
+  if (!isStruct(type)) return undefined;
+  const inner: JsonMap = {};
+  fillZeros(type, type.name, inner);
+  return { zero: inner };
 }
 
 function zeroOf(type: TypeView): unknown {

@@ -15,20 +15,23 @@ export class TypeFault extends Error {
   }
 }
 
+const elementOf = (view: TypeView): TypeView | undefined => view.map?.element?.();
+
 /** Cleans `value` in place; returns the paths of unknown fields as `unknown field "spec.foo"`. Throws TypeFault. */
 export function cleanTyped(view: TypeView, value: JsonMap, path = ""): string[] {
   const faults: string[] = [];
   for (const [key, entry] of Object.entries(value)) {
     const at = path ? `${path}.${key}` : key;
     const declared = view.map?.field(key);
-    const type = declared ?? view.map?.element?.();
+    const type = declared ?? elementOf(view);
     if (!type) {
       faults.push(`unknown field "${at}"`);
       delete value[key];
     } else if (entry === null) {
       // A field that is not there; in a map the zero value.
-      if (declared || zeroOf(type) === null) delete value[key];
-      else value[key] = zeroOf(type);
+      const zero = declared ? null : zeroOf(type);
+      if (zero === null) delete value[key];
+      else value[key] = zero;
     } else faults.push(...cleanValue(type, entry, at));
   }
   return faults;

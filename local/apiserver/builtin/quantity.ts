@@ -7,15 +7,19 @@ const NANO = 9;
 
 /** The canonical form; undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {
-  const match = QUANTITY.exec(text);
-  const [, sign = "", whole = "", fraction = "", suffix = ""] = match ?? [];
-  if (!match || (whole === "" && fraction === "")) return undefined;
-  const digits = BigInt(`${whole}${fraction}` || "0");
-  const negative = sign === "-" && digits !== 0n ? "-" : "";
-  if (BINARY.includes(suffix) && suffix !== "") return negative + binary(digits * 1024n ** BigInt(BINARY.indexOf(suffix)), fraction.length);
-  const exponent = /^[eE][+-]?\d+$/.test(suffix) ? Number(suffix.slice(1)) : (DECIMAL.indexOf(suffix) - 3) * 3;
-  const nanos = inNanos(digits, exponent - fraction.length);
-  return negative + (/^[eE]/.test(suffix) && suffix.length > 1 ? scientific(nanos) : decimal(nanos));
+  const [, sign, whole, fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
+  const digits = `${whole ?? ""}${fraction}`;
+  if (digits === "") return undefined;
+  const shown = canonicalDigits(BigInt(digits), fraction.length, suffix);
+  return sign === "-" && shown !== "0" ? `-${shown}` : shown;
+}
+
+function canonicalDigits(digits: bigint, decimals: number, suffix: string): string {
+  if (suffix.endsWith("i")) return binary(digits * 1024n ** BigInt(BINARY.indexOf(suffix)), decimals);
+  const isScientific = /^[eE][+-]?\d+$/.test(suffix);
+  const exponent = isScientific ? Number(suffix.slice(1)) : (DECIMAL.indexOf(suffix) - 3) * 3;
+  const nanos = inNanos(digits, exponent - decimals);
+  return isScientific ? scientific(nanos) : decimal(nanos);
 }
 
 /** Beyond nano it is rounded up. */

@@ -23,10 +23,11 @@ function dataRules(object: KubeObject, old: KubeObject | undefined): FieldError[
   for (const field of ["data", "binaryData"]) {
     for (const [key, value] of Object.entries(mapOf(object[field]))) {
       size += String(value).length;
-      if (field === "data" && Object.hasOwn(mapOf(object.binaryData), key)) errors.push(invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData"));
       if (!KEY.test(key)) errors.push(invalidValue(`${field}[${key}]`, key, KEY_TEXT));
     }
   }
+  const twice = Object.keys(mapOf(object.data)).filter((key) => Object.hasOwn(mapOf(object.binaryData), key));
+  errors.push(...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")));
   const bytes = object.kind === "Secret" ? Math.floor((size * 3) / 4) : size;
   if (bytes > DATA_LIMIT) errors.push(tooLong(object.kind === "Secret" ? "data" : "[]", DATA_LIMIT));
   return old?.immutable === true ? [...errors, ...immutableRules(object, old)] : errors;

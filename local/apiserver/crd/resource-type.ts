@@ -4,7 +4,7 @@ import { isMap, type JsonMap } from "../apply/values.ts";
 import { keepAllBut, restore } from "../builtin/kinds.ts";
 import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
 import { builtinView, OBJECT_META, viewOfSchema } from "../builtin/schemas.ts";
-import type { CompiledSchema, JsonSchema } from "../contract.ts";
+import type { CompiledSchema, JsonSchema, ValidateOptions } from "../contract.ts";
 import { invalidValue } from "../field-errors.ts";
 import { badRequest } from "../status.ts";
 import { compileSchema } from "../schema/compile.ts";
@@ -88,6 +88,20 @@ function versionNamed(crd: Crd, apiVersion: string): CrdVersion {
   return crd.spec.versions.find(({ name }) => apiVersionOf(crd.spec.group, name) === apiVersion) ?? { name: "", served: false, storage: false };
 }
 
+/** Of an object of another kind nothing else is said but what embedded objects, lists and rules say. */
+function validateOptions(crd: Crd, object: KubeObject, subresource: string): ValidateOptions {
+  const { kind } = crd.spec.names;
+  if (object.kind !== kind) return { skipValues: true, before: [invalidValue("kind", object.kind, `must be ${kind}`)] };
+  const { scale } = subresourcesOf(crd, versionNamed(crd, object.apiVersion));
+  const onlyStatus = subresource === "status";
+  return { onlyStatus, before: scale ? scaleFaults(object, scale, onlyStatus) : [] };
+}
+
+function withoutHead(object: KubeObject, hasStatus: boolean): unknown {
+  const { metadata: _metadata, apiVersion: _apiVersion, kind: _kind, status, ...rest } = object;
+  return hasStatus ? rest : { ...rest, status };
+}
+
 function strategyOf(crd: Crd): Strategy {
   const compiled = new Map<string, CompiledSchema>();
   const withStatus = new Map(crd.spec.versions.map((version) => [apiVersionOf(crd.spec.group, version.name), version.subresources?.status !== undefined]));
@@ -122,19 +136,9 @@ function strategyOf(crd: Crd): Strategy {
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus(object)) restore(object, old, "status");
     },
-    validate(object, old, subresource, metadata) {
-      const scale = subresourcesOf(crd, versionNamed(crd, object.apiVersion)).scale;
-      const onlyStatus = subresource === "status";
-      const kind = crd.spec.names.kind;
-      // Of an object of another kind nothing else is said but what embedded objects, lists and rules say.
-      if (object.kind !== kind) return schemaOf(object.apiVersion).validate(object, old, { skipValues: true, before: [invalidValue("kind", object.kind, `must be ${kind}`)], known: metadata });
-      return schemaOf(object.apiVersion).validate(object, old, { onlyStatus, before: scale ? scaleFaults(object, scale, onlyStatus) : [], known: metadata });
-    },
+    validate: (object, old, subresource, metadata) => schemaOf(object.apiVersion).validate(object, old, { ...validateOptions(crd, object, subresource), known: metadata }),
     validateName: subdomainName,
-    generationOf: (object) => {
-      const { metadata: _metadata, apiVersion: _apiVersion, kind: _kind, status, ...rest } = object;
-      return hasStatus(object) ? rest : { ...rest, status };
-    },
+    generationOf: (object) => withoutHead(object, hasStatus(object)),
     unconditionalUpdate: false,
   };
 }

@@ -10,7 +10,7 @@ const ANNOTATIONS_LIMIT = 256 * 1024;
 const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"]);
 
 function validateLabels(meta: ObjectMeta, at: string): FieldError[] {
-  return Object.entries(meta.labels ?? {}).flatMap(([key, value]) => [
+  return Object.entries(meta.labels ?? {}).filter(([, value]) => typeof value === "string").flatMap(([key, value]) => [
     ...qualifiedName(key).map((fault) => invalidValue(`${at}.labels`, key, fault)),
     ...labelValue(value).map((fault) => invalidValue(`${at}.labels`, value, fault)),
   ]);
@@ -19,7 +19,7 @@ function validateLabels(meta: ObjectMeta, at: string): FieldError[] {
 function validateAnnotations(meta: ObjectMeta, at: string): FieldError[] {
   let size = 0;
   const errors = Object.entries(meta.annotations ?? {}).flatMap(([key, value]) => {
-    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+    size += Buffer.byteLength(key) + Buffer.byteLength(value ?? "");
     return qualifiedName(key.toLowerCase()).map((fault) => invalidValue(`${at}.annotations`, key, fault));
   });
   if (size > ANNOTATIONS_LIMIT) errors.push(tooLong(`${at}.annotations`, ANNOTATIONS_LIMIT));

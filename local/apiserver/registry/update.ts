@@ -97,12 +97,18 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
   strategy.prepareUpdate(object, current, subresource);
   const grows = strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
-  const common = validateMetadataUpdate(object, current, type);
-  const errors = [...common, ...strategy.validate(object, current, subresource, common)];
-  if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, name, errors);
-  if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
+  checkRules(call, object, current);
   await admit(core, call, name, { ...asked, object });
   return object;
+}
+
+/** Throws 422. */
+function checkRules(call: InternalCall, object: KubeObject, current: KubeObject): void {
+  const { type, subresource, name } = call.target;
+  const common = validateMetadataUpdate(object, current, type);
+  const errors = [...common, ...type.strategy.validate(object, current, subresource, common)];
+  if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, name, errors);
+  if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
 }
 
 interface Commit {
@@ -131,7 +137,12 @@ function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites
     const removed = core.store.remove(type.storageKey, stored);
     return removed && fromStored(type, toStore, version.version);
   }
-  if (!rewrites && !unsettled.has(stored) && isSame(toStore, stored)) return fromStored(type, stored, version.version);
+  const isForced = rewrites || unsettled.has(stored);
+  if (!isForced && isSame(toStore, stored)) return fromStored(type, stored, version.version);
+  return put(core, call, { toStore, stored, rewrites });
+}
+
+function put(core: Core, { target: { type, version } }: InternalCall, { toStore, stored, rewrites }: { toStore: KubeObject; stored: KubeObject; rewrites: boolean }): KubeObject | undefined {
   const done = core.store.put(type.storageKey, toStore, stored);
   if (done && rewrites) unsettled.add(done);
   return done && fromStored(type, done, version.version);

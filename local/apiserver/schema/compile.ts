@@ -38,10 +38,15 @@ interface Compiled {
   withEmbedded: boolean;
 }
 
-function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, { onlyStatus = false, skipValues = false, before: earlier = [], known = [] }: ValidateOptions = {}): FieldError[] {
+const NO_OPTIONS: Required<ValidateOptions> = { onlyStatus: false, skipValues: false, before: [], known: [] };
+
+function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, options: ValidateOptions = {}): FieldError[] {
   const { root, withRules } = compiled;
+  const { onlyStatus, skipValues, before: earlier, known } = { ...NO_OPTIONS, ...options };
   const old: Old = before ? { known: true, value: before } : noOld;
-  const faults = [...(skipValues ? [] : valueFaults(object, old, compiled, onlyStatus)), ...earlier, ...(compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : []), ...listFaults(object, root, before)];
+  const values = skipValues ? [] : valueFaults(object, old, compiled, onlyStatus);
+  const embedded = compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : [];
+  const faults = [...values, ...earlier, ...embedded, ...listFaults(object, root, before)];
   if (!withRules) return faults;
   if ([...known, ...faults].some((fault) => blocking.has(fault.reason))) return [...faults, invalidValue("<nil>", null, notChecked)];
   return [...faults, ...validateRules(object, root, old, { steps: defaultSteps })];

@@ -45,14 +45,15 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
+/** With a format, texts and lists are left to it; and it looks at texts alone. That is how kube-apiserver does it. */
+const isLeftToFormat = (type: string, types: string[]) => (type === "string" || type === "array") && !types.includes("number") && !types.includes("integer");
+
 /** What Go calls the formats of values. */
 const GO_FORMATS: Record<string, string> = { integer: "int64", number: "float64" };
 
 function validateType(value: unknown, node: SchemaNode, path: string): FieldError[] {
   const type = typeOf(value);
-  const isNumeric = node.types.includes("number") || node.types.includes("integer");
-  // With a format, texts and lists are left to it; and it looks at texts alone. That is how kube-apiserver does it.
-  if (node.format !== undefined && !isNumeric && (type === "string" || type === "array")) return [];
+  if (node.format !== undefined && isLeftToFormat(type, node.types)) return [];
   const fits = node.types.length === 0 || node.types.includes(type) || (type === "integer" && node.types.includes("number"));
   if (fits) return [];
   return [node.format === undefined ? typeInvalid(path, node.types.join(","), type) : typeInvalid(path, node.format, GO_FORMATS[type] ?? "")];

@@ -16,6 +16,15 @@ export interface Normaliser {
 }
 
 const RANDOM_SUFFIX = 5;
+/** As much of a generateName stays. */
+const PREFIX = 58;
+
+const timesOf = (times: Record<string, unknown>): Json => Object.fromEntries(Object.entries(times).filter(([, time]) => time !== undefined).map(([field, time]) => [field, time && "time"]));
+
+function isGenerated({ name, generateName }: Json): boolean {
+  const prefix = generateName?.slice(0, PREFIX);
+  return Boolean(prefix) && name?.startsWith(prefix) && name.length === prefix.length + RANDOM_SUFFIX;
+}
 
 export function createNormaliser(): Normaliser {
   const uids = new Map<string, string>();
@@ -44,14 +53,11 @@ export function createNormaliser(): Normaliser {
   }
 
   function metaOf({ uid, resourceVersion, creationTimestamp, deletionTimestamp, managedFields, ...rest }: Json): Json {
-    const out = { ...rest };
+    const out = { ...rest, ...timesOf({ creationTimestamp, deletionTimestamp }) };
     if (uid !== undefined) out.uid = uidWord(uid);
     if (resourceVersion !== undefined) out.resourceVersion = uid ? versionWord(uid, resourceVersion) : "rv";
-    if (creationTimestamp !== undefined) out.creationTimestamp = creationTimestamp && "time";
-    if (deletionTimestamp !== undefined) out.deletionTimestamp = deletionTimestamp && "time";
     if (managedFields !== undefined) out.managedFields = managers(managedFields);
-    const prefix = rest.generateName?.slice(0, 58);
-    if (prefix && rest.name?.startsWith(prefix) && rest.name.length === prefix.length + RANDOM_SUFFIX) out.name = `${prefix}*****`;
+    if (isGenerated(rest)) out.name = `${rest.generateName.slice(0, PREFIX)}*****`;
     return out;
   }
 

@@ -40,8 +40,12 @@ export function strategicDirectives(value: Json, random: Random): Json {
   for (const [key, inner] of Object.entries(value as Record<string, Json>)) out[key] = strategicDirectives(inner, random);
   if (random.chance(0.02)) out.$patch = random.weighted([[5, "replace"], [5, "delete"], [1, "merge"], [1, "other"]]);
   if ("rollingUpdate" in out && random.chance(0.5)) out.$retainKeys = Object.keys(out);
-  for (const [key, inner] of Object.entries(out)) if (Array.isArray(inner) && random.chance(0.1)) Object.assign(out, directiveFor(key, inner, random));
-  return out;
+  return { ...out, ...directivesFor(out, random) };
+}
+
+function directivesFor(value: Json, random: Random): Json {
+  const lists = Object.entries(value as Record<string, Json>).filter(([, inner]) => Array.isArray(inner) && random.chance(0.1));
+  return Object.assign({}, ...lists.map(([key, inner]) => directiveFor(key, inner, random))) as Json;
 }
 
 function listDirectives(list: Json[], random: Random): Json[] {

@@ -65,13 +65,16 @@ async function withPages(run: Run, step: Step, { answer, outcome }: { answer: An
 }
 
 /** Remembers uid and versions of what an answer shows. */
-function learn(run: Run, step: Step, { status, body }: Answer): void {
-  if (status >= 300 || !step.name || step.verb === "list" || !body?.metadata?.resourceVersion || step.query.dryRun || body.kind === "Status") return;
-  const { uid, resourceVersion } = body.metadata;
+function learn(run: Run, step: Step, answer: Answer): void {
+  if (!step.name || !showsStored(step, answer)) return;
+  const { uid, resourceVersion } = answer.body.metadata;
   const before = run.seen.get(keyOf(step));
   const versions = before?.uid === uid ? (before?.versions ?? []) : [];
   run.seen.set(keyOf(step), { uid, versions: versions.includes(resourceVersion) ? versions : [...versions, resourceVersion] });
 }
+
+const showsStored = (step: Step, { status, body }: Answer): boolean =>
+  status < 300 && step.verb !== "list" && !step.query.dryRun && body?.kind !== "Status" && Boolean(body?.metadata?.resourceVersion);
 
 function bodyText(run: Run, step: Step, live: Json): string | undefined {
   const seen = run.seen.get(keyOf(step));

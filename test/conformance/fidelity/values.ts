@@ -15,15 +15,16 @@ export function valueOf(schema: Schema, random: Random, depth = 0): Json {
   if (Array.isArray(schema.enum) && !random.chance(CARELESS)) return random.pick(schema.enum as Json[]);
   if (schema["x-kubernetes-int-or-string"]) return random.pick([1, 80, "http", "25%", "", 0]);
   if (schema["x-kubernetes-embedded-resource"]) return embedded(random);
-  switch (schema.type) {
-    case "string": return textOf(schema, random);
-    case "integer": return numberOf(schema, random, NUMBERS);
-    case "number": return numberOf(schema, random, [...NUMBERS, 1.5, 0.25]);
-    case "boolean": return random.chance(0.5);
-    case "array": return listOf(schema, random, depth);
-    default: return objectOf(schema, random, depth);
-  }
+  return (BY_TYPE[schema.type] ?? objectOf)(schema, random, depth);
 }
+
+const BY_TYPE: Record<string, (schema: Schema, random: Random, depth: number) => Json> = {
+  string: textOf,
+  integer: (schema, random) => numberOf(schema, random, NUMBERS),
+  number: (schema, random) => numberOf(schema, random, [...NUMBERS, 1.5, 0.25]),
+  boolean: (_schema, random) => random.chance(0.5),
+  array: listOf,
+};
 
 function textOf({ pattern, minLength = 0, maxLength = Infinity, format }: Schema, random: Random): string {
   if (format === "date-time" && !random.chance(CARELESS)) return "2026-01-02T03:04:05Z";
@@ -55,13 +56,15 @@ function objectOf(schema: Schema, random: Random, depth: number): Json {
   if (!schema.properties && !schema.additionalProperties) return free(random, 2);
   const out: Json = {};
   const required = new Set<string>(schema.required ?? []);
-  for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Schema>)) {
-    if (random.chance(required.has(name) ? 0.97 : depth === 0 ? 0.35 : 0.5)) out[name] = valueOf(property, random, depth + 1);
-  }
-  if (schema.additionalProperties) for (const key of random.some(KEYS, 0.45)) out[key] = valueOf(schema.additionalProperties === true ? {} : schema.additionalProperties, random, depth + 1);
+  const optional = depth === 0 ? 0.35 : 0.5;
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
+  for (const [name, property] of properties.filter(([each]) => random.chance(required.has(each) ? 0.97 : optional))) out[name] = valueOf(property, random, depth + 1);
+  if (schema.additionalProperties) Object.assign(out, entriesOf(schema.additionalProperties, random, depth));
   if (schema["x-kubernetes-preserve-unknown-fields"]) Object.assign(out, free(random, 1));
   return out;
 }
+
+const entriesOf = (schema: Schema, random: Random, depth: number): Json => Object.fromEntries(random.some(KEYS, 0.45).map((key) => [key, valueOf(schema === true ? {} : schema, random, depth + 1)]));
 
 /** Any JSON object. */
 export function free(random: Random, depth: number): Json {
