@@ -123,4 +123,25 @@ export const deletionRows = [
     const relabelled = await api.patch("merge", `/api/v1/namespaces/${ns}`, { metadata: { labels: { "kubernetes.io/metadata.name": "other" } } });
     expect(relabelled.status === 422 || relabelled.body.metadata.labels["kubernetes.io/metadata.name"] === ns).toBe(true);
   }),
+  row("a second deletion of what waits for a finalizer changes nothing, but may change the policy", async ({ api, ns }) => {
+    await api.post(widgets(ns), widget("a", {}, { finalizers: ["example.com/x"] }));
+    const first = (await api.delete(`${widgets(ns)}/a`, options({ propagationPolicy: "Foreground", gracePeriodSeconds: 30 }))).body.metadata;
+    expect([first.finalizers, first.deletionGracePeriodSeconds]).toEqual([["example.com/x", "foregroundDeletion"], 0]);
+    const second = (await api.delete(`${widgets(ns)}/a`, options({ propagationPolicy: "Background" }))).body.metadata;
+    expect([second.finalizers, second.generation, second.deletionTimestamp]).toEqual([["example.com/x"], first.generation, first.deletionTimestamp]);
+    expect((await api.delete(`${widgets(ns)}/a`)).body.metadata.resourceVersion).toBe(second.resourceVersion);
+    await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
+  }),
+  row("a child whose owner is in another namespace is collected, one of a cluster-scoped owner lives as long as it", async ({ api, ns, unique, eventually }) => {
+    const far = (await api.post(configMaps("default"), configMap(unique("far")))).body;
+    await api.post(configMaps(ns), configMap("stray", {}, ownedBy(far)));
+    const rbac = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    const name = unique("owner");
+    const owner = (await api.post(rbac, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules: [] })).body;
+    await api.post(configMaps(ns), configMap("kept", {}, ownedBy(owner)));
+    await eventually(() => gone(api, `${configMaps(ns)}/stray`));
+    expect((await api.get(`${configMaps(ns)}/kept`)).status).toBe(200);
+    await api.delete(`${rbac}/${name}`);
+    await eventually(() => gone(api, `${configMaps(ns)}/kept`));
+  }),
 ];
