@@ -125,7 +125,7 @@ function decodeResult({ strategy, builtin }: ResourceType, version: VersionType,
 function hasEmptyMetadata({ metadata }: KubeObject): boolean {
   return ["labels", "annotations", "finalizers", "ownerReferences"].some((field) => {
     const value = (metadata as unknown as Record<string, unknown> | undefined)?.[field];
-    return typeof value === "object" && Object.keys(value ?? {}).length === 0;
+    return typeof value === "object" && (Object.keys(value ?? {}).length === 0 || Object.values(value ?? {}).includes(null));
   });
 }
 
