@@ -40,6 +40,13 @@ describe.skipIf(reason)("control plane", () => {
     expect(JSON.parse(body)).toMatchObject({ status: { userInfo: { username: "alice", groups: ["devs", "system:authenticated"] } } });
   });
 
+  test.each(["etcd", "kube-apiserver"] as const)("a restart of %s loses nothing", async (part) => {
+    const kubectl = (...args: string[]) => run(plane.kubectl, ["--kubeconfig", plane.kubeconfig, ...args], { timeout: 30_000 });
+    await kubectl("create", "namespace", `before-${part}`);
+    await plane.restart(part);
+    await vi.waitFor(() => kubectl("get", "namespace", `before-${part}`), { timeout: 20_000, interval: 200 });
+  }, 120_000);
+
   test("kill -9 of the process that started it leaves no process and no file", async () => {
     const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], { stdio: ["ignore", "pipe", "inherit"] });
     let printed = "";
