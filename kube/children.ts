@@ -26,8 +26,8 @@ export interface ChildrenContext {
 }
 
 export interface Children {
-  /** Applies and prunes. Throws after having tried them all, so that one bad child does not hold up the others. */
-  sync(owner: KubeObject, drafts: readonly Draft[]): Promise<void>;
+  /** `confirm` is asked before anything is pruned, or written again that somebody else undid; what it throws prevents that. Applies and prunes. Throws after having tried them all, so that one bad child does not hold up the others. */
+  sync(owner: KubeObject, drafts: readonly Draft[], confirm?: () => Promise<void>): Promise<void>;
   /** Creates what is absent, without force. */
   createOnce(drafts: readonly Draft[]): Promise<void>;
   /** Cached children of that owner, not yet terminating. @throws NotPermitted when one of them is out of sight: out of sight is not gone */
@@ -51,7 +51,7 @@ export function createChildren(context: ChildrenContext): Children {
   const written = new LRUCache<string, Written>({ maxSize: MAX_WRITTEN, sizeCalculation: () => 1 });
   const limit = pLimit(CONCURRENCY);
 
-  const applyOne = async (owner: KubeObject, draft: Draft): Promise<void> => {
+  const applyOne = async (owner: KubeObject, draft: Draft, confirm?: () => Promise<void>): Promise<void> => {
     const store = storeOf(stores, draft, controller);
     const wanted = normalize(adopt(draft, owner, context));
     const key = requireKey(wanted, store.ref);
@@ -61,6 +61,8 @@ export function createChildren(context: ChildrenContext): Children {
     const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
     if (isWritten(written.get(memo), { digest, live, store })) return;
     if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return;
+    // The very same was written by us before, and is not so any more.
+    if (written.get(memo)?.digest === digest) await confirm?.();
     const answer = await client.apply(store.ref, wanted, { fieldManager, force: true });
     written.set(memo, { resourceVersion: answer.metadata.resourceVersion ?? "", digest });
   };
@@ -80,12 +82,13 @@ export function createChildren(context: ChildrenContext): Children {
   return {
     of,
     remove,
-    async sync(owner, drafts) {
+    async sync(owner, drafts, confirm) {
       const named = new Set(drafts.map((draft) => nameOf(draft, storeOf(stores, draft, controller).ref)));
       // Namespaces first: others may live in them.
-      for (const draft of drafts.filter((each) => each.kind === "Namespace")) await applyOne(owner, draft);
-      await all(drafts.filter((each) => each.kind !== "Namespace").map((draft) => limit(() => applyOne(owner, draft))));
+      for (const draft of drafts.filter((each) => each.kind === "Namespace")) await applyOne(owner, draft, confirm);
+      await all(drafts.filter((each) => each.kind !== "Namespace").map((draft) => limit(() => applyOne(owner, draft, confirm))));
       const unwanted = of(owner.metadata.uid ?? "").filter(({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`));
+      if (unwanted.length > 0) await confirm?.();
       await remove(unwanted);
     },
     async createOnce(drafts) {

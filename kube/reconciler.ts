@@ -4,6 +4,7 @@ import type { Children } from "./children.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isConflict, isNotFound, isUnreachable, KubeError } from "./client/errors.ts";
 import { type ConditionDraft, type Controller, NotReady, type ReconcileContext, type ReconcileResult, Stalled } from "./controller.ts";
+import { recordInputs } from "./inputs.ts";
 import { mergeDiffNamed } from "./merge-diff.ts";
 import type { KubeObject, ObjectKey, OwnerReference } from "./object.ts";
 import { planStatus } from "./plan-status.ts";
@@ -98,25 +99,28 @@ class KeyReconciler implements Reconciler {
   async #reconcile(found: KubeObject): Promise<Outcome> {
     const { controller, context } = this.#o;
     const object = this.#wantsFinalizer(found) ? await this.#withFinalizer(found) : found;
+    const { read, confirm } = recordInputs(context.read, context.client);
     let ending: Ending;
     try {
-      const result = await controller.reconcile(object, context);
+      // Its own kind may be what has gone silent.
+      read.find(controller.for, object.metadata);
+      const result = await controller.reconcile(object, { ...context, read });
       ending = { result, ready: result.ready ?? RECONCILED, then: toOutcome(result.requeueAfterMs) };
     } catch (error) {
       ending = toEnding(error);
     }
-    return this.#write(object, ending);
+    return this.#write(object, ending, confirm);
   }
 
-  async #write(object: KubeObject, ending: Ending): Promise<Outcome> {
+  async #write(object: KubeObject, ending: Ending, confirm: () => Promise<void>): Promise<Outcome> {
     let current = object;
     let last = ending;
     try {
       current = await this.#writeObject(object, ending.result);
       if (ending.result.createOnce) await this.#o.children.createOnce(ending.result.createOnce);
-      if (ending.result.children) await this.#o.children.sync(current, ending.result.children);
+      if (ending.result.children) await this.#o.children.sync(current, ending.result.children, confirm);
     } catch (error) {
-      if (isConflict(error)) throw error;
+      if (isConflict(error) || error instanceof NotSynced) throw error;
       last = { ...toEnding(error), result: ending.result };
     }
     return this.#end(current, last);

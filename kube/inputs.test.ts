@@ -1,0 +1,42 @@
+// What was read by key is confirmed by one live read each; a stale view is told before it does harm.
+import { expect, test, vi } from "vitest";
+import type { KubeClient } from "./client/client.ts";
+import { recordInputs } from "./inputs.ts";
+import type { KubeObject, ObjectKey } from "./object.ts";
+import { NotSynced, type Reader } from "./reader.ts";
+import type { ResourceRef } from "./resource-ref.ts";
+
+const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const key = { namespace: "one", name: "a" };
+const thing = (resourceVersion: string): KubeObject => ({ apiVersion: "example.org/v1", kind: "Thing", metadata: { ...key, resourceVersion } });
+
+function inputs(cached: KubeObject | undefined, live: KubeObject | undefined) {
+  const find = vi.fn(async () => live);
+  const recorded = recordInputs({ find: (_ref: ResourceRef, _key: ObjectKey) => cached } as unknown as Reader, { find } as unknown as KubeClient);
+  return { ...recorded, find };
+}
+
+test("what is as it was read is confirmed, with one read an object", async () => {
+  const { read, confirm, find } = inputs(thing("1"), thing("1"));
+  read.find(Thing, key);
+  read.find(Thing, key);
+  await confirm();
+  await confirm();
+  expect(find).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ["has changed", thing("1"), thing("2")],
+  ["is gone", thing("1"), undefined],
+  ["has appeared", undefined, thing("1")],
+])("what %s is not", async (_what, cached, live) => {
+  const { read, confirm } = inputs(cached, live);
+  read.find(Thing, key);
+  await expect(confirm()).rejects.toBeInstanceOf(NotSynced);
+});
+
+test("nothing is asked of the server before", () => {
+  const { read, find } = inputs(thing("1"), thing("1"));
+  read.find(Thing, key);
+  expect(find).not.toHaveBeenCalled();
+});

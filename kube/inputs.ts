@@ -1,0 +1,45 @@
+// Whether what a reconcile has read is still so on the server. Asked before a child is deleted, or written again after somebody else undid it:
+// a replica whose watch has gone silent would otherwise fight the others for as long as it does not notice.
+import type { KubeClient } from "./client/client.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
+import { NotSynced, type Reader } from "./reader.ts";
+import { resourceId, type ResourceRef } from "./resource-ref.ts";
+
+export interface Inputs {
+  /** Reads as the given reader does, and remembers what was read by key. Lists and indexes are not remembered. */
+  read: Reader;
+  /** One live read for each object remembered; asked once. @throws NotSynced when one is not as it was read, KubeError */
+  confirm(): Promise<void>;
+}
+
+interface Seen {
+  ref: ResourceRef;
+  key: ObjectKey;
+  resourceVersion: string | undefined;
+}
+
+/** Inputs of one reconcile of an object of kind `ref`. */
+export function recordInputs(read: Reader, client: KubeClient): Inputs {
+  const seen = new Map<string, Seen>();
+  let confirmed: Promise<void> | undefined;
+  const note = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, object: T | undefined): T | undefined => {
+    seen.set(`${resourceId(ref)} ${keyOf(key)}`, { ref, key: { ...(key.namespace && { namespace: key.namespace }), name: key.name }, resourceVersion: object?.metadata.resourceVersion });
+    return object;
+  };
+  const check = async ({ ref, key, resourceVersion }: Seen): Promise<void> => {
+    const live = await client.find(ref, key);
+    if (live?.metadata.resourceVersion !== resourceVersion) throw new NotSynced(resourceId(ref), key.namespace);
+  };
+  return {
+    read: {
+      ...read,
+      find: (ref, key) => note(ref, key, read.find(ref, key)),
+      get(ref, key) {
+        const object = read.get(ref, key);
+        note(ref, key, object);
+        return object;
+      },
+    },
+    confirm: () => (confirmed ??= Promise.all([...seen.values()].map(check)).then(() => undefined)),
+  };
+}
