@@ -91,7 +91,10 @@ interface Parts {
   revisions: readonly Revision[];
 }
 
-async function takeSnapshot({ guid, ...parts }: Parts, { read, client }: ReconcileContext): Promise<Snapshot> {
+/** Made once and then in force for long, so the sizes in it are those of this moment: a cache may not have heard yet of a change that came before the start. */
+async function takeSnapshot({ guid, ...cached }: Parts, { read, client }: ReconcileContext): Promise<Snapshot> {
+  const live = await Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata)));
+  const parts = { ...cached, processes: alive(live.filter((process) => process !== undefined)) };
   const { env } = await snapshotEnv(parts.app, guid, client);
   return planSnapshot({ ...parts, env, classes: read.list(BackendClass) });
 }
