@@ -115,13 +115,16 @@ class KeyReconciler implements Reconciler {
   async #write(object: KubeObject, ending: Ending, confirm: () => Promise<void>): Promise<Outcome> {
     let current = object;
     let last = ending;
+    let isMade = false;
     try {
       current = await this.#writeObject(object, ending.result);
       if (ending.result.createOnce) await this.#o.children.createOnce(ending.result.createOnce);
+      isMade = true;
       if (ending.result.children) await this.#o.children.sync(current, ending.result.children, confirm);
     } catch (error) {
       if (isConflict(error) || error instanceof NotSynced) throw error;
-      last = { ...toEnding(error), result: ending.result };
+      // A status may name what was to be created: it must not be said before that is there.
+      last = { ...toEnding(error), result: isMade ? ending.result : {} };
     }
     return this.#end(current, last);
   }
