@@ -192,8 +192,8 @@ function keepWatch({ watches }: State, watch: Watch): void {
   watch.upstream.on("error", () => watch.response.destroy());
 }
 
-/** Reviews are answered, not stored. */
-const NO_WRITES = /\/leases(\/|\?|$)|reviews(\?|$)/;
+/** Reviews are answered, not stored; Leases, and what each replica says of itself, are how replicas know each other. */
+const NO_WRITES = /\/(leases|replicas)(\/|\?|$)|reviews(\?|$)/;
 
 function note({ writes }: State, write: Write): void {
   if (write.method !== "GET" && write.code < 300 && !NO_WRITES.test(write.path) && !write.path.includes("dryRun=")) writes.push(write);
