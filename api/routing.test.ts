@@ -35,7 +35,7 @@ const server = createServer(
       if (!authorization) throw new CFError("NotAuthenticated");
       return { name: "ann", kind: "User", groups: [], connect: (client) => client };
     },
-    session: () => ({}) as Session,
+    session: () => ({ settled: (attempt: () => unknown) => attempt() }) as unknown as Session,
   }),
 );
 let base = "";

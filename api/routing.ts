@@ -1,5 +1,6 @@
 // Serves the rows of the endpoint table over Express: finds the row, authenticates, validates, runs it under a deadline, presents the answer or the error.
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import express, { type Express, type Request, type Response, Router } from "express";
 import type { Logger } from "pino";
@@ -23,7 +24,7 @@ export interface RoutingDeps {
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
   /** What a request waits for before anything is read; undefined when nothing. Rejects with CFError 503. */
   current: () => Promise<void> | undefined;
-  session: (request: { caller: Caller; signal: AbortSignal; permission: Permission }) => Session;
+  session: (request: { caller: Caller; signal: AbortSignal; permission: Permission; writes: boolean }) => Session;
 }
 
 /** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
@@ -87,7 +88,7 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   try {
     const warnings: string[] = [];
     const context = await contextOf(deps, row, { request, warnings, signal });
-    const working = row.handler(context);
+    const working = context.caller ? context.as.settled(() => run(row, context, warnings), discard) : row.handler(context);
     const reply = working instanceof Promise ? await Promise.race([working, aborted(signal)]) : working;
     clearTimeout(timer);
     if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
@@ -97,6 +98,16 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What an earlier run has warned of does not count. */
+function run(row: Endpoint, context: RequestContext, warnings: string[]): Promise<Reply> | Reply {
+  warnings.length = 0;
+  return row.handler(context);
+}
+
+function discard({ body }: Reply): void {
+  if (body && isStream(body) && body instanceof Readable) body.destroy();
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
@@ -119,7 +130,7 @@ async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, 
   const behind = anonymous ? undefined : deps.current();
   if (behind) await behind;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
-  const session = caller && deps.session({ caller, signal, permission: options.permission });
+  const session = caller && deps.session({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
   const raw = rawQuery(request.originalUrl);
   return {
     params: { ...(request.params as Record<string, string>) },

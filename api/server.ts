@@ -9,8 +9,13 @@ import { createAuthenticator } from "./identity/authenticate.ts";
 import { allEndpoints } from "./endpoints.ts";
 import { createRouting } from "./routing.ts";
 import { createReplicas, type PeerDirectory, type Replicas } from "./replicas/replicas.ts";
+import { type AuthorizationMode, createReviews } from "./reviews.ts";
+import { createRights, declaredRights } from "./caller-rights.ts";
 import { createSession } from "./session.ts";
 import { createView, type View } from "./view.ts";
+
+/** Deadline of a question outside of a session, milliseconds. */
+const DECIDE_MS = 10_000;
 
 export interface ApiDeps {
   /** The platform's own identity. Tenants' nouns are never written with it. */
@@ -25,6 +30,8 @@ export interface ApiDeps {
   /** The other replicas, and the token that they know each other by. Without it this is the only one. */
   peers?: { directory: PeerDirectory; token: string };
   now?: () => Date;
+  /** Where rights come from; `rbac` unless said. */
+  authorization?: AuthorizationMode;
 }
 
 export interface Api {
@@ -39,15 +46,17 @@ export interface Api {
 }
 
 /** Starts watching and returns the handler; requests are answered 503 until the data is there. */
-export function createApi({ client, watches, telemetry, blobs, log, url, peers, now = () => new Date() }: ApiDeps): Api {
+export function createApi({ client, watches, telemetry, blobs, log, url, peers, authorization = "rbac", now = () => new Date() }: ApiDeps): Api {
   const view = createView(watches);
+  const endpoints = allEndpoints({ telemetry, blobs, view, platform: client, now });
+  const rights = { authorization: view.authorization, ...(authorization !== "rbac" && { review: { reviews: createReviews(client, now), trustsRbac: authorization === "rbac+review", declared: declaredRights(endpoints) } }) };
   const replicas = createReplicas({ view, log, ...peers });
-  const deps = { view, platform: client, replicas, now };
+  const deps = { view, platform: client, replicas, now, review: rights.review };
   const handler = createRouting({
-    endpoints: allEndpoints({ telemetry, blobs, view, platform: client, now }),
+    endpoints,
     log,
     ...(url !== undefined && { url }),
-    authenticate: createAuthenticator({ client, authorization: view.authorization, now }),
+    authenticate: createAuthenticator({ client, decide: (caller, asked) => createRights(rights, { caller, signal: AbortSignal.timeout(DECIDE_MS), writes: true }).decide(asked), now }),
     current: () => replicas.current(),
     session: (request) => createSession(deps, request),
   });

@@ -5,6 +5,7 @@ import { API_MANAGER, SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import type { Draft, KubeClient, Patch } from "../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isForbidden, isNotFound, type Status } from "../kube/client/errors.ts";
 import type { KubeObject, ObjectKey } from "../kube/object.ts";
+import type { Store } from "../kube/reader.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import type { Asked } from "./authorization.ts";
 import { claimedName, type HeldClaim, holdsName, releaseName, takeClaim } from "./claims.ts";
@@ -12,11 +13,12 @@ import { CFError, notAuthorized, notFound } from "./errors.ts";
 import { isPolicyRefusal } from "./fault.ts";
 import type { Permission } from "./endpoint.ts";
 import type { Caller } from "./identity/caller.ts";
-import { keepUpdatedAt } from "./lib/times.ts";
 import { requireActive } from "./lib/suspension.ts";
+import { keepUpdatedAt } from "./lib/times.ts";
 import { wordFor } from "./lib/words.ts";
 import type { Mark } from "./replicas/floors.ts";
 import type { Replicas } from "./replicas/replicas.ts";
+import { createRights, type Rights, type RightsDeps } from "./caller-rights.ts";
 import type { View } from "./view.ts";
 
 /** How long a refusal that RBAC does not explain is tried again: the API server's own RBAC cache lags. Milliseconds. */
@@ -30,6 +32,8 @@ export interface SessionDeps {
   platform: KubeClient;
   replicas: Pick<Replicas, "written" | "share">;
   now: () => Date;
+  /** Where rights are reviewed by the cluster's authorizers; undefined where RBAC alone decides. */
+  review?: RightsDeps["review"];
 }
 
 /** Narrows a list to a few namespaces, or to what an index files under a value. */
@@ -42,7 +46,11 @@ export interface Session {
   readonly platform: KubeClient;
   readonly signal: AbortSignal;
   readonly now: () => Date;
-  /** Whether RBAC allows the caller this. */
+  /** Whether equal lists are equal until an object or RBAC changes. */
+  readonly lasting: boolean;
+  /** Runs the handler until every right it asks for is known (caller-rights.ts); `discard` gets answers that do not count. */
+  settled: Rights["settled"];
+  /** Whether the caller is allowed this. */
   allows(asked: Asked): boolean;
   /** Throws 403 unless `allows`. */
   require(asked: Asked): void;
@@ -74,29 +82,53 @@ export interface SessionRequest {
   caller: Caller;
   signal: AbortSignal;
   permission: Permission;
+  /** Whether it may change anything: it is no GET. */
+  writes: boolean;
 }
 
 /** A session of one request. */
 export function createSession(deps: SessionDeps, request: SessionRequest): Session {
   const { caller } = request;
-  const reads = sessionReads(deps, request);
+  const rights = createRights({ authorization: deps.view.authorization, review: deps.review }, request);
+  const reads = sessionReads(deps, request, rights);
   // A connection as the caller is for those who write: most requests only read.
   let own: KubeClient | undefined;
-  return { ...reads, ...sessionWrites({ ...reads, replicas: deps.replicas, own: () => (own ??= caller.connect(deps.platform)) }) };
+  const writes = sessionWrites({
+    ...reads,
+    replicas: deps.replicas,
+    rights,
+    get platform() {
+      rights.commit();
+      return deps.platform;
+    },
+    own() {
+      rights.commit();
+      return (own ??= caller.connect(deps.platform));
+    },
+  });
+  return {
+    ...reads,
+    ...writes,
+    get platform() {
+      rights.commit();
+      return deps.platform;
+    },
+  };
 }
 
 type Writes = Pick<Session, "create" | "patch" | "change" | "remove" | "share">;
-type Reads = Omit<Session, keyof Writes>;
+type Reads = Omit<Session, keyof Writes | "platform">;
 
-function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, permission }: SessionRequest): Reads {
+function sessionReads({ view, now }: SessionDeps, { caller, signal, permission }: SessionRequest, rights: Rights): Reads {
   const declared = typeof permission === "string" ? [] : [permission].flat();
   const reads: Reads = {
     caller,
     view,
-    platform,
     signal,
     now,
-    allows: (asked) => view.authorization.allows(caller, asked),
+    lasting: rights.lasting,
+    settled: (attempt, discard) => rights.settled(attempt, discard),
+    allows: (asked) => rights.allows(asked),
     require(asked) {
       if (!reads.allows(asked)) throw notAuthorized();
     },
@@ -116,13 +148,19 @@ function sessionReads({ view, platform, now }: SessionDeps, { caller, signal, pe
       }
       return object;
     },
-    list: (ref, within = {}) => listVisible(view, caller, ref, within),
+    list: (ref, within = {}) => listVisible(view, rights, ref, within),
   };
   return reads;
 }
 
 /** What writes need: `own` speaks as the caller. */
-type WriteContext = Reads & Pick<SessionDeps, "replicas"> & { own: () => KubeClient };
+type WriteContext = Reads & Pick<SessionDeps, "replicas"> & { readonly platform: KubeClient; own: () => KubeClient; rights: Rights };
+
+/** As `require`, and what may be asked next about the namespace is asked ahead: after a write the handler cannot be run again. */
+async function requireNow({ rights }: WriteContext, asked: Asked): Promise<void> {
+  if (!(await rights.decide(asked))) throw notAuthorized();
+  await rights.foresee(asked.namespace ?? "");
+}
 
 function sessionWrites(context: WriteContext): Writes {
   return {
@@ -138,7 +176,7 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
   const { view, signal, own, now, platform, replicas } = context;
   const { namespace } = draft.metadata;
   const asked: Asked = { verb: "create", on: ref, ...(namespace && { namespace }) };
-  context.require(asked);
+  await requireNow(context, asked);
   const claim = await takeClaim({ client: platform, view, signal, now }, ref, draft, taken);
   try {
     const lags = (error: unknown): boolean => (isRefused(error) || isNotFound(error)) && context.allows(asked);
@@ -167,7 +205,7 @@ async function patchOnly<T extends KubeObject>(context: WriteContext, ref: Resou
 
 async function change<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T> {
   // Nothing to do is no way around the right to do it.
-  context.require({ verb: "patch", on: ref, ...keyOf(object) });
+  await requireNow(context, { verb: "patch", on: ref, ...keyOf(object) });
   let current = object;
   for (let attempt = 1; ; attempt++) {
     const patch = body(current);
@@ -187,7 +225,7 @@ async function change<T extends KubeObject>(context: WriteContext, ref: Resource
 
 async function rename<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, how: { patch: Patch; to: T; taken: () => CFError }): Promise<T> {
   const { view, signal, now, platform } = context;
-  context.require({ verb: "patch", on: ref, ...keyOf(object) });
+  await requireNow(context, { verb: "patch", on: ref, ...keyOf(object) });
   const before = claimedName(view, ref, object);
   const claim = await takeClaim({ client: platform, view, signal, now }, ref, how.to, how.taken);
   try {
@@ -255,29 +293,15 @@ function writtenClaim(claim: HeldClaim | undefined): Mark[] {
   return claim?.resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: claim.resourceVersion }] : [];
 }
 
-/** The visible objects of a kind. Walks only namespaces where the caller has a role, unless a cluster-wide rule opens all. */
-function listVisible<T extends KubeObject>(view: View, caller: Caller, ref: ResourceRef<T>, within: Within): T[] {
+/** The visible objects of a kind. By RBAC only namespaces are walked where the caller has a role, unless a cluster-wide rule opens all. */
+function listVisible<T extends KubeObject>(view: View, rights: Rights, ref: ResourceRef<T>, within: Within): T[] {
   const store = view.store(ref);
-  const names = new Map<string, ReturnType<View["authorization"]["allowedNames"]>>();
-  const visible: T[] = [];
-  for (const object of candidates(view, caller, ref, within)) {
-    const namespace = object.metadata.namespace ?? "";
-    let allowed = names.get(namespace);
-    if (allowed === undefined) names.set(namespace, (allowed = view.authorization.allowedNames(caller, { verb: "get", on: ref, namespace })));
-    if ((allowed === "all" || allowed.has(object.metadata.name)) && holdsName(view, ref, object)) visible.push(object);
-  }
+  const visible = rights.visible(ref, candidates(store, rights, ref, within)).filter((object) => holdsName(view, ref, object));
   return store.synced ? visible : store.list();
 }
 
-function candidates<T extends KubeObject>(view: View, caller: Caller, ref: ResourceRef<T>, within: Within): Iterable<T> {
-  const store = view.store(ref);
+function candidates<T extends KubeObject>(store: Store<T>, rights: Rights, ref: ResourceRef<T>, within: Within): Iterable<T> {
   if (within.index) return store.byIndex(within.index[0], within.index[1]);
-  const namespaces = within.namespaces ?? (ref.namespaced ? ownNamespaces(view, caller, ref) : undefined);
+  const namespaces = within.namespaces ?? (ref.namespaced ? rights.namespaces(ref) : undefined);
   return namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
-}
-
-/** Namespaces that can hold something for the caller; undefined when a cluster-wide rule opens all. */
-function ownNamespaces(view: View, caller: Caller, ref: ResourceRef): readonly string[] | undefined {
-  const clusterWide = view.authorization.allowedNames(caller, { verb: "get", on: ref, namespace: "" });
-  return clusterWide === "all" || clusterWide.size > 0 ? undefined : view.authorization.namespacesOf(caller);
 }

@@ -3,8 +3,9 @@
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { pino } from "pino";
+import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/reviews.ts";
 import { defined } from "../kube/defined.ts";
 import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
@@ -21,6 +22,7 @@ interface Options {
   publicUrl?: string;
   tlsCert?: string;
   tlsKey?: string;
+  authorization: AuthorizationMode;
   peerAddress: string;
   leaseSeconds: number;
   grace: number;
@@ -42,6 +44,7 @@ const options = new Command("cupola")
   .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
   .option("--tls-key <file>", "its key")
   .option("--public-url <url>", "address of the CF API as clients see it")
+  .addOption(new Option("--authorization <mode>", "whose word counts at the CF API: RBAC's, RBAC's with its no confirmed by the cluster's authorizers, or theirs").choices(AUTHORIZATION_MODES).default("rbac"))
   .option("--peer-address <address>", "where the other replicas reach this one (in a pod: its address)", "127.0.0.1")
   .option("--lease-seconds <n>", "a replica that was killed is taken for a living one so long", seconds, LEASE_SECONDS)
   .option("--grace <seconds>", "at the end, serve on so long while /readyz says no", seconds, IN_POD ? 10 : 0)
@@ -94,6 +97,7 @@ try {
     operations: options.operation,
     data: options.data,
     listen: { host: options.host, port: options.port, ...defined({ tls: readTls(options) }) },
+    authorization: options.authorization,
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,
     shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },

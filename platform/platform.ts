@@ -17,6 +17,7 @@ import type { ReflectorTiming } from "../kube/reflector.ts";
 import { createWatches, type Watches } from "../kube/watches.ts";
 import { API_MANAGER } from "../crds/groups.ts";
 import { keepUpdatedAt } from "../api/lib/times.ts";
+import type { AuthorizationMode } from "../api/reviews.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
 import { backendsOf, hasTelemetry, translators, type Backend } from "./backends.ts";
@@ -42,6 +43,8 @@ export interface PlatformOptions {
   listen: { host: string; port: number; tls?: Tls };
   /** The CF API's address as the world sees it. The one it listens at unless said. Several replicas must be given the same. */
   publicURL?: string;
+  /** Where the rights of the CF API's callers come from; `rbac` unless said. */
+  authorization?: AuthorizationMode;
   /** Where other replicas reach this one; loopback unless said. */
   peerAddress?: string;
   log: Logger;
@@ -226,7 +229,7 @@ async function joinOthers({ client, watches, readiness, signal, log, options, en
 function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
   const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
   const peers = side.peers && { directory: peerDirectory(membership, side.peers), token: peerToken(side.token) };
-  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, peers }) });
+  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, peers }) });
   ends.defer(() => api.replicas.close());
   side.peers?.serve(api.replicas.handler);
   void meetWhenListed(api);

@@ -1,14 +1,14 @@
 // Who calls: the credential is reviewed by Kubernetes, and the answer remembered by its hash for a minute at most. No credential is kept or logged.
 import { hash } from "node:crypto";
+import type { UserInfo } from "kubernetes-types/authentication/v1.js";
 import { LRUCache } from "lru-cache";
 import { SelfSubjectReview, TokenReview } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
-import type { Authorization } from "../authorization.ts";
 import { CFError, unavailable } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 import { type Credential, parseAuthorization } from "./credential.ts";
-import { impersonated } from "./impersonation.ts";
+import { type Decide, impersonated } from "./impersonation.ts";
 
 /** Longest that a review is believed: the published bound of revocation. Milliseconds. */
 const reviewMs = 60_000;
@@ -17,22 +17,20 @@ const refusalMs = 5_000;
 const maxRemembered = 10_000;
 const reviewDeadlineMs = 10_000;
 
-interface Reviewed {
-  name: string;
-  groups: string[];
-}
+type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra">;
 
 type Headers = NodeJS.Dict<string | string[]>;
 
 export interface AuthenticatorDeps {
   /** The platform's own client; posts TokenReviews. */
   client: KubeClient;
-  authorization: Authorization;
+  /** Rights to impersonate. */
+  decide: Decide;
   now: () => Date;
 }
 
 /** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
-export function createAuthenticator({ client, authorization, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
+export function createAuthenticator({ client, decide, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
   const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined> }>({ max: maxRemembered, perf: { now: () => now().getTime() } });
 
   const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
@@ -57,12 +55,13 @@ export function createAuthenticator({ client, authorization, now }: Authenticato
     const reviewed = await reviewOnce(credential);
     if (!reviewed) throw new CFError("InvalidAuthToken");
     const caller = toCaller(reviewed, (platform) => platform.as(credential));
-    return impersonated(caller, headers, authorization) ?? caller;
+    return (await impersonated(caller, headers, decide)) ?? caller;
   };
 }
 
-function toCaller({ name, groups }: Reviewed, connect: Caller["connect"]): Caller {
-  return { name, groups, kind: name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User", connect };
+function toCaller(reviewed: Reviewed, connect: Caller["connect"]): Caller {
+  const { name } = reviewed;
+  return { ...reviewed, kind: name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User", connect };
 }
 
 /** Kept instead of the credential. */
@@ -99,14 +98,19 @@ async function review(client: KubeClient, credential: Credential): Promise<Revie
 async function reviewToken(client: KubeClient, token: string): Promise<Reviewed | undefined> {
   const { status } = await client.review(TokenReview, { spec: { token } }, { deadlineMs: reviewDeadlineMs });
   const { authenticated, user } = status ?? {};
-  return authenticated && user?.username ? { name: user.username, groups: user.groups ?? [] } : undefined;
+  return authenticated ? toReviewed(user) : undefined;
 }
 
 /** With a certificate, who we are is what the API server sees over that very connection. */
 async function reviewSelf(client: KubeClient): Promise<Reviewed | undefined> {
   const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: reviewDeadlineMs });
   const user = status?.userInfo;
-  return user?.username && user.username !== "system:anonymous" ? { name: user.username, groups: user.groups ?? [] } : undefined;
+  return user?.username === "system:anonymous" ? undefined : toReviewed(user);
+}
+
+function toReviewed(user: UserInfo | undefined): Reviewed | undefined {
+  if (!user?.username) return undefined;
+  return { name: user.username, groups: user.groups ?? [], ...(user.uid && { uid: user.uid }), ...(user.extra && { extra: user.extra }) };
 }
 
 /** An untrusted or unusable certificate is answered with 401 or by ending the handshake; anything else is no answer about the certificate. */

@@ -1,6 +1,6 @@
-// Impersonate-* headers: honoured only where RBAC grants `impersonate`, as kube-apiserver does. Pure but for the question to RBAC.
+// Impersonate-* headers: honoured only where `impersonate` is granted, as kube-apiserver does. Pure but for the question of rights.
 import type { ResourceRef } from "../../kube/resource-ref.ts";
-import type { Authorization } from "../authorization.ts";
+import type { Asked } from "../authorization.ts";
 import { notAuthorized } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 
@@ -10,8 +10,11 @@ const groupsRef: ResourceRef = { ...core, kind: "Group", plural: "groups" };
 const serviceAccounts: ResourceRef = { ...core, kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true };
 const maxGroups = 64;
 
+/** Whether a caller may do something, never guessed. */
+export type Decide = (caller: Caller, asked: Asked) => Promise<boolean>;
+
 /** The caller that the headers ask for; undefined when they ask for none. @throws CFError NotAuthorized */
-export function impersonated(caller: Caller, headers: NodeJS.Dict<string | string[]>, authorization: Authorization): Caller | undefined {
+export async function impersonated(caller: Caller, headers: NodeJS.Dict<string | string[]>, decide: Decide): Promise<Caller | undefined> {
   const asked = Object.keys(headers).filter((name) => name.startsWith("impersonate-"));
   if (asked.length === 0) return undefined;
   const user = headers["impersonate-user"];
@@ -19,8 +22,8 @@ export function impersonated(caller: Caller, headers: NodeJS.Dict<string | strin
   const known = asked.every((name) => name === "impersonate-user" || name === "impersonate-group");
   const groups = list(headers["impersonate-group"]);
   if (typeof user !== "string" || user === "" || !known || groups.length > maxGroups) throw notAuthorized();
-  const may = mayBe(caller, user, authorization) && groups.every((name) => authorization.allows(caller, { verb: "impersonate", on: groupsRef, name }));
-  if (!may) throw notAuthorized();
+  const wanted: Asked[] = [asUser(user), ...groups.map((name): Asked => ({ verb: "impersonate", on: groupsRef, name }))];
+  if (!(await Promise.all(wanted.map((one) => decide(caller, one)))).every(Boolean)) throw notAuthorized();
   return {
     name: user,
     kind: user.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User",
@@ -29,10 +32,10 @@ export function impersonated(caller: Caller, headers: NodeJS.Dict<string | strin
   };
 }
 
-function mayBe(caller: Caller, user: string, authorization: Authorization): boolean {
+function asUser(user: string): Asked {
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user);
-  if (!account) return authorization.allows(caller, { verb: "impersonate", on: users, name: user });
-  return authorization.allows(caller, { verb: "impersonate", on: serviceAccounts, namespace: account[1] ?? "", name: account[2] ?? "" });
+  if (!account) return { verb: "impersonate", on: users, name: user };
+  return { verb: "impersonate", on: serviceAccounts, namespace: account[1] ?? "", name: account[2] ?? "" };
 }
 
 /** A service account's own groups: its groups only where none are asked for, as kube-apiserver has it. */

@@ -31,7 +31,7 @@ const known = new WeakMap<object, LRUCache<string, { version: string; items: rea
 
 /** The list as asked, whole and in order: page it afterwards. */
 export function listObjects<T extends KubeObject>(session: Session, ref: ResourceRef<T>, query: ListParameters, options: ListOptions<T> = {}): readonly T[] {
-  if (options.url === undefined) return find(session, ref, query, options);
+  if (options.url === undefined || !session.lasting) return find(session, ref, query, options);
   const { view, caller } = session;
   let lists = known.get(view);
   if (!lists) known.set(view, (lists = new LRUCache({ max: 500 })));

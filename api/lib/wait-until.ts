@@ -3,13 +3,18 @@ import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { createWaiters } from "../../kube/waiters.ts";
 import type { View } from "../view.ts";
 
+const reviewedMs = 100;
+
 /** True as soon as `met` is, checked whenever one of these kinds (or RBAC) changes; false at the deadline (milliseconds). */
 export async function waitUntil(view: View, refs: readonly ResourceRef[], met: () => boolean, deadlineMs: number): Promise<boolean> {
   const waiters = createWaiters();
   const stops = refs.map((ref) => view.store(ref).onChange(() => waiters.check()));
+  // Rights that are reviewed (caller-rights.ts) become known without a change of any object.
+  const again = setInterval(() => waiters.check(), reviewedMs);
   try {
     return await waiters.wait(met, deadlineMs);
   } finally {
+    clearInterval(again);
     for (const stop of stops) stop();
   }
 }

@@ -1,0 +1,88 @@
+// What the cluster's authorizers say, asked by SubjectAccessReview and remembered for ten seconds. For clusters whose rights are not RBAC alone.
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
+import { SubjectAccessReview } from "../kube/builtin.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Asked } from "./authorization.ts";
+import { unavailable } from "./errors.ts";
+import type { Caller } from "./identity/caller.ts";
+
+/** Where rights come from: RBAC from memory; RBAC, and a *no* is confirmed by a review; or a review always. */
+export const AUTHORIZATION_MODES = ["rbac", "rbac+review", "review"] as const;
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
+
+/** How long a review is believed, milliseconds: published in docs/security.md. */
+export const REVIEW_MS = 10_000;
+const maxRemembered = 100_000;
+/** Reviews under way at once, of all requests together. */
+const parallel = 16;
+const deadlineMs = 5_000;
+
+/** Who is asked about. */
+export type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra">;
+
+export interface Reviews {
+  /** The answer, if it was given less than ten seconds ago. */
+  known(who: Reviewed, asked: Asked): boolean | undefined;
+  /** The answers, in order; what is known is not asked again. @throws CFError 503 when the API server does not answer */
+  ask(who: Reviewed, asked: readonly Asked[], signal?: AbortSignal): Promise<boolean[]>;
+}
+
+/** Asks with the platform's identity, which may create SubjectAccessReviews. */
+export function createReviews(client: KubeClient, now: () => Date): Reviews {
+  const answers = new LRUCache<string, boolean>({ max: maxRemembered, ttl: REVIEW_MS, ttlResolution: 0, perf: { now: () => now().getTime() } });
+  const underWay = new Map<string, Promise<boolean>>();
+  const limit = pLimit(parallel);
+
+  const post = (key: string, who: Reviewed, asked: Asked): Promise<boolean> => {
+    const running = underWay.get(key);
+    if (running) return running;
+    // Without the request's signal: others may wait for the same answer.
+    const answer = limit(() => review(client, who, asked)).finally(() => underWay.delete(key));
+    underWay.set(key, answer);
+    void answer.then((allowed) => answers.set(key, allowed), () => undefined);
+    return answer;
+  };
+  return {
+    known: (who, asked) => answers.get(keyOf(who, asked)),
+    async ask(who, asked, signal) {
+      const all = Promise.all(
+        asked.map(async (one) => {
+          const key = keyOf(who, one);
+          return answers.get(key) ?? post(key, who, one);
+        }),
+      );
+      return signal ? Promise.race([all, rejected(signal)]) : all;
+    },
+  };
+}
+
+function rejected(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const give = (): void => reject(signal.reason as Error);
+    if (signal.aborted) give();
+    else signal.addEventListener("abort", give, { once: true });
+  });
+}
+
+async function review(client: KubeClient, { name, groups, uid, extra }: Reviewed, { verb, on, subresource, namespace, name: object }: Asked): Promise<boolean> {
+  const resourceAttributes = { verb, group: on.group, version: on.version, resource: on.plural, ...(subresource && { subresource }), ...(on.namespaced && namespace && { namespace }), ...(object && { name: object }) };
+  try {
+    const { status } = await client.review(SubjectAccessReview, { spec: { user: name, groups, ...(uid && { uid }), ...(extra && { extra }), resourceAttributes } }, { deadlineMs });
+    return status?.allowed ?? false;
+  } catch (cause) {
+    throw unavailable("The rights cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
+  }
+}
+
+function keyOf(who: Reviewed, { verb, on, subresource = "", namespace = "", name = "" }: Asked): string {
+  return JSON.stringify([verb, on.group, on.plural, subresource, on.namespaced ? namespace : "", name, whoKey(who)]);
+}
+
+const whoKeys = new WeakMap<Reviewed, string>();
+
+function whoKey(who: Reviewed): string {
+  let key = whoKeys.get(who);
+  if (key === undefined) whoKeys.set(who, (key = JSON.stringify([who.name, who.groups, who.uid, who.extra])));
+  return key;
+}
