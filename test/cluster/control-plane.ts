@@ -22,7 +22,7 @@ export interface ControlPlaneOptions {
   users?: TokenUser[];
   /** Deployments, garbage collection, namespaces, aggregation …; true unless said. */
   controllers?: boolean;
-  /** More flags for kube-apiserver. */
+  /** More flags for kube-apiserver. Any that begins with `--authorization-` is instead of RBAC alone. */
   apiserverFlags?: string[];
   /** More flags for kube-controller-manager. */
   controllerManagerFlags?: string[];
@@ -145,7 +145,7 @@ function apiserverCommand({ dir, port, binaries, options }: Plan): [string, ...s
     binaries["kube-apiserver"], `--etcd-servers=unix://${dir}/etcd.sock`,
     "--bind-address=127.0.0.1", `--secure-port=${port}`, "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
     `--cert-dir=${dir}`, `--tls-cert-file=${dir}/server.crt`, `--tls-private-key-file=${dir}/server.key`, `--client-ca-file=${dir}/ca.crt`,
-    `--token-auth-file=${dir}/tokens.csv`, "--authorization-mode=RBAC",
+    `--token-auth-file=${dir}/tokens.csv`, ...(options.apiserverFlags?.some((flag) => flag.startsWith("--authorization-")) ? [] : ["--authorization-mode=RBAC"]),
     `--service-account-key-file=${dir}/sa.pub`, `--service-account-signing-key-file=${dir}/sa.key`,
     "--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=10.96.0.0/16",
     // stdout and stderr apart in pod logs: alpha in 1.34, and DESIGN 5 uses it where it is.

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { keepUpdatedAt } from "../../../api/lib/times.ts";
-import { type Api, createApi } from "../../../api/server.ts";
+import { type Api, type ApiDeps, createApi } from "../../../api/server.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory.ts";
 import { createControllers } from "../../../controllers/controllers.ts";
 import { API_MANAGER } from "../../../crds/groups.ts";
@@ -51,6 +51,8 @@ export interface ApiWorld {
   replicas: [Replica, Replica];
   /** Full rights on the cluster, for looking behind the API. */
   kube: KubeClient;
+  /** One more replica, with other settings. It ends with the world. */
+  replica(name: string, options: Partial<ApiDeps>): Promise<Replica>;
   as(person: Person): KubeClient;
   cluster: { url: string; ca: string };
   /** PEM of a client certificate for a user. */
@@ -62,12 +64,24 @@ export interface ApiWorld {
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 const people = ["admin", "ann", "bob", "carl"] as const;
 
-export async function startApiWorld(): Promise<ApiWorld> {
+/** A Kubernetes API that knows these tokens. */
+export interface Cluster {
+  url: string;
+  ca: string;
+  issueClient(user: string): Promise<{ cert: string; key: string }>;
+  stop(): Promise<void>;
+}
+
+/** Who a token is, by token. */
+export type Tokens = Map<string, { name: string; groups: string[] }>;
+
+/** On the embedded server unless another is given. */
+export async function startApiWorld(start: (tokens: Tokens, dir: string) => Promise<Cluster> = startEmbeddedCluster): Promise<ApiWorld> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-api-"));
-  const tokens = new Map<string, { name: string; groups: string[] }>(people.map((name) => [`${name}-token`, { name, groups: ["system:authenticated"] }]));
+  const tokens: Tokens = new Map(people.map((name) => [`${name}-token`, { name, groups: ["system:authenticated"] }]));
   tokens.set("root-token", { name: "root", groups: ["system:masters", "system:authenticated"] });
   tokens.set("platform-token", { name: "platform", groups: [PLATFORM_GROUP, "system:authenticated"] });
-  const server = await startApiServer({ dir: join(dir, "kube"), port: 0, host: "127.0.0.1", tokens });
+  const server = await start(tokens, dir);
   const connect = (token: string, onRequest?: (record: RequestRecord) => void): KubeClient =>
     createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token }, fieldManager: API_MANAGER, ...(onRequest && { onRequest }) });
   const kube = connect("root-token");
@@ -81,15 +95,21 @@ export async function startApiWorld(): Promise<ApiWorld> {
   const halt = new AbortController();
   const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), watches, platform: PLATFORM, signal: halt.signal, log });
   await controllers.synced;
-  const started = await Promise.all([1, 2].map((number) => startReplica((onRequest) => connect("platform-token", onRequest), join(dir, `blobs-${number}`))));
+  const replica = (name: string, options: Partial<ApiDeps> = {}): Promise<StartedReplica> => startReplica((onRequest) => connect("platform-token", onRequest), join(dir, `blobs-${name}`), options);
+  const started = await Promise.all(["1", "2"].map((name) => replica(name)));
   const [one, two] = started;
   if (!one || !two) throw new Error("two replicas were to be started");
   return {
     replicas: [one, two],
     kube,
+    async replica(name, options) {
+      const one = await replica(name, options);
+      started.push(one);
+      return one;
+    },
     as: (person) => kube.as({ kind: "token", token: `${person}-token` }),
     cluster: { url: server.url, ca: server.ca },
-    issueClient: (user) => server.issueClient(user, []),
+    issueClient: (user) => server.issueClient(user),
     idle: () => controllers.idle(),
     async stop() {
       halt.abort();
@@ -103,13 +123,20 @@ export async function startApiWorld(): Promise<ApiWorld> {
   };
 }
 
-async function startReplica(connect: (onRequest: (record: RequestRecord) => void) => KubeClient, blobDir: string): Promise<Replica & { stop(): Promise<void> }> {
+async function startEmbeddedCluster(tokens: Tokens, dir: string): Promise<Cluster> {
+  const server = await startApiServer({ dir: join(dir, "kube"), port: 0, host: "127.0.0.1", tokens });
+  return { ...server, issueClient: (user) => server.issueClient(user, []) };
+}
+
+type StartedReplica = Replica & { stop(): Promise<void> };
+
+async function startReplica(connect: (onRequest: (record: RequestRecord) => void) => KubeClient, blobDir: string, options: Partial<ApiDeps>): Promise<StartedReplica> {
   const requests: RequestRecord[] = [];
   const client = connect((record) => {
     if (!record.path.includes("watch=true")) requests.push(record);
   });
   const watches = createWatches({ client, log, transform: keepUpdatedAt });
-  const api = createApi({ client, watches, log, telemetry: telemetryClient({ endpoints: () => [] }), blobs: await createDirectoryStore(blobDir) });
+  const api = createApi({ client, watches, log, telemetry: telemetryClient({ endpoints: () => [] }), blobs: await createDirectoryStore(blobDir), ...options });
   if (!(await api.waitReady(30_000))) throw new Error("the API did not see its data in 30 s");
   const server = createServer({ maxHeaderSize: 64 * 1024 }, api.handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,0 +1,150 @@
+// The CF API on a real kube-apiserver that asks a webhook authorizer before RBAC and trusts an OIDC issuer: the three authorization modes, and who tokens are.
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { RoleBinding, SelfSubjectReview } from "../../../kube/builtin.ts";
+import { AUTHORIZATION_MODES, type AuthorizationMode, REVIEW_MS } from "../../../api/reviews.ts";
+import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { type Outside, startOutside } from "./authorizer.ts";
+import { type Answer, type ApiWorld, type Person, type Replica, startApiWorld } from "./world.ts";
+
+const reason = whyNoControlPlane();
+
+describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `: skipped, ${reason}` : ""}`, () => {
+  let outside: Outside;
+  let world: ApiWorld;
+  const replicas = new Map<AuthorizationMode, Replica>();
+  let clockAhead = 0;
+  const real: Record<string, string> = {};
+  let namespace = "";
+
+  beforeAll(async () => {
+    world = await startApiWorld(async (tokens, dir) => {
+      outside = await startOutside(dir);
+      // Its administrator is root here: `admin` is a person of this world.
+      const users = [...tokens].filter(([token]) => token !== "admin-token").map(([token, { name, groups }]) => ({ token, user: name, groups }));
+      const plane = await startControlPlane({ users, apiserverFlags: outside.flags });
+      return { url: plane.url, ca: plane.ca, issueClient: (user) => plane.issueClient({ commonName: user }), stop: () => plane.stop() };
+    });
+    for (const mode of AUTHORIZATION_MODES) replicas.set(mode, await world.replica(mode, { authorization: mode, now: () => new Date(Date.now() + clockAhead) }));
+    await furnish();
+  }, 180_000);
+  afterAll(async () => {
+    await world?.stop();
+    await outside?.stop();
+  });
+
+  const to = (guid = ""): object => ({ data: { guid } });
+  const by = (mode: AuthorizationMode): Replica => {
+    const replica = replicas.get(mode);
+    if (!replica) throw new Error(`no replica by ${mode}`);
+    return replica;
+  };
+  const byMode = (ask: (mode: AuthorizationMode) => Promise<unknown>): Promise<unknown[]> => Promise.all(AUTHORIZATION_MODES.map(ask));
+  const appNames = async (mode: AuthorizationMode, person: Person): Promise<string[]> => (await by(mode).call(person, "GET", "/v3/apps?order_by=name")).json.resources.map((app: { name: string }) => app.name);
+  const statusOf = (person: Person, path: string) => async (mode: AuthorizationMode): Promise<number> => (await by(mode).call(person, "GET", path)).status;
+  /** Ten seconds pass for what the replicas remember. */
+  const forget = (): void => void (clockAhead += REVIEW_MS + 1);
+
+  async function furnish(): Promise<void> {
+    const make = async (path: string, body: unknown): Promise<string> => {
+      const { status, json } = await by("rbac").call("admin", "POST", path, body);
+      expect([status, json.errors]).toEqual([201, undefined]);
+      return json.guid;
+    };
+    real["org"] = await make("/v3/organizations", { name: "org" });
+    real["space"] = await make("/v3/spaces", { name: "space", relationships: { organization: to(real["org"]) } });
+    for (const name of ["one", "two"]) real[name] = await make("/v3/apps", { name, relationships: { space: to(real["space"]) } });
+    await make("/v3/roles", { type: "organization_user", relationships: { user: { data: { username: "bob" } }, organization: to(real["org"]) } });
+    await make("/v3/roles", { type: "space_developer", relationships: { user: { data: { username: "bob" } }, space: to(real["space"]) } });
+    const { items } = (await world.kube.raw("GET", "/apis/cupola.dev/v1alpha1/apps")) as { items: { metadata: { namespace: string } }[] };
+    namespace = items[0]?.metadata.namespace ?? "";
+    await vi.waitFor(async () => expect(await byMode((mode) => appNames(mode, "bob"))).toEqual([["one", "two"], ["one", "two"], ["one", "two"]]), { timeout: 20_000, interval: 200 });
+    forget();
+  }
+
+  test("who has no RBAC but the authorizer's yes for a namespace: seen where a no is reviewed", async () => {
+    outside.decide = ({ user, namespace: asked }) => (user === "ann" && asked === namespace ? "allow" : undefined);
+    expect(await byMode((mode) => appNames(mode, "ann"))).toEqual([[], ["one", "two"], ["one", "two"]]);
+    expect(await byMode(statusOf("ann", `/v3/apps/${real["one"]}`))).toEqual([404, 200, 200]);
+    expect(await byMode(statusOf("ann", `/v3/apps/${real["one"]}/environment_variables`))).toEqual([404, 200, 200]);
+  });
+
+  test("an answer is asked for once in ten seconds, and believed no longer", async () => {
+    const replica = by("review");
+    outside.decide = ({ user, namespace: asked }) => (user === "ann" && asked === namespace ? "allow" : undefined);
+    forget();
+    await appNames("review", "ann");
+    replica.requests.length = 0;
+    expect(await appNames("review", "ann")).toEqual(["one", "two"]);
+    expect(replica.requests.filter(({ path }) => path.includes("subjectaccessreviews"))).toEqual([]);
+    outside.decide = () => undefined;
+    expect(await appNames("review", "ann")).toEqual(["one", "two"]);
+    forget();
+    expect(await byMode((mode) => appNames(mode, "ann"))).toEqual([[], [], []]);
+  });
+
+  test("a yes by name shows that object alone", async () => {
+    forget();
+    outside.decide = ({ user, resource, name }) => (user === "carl" && resource === "apps" && name.startsWith("one") ? "allow" : undefined);
+    expect(await byMode((mode) => appNames(mode, "carl"))).toEqual([[], ["one"], ["one"]]);
+    expect(await byMode(statusOf("carl", `/v3/apps/${real["two"]}`))).toEqual([404, 404, 404]);
+  });
+
+  test("who may by RBAC and is denied by the authorizer: refused where all is reviewed, and by the cluster everywhere", async () => {
+    forget();
+    outside.decide = ({ user, resource }) => (user === "bob" && resource === "apps" ? "deny" : undefined);
+    expect(await byMode((mode) => appNames(mode, "bob"))).toEqual([["one", "two"], ["one", "two"], []]);
+    expect(await byMode(statusOf("bob", `/v3/apps/${real["one"]}`))).toEqual([200, 200, 404]);
+    const rename = await by("rbac").call("bob", "PATCH", `/v3/apps/${real["one"]}`, { metadata: { labels: { a: "b" } } });
+    expect(rename.status).toBe(403);
+    outside.decide = () => undefined;
+  });
+
+  test("writes by the authorizer's yes, and what they answer", async () => {
+    forget();
+    outside.decide = ({ user, namespace: asked }) => (user === "ann" && asked === namespace ? "allow" : undefined);
+    const create = async (mode: AuthorizationMode): Promise<number> => (await by(mode).call("ann", "POST", "/v3/apps", { name: `by-${mode.replace("+", "-")}`, relationships: { space: to(real["space"]) } })).status;
+    // The space itself is in another namespace, of which nothing was said.
+    expect(await byMode(create)).toEqual([422, 422, 422]);
+    outside.decide = ({ user, namespace: asked, resource }) => (user === "ann" && (asked === namespace || ["spaces", "orgs"].includes(resource)) ? "allow" : undefined);
+    forget();
+    expect(await byMode(create)).toEqual([422, 201, 201]);
+    const patch = async (mode: AuthorizationMode): Promise<unknown> => {
+      const { status, json } = await by(mode).call("ann", "PATCH", `/v3/apps/${real["two"]}/environment_variables`, { var: { MODE: mode } });
+      return [status, json.var?.MODE];
+    };
+    expect(await patch("rbac+review")).toEqual([200, "rbac+review"]);
+    expect(await patch("review")).toEqual([200, "review"]);
+    outside.decide = () => undefined;
+  });
+
+  const seconds = (ahead: number): number => Math.floor(Date.now() / 1000) + ahead;
+  const bearer = (token: string, path: string): Promise<Answer> => by("rbac").send("GET", path, { headers: { authorization: `bearer ${token}` } });
+
+  test("a token of an issuer that kube-apiserver trusts: who it is, and its groups' rights", async () => {
+    const token = await outside.token({ sub: "alice", groups: ["payments"], expires: seconds(600) });
+    // kube-apiserver fetches the issuer's keys by itself, some seconds after its start.
+    await vi.waitFor(async () => expect((await bearer(token, "/whoami")).json).toEqual({ name: "oidc:alice", kind: "User" }), { timeout: 30_000, interval: 500 });
+    const { status } = await world.kube.as({ kind: "token", token }).review(SelfSubjectReview, {});
+    expect(status?.userInfo?.groups).toContain("oidc:payments");
+    expect((await bearer(token, "/v3/apps")).json.resources).toEqual([]);
+    await world.kube.create(RoleBinding, { metadata: { name: "payments", namespace }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cupola-space-auditor" }, subjects: [{ kind: "Group", apiGroup: "rbac.authorization.k8s.io", name: "oidc:payments" }] });
+    await vi.waitFor(async () => expect((await bearer(token, "/v3/apps")).json.resources.length).toBeGreaterThan(1), { timeout: 5000, interval: 50 });
+  });
+
+  test.each([
+    ["an expired token", -60, "cupola"],
+    ["a token for another audience", 600, "elsewhere"],
+  ])("%s is 401", async (_what, expires, audience) => {
+    const token = await outside.token({ sub: "alice", expires: seconds(expires), audience });
+    const { status, json } = await bearer(token, "/v3/apps");
+    expect([status, json.errors[0].title]).toEqual([401, "CF-InvalidAuthToken"]);
+  });
+
+  test("a token that expires while its review is remembered is 401 from then on", async () => {
+    const token = await outside.token({ sub: "alice", expires: seconds(30) + Math.ceil(clockAhead / 1000) });
+    expect((await bearer(token, "/whoami")).status).toBe(200);
+    clockAhead += 31_000;
+    expect((await bearer(token, "/whoami")).status).toBe(401);
+  });
+});
