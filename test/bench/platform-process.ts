@@ -1,36 +1,43 @@
-// Child process: a laptop's platform on an API server that runs elsewhere, and beside it the bare Express handler that it is compared with.
+// Child process: a platform on an API server that runs elsewhere, and beside it the bare Express handler that it is compared with.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
-import { LOCAL_OPERATIONS } from "../../platform/operations.ts";
+import type { Operation } from "../../platform/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
 import { answerParent, givenOptions } from "./child.ts";
 
 export interface PlatformProcessOptions {
   access: { server: string; ca: string };
   token: string;
+  operations: readonly Operation[];
   data: string;
 }
 
 /** Requests to the API server since the start. */
 export interface Requests {
   all: number;
+  /** That would change an object, whatever came of it. Reviews change none; renewed Leases are no news. */
   writes: number;
+  /** Those of them that did. */
+  written: number;
 }
 
 const READS = new Set(["GET", "HEAD"]);
-const { access, token, data } = givenOptions<PlatformProcessOptions>();
-const requests: Requests = { all: 0, writes: 0 };
+const NO_WRITE = /\/(leases|[a-z]+reviews)(\/|\?|$)/;
+const { access, token, operations, data } = givenOptions<PlatformProcessOptions>();
+const requests: Requests = { all: 0, writes: 0, written: 0 };
 const platform = await startPlatform({
   access: { ...access, auth: { kind: "token", token } },
-  operations: LOCAL_OPERATIONS,
+  operations,
   data,
   listen: { host: "127.0.0.1", port: 0 },
   log: pino({ level: "error" }),
-  onRequest: ({ method }) => {
+  onRequest: ({ method, path, code }) => {
     requests.all++;
-    if (!READS.has(method)) requests.writes++;
+    if (READS.has(method) || NO_WRITE.test(path)) return;
+    requests.writes++;
+    if (code >= 200 && code < 300) requests.written++;
   },
 });
 const bare: { body: string; server: Server } = { body: "", server: createServer() };

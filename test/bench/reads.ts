@@ -1,10 +1,20 @@
-// What reads cost at a thousand apps: requests to the API server, and pages against a bare handler that sends the same bytes.
+// What reads cost: requests to the API server, and pages against a bare handler that sends the same bytes.
 import { request } from "undici";
 import type { Child } from "./child.ts";
 import { type Figure, figure, median } from "./figure.ts";
 import type { Requests } from "./platform-process.ts";
 import { rawClient, type RawClient } from "./raw-client.ts";
-import { APPS, type ThousandApps } from "./thousand-apps.ts";
+
+/** A platform that is asked. */
+export interface ReadTarget {
+  platform: Child;
+  /** The CF API. */
+  url: string;
+  /** Of a space developer, whose rights are RoleBindings: what most callers are. */
+  token: string;
+  /** So many apps does this developer see. */
+  apps: number;
+}
 
 const PAGE = "/v3/apps?per_page=50";
 const CONNECTIONS = 4;
@@ -15,7 +25,7 @@ const WARM_UP_MS = 3000;
 const READS_COUNTED = 50;
 
 /** All figures of reads. */
-export async function measureReads(at: ThousandApps): Promise<Figure[]> {
+export async function measureReads(at: ReadTarget): Promise<Figure[]> {
   const headers = { authorization: `bearer ${at.token}` };
   const bareUrl = await at.platform.ask<string>("bareUrl");
   const read = (url: string, path: string): Promise<string> => readText(`${url}${path}`, headers);
@@ -23,7 +33,7 @@ export async function measureReads(at: ThousandApps): Promise<Figure[]> {
   // Links carry the Host they were asked at: the bytes are those that the measured requests get.
   await at.platform.ask("setBareBody", page);
   if ((await read(bareUrl, PAGE)) !== page) throw new Error("the bare handler sends other bytes");
-  return [...(await countRequests(at.platform, (path) => read(at.url, path), page)), ...(await comparePages(at, bareUrl, headers))];
+  return [...(await countRequests(at, (path) => read(at.url, path), page)), ...(await comparePages(at, bareUrl, headers))];
 }
 
 /** A body. @throws Error when the answer is not 200 */
@@ -35,9 +45,9 @@ async function readText(url: string, headers: Record<string, string>): Promise<s
 }
 
 /** Requests to the API server that reads cause, once the token has been reviewed. */
-async function countRequests(platform: Child, read: (path: string) => Promise<string>, page: string): Promise<Figure[]> {
+async function countRequests({ platform, apps }: ReadTarget, read: (path: string) => Promise<string>, page: string): Promise<Figure[]> {
   const { pagination, resources } = JSON.parse(page) as { pagination: { total_results: number }; resources: { guid: string }[] };
-  if (pagination.total_results !== APPS) throw new Error(`the developer sees ${pagination.total_results} apps of ${APPS}`);
+  if (pagination.total_results !== apps) throw new Error(`the developer sees ${pagination.total_results} apps of ${apps}`);
   const cost = async (paths: readonly string[]): Promise<number> => {
     const before = await platform.ask<Requests>("requests");
     for (const path of paths) await read(path);
@@ -57,7 +67,7 @@ interface Round {
   cpuPerPage: number;
 }
 
-async function comparePages({ platform, url }: ThousandApps, bareUrl: string, headers: Record<string, string>): Promise<Figure[]> {
+async function comparePages({ platform, url, apps }: ReadTarget, bareUrl: string, headers: Record<string, string>): Promise<Figure[]> {
   const clientsOf = (to: string): Promise<RawClient[]> => Promise.all(Array.from({ length: CONNECTIONS }, () => rawClient(to, headers)));
   const [ours, bare] = [await clientsOf(url), await clientsOf(bareUrl)];
   let distinct = 0;
@@ -69,7 +79,7 @@ async function comparePages({ platform, url }: ThousandApps, bareUrl: string, he
   for (let at = 0; at < ROUNDS; at++) turns.push(await turn(ROUND_MS));
   for (const client of [...ours, ...bare]) client.close();
   const ratio = (of: (one: Turn) => number): number => median(turns.map(of));
-  const what = `page of 50 at ${APPS} apps`;
+  const what = `page of 50 at ${apps} apps`;
   return [
     figure(`${what}, against a bare Express handler: pages per second`, ratio((one) => one.ours.perSecond / one.bare.perSecond), "ratio", { min: 0.5 }),
     figure(`${what}, against a bare Express handler: pages per second of processor time`, ratio((one) => one.bare.cpuPerPage / one.ours.cpuPerPage), "ratio"),

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
@@ -16,19 +15,17 @@ import type { ObjectKey } from "../../kube/object.ts";
 import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "../../local/seed.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
+import { LOCAL_OPERATIONS } from "../../platform/operations.ts";
 import type { ApiServerProcessOptions } from "./apiserver-process.ts";
 import { type Child, startChild } from "./child.ts";
 import type { PlatformProcessOptions, Requests } from "./platform-process.ts";
+import type { ReadTarget } from "./reads.ts";
+import { settled, until } from "./until.ts";
 
 export const APPS = 1000;
 
-export interface ThousandApps {
+export interface ThousandApps extends ReadTarget {
   apiserver: Child;
-  platform: Child;
-  /** The CF API. */
-  url: string;
-  /** Of a space developer, whose rights are RoleBindings: what most callers are. */
-  token: string;
   /** Bytes of live objects in the platform's process that the apps, and what belongs to them, added. */
   bytesAdded: number;
   /** Writes of the platform for each app until all was quiet. */
@@ -36,7 +33,6 @@ export interface ThousandApps {
   stop(): Promise<void>;
 }
 
-const DEADLINE_MS = 180_000;
 const PARALLEL = 16;
 
 /** Starts both processes, makes the apps and waits until the controllers have nothing left to do. */
@@ -63,16 +59,17 @@ async function startIn(dir: string, ends: (() => unknown)[]): Promise<Omit<Thous
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
   ends.push(() => admin.close());
   await installManifests(admin);
-  const platform = startChild(join(import.meta.dirname, "platform-process.ts"), { access, token: tokens.platform, data: join(dir, "data") } satisfies PlatformProcessOptions);
+  const platform = startChild(join(import.meta.dirname, "platform-process.ts"), { access, token: tokens.platform, operations: LOCAL_OPERATIONS, data: join(dir, "data") } satisfies PlatformProcessOptions);
   ends.push(() => platform.stop());
   const url = await platform.ask<string>("url");
   const namespace = await makeSpace(admin);
-  await settled(apiserver, platform);
+  const rest = (): Promise<void> => settled(() => platform.ask("idle"), () => apiserver.ask("version"));
+  await rest();
   const before = { bytes: await platform.ask<number>("memory"), requests: await platform.ask<Requests>("requests") };
   await makeApps(admin, namespace);
-  await settled(apiserver, platform);
+  await rest();
   const after = { bytes: await platform.ask<number>("memory"), requests: await platform.ask<Requests>("requests") };
-  return { apiserver, platform, url, token: tokens.developer, bytesAdded: after.bytes - before.bytes, writesPerApp: (after.requests.writes - before.requests.writes) / APPS };
+  return { apiserver, platform, url, token: tokens.developer, apps: APPS, bytesAdded: after.bytes - before.bytes, writesPerApp: (after.requests.writes - before.requests.writes) / APPS };
 }
 
 /** The first org and space of a laptop, with the developer's roles. Its namespace. */
@@ -98,28 +95,4 @@ async function makeApps(admin: KubeClient, namespace: string): Promise<void> {
   await Promise.all(names.map((name) => limit(() => admin.create(App, { metadata: { name, namespace }, spec: { name } }))));
   const count = async (ref: ResourceRef, prefix = ""): Promise<number> => (await admin.list(ref as ResourceRef)).items.filter((object) => object.metadata.name.startsWith(prefix)).length;
   await until(async () => (await count(Process)) === APPS && (await count(Claim, "app-")) === APPS, "the controllers did not finish the apps");
-}
-
-/** Quiet is when no write comes for a second and no controller has work. */
-async function settled(apiserver: Child, platform: Child): Promise<void> {
-  let last = -1;
-  await until(
-    async () => {
-      await platform.ask("idle");
-      const version = await apiserver.ask<number>("version");
-      const quiet = version === last;
-      last = version;
-      return quiet;
-    },
-    "the platform does not come to rest",
-    1000,
-  );
-}
-
-async function until(check: () => Promise<boolean>, complaint: string, pauseMs = 100): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS;
-  while (!(await check())) {
-    if (Date.now() > deadline) throw new Error(`${complaint} within ${DEADLINE_MS / 1000} s`);
-    await delay(pauseMs);
-  }
 }

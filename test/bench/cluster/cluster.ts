@@ -1,0 +1,150 @@
+// `npm run bench -- --cluster`: what Cupola costs on a real control plane, from a hundred apps to ten thousand in a thousand spaces.
+import { setTimeout as delay } from "node:timers/promises";
+import { App } from "../../../crds/app/app.ts";
+import { guidOf } from "../../../crds/guid.ts";
+import { type Figure, figure } from "../figure.ts";
+import { measureReads } from "../reads.ts";
+import { atRest, type BenchPlane, countWrites, type Replica, startBenchPlane } from "./bench-plane.ts";
+import { collectFinal, removeFloor, writeFloor } from "./floor.ts";
+import { compareForbidden, measureP99, readerOf } from "./latency.ts";
+import { makeApps, makeSpaces, makeStoppedApps, startApps, untilLRPs } from "./load.ts";
+
+const FEW = 100;
+const CREATED = 1000;
+const STARTED = 200;
+const SPACES = 1000;
+const ORGS = 10;
+const APPS = 10_000;
+const REPLICAS = 3;
+const MINUTE_MS = 60_000;
+
+export async function measureCluster(): Promise<Figure[]> {
+  const plane = await startBenchPlane();
+  try {
+    const few = await measureFew(plane);
+    return [...(await measureWrites(plane)), ...(await measureReplicas(plane)), ...(await measureMany(plane, few))];
+  } finally {
+    await plane.stop();
+  }
+}
+
+const say = (what: string): void => void process.stderr.write(`cluster: ${what} …\n`);
+
+/** The 99th percentile at a hundred apps. */
+async function measureFew({ admin, developerToken, start }: BenchPlane): Promise<number> {
+  say(`${FEW} apps`);
+  const platform = await start(["api", "controllers"]);
+  const namespaces = await makeSpaces(admin, "few", 10);
+  await makeStoppedApps(admin, namespaces, { prefix: "few", count: FEW });
+  await atRest([platform]);
+  const p99 = await measureP99(readerOf(platform, developerToken));
+  await platform.stop();
+  return p99;
+}
+
+/** Apps created, and apps started, to all their LRPs: against the floor. */
+async function measureWrites(plane: BenchPlane): Promise<Figure[]> {
+  const { admin, start } = plane;
+  const platform = await start(["controllers"]);
+  const namespaces = await makeSpaces(admin, "writes", 10);
+  await makeApps(admin, namespaces, { prefix: "start", count: STARTED, state: "Stopped" });
+  await atRest([platform]);
+
+  say(`${STARTED} stopped apps started`);
+  const started = { ms: 0, written: 0 };
+  ({ written: started.written } = await countWrites([platform], async () => {
+    started.ms = await timed(async () => {
+      await startApps(admin, namespaces, { prefix: "start", count: STARTED });
+      await untilLRPs(admin, "start", STARTED);
+    });
+  }));
+
+  say(`${CREATED} apps created`);
+  const created = { ms: 0, written: 0 };
+  ({ written: created.written } = await countWrites([platform], async () => {
+    created.ms = await timed(async () => {
+      await makeApps(admin, namespaces, { prefix: "create", count: CREATED, state: "Started" });
+      await untilLRPs(admin, "create", CREATED);
+    });
+  }));
+  await platform.stop();
+
+  say("the floor of the same");
+  const final = await collectFinal(admin, "create");
+  const floor = await writeFloor(admin, final, "floor");
+  await removeFloor(admin, final, "floor");
+  return [
+    figure(`${CREATED} apps created to all LRPs there, against the floor: time`, created.ms / floor.ms, "ratio", { max: 1.5 }),
+    figure(`${CREATED} apps created, against the floor: writes`, (created.written + 2 * CREATED) / floor.writes, "ratio"),
+    figure(`${CREATED} apps created to all LRPs there`, created.ms / 1000, "s"),
+    figure(`${STARTED} stopped apps started to all LRPs there`, started.ms / 1000, "s"),
+    figure(`${STARTED} stopped apps started: writes of the controllers per app`, started.written / STARTED, "writes"),
+  ];
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** The same load with one replica of the controllers and with several. */
+async function measureReplicas({ admin, start }: BenchPlane): Promise<Figure[]> {
+  say(`${REPLICAS} replicas`);
+  const one = await start(["controllers"]);
+  const namespaces = await makeSpaces(admin, "replicas", 10);
+  await atRest([one]);
+  const load = (prefix: string) => async (): Promise<void> => {
+    await makeApps(admin, namespaces, { prefix, count: STARTED, state: "Started" });
+    await untilLRPs(admin, prefix, STARTED);
+  };
+  const alone = await countWrites([one], load("alone"));
+  const all: Replica[] = [one];
+  while (all.length < REPLICAS) all.push(await start(["controllers"]));
+  await atRest(all);
+  const together = await countWrites(all, load("together"));
+  await Promise.all(all.map((replica) => replica.stop()));
+  return [
+    figure(`writes of ${REPLICAS} replicas, against one replica's`, together.written / alone.written, "ratio", { max: 1.05 }),
+    figure(`write requests of ${REPLICAS} replicas, refused ones too, against one replica's`, together.attempts / alone.attempts, "ratio", { max: REPLICAS }),
+  ];
+}
+
+/** Everything that is said of ten thousand apps. */
+async function measureMany(plane: BenchPlane, few: number): Promise<Figure[]> {
+  const { admin, developerToken, start } = plane;
+  const controllers = await start(["controllers"]);
+  say(`${SPACES} spaces`);
+  const already = (await admin.list(App)).items;
+  const namespaces: string[] = [];
+  for (let org = 0; org < ORGS; org++) namespaces.push(...(await makeSpaces(admin, `many-${org}`, SPACES / ORGS)));
+  await atRest([controllers]);
+  const platform = await start(["api"]);
+  const bytesBefore = await platform.child.ask<number>("memory");
+  say(`${APPS} apps`);
+  await makeStoppedApps(admin, namespaces, { prefix: "many", count: APPS });
+  await atRest([controllers, platform]);
+  const bytes = (await platform.child.ask<number>("memory")) - bytesBefore;
+  say("reads");
+  const p99 = await measureP99(readerOf(platform, developerToken));
+  const reads = await measureReads({ platform: platform.child, url: platform.url, token: developerToken, apps: already.length + APPS });
+  const stranger = readerOf(platform, await strangerToken(plane));
+  const guids = (await admin.list(App, { namespace: namespaces[0] ?? "" })).items.map((app) => guidOf(app));
+  const forbidden = await compareForbidden(stranger, guids);
+  say("a minute of rest");
+  const idle = await countWrites([controllers, platform], () => delay(MINUTE_MS));
+  return [
+    figure(`99th percentile of usual reads at ${already.length + APPS} apps, against at ${FEW}`, p99 / few, "ratio", { max: 1.5 }),
+    figure("GET of something forbidden, against something absent: time (or its inverse)", forbidden, "ratio", { max: 1.25 }),
+    figure("memory of the API's process per app, with its process and claim", bytes / APPS / 1024, "KiB", { max: 8 }),
+    figure(`idle writes per minute at ${APPS} apps (leases apart)`, idle.attempts, "writes", { max: 0 }),
+    ...reads,
+  ];
+}
+
+/** Of a service account that has no right anywhere of ours. */
+async function strangerToken({ admin }: BenchPlane): Promise<string> {
+  await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "stranger" } });
+  const answer = (await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token", { spec: { expirationSeconds: 3600 } })) as { status: { token: string } };
+  return answer.status.token;
+}
