@@ -198,6 +198,7 @@ class ReflectorRun<T extends KubeObject> {
     if (this.#parkings > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
     this.#parkings = 0;
     this.#renewed = false;
+    this.heardAt = performance.now();
     store.setState("watching");
     if (this.#held) store.replace(this.#held.objects, this.#held.version);
     this.#held = undefined;

@@ -1,5 +1,5 @@
 // Who calls: the credential is reviewed by Kubernetes, and the answer remembered by its hash for a minute at most. No credential is kept or logged.
-import { hash } from "node:crypto";
+import { hash, X509Certificate } from "node:crypto";
 import type { UserInfo } from "kubernetes-types/authentication/v1.js";
 import { LRUCache } from "lru-cache";
 import { SelfSubjectReview, TokenReview } from "../../kube/builtin.ts";
@@ -69,10 +69,19 @@ function hashOf(credential: Credential): string {
   return hash("sha256", credential.kind === "token" ? credential.token : `${credential.cert}\0${credential.key}`, "hex");
 }
 
-/** How long a review may be believed: a minute, and never past the token's own expiry. Signatures are the API server's to check. */
+/** How long a review may be believed: a minute, and never past the credential's own expiry. Signatures are the API server's to check. */
 function lifetime(credential: Credential, now: Date): number {
-  const expiry = credential.kind === "token" ? expiryOf(credential.token) : undefined;
+  const expiry = credential.kind === "token" ? expiryOf(credential.token) : endOf(credential.cert);
   return expiry === undefined ? reviewMs : Math.min(reviewMs, expiry * 1000 - now.getTime());
+}
+
+/** Seconds since the epoch; 0, so refused, for what is no certificate. */
+function endOf(cert: string): number {
+  try {
+    return new X509Certificate(cert).validToDate.getTime() / 1000;
+  } catch {
+    return 0; // What is wrong with it helps only an attacker.
+  }
 }
 
 function expiryOf(token: string): number | undefined {

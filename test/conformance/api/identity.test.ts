@@ -1,4 +1,5 @@
 // Who the API takes callers for: tokens, certificates as `cf` sends them, impersonation; and what it does not take.
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueCertificate, makeAuthority } from "../../../kube/pki.ts";
@@ -22,6 +23,17 @@ test("a client certificate with its key, as cf sends them; writes carry that ide
   expect((await whoami({ authorization })).json).toEqual({ name: "admin", kind: "User" });
   const made = await world.replicas[0].send("POST", "/v3/organizations", { body: { name: "by-certificate" }, headers: { authorization } });
   expect(made.status).toBe(201);
+});
+
+test("a certificate counts until it ends, and not a moment longer, however lately it was reviewed", async () => {
+  const { cert, key } = await world.issueClient("admin");
+  const authorization = `ClientCert ${Buffer.from(cert + key).toString("base64")}`;
+  const ends = new X509Certificate(cert).validToDate.getTime();
+  let time = ends - 1000;
+  const { send } = await world.replica("clock", { now: () => new Date(time) });
+  expect((await send("GET", "/whoami", { headers: { authorization } })).status).toBe(200);
+  time = ends + 1;
+  expect((await send("GET", "/whoami", { headers: { authorization } })).status).toBe(401);
 });
 
 test("a certificate of another authority is refused", async () => {

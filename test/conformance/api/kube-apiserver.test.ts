@@ -1,6 +1,6 @@
 // The CF API on a real kube-apiserver that asks a webhook authorizer before RBAC and trusts an OIDC issuer: the three authorization modes, and who tokens are.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { RoleBinding, SelfSubjectReview } from "../../../kube/builtin.ts";
+import { RoleBinding, Secret, SelfSubjectReview, ServiceAccount } from "../../../kube/builtin.ts";
 import { AUTHORIZATION_MODES, type AuthorizationMode, REVIEW_MS } from "../../../api/reviews.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
@@ -139,6 +139,21 @@ describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `
     const token = await outside.token({ sub: "alice", expires: seconds(expires), audience });
     const { status, json } = await bearer(token, "/v3/apps");
     expect([status, json.errors[0].title]).toEqual([401, "CF-InvalidAuthToken"]);
+  });
+
+  test("a token whose Secret is deleted is believed for a minute at most", async () => {
+    await world.kube.create(ServiceAccount, { metadata: { name: "bot", namespace } });
+    await world.kube.create(Secret, { metadata: { name: "bot-session", namespace } });
+    const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { boundObjectRef: { apiVersion: "v1", kind: "Secret", name: "bot-session" } } };
+    const { status } = (await world.kube.raw("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/bot/token`, request)) as { status: { token: string } };
+    expect((await bearer(status.token, "/whoami")).json).toEqual({ name: `system:serviceaccount:${namespace}:bot`, kind: "ServiceAccount" });
+    await world.kube.delete(Secret, { name: "bot-session", namespace });
+    clockAhead += 60_001;
+    await vi.waitFor(async () => {
+      // kube-apiserver remembers a token for ten seconds of its own.
+      clockAhead += 60_001;
+      expect((await bearer(status.token, "/whoami")).status).toBe(401);
+    }, { timeout: 20_000, interval: 500 });
   });
 
   test("a token that expires while its review is remembered is 401 from then on", async () => {
