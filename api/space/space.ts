@@ -5,6 +5,7 @@ import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, RoleBinding } from "../../kube/builtin.ts";
+import { rbacKinds } from "../authorization.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
 import { notFound, unprocessable } from "../errors.ts";
 import { includedOrgs } from "../included.ts";
@@ -54,6 +55,7 @@ const create = endpoint("POST", "/v3/spaces", { permission: { verb: "create", on
   const space = await as.create(Space, draft, nameTaken);
   const current = (): Space | undefined => view.store(Space).byUid(space.metadata.uid ?? "");
   await waitUntil(view, [Space, Namespace, RoleBinding], () => isUsable(as, current()), namespaceWithinMs);
+  await as.share([Space, Namespace, ...Object.values(rbacKinds)]);
   return created(presentSpace(view, current() ?? space, base));
 });
 
