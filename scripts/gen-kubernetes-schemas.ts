@@ -96,10 +96,9 @@ function qualifiedType(pack: string, dotted: string): string {
 function withPointers(messages: Record<string, Message>, folder: string): Record<string, Message> {
   const go = readdirSync(folder).filter((name) => /^types.*\.go$/.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
   for (const [, struct = "", body = ""] of go.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
-    const message = Object.entries(messages).find(([name]) => name.endsWith(`.${struct}`))?.[1];
-    for (const [, field = ""] of body.matchAll(/^\t\w+\s+\*[\w.]+\s+`json:"(\w+)/gm)) {
-      for (const entry of Object.values(message ?? {})) if (entry[0] === field && SCALAR.test(entry[1])) entry[1] = `*${entry[1]}`;
-    }
+    const pointers = new Set([...body.matchAll(/^\t\w+\s+\*[\w.]+\s+`json:"(\w+)/gm)].map(([, field = ""]) => field));
+    const message = Object.entries(messages).find(([name]) => name.endsWith(`.${struct}`))?.[1] ?? {};
+    for (const entry of Object.values(message).filter(([field, type]) => pointers.has(field) && SCALAR.test(type))) entry[1] = `*${entry[1]}`;
   }
   return messages;
 }
