@@ -1,4 +1,6 @@
 // The port that API and apps share: who answers which host, and that nothing is served in clear off loopback.
+import { connect } from "node:net";
+import type { Duplex } from "node:stream";
 import { request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { issueCertificate, makeAuthority } from "../kube/pki.ts";
@@ -77,6 +79,19 @@ describe("the front door", () => {
     await asked.promise;
     await door.close(50);
     expect(await answer).toBe("broken off");
+  });
+
+  test("survives a client that breaks off after asking for an upgrade", async () => {
+    const asked = Promise.withResolvers<Duplex>();
+    door = await openFrontDoor(options({ apps: { request: (_request, response) => void response.end(), upgrade: (_request, socket) => asked.resolve(socket) } }));
+    const client = connect(Number(new URL(door.url).port), "127.0.0.1");
+    client.write("GET / HTTP/1.1\r\nHost: shop.apps.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    const socket = await asked.promise;
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    client.resetAndDestroy();
+    socket.resume();
+    await closed;
+    expect((await get(door.url, "localhost")).status).toBe(200);
   });
 
   test("without a router every host is the API's", async () => {

@@ -55,7 +55,8 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
   };
   const server = tls ? createTlsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, answer) : createServer(limits, answer);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // An upgraded connection is no longer the server's own to end.
+    // An upgraded connection is no longer the server's own to end, nor are its errors heard: a client that breaks off must not end the process.
+    socket.on("error", () => socket.destroy());
     state.upgraded.add(socket);
     socket.once("close", () => state.upgraded.delete(socket));
     if (options.apps && !isForApi(options, request)) options.apps.upgrade(request, socket, head);
