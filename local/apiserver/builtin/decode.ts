@@ -68,8 +68,9 @@ function zeroOf({ map, list, scalar }: TypeView): unknown {
 }
 
 function checkBase64(value: string, path: string): void {
-  if (/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value)) return;
-  const at = value.search(/[^A-Za-z0-9+/\s=]/);
+  const digits = value.replaceAll(/[\r\n]/g, "");
+  if (/^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(digits)) return;
+  const at = value.search(/[^A-Za-z0-9+/\r\n=]/);
   throw new TypeFault(path, `illegal base64 data at input byte ${Math.max(at, 0)}`);
 }
 

@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
@@ -40,8 +41,9 @@ const NAME_RULES: Record<string, (name: string, isPrefix: boolean) => string[]> 
   Namespace: labelName, Service: label1035Name, Role: pathSegmentName, ClusterRole: pathSegmentName, RoleBinding: pathSegmentName, ClusterRoleBinding: pathSegmentName,
 };
 const WITH_GENERATION = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "EndpointSlice"]);
-/** Kinds that keep no spec. */
+/** Kinds whose generation counts something else than their spec. */
 const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
+  Deployment: ({ spec, metadata }) => [spec, metadata.annotations ?? {}],
   EndpointSlice: (object) => [object.endpoints, object.ports, object.addressType],
   ValidatingWebhookConfiguration: (object) => object.webhooks,
   MutatingWebhookConfiguration: (object) => object.webhooks,
@@ -102,6 +104,7 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
   },
   Service(object) {
     const spec = (object.spec ?? {}) as Record<string, unknown>;
+    dropWithoutAddress(spec);
     if (spec.type === "ExternalName") return;
     // Nothing answers there: addresses exist so that clients find the field set.
     spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
@@ -119,12 +122,27 @@ function prepareChange(object: KubeObject, old: KubeObject, subresource: string)
   } else if (object.kind === "Service") keepAllocated(object, old);
 }
 
+const ALLOCATED = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+
+/** A Service that is but another name has no traffic of its own. */
+function dropWithoutAddress(spec: Record<string, unknown>): void {
+  if (spec.type === "ExternalName") delete spec.internalTrafficPolicy;
+}
+
 /** What was allocated to a Service stays when a client leaves it out. */
 function keepAllocated(object: KubeObject, old: KubeObject): void {
   const spec = object.spec as Record<string, unknown> | undefined;
-  if (!spec || spec.type === "ExternalName") return;
   const before = (old.spec ?? {}) as Record<string, unknown>;
-  for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]) if (before[field] !== undefined) spec[field] ??= before[field];
+  if (!spec) return;
+  dropWithoutAddress(spec);
+  if (spec.type === "ExternalName") dropAllocated(spec, before);
+  else if (before.type === "ExternalName") PREPARE.Service?.(object);
+  else for (const field of ALLOCATED) if (before[field] !== undefined) spec[field] ??= before[field];
+}
+
+/** What a Service had and a client sent back unchanged goes when it turns into another name. */
+function dropAllocated(spec: Record<string, unknown>, before: Record<string, unknown>): void {
+  if (before.type !== "ExternalName") for (const field of ALLOCATED) if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
 }
 
 function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {

@@ -80,7 +80,8 @@ const roleBindingRules: Rule = (object, old) => {
   listOf(object.subjects).forEach((subject, index) => {
     const at = `subjects[${index}]`;
     if (!subject.name) errors.push(required(`${at}.name`));
-    if (subject.kind === "ServiceAccount" && !subject.namespace) errors.push(required(`${at}.namespace`));
+    // Without one, a RoleBinding means its own.
+    if (subject.kind === "ServiceAccount" && !subject.namespace && object.kind !== "RoleBinding") errors.push(required(`${at}.namespace`));
     if (!["ServiceAccount", "User", "Group"].includes(String(subject.kind))) errors.push(notSupported(`${at}.kind`, subject.kind ?? "", ["ServiceAccount", "User", "Group"]));
   });
   return errors;

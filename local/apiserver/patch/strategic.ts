@@ -1,7 +1,7 @@
 // Strategic merge patch: a merge patch whose lists merge by the keys that the schema of a built-in kind names.
 import { type TypeView, untyped } from "../apply/type-view.ts";
 import { entryView, isMap, type JsonMap, sameValue } from "../apply/values.ts";
-import { badRequest } from "../status.ts";
+import { badRequest, failure } from "../status.ts";
 
 const DELETE_FROM = "$deleteFromPrimitiveList/";
 const ORDER = "$setElementOrder/";
@@ -57,7 +57,7 @@ function mergeKeyed(type: TypeView, key: string, target: unknown[], patch: unkno
   let out = [...target];
   for (const item of patch) {
     if (!isMap(item)) throw badRequest(`expected a map in a list merged by ${key}`);
-    if (item[key] === undefined) throw badRequest(`map: map[] does not contain declared merge key: ${key}`);
+    if (item[key] === undefined) throw failure(500, "", `map: ${goPrinted(item)} does not contain declared merge key: ${key}`);
     const same = (present: unknown) => isMap(present) && sameValue(present[key], item[key]);
     if (item[DIRECTIVE] === "delete") {
       out = out.filter((present) => !same(present));
@@ -70,6 +70,13 @@ function mergeKeyed(type: TypeView, key: string, target: unknown[], patch: unkno
     else out[at] = merged;
   }
   return out;
+}
+
+/** A value as Go prints it unasked. */
+function goPrinted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goPrinted).join(" ")}]`;
+  if (isMap(value)) return `map[${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => `${key}:${goPrinted(inner)}`).join(" ")}]`;
+  return value === null ? "<nil>" : String(value);
 }
 
 function applyListDirectives(view: TypeView, out: JsonMap, { patch, target }: { patch: JsonMap; target: JsonMap }): void {

@@ -104,14 +104,21 @@ function commit(core: Core, call: InternalCall, { stored, next, dryRun }: Deleti
 function checkPreconditions(call: InternalCall, { preconditions }: DeleteOptions, stored: KubeObject): void {
   const { type, name } = call.target;
   const { uid, resourceVersion } = stored.metadata;
-  // Namespaces have a store of their own, which names them as the others do not.
-  const on = { group: type.group, resource: type.kind === "Namespace" ? type.resource : type.kind };
+  if (type.kind === "Namespace" && type.group === "") return checkNamespacePreconditions(name, preconditions, stored);
+  const on = { group: type.group, resource: type.kind };
   if (preconditions?.uid && preconditions.uid !== uid) {
     throw conflict(on, name, `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`);
   }
   if (preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion) {
     throw conflict(on, name, `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`);
   }
+}
+
+/** Namespaces have a store of their own, with words of its own. */
+function checkNamespacePreconditions(name: string, { uid, resourceVersion }: NonNullable<DeleteOptions["preconditions"]> = {}, { metadata }: KubeObject): void {
+  const refused = (what: string, wanted: string, found: string | undefined) => conflict({ group: "", resource: "namespaces" }, name, `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`);
+  if (uid && uid !== metadata.uid) throw refused("UID", uid, metadata.uid);
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion) throw refused("ResourceVersion", resourceVersion, metadata.resourceVersion);
 }
 
 /** The object as a deletion leaves it. */

@@ -37,11 +37,11 @@ function repeated(values: unknown[], path: string): FieldError[] {
     const key = canonical(value);
     const times = seen.get(key) ?? 0;
     seen.set(key, times + 1);
-    return times === 1 ? [duplicate(`${path}[${i}]`, value)] : [];
+    return times === 1 ? [duplicate(`${path}[${i}]`, JSON.parse(key))] : [];
   });
 }
 
 /** JSON with the keys of objects in order, so that equal values have equal texts. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => (isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+  return JSON.stringify(value ?? null, (_key, inner: unknown) => (isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
 }
