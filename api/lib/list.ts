@@ -36,7 +36,8 @@ export function listObjects<T extends KubeObject>(session: Session, ref: Resourc
   let lists = known.get(view);
   if (!lists) known.set(view, (lists = new LRUCache({ max: 500 })));
   // Without page and per_page: all pages of one list are cut from the same items.
-  const key = [caller.name, caller.groups.join(","), ref.plural, options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "")].join("\n");
+  // As JSON: names of users and groups may hold any separator.
+  const key = JSON.stringify([caller.name, caller.groups, ref.plural, options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "")]);
   const version = `${view.version([ref, Claim, ...(options.dependsOn ?? [])])} ${view.authorization.version()}`;
   const hit = lists.get(key);
   if (hit?.version === version) {

@@ -184,6 +184,14 @@ describe("two replicas", () => {
     await read;
   });
 
+  test("nothing to share is shared at once", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    b.requests.length = 0;
+    expect(await took(a.replicas.share([]))).toBeLessThan(400);
+    expect(b.requests).toEqual([]);
+  });
+
   test.each([["its watch stands still", "101"], ["the server was restored, and counts from an older version", "50"]])("a replica that stays behind lists again: %s", async (_why, version) => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];

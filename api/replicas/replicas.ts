@@ -100,6 +100,7 @@ class Circle implements Replicas {
   }
 
   async written(marks: readonly Mark[]): Promise<void> {
+    if (marks.length === 0) return;
     this.#history.add(marks);
     const own = this.#floors.take(marks, seenWithinMs);
     await (this.#lines.size === 0 ? own : Promise.all([own, ...[...this.#lines.values()].map((line) => line.tell(marks))]));
