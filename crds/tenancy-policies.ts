@@ -53,7 +53,8 @@ function namespacePolicy(): Policy {
   const same = (key: string): string => `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
   return {
     name: "namespace-labels.cupola.dev",
-    resources: [{ group: "", plural: "namespaces" }],
+    // A namespace's labels can be written through its subresources, too.
+    resources: ["namespaces", "namespaces/status", "namespaces/finalize"].map((plural) => ({ group: "", plural })),
     operations: ["CREATE", "UPDATE"],
     matchConditions: [NOT_THE_CLUSTER],
     variables: [
@@ -70,12 +71,15 @@ function namespacePolicy(): Policy {
   };
 }
 
-/** Images below the platform's prefix are a space's own: no pod of another space runs them. Docker Hub and the default port are spelled one way before comparing. */
+/**
+ * Images below the platform's prefix are a space's own: no pod of another space runs them. Docker Hub, the default port and capitals, which a host may
+ * have, are spelled one way before comparing.
+ */
 function imagePolicy(): Policy {
   const first = "image.split('/')[0]";
   const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
-  const canonical = `${withHost}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
-  const images = (list: string): string => `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image) : [])`;
+  const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
+  const images = (list: string): string => `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
   return {
     name: "images.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, values: ["space"] },
@@ -83,9 +87,9 @@ function imagePolicy(): Policy {
     operations: ["CREATE", "UPDATE"],
     params: { apiVersion: "v1", kind: "ConfigMap", name: REGISTRY_CONFIG, required: false },
     variables: [
-      { name: "prefix", expression: "has(params.data) && 'prefix' in params.data ? params.data['prefix'].replace(':443/', '/') + '/' : ''" },
-      { name: "own", expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'] + '/'` },
-      { name: "images", expression: `(${["containers", "initContainers", "ephemeralContainers"].map(images).join(" + ")}).map(image, ${canonical})` },
+      { name: "prefix", expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''` },
+      { name: "own", expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'` },
+      { name: "images", expression: `(${["containers", "initContainers", "ephemeralContainers"].map(images).join(" + ")}).map(image, ${spelled(withHost)})` },
     ],
     validations: [
       {

@@ -32,7 +32,7 @@ const buildsAs = (type: string): string => `has(object.spec.lifecycle) && object
 const GUARDS: readonly Guard[] = [
   { flag: "app_bits_upload", on: Package, operations: ["CREATE", "UPDATE"], when: `${isNew} ? has(object.spec.content) : ${changed("content")}` },
   { flag: "app_scaling", on: Process, operations: ["UPDATE"], when: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"].map(changed).join(" || ") },
-  { flag: "app_scaling", on: Process, subresource: "scale", operations: ["UPDATE"], when: "object.spec.replicas != oldObject.spec.replicas" },
+  { flag: "app_scaling", on: Process, subresource: "scale", operations: ["UPDATE"], when: changed("replicas") },
   { flag: "diego_docker", on: App, operations: ["CREATE", "UPDATE"], when: runsAs("docker") },
   { flag: "diego_docker", on: Build, operations: ["CREATE"], when: buildsAs("docker") },
   // Without it "bring your own build" would be a way round: an image under an app that is built from source.

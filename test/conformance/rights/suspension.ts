@@ -161,6 +161,8 @@ export function flagTests(get: Worldly): void {
     const rows: Row[] = [
       { flag: "app_scaling", who: "space_developer", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { instances: 2 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { spec: { instances: 2 + ++turn } }] },
       { flag: "app_scaling", who: "space_supporter", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { memory_in_mb: 100 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 2 + ++turn } }] },
+      // A Scale of none has no field for it.
+      { flag: "app_scaling", who: "space_supporter", kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 0 } }] },
       { flag: "route_creation", who: "space_developer", cf: () => ["POST", "/v3/routes", { host: fresh(), relationships: { space: to(place.space), domain: to(place.domain) } }], kubectl: () => ["post", `${inSpace()}/routes`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })] },
       { flag: "private_domain_creation", who: "organization_manager", cf: () => ["POST", "/v3/domains", { name: `${fresh()}.flags.example`, relationships: { organization: to(place.org) } }], kubectl: () => ["post", `${base}/namespaces/${place.orgNamespace}/domains`, object("Domain", "new", { name: "new.flags.example" })] },
       { flag: "diego_docker", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "docker", data: {} }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "docker" } })] },

@@ -16,7 +16,7 @@ export function tenancyTests(get: Worldly): void {
     beforeAll(async () => {
       home = await makeHome(get(), "tenancy");
       // Somebody with rights on namespaces and bindings of the cluster, and none of ours: an operator of another team.
-      const rules = [{ apiGroups: [""], resources: ["namespaces", "pods", "pods/ephemeralcontainers"], verbs: ["*"] }, { apiGroups: [group], resources: ["rolebindings", "roles", "clusterroles"], verbs: ["*"] }];
+      const rules = [{ apiGroups: [""], resources: ["namespaces", "namespaces/status", "namespaces/finalize", "pods", "pods/ephemeralcontainers"], verbs: ["*"] }, { apiGroups: [group], resources: ["rolebindings", "roles", "clusterroles"], verbs: ["*"] }];
       await get().kubernetes.post(`${RBAC}/clusterroles`, { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: "other-team" }, rules });
       await get().kubernetes.post(`${RBAC}/clusterrolebindings`, { ...binding("other-team", "other-team", ["partial"]), kind: "ClusterRoleBinding" });
       await newNamespace("theirs");
@@ -42,6 +42,14 @@ export function tenancyTests(get: Worldly): void {
     ])("labels of a namespace that say %s are the platform's", async (_what, name, labels) => {
       const answer = await relabel(name.replace("SPACE", home.spaceNamespace).replace("ORG", home.orgNamespace), labels);
       expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining("labels of cupola.dev say whose a namespace is")]);
+    });
+
+    test.each(["status", "finalize"])("nor are they changed through /%s", async (subresource) => {
+      const path = `${namespaces}/${home.spaceNamespace}`;
+      const { body } = await get().at("partial").get(path);
+      const write = (labels: Json): Promise<Answer> => get().at("partial").put(`${path}/${subresource}?dryRun=All`, { ...body, metadata: { ...body.metadata, labels } });
+      expect((await write({ ...body.metadata.labels, "cupola.dev/owner-uid": "mine" })).body.message).toContain("labels of cupola.dev say whose a namespace is");
+      expect((await write({ ...body.metadata.labels, team: "other" })).status).toBe(200);
     });
 
     test("nobody makes a namespace that says it is ours", async () => {
@@ -78,7 +86,7 @@ export function tenancyTests(get: Worldly): void {
       await get().kubernetes.post(`${namespaces}/cupola-system/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "cupola-registry" }, data: { prefix: "registry.example/apps" } });
       await eventually(async () => expect((await run(home.spaceNamespace, other)).body.message).toContain("this image belongs to another space"));
       const own = `registry.example/apps/${home.space}/app@sha256:${"0".repeat(64)}`;
-      const refused: [string, Json?][] = [[other], ["registry.example:443/apps/another-space/app"], ["registry.example/apps/shared"], ["busybox", { initContainers: [{ name: "init", image: other }] }]];
+      const refused: [string, Json?][] = [[other], ["registry.example:443/apps/another-space/app"], ["Registry.EXAMPLE/apps/another-space/app"], ["registry.example/apps/shared"], ["busybox", { initContainers: [{ name: "init", image: other }] }]];
       for (const [image, more] of refused) expect([image, (await run(home.spaceNamespace, image, more)).status]).toEqual([image, 403]);
       const allowed: string[] = [own, "registry.example/apps-of-others/x", "registry.example/elsewhere", "busybox", "another.example/apps/another-space/app"];
       for (const image of allowed) expect([image, (await run(home.spaceNamespace, image)).status]).toEqual([image, 201]);
@@ -86,6 +94,8 @@ export function tenancyTests(get: Worldly): void {
       await get().kubernetes.patch("merge", `${namespaces}/cupola-system/configmaps/cupola-registry`, { data: { prefix: "docker.io/cupola" } });
       for (const image of ["cupola/another-space/app", "docker.io/cupola/another-space/app", "index.docker.io/cupola/x"]) await eventually(async () => expect([image, (await run(home.spaceNamespace, image)).status]).toEqual([image, 403]));
       expect((await run(home.spaceNamespace, "busybox")).status).toBe(201);
+      await get().kubernetes.patch("merge", `${namespaces}/cupola-system/configmaps/cupola-registry`, { data: { prefix: "Registry.example:443" } });
+      await eventually(async () => expect((await run(home.spaceNamespace, other)).status).toBe(403));
       await get().kubernetes.delete(`${namespaces}/cupola-system/configmaps/cupola-registry`);
       await eventually(async () => expect((await run(home.spaceNamespace, other)).status).toBe(201));
     });
