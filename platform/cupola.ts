@@ -11,8 +11,10 @@ import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
 import { LEASE_SECONDS } from "./replica.ts";
+import { addTokenIssuerOptions, tokenIssuerOf, type TokenIssuerOptions } from "./token-issuer.ts";
+import type { WebhookListen } from "./webhook.ts";
 
-interface Options {
+interface Options extends TokenIssuerOptions {
   operation: Operation[];
   kubeconfig?: string;
   context?: string;
@@ -25,6 +27,7 @@ interface Options {
   authorization: AuthorizationMode;
   peerAddress: string;
   leaseSeconds: number;
+  webhookAddress?: WebhookListen;
   grace: number;
 }
 
@@ -33,7 +36,7 @@ const STOP_MS = 55_000;
 const DRAIN_MS = 20_000;
 const IN_POD = process.env["KUBERNETES_SERVICE_HOST"] !== undefined;
 
-const options = new Command("cupola")
+const options = addTokenIssuerOptions(new Command("cupola"))
   .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
   .option("--operation <names>", "what this process does, by commas", operations, [...CLUSTER_OPERATIONS])
   .option("--kubeconfig <file>", "the cluster (default: the service account of this pod, else KUBECONFIG)")
@@ -47,6 +50,7 @@ const options = new Command("cupola")
   .addOption(new Option("--authorization <mode>", "whose word counts at the CF API: RBAC's, RBAC's with its no confirmed by the cluster's authorizers, or theirs").choices(AUTHORIZATION_MODES).default("rbac"))
   .option("--peer-address <address>", "where the other replicas reach this one (in a pod: its address)", "127.0.0.1")
   .option("--lease-seconds <n>", "a replica that was killed is taken for a living one so long", seconds, LEASE_SECONDS)
+  .option("--webhook-address <host:port>", "where API servers reach the operation webhook (in a pod: at port 9443, through the Service cupola-webhook)", webhookAddress, IN_POD ? { host: "0.0.0.0", port: 9443, service: true } : undefined)
   .option("--grace <seconds>", "at the end, serve on so long while /readyz says no", seconds, IN_POD ? 10 : 0)
   .parse()
   .opts<Options>();
@@ -63,6 +67,13 @@ function port(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 0 || number > 65535) throw new InvalidArgumentError("a port is a number from 0 to 65535.");
   return number;
+}
+
+/** `host:port`, an IPv6 address in brackets. */
+function webhookAddress(text: string): WebhookListen {
+  const [, host, number] = /^(\[[0-9a-fA-F:]+\]|[^:[\]/]+):(\d+)$/.exec(text) ?? [];
+  if (!host || !number) throw new InvalidArgumentError("an address is a host and a port, as in 192.0.2.7:9443.");
+  return { host: host.replace(/^\[|\]$/g, ""), port: port(number) };
 }
 
 function seconds(text: string): number {
@@ -98,8 +109,10 @@ try {
     data: options.data,
     listen: { host: options.host, port: options.port, ...defined({ tls: readTls(options) }) },
     authorization: options.authorization,
+    ...defined({ tokenIssuer: tokenIssuerOf(options) }),
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,
+    ...(options.webhookAddress && { webhook: options.webhookAddress }),
     shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },
     log,
     signal: halt.signal,

@@ -8,13 +8,14 @@ export const OPERATIONS = {
   "local-router": "serves routes on the API's own port (class local)",
   "deployment-runner": "runs instances as Deployments (class deployment)",
   "ingress-router": "serves routes by Ingress (class ingress)",
+  webhook: "refuses names that are taken, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
 /** What a laptop runs. */
 export const LOCAL_OPERATIONS: readonly Operation[] = ["api", "controllers", "host-builder", "process-runner", "local-router"];
-/** What a cluster runs unless told otherwise. */
+/** What a cluster runs unless told otherwise. Not `webhook`: it needs a Service in front of it, or an address that API servers reach. */
 export const CLUSTER_OPERATIONS: readonly Operation[] = ["api", "controllers", "deployment-runner", "ingress-router", "logs"];
 
 /** Parses `api,controllers,…`. @throws Error that lists the names there are. */

@@ -17,6 +17,7 @@ import type { ReflectorTiming } from "../kube/reflector.ts";
 import { createWatches, type Watches } from "../kube/watches.ts";
 import { API_MANAGER } from "../crds/groups.ts";
 import { keepUpdatedAt } from "../api/lib/times.ts";
+import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import type { AuthorizationMode } from "../api/reviews.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
@@ -33,6 +34,7 @@ import { joinReplicas, leaseTiming, newIdentity, seenMembers } from "./replica.t
 import { PLATFORM } from "./settings.ts";
 import { createTelemetryClient, ensureTelemetryToken, startTelemetry, telemetryAnnotations, type TelemetrySide } from "./telemetry.ts";
 import { describeGaps, judgeGaps, untilDone, untilReady } from "./waiting.ts";
+import { startWebhook, WEBHOOK_LISTEN, type WebhookListen } from "./webhook.ts";
 
 export interface PlatformOptions {
   /** The Kubernetes API, with the platform's own identity. */
@@ -45,8 +47,12 @@ export interface PlatformOptions {
   publicURL?: string;
   /** Where the rights of the CF API's callers come from; `rbac` unless said. */
   authorization?: AuthorizationMode;
+  /** An issuer of tokens that kube-apiserver does not trust. */
+  tokenIssuer?: TokenIssuerSettings;
   /** Where other replicas reach this one; loopback unless said. */
   peerAddress?: string;
+  /** Where the operation `webhook` listens; any port of loopback unless said. */
+  webhook?: WebhookListen;
   log: Logger;
   /** Gives up a start that is not through yet. */
   signal?: AbortSignal;
@@ -137,6 +143,7 @@ async function start(options: PlatformOptions, ends: AsyncDisposableStack): Prom
   const parts: Parts = { ...early, membership: await joinOthers(early, side, doors) };
   doors.backends = await startBackends(parts, side);
   if (operations.includes("logs")) keepLogs(parts, side);
+  if (operations.includes("webhook")) await openWebhook(parts);
   if (operations.includes("api") && side) doors.api = startApi(parts, side);
   const controllers = startControllers(parts, doors.backends);
   const elected = startPosts(parts, side, doors.backends);
@@ -229,7 +236,7 @@ async function joinOthers({ client, watches, readiness, signal, log, options, en
 function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
   const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
   const peers = side.peers && { directory: peerDirectory(membership, side.peers), token: peerToken(side.token) };
-  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, peers }) });
+  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
   ends.defer(() => api.replicas.close());
   side.peers?.serve(api.replicas.handler);
   void meetWhenListed(api);
@@ -263,6 +270,12 @@ async function startBackends(parts: Parts, side: Side | undefined): Promise<Back
 function backendDeps({ watches, blobs, options, log }: Parts, side: Side | undefined): Omit<Parameters<ReturnType<typeof backendsOf>[number]["make"]>[0], "client" | "holds"> {
   if (!side?.telemetry || !side.server) throw new Error("a backend needs the telemetry side of its process");
   return { watches, telemetry: side.telemetry, blobs, data: options.data, log, endpoint: { url: side.server.url, secretRef: side.secretRef } };
+}
+
+async function openWebhook({ client, watches, readiness, options, log, ends }: Parts): Promise<void> {
+  const webhook = await startWebhook({ client, watches, log, listen: options.webhook ?? WEBHOOK_LISTEN });
+  ends.defer(() => webhook.stop());
+  readiness.expect("webhook", () => webhook.answer());
 }
 
 function keepLogs({ client, watches, membership, readiness, log, ends }: Parts, side: Side | undefined): void {

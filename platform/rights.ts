@@ -2,6 +2,7 @@
 import { Lease, Namespace, Secret } from "../kube/builtin.ts";
 import type { KubeObject } from "../kube/object.ts";
 import { FOLLOW, rightsOf, toRules, type Right, type Rule } from "../kube/rights.ts";
+import { IMPERSONATOR_ROLE } from "../api/identity/token-issuer.ts";
 import { API_RIGHTS } from "../api/platform-rights.ts";
 import { controllersRights } from "../controllers/rights.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
@@ -11,6 +12,7 @@ import { backendsOf, declaredBackends, hasTelemetry, translators } from "./backe
 import { blobKinds } from "./blob-removal.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { TELEMETRY_SECRET } from "./telemetry.ts";
+import { WEBHOOK_RIGHTS, WEBHOOK_SYSTEM_RIGHTS } from "./webhook.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const SYSTEM = { namespace: SYSTEM_NAMESPACE };
@@ -36,7 +38,7 @@ const TELEMETRY: readonly Right[] = [
 
 export function rightsOfOperation(operation: Operation): OperationRights {
   const usesTelemetry = operation === "api" || hasTelemetry([operation]);
-  return { cluster: toRules(clusterRights(operation)), system: toRules([...MEMBER, ...(usesTelemetry ? TELEMETRY : [])]) };
+  return { cluster: toRules(clusterRights(operation)), system: toRules([...MEMBER, ...(usesTelemetry ? TELEMETRY : []), ...(operation === "webhook" ? WEBHOOK_SYSTEM_RIGHTS : [])]) };
 }
 
 function clusterRights(operation: Operation): Right[] {
@@ -47,6 +49,7 @@ function clusterRights(operation: Operation): Right[] {
     follow(Namespace),
     ...(operation === "api" ? API_RIGHTS : []),
     ...(operation === "controllers" ? [...controllersRights(), ...blobKinds.map(follow)] : []),
+    ...(operation === "webhook" ? WEBHOOK_RIGHTS : []),
     ...(operation === "logs" ? POD_LOG_RIGHTS : []),
     ...[...translators([operation]), ...declaredBackends([operation])].flatMap(rightsOf),
     ...backends,
@@ -56,6 +59,16 @@ function clusterRights(operation: Operation): Right[] {
 /** Name of the role and of the ServiceAccount. */
 export function accountOf(operation: Operation): string {
   return `cupola-${operation}`;
+}
+
+/** To speak for the users of a token issuer. Bound to nobody: RBAC knows no prefixes of names, so whoever has it can be anyone. */
+export function impersonatorRole(): KubeObject {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRole",
+    metadata: { name: IMPERSONATOR_ROLE },
+    rules: [{ apiGroups: [""], resources: ["users", "groups"], verbs: ["impersonate"] }],
+  };
 }
 
 /** ServiceAccount, roles and bindings of every operation. A process with several operations has an account with all their roles. */
