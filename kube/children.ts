@@ -26,7 +26,7 @@ export interface ChildrenContext {
 }
 
 export interface Children {
-  /** `confirm` is asked before anything is pruned, or written again that somebody else undid; what it throws prevents that. Applies and prunes. Throws after having tried them all, so that one bad child does not hold up the others. */
+  /** `confirm` is asked before anything is pruned, or set back to what it was before somebody else changed it; what it throws prevents that. Applies and prunes. Throws after having tried them all, so that one bad child does not hold up the others. */
   sync(owner: KubeObject, drafts: readonly Draft[], confirm?: () => Promise<void>): Promise<void>;
   /** Creates what is absent, without force. */
   createOnce(drafts: readonly Draft[]): Promise<void>;
@@ -39,6 +39,8 @@ export interface Children {
 interface Written {
   resourceVersion: string;
   digest: string;
+  /** Not by us: it was found as wanted. */
+  found?: true;
 }
 
 const CONCURRENCY = 8;
@@ -60,8 +62,8 @@ export function createChildren(context: ChildrenContext): Children {
     refuseForeign(live, owner, context);
     const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
     if (isWritten(written.get(memo), { digest, live, store })) return;
-    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return;
-    // The very same was written by us before, and is not so any more.
+    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return void written.set(memo, { resourceVersion: "", digest, found: true });
+    // The very same was there before, by us or another replica, and is not so any more.
     if (written.get(memo)?.digest === digest) await confirm?.();
     const answer = await client.apply(store.ref, wanted, { fieldManager, force: true });
     written.set(memo, { resourceVersion: answer.metadata.resourceVersion ?? "", digest });
@@ -104,7 +106,7 @@ export function createChildren(context: ChildrenContext): Children {
 }
 
 function isWritten(last: Written | undefined, now: { digest: string; live: KubeObject | undefined; store: Store }): boolean {
-  if (last?.digest !== now.digest) return false;
+  if (last?.digest !== now.digest || last.found) return false;
   // Not cached: either the cache is still behind our write, or somebody has deleted the child since.
   return now.live ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "") : !hasReached(now.store.resourceVersion, last.resourceVersion);
 }

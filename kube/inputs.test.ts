@@ -35,6 +35,13 @@ test.each([
   await expect(confirm()).rejects.toBeInstanceOf(NotSynced);
 });
 
+test("what we have written ourselves since is as it should be", async () => {
+  const { read, note, confirm } = inputs(thing("1"), thing("2"));
+  read.find(Thing, key);
+  note(Thing, thing("2"));
+  await confirm();
+});
+
 test("nothing is asked of the server before", () => {
   const { read, find } = inputs(thing("1"), thing("1"));
   read.find(Thing, key);

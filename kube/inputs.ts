@@ -8,6 +8,8 @@ import { resourceId, type ResourceRef } from "./resource-ref.ts";
 export interface Inputs {
   /** Reads as the given reader does, and remembers what was read by key. Lists and indexes are not remembered. */
   read: Reader;
+  /** Remembers an object that was not read here, or that we have written since. */
+  note<T extends KubeObject>(ref: ResourceRef<T>, object: T): void;
   /** One live read for each object remembered; asked once. @throws NotSynced when one is not as it was read, KubeError */
   confirm(): Promise<void>;
 }
@@ -18,11 +20,11 @@ interface Seen {
   resourceVersion: string | undefined;
 }
 
-/** Inputs of one reconcile of an object of kind `ref`. */
+/** Inputs of one reconcile. */
 export function recordInputs(read: Reader, client: KubeClient): Inputs {
   const seen = new Map<string, Seen>();
   let confirmed: Promise<void> | undefined;
-  const note = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, object: T | undefined): T | undefined => {
+  const keep = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, object: T | undefined): T | undefined => {
     seen.set(`${resourceId(ref)} ${keyOf(key)}`, { ref, key: { ...(key.namespace && { namespace: key.namespace }), name: key.name }, resourceVersion: object?.metadata.resourceVersion });
     return object;
   };
@@ -33,13 +35,11 @@ export function recordInputs(read: Reader, client: KubeClient): Inputs {
   return {
     read: {
       ...read,
-      find: (ref, key) => note(ref, key, read.find(ref, key)),
-      get(ref, key) {
-        const object = read.get(ref, key);
-        note(ref, key, object);
-        return object;
-      },
+      find: (ref, key) => keep(ref, key, read.find(ref, key)),
+      // What is absent is remembered too, before that is thrown.
+      get: (ref, key) => keep(ref, key, read.find(ref, key)) ?? read.get(ref, key),
     },
+    note: (ref, object) => void keep(ref, object.metadata, object),
     confirm: () => (confirmed ??= Promise.all([...seen.values()].map(check)).then(() => undefined)),
   };
 }

@@ -4,12 +4,13 @@ import type { Children } from "./children.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isConflict, isNotFound, isUnreachable, KubeError } from "./client/errors.ts";
 import { type ConditionDraft, type Controller, NotReady, type ReconcileContext, type ReconcileResult, Stalled } from "./controller.ts";
-import { recordInputs } from "./inputs.ts";
+import { type Inputs, recordInputs } from "./inputs.ts";
 import { mergeDiffNamed } from "./merge-diff.ts";
-import type { KubeObject, ObjectKey, OwnerReference } from "./object.ts";
+import { keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "./object.ts";
 import { planStatus } from "./plan-status.ts";
 import type { Outcome } from "./queue.ts";
 import { NotPermitted, NotSynced, type Store } from "./reader.ts";
+import { resourceId } from "./resource-ref.ts";
 import { hasReached } from "./store.ts";
 
 export interface ReconcilerOptions {
@@ -34,6 +35,8 @@ export interface Reconciler {
 }
 
 const DONE: Outcome = { then: "done" };
+/** So long the version that a patch was refused at is not tried again: the watch brings a newer one. Then once more, should another reason have refused it. */
+const OUTDATED_MS = 5_000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   return new KeyReconciler(options);
@@ -53,6 +56,8 @@ class KeyReconciler implements Reconciler {
   /** Answers to our own writes that the cache has not caught up with. */
   readonly #latest = new Map<string, KubeObject>();
   readonly #gone = new Map<string, Set<string>>();
+  /** Versions at which the server has refused our patch, since it has a newer one; by key. */
+  readonly #outdated = new Map<string, { version: string; at: number }>();
 
   constructor(options: ReconcilerOptions) {
     this.#o = options;
@@ -81,13 +86,11 @@ class KeyReconciler implements Reconciler {
   async #turn(key: ObjectKey): Promise<Outcome> {
     await this.#cleanUp(key);
     const cached = this.#o.store.find(key);
-    if (!cached) return DONE;
-    const object = this.#freshest(cached);
-    const { controller } = this.#o;
-    if (object.metadata.deletionTimestamp) return this.#finalize(object);
-    if (controller.selects && !controller.selects(object)) return this.#letGo(object);
+    const object = cached && this.#freshest(cached);
+    this.#noteVersion(key, object?.metadata.resourceVersion);
+    if (!object) return DONE;
     try {
-      return await this.#reconcile(object);
+      return await this.#workOn(object);
     } catch (error) {
       // Somebody else was quicker, or the cache is behind: nothing is wrong, so nothing is logged.
       if (isConflict(error) || error instanceof NotSynced) return { then: "retry" };
@@ -96,31 +99,39 @@ class KeyReconciler implements Reconciler {
     }
   }
 
+  #workOn(object: KubeObject): Promise<Outcome> {
+    const { controller } = this.#o;
+    if (object.metadata.deletionTimestamp) return this.#finalize(object);
+    if (controller.selects && !controller.selects(object)) return this.#letGo(object);
+    return this.#reconcile(object);
+  }
+
   async #reconcile(found: KubeObject): Promise<Outcome> {
     const { controller, context } = this.#o;
     const object = this.#wantsFinalizer(found) ? await this.#withFinalizer(found) : found;
-    const { read, confirm } = recordInputs(context.read, context.client);
+    const inputs = recordInputs(context.read, context.client);
+    // Its own kind may be what has gone silent.
+    inputs.note(controller.for, object);
     let ending: Ending;
     try {
-      // Its own kind may be what has gone silent.
-      read.find(controller.for, object.metadata);
-      const result = await controller.reconcile(object, { ...context, read });
+      const result = await controller.reconcile(object, { ...context, read: inputs.read });
       ending = { result, ready: result.ready ?? RECONCILED, then: toOutcome(result.requeueAfterMs) };
     } catch (error) {
       ending = toEnding(error);
     }
-    return this.#write(object, ending, confirm);
+    return this.#write(object, ending, inputs);
   }
 
-  async #write(object: KubeObject, ending: Ending, confirm: () => Promise<void>): Promise<Outcome> {
+  async #write(object: KubeObject, ending: Ending, inputs: Inputs): Promise<Outcome> {
     let current = object;
     let last = ending;
     let isMade = false;
     try {
       current = await this.#writeObject(object, ending.result);
+      inputs.note(this.#o.controller.for, current);
       if (ending.result.createOnce) await this.#o.children.createOnce(ending.result.createOnce);
       isMade = true;
-      if (ending.result.children) await this.#o.children.sync(current, ending.result.children, confirm);
+      if (ending.result.children) await this.#o.children.sync(current, ending.result.children, inputs.confirm);
     } catch (error) {
       if (isConflict(error) || error instanceof NotSynced) throw error;
       // A status may name what was to be created: it must not be said before that is there.
@@ -216,12 +227,28 @@ class KeyReconciler implements Reconciler {
 
   async #patch(object: KubeObject, body: Record<string, unknown>, subresource?: string): Promise<KubeObject> {
     const { client, controller, fieldManager, versioned } = this.#o;
-    const metadata = { ...(body["metadata"] as object | undefined), resourceVersion: object.metadata.resourceVersion };
-    const answer = await client.patch(controller.for, object.metadata, { type: "merge", body: versioned ? { ...body, metadata } : body }, { fieldManager, ...(subresource && { subresource }) });
+    const metadata = { ...(versioned && { resourceVersion: object.metadata.resourceVersion }), ...(body["metadata"] as { resourceVersion?: string } | undefined) };
+    this.#refuseOutdated(object, metadata.resourceVersion);
+    const sent = Object.keys(metadata).length > 0 ? { ...body, metadata } : body;
+    const answer = await client.patch(controller.for, object.metadata, { type: "merge", body: sent }, { fieldManager, ...(subresource && { subresource }) }).catch((error: unknown) => {
+      if (metadata.resourceVersion !== undefined && isConflict(error)) this.#outdated.set(keyOf(object.metadata), { version: metadata.resourceVersion, at: performance.now() });
+      throw error;
+    });
     const { uid, deletionTimestamp, finalizers } = answer.metadata;
     // The last finalizer has gone and the object with it: perhaps the cache knows already, and nothing would ever forget it here.
     if (uid && !(deletionTimestamp && !finalizers?.length)) this.#latest.set(uid, answer);
     return answer;
+  }
+
+  #noteVersion(key: ObjectKey, version: string | undefined): void {
+    if (this.#outdated.get(keyOf(key))?.version !== version) this.#outdated.delete(keyOf(key));
+  }
+
+  /** The cache is known to be behind, so the server would refuse it again. @throws NotSynced */
+  #refuseOutdated({ metadata }: KubeObject, version: string | undefined): void {
+    const refused = this.#outdated.get(keyOf(metadata));
+    if (version === undefined || refused?.version !== version || performance.now() - refused.at > OUTDATED_MS) return;
+    throw new NotSynced(resourceId(this.#o.controller.for), metadata.namespace);
   }
 
   /** The cached object, or the answer to our own last write while the cache is behind it. */

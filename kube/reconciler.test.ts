@@ -1,0 +1,74 @@
+// How replicas that do the same work leave each other alone: no second try at a version that was refused, no child set back by one who sees the past.
+import pino from "pino";
+import { expect, test, vi } from "vitest";
+import { createChildren } from "./children.ts";
+import type { KubeClient } from "./client/client.ts";
+import { KubeError } from "./client/errors.ts";
+import { defineController, type Platform } from "./controller.ts";
+import type { KubeObject } from "./object.ts";
+import type { Reader, Store } from "./reader.ts";
+import { createReconciler } from "./reconciler.ts";
+import type { ResourceRef } from "./resource-ref.ts";
+import { FedStore } from "./store.ts";
+
+const log = pino({ level: "silent" });
+const platform: Platform = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
+const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const Part: ResourceRef = { group: "example.org", version: "v1", kind: "Part", plural: "parts", namespaced: true };
+const key = { namespace: "one", name: "a" };
+
+const thing = (resourceVersion: string, text: string): KubeObject => ({ apiVersion: "example.org/v1", kind: "Thing", metadata: { ...key, uid: "u1", generation: 1, resourceVersion }, spec: { text } });
+const part = (resourceVersion: string, text: string): KubeObject => ({
+  apiVersion: "example.org/v1",
+  kind: "Part",
+  metadata: {
+    ...key, uid: "u2", resourceVersion, labels: { owner: "u1", controller: "copy" }, annotations: { "owner-key": "one/a" }, ownerReferences: [{ apiVersion: "example.org/v1", kind: "Thing", name: "a", uid: "u1", controller: true }],
+    managedFields: [{ manager: "test-copy", operation: "Apply", apiVersion: "example.org/v1", fieldsV1: { "f:text": {}, "f:metadata": { "f:labels": { "f:owner": {}, "f:controller": {} }, "f:annotations": { "f:owner-key": {} }, "f:ownerReferences": { 'k:{"uid":"u1"}': {} } } } }],
+  } as KubeObject["metadata"],
+  text,
+});
+
+function filled(ref: ResourceRef, ...objects: KubeObject[]): FedStore<KubeObject> {
+  const store = new FedStore<KubeObject>(ref, { onFault: (error) => expect.unreachable(String(error)) });
+  store.setState("watching");
+  store.replace(objects, objects[0]?.metadata.resourceVersion ?? "1");
+  return store;
+}
+
+function copying(things: FedStore<KubeObject>, parts: FedStore<KubeObject>, client: Partial<Record<keyof KubeClient, unknown>>) {
+  const controller = defineController({
+    name: "copy",
+    for: Thing,
+    owns: [Part],
+    reconcile: (object) => ({ children: [{ apiVersion: "example.org/v1", kind: "Part", metadata: key, text: (object["spec"] as { text: string }).text }] }),
+  });
+  const stores: Store[] = [parts];
+  const children = createChildren({ client: client as KubeClient, platform, controller: "copy", ownerRef: Thing, stores, wholeStores: [] });
+  const context = { read: {} as Reader, client: client as KubeClient, now: () => new Date(0), log, signal: new AbortController().signal };
+  return createReconciler({ controller, client: client as KubeClient, fieldManager: "test-copy", store: things, children, context, log });
+}
+
+test("a version at which a patch was refused is not tried again before the cache has another", async () => {
+  const things = filled(Thing, thing("1", "x"));
+  const patch = vi.fn(async () => {
+    throw new KubeError({ code: 409, reason: "Conflict" });
+  });
+  const reconciler = copying(things, filled(Part, part("1", "x")), { patch });
+  for (let turn = 0; turn < 3; turn++) expect(await reconciler.run(key)).toEqual({ then: "retry" });
+  expect(patch).toHaveBeenCalledTimes(1);
+  things.upsert(thing("2", "x"));
+  await reconciler.run(key);
+  expect(patch).toHaveBeenCalledTimes(2);
+});
+
+test("a child that another replica has brought on is not set back by one whose owner is old", async () => {
+  const things = filled(Thing, thing("1", "old"));
+  const parts = filled(Part, part("1", "old"));
+  const apply = vi.fn(async () => part("9", "new"));
+  const client = { patch: async () => thing("1", "old"), find: async () => thing("5", "new"), apply };
+  const reconciler = copying(things, parts, client);
+  await reconciler.run(key);
+  parts.upsert(part("6", "new"));
+  expect(await reconciler.run(key)).toEqual({ then: "retry" });
+  expect(apply).not.toHaveBeenCalled();
+});
