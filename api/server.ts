@@ -6,6 +6,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { Watches } from "../kube/watches.ts";
 import type { TelemetryClient } from "../telemetry/client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
+import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
 import { allEndpoints } from "./endpoints.ts";
 import { createRouting } from "./routing.ts";
 import { createReplicas, type PeerDirectory, type Replicas } from "./replicas/replicas.ts";
@@ -32,6 +33,8 @@ export interface ApiDeps {
   now?: () => Date;
   /** Where rights come from; `rbac` unless said. */
   authorization?: AuthorizationMode;
+  /** An issuer that kube-apiserver does not trust, whose users the platform speaks for. None unless said. */
+  tokenIssuer?: TokenIssuerSettings;
 }
 
 export interface Api {
@@ -45,8 +48,8 @@ export interface Api {
   readonly replicas: Replicas;
 }
 
-/** Starts watching and returns the handler; requests are answered 503 until the data is there. */
-export function createApi({ client, watches, telemetry, blobs, log, url, peers, authorization = "rbac", now = () => new Date() }: ApiDeps): Api {
+/** Starts watching and returns the handler; requests are answered 503 until the data is there. @throws Error when the token issuer's settings are unsafe */
+export function createApi({ client, watches, telemetry, blobs, log, url, peers, tokenIssuer, authorization = "rbac", now = () => new Date() }: ApiDeps): Api {
   const view = createView(watches);
   const endpoints = allEndpoints({ telemetry, blobs, view, platform: client, now });
   const rights = { authorization: view.authorization, ...(authorization !== "rbac" && { review: { reviews: createReviews(client, now), trustsRbac: authorization === "rbac+review", declared: declaredRights(endpoints) } }) };
@@ -56,7 +59,7 @@ export function createApi({ client, watches, telemetry, blobs, log, url, peers, 
     endpoints,
     log,
     ...(url !== undefined && { url }),
-    authenticate: createAuthenticator({ client, decide: (caller, asked) => createRights(rights, { caller, signal: AbortSignal.timeout(DECIDE_MS), writes: true }).decide(asked), now }),
+    authenticate: createAuthenticator({ client, decide: (caller, asked) => createRights(rights, { caller, signal: AbortSignal.timeout(DECIDE_MS), writes: true }).decide(asked), issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }), now }),
     current: () => replicas.current(),
     session: (request) => createSession(deps, request),
   });

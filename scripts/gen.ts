@@ -9,7 +9,7 @@ import { apiDocument } from "../api/reference.ts";
 import type { Services } from "../api/services.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { manifests } from "../crds/manifests.ts";
-import { operationManifests } from "../platform/rights.ts";
+import { impersonatorRole, operationManifests } from "../platform/rights.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
 import { rolesDocument } from "./roles-page.ts";
@@ -25,7 +25,8 @@ function table(): readonly Endpoint[] {
 /** Path below the repository and content of each generated file. */
 function generated(): [path: string, content: string][] {
   const operations = { file: "rbac/operations.yaml", objects: operationManifests() };
-  const deployed = [...manifests(), operations].map(({ file, objects }): [string, string] => [
+  const impersonator = { file: "rbac/impersonator.yaml", objects: [impersonatorRole()] };
+  const deployed = [...manifests(), operations, impersonator].map(({ file, objects }): [string, string] => [
     join("deploy", file),
     HEADER + objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n"),
   ]);

@@ -1,4 +1,4 @@
-// Who calls: the credential is reviewed by Kubernetes, and the answer remembered by its hash for a minute at most. No credential is kept or logged.
+// Who calls: the credential is reviewed by Kubernetes (or verified here, token-issuer.ts), and the answer remembered by its hash for a minute at most. No credential is kept or logged.
 import { hash, X509Certificate } from "node:crypto";
 import type { UserInfo } from "kubernetes-types/authentication/v1.js";
 import { LRUCache } from "lru-cache";
@@ -9,6 +9,7 @@ import { CFError, unavailable } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 import { type Credential, parseAuthorization } from "./credential.ts";
 import { type Decide, impersonated } from "./impersonation.ts";
+import type { Spoken, TokenIssuer } from "./token-issuer.ts";
 
 /** Longest that a review is believed: the published bound of revocation. Milliseconds. */
 const reviewMs = 60_000;
@@ -17,7 +18,8 @@ const refusalMs = 5_000;
 const maxRemembered = 10_000;
 const reviewDeadlineMs = 10_000;
 
-type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra">;
+/** `as`: how to speak as the caller, where the credential itself says nothing to Kubernetes. */
+type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra"> & { as?: Spoken["as"] };
 
 type Headers = NodeJS.Dict<string | string[]>;
 
@@ -26,11 +28,13 @@ export interface AuthenticatorDeps {
   client: KubeClient;
   /** Rights to impersonate. */
   decide: Decide;
+  /** An issuer whose tokens are verified here; all others are Kubernetes' to review. */
+  issuer?: TokenIssuer | undefined;
   now: () => Date;
 }
 
 /** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
-export function createAuthenticator({ client, decide, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
+export function createAuthenticator({ client, decide, issuer, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
   const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined> }>({ max: maxRemembered, perf: { now: () => now().getTime() } });
 
   const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
@@ -39,7 +43,7 @@ export function createAuthenticator({ client, decide, now }: AuthenticatorDeps):
     if (hit) return hit.reviewed;
     const ttl = lifetime(credential, now());
     if (ttl <= 0) return Promise.resolve(undefined);
-    const entry = { reviewed: review(client, credential) };
+    const entry = { reviewed: review(client, credential, issuer) };
     reviews.set(key, entry, { ttl });
     entry.reviewed.then(
       (reviewed) => {
@@ -54,12 +58,16 @@ export function createAuthenticator({ client, decide, now }: AuthenticatorDeps):
     const credential = parseAuthorization(headers["authorization"] as string | undefined);
     const reviewed = await reviewOnce(credential);
     if (!reviewed) throw new CFError("InvalidAuthToken");
-    const caller = toCaller(reviewed, (platform) => platform.as(credential));
-    return (await impersonated(caller, headers, decide)) ?? caller;
+    const { as, ...who } = reviewed;
+    const caller = toCaller(who, (platform) => platform.as(as ?? credential));
+    // Who is spoken for speaks for nobody: the second name would rest on the platform's right, not on the caller's.
+    return (await impersonated(caller, headers, as ? nobody : decide)) ?? caller;
   };
 }
 
-function toCaller(reviewed: Reviewed, connect: Caller["connect"]): Caller {
+const nobody: Decide = () => Promise.resolve(false);
+
+function toCaller(reviewed: Omit<Reviewed, "as">, connect: Caller["connect"]): Caller {
   const { name } = reviewed;
   return { ...reviewed, kind: name.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User", connect };
 }
@@ -95,7 +103,8 @@ function expiryOf(token: string): number | undefined {
   }
 }
 
-async function review(client: KubeClient, credential: Credential): Promise<Reviewed | undefined> {
+async function review(client: KubeClient, credential: Credential, issuer: TokenIssuer | undefined): Promise<Reviewed | undefined> {
+  if (credential.kind === "token" && issuer?.claims(credential.token)) return issuer.review(client, credential.token, reviewDeadlineMs);
   try {
     return credential.kind === "token" ? await reviewToken(client, credential.token) : await reviewSelf(client.as(credential));
   } catch (cause) {

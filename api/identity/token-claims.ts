@@ -1,0 +1,54 @@
+// Who the claims of a verified token name: a pure rule. Nobody becomes a user or group that the cluster or the platform trusts by name.
+import type { JWTPayload } from "jose";
+import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
+
+/** How the claims of an issuer's tokens become a user and groups of Kubernetes. */
+export interface ClaimMapping {
+  /** Claim with the user's name. */
+  userClaim: string;
+  /** Claim with the groups' names, a string or an array; without it nobody has groups. */
+  groupsClaim?: string;
+  /** Before every name, so that no name of the issuer is one of the cluster; see `prefixProblem`. */
+  prefix: string;
+}
+
+/** Names as Kubernetes knows them. */
+export interface ClaimedIdentity {
+  user: string;
+  groups: readonly string[];
+}
+
+const MAX_GROUPS = 200;
+const RESERVED = ["system:", PLATFORM_GROUP.replace(/:.*/, ":")];
+/** Travels in a header unchanged: printable ASCII, no space at either end, at most 256 characters. */
+const NAME = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
+/** UAA signs its refresh tokens as it does access tokens; only the end of the id tells them apart. */
+const UAA_REFRESH_TOKEN = /^[0-9a-f]{32}-r$/;
+
+/** What is wrong with a prefix; undefined when nothing is. */
+export function prefixProblem(prefix: string): string | undefined {
+  if (!/^[\x21-\x7e]{1,200}$/.test(prefix)) return "is printable ASCII without spaces, and not empty";
+  // With a letter at its end, prefix and name together could spell another name's beginning.
+  if (/[A-Za-z0-9]$/.test(prefix)) return 'ends in a separator, for example "uaa:"';
+  const reserved = RESERVED.find((start) => prefix.startsWith(start));
+  return reserved && `may not begin with ${reserved}`;
+}
+
+/** The identity, or why there is none: `refused` is for the operator's log and holds nothing of the token but claims' names. */
+export function identityOf(claims: JWTPayload, mapping: ClaimMapping): ClaimedIdentity | { refused: string } {
+  const { userClaim, groupsClaim, prefix } = mapping;
+  if (typeof claims.jti === "string" && UAA_REFRESH_TOKEN.test(claims.jti)) return { refused: "it is a refresh token" };
+  const unverified = userClaim === "email" && (claims["email_verified"] ?? true) !== true;
+  if (unverified) return { refused: "its email is not verified" };
+  const user = claims[userClaim];
+  if (!isName(user, prefix)) return { refused: `its claim ${userClaim} is not a user's name that may be taken over` };
+  const groups = [(groupsClaim && claims[groupsClaim]) ?? []].flat() as unknown[];
+  if (groups.length > MAX_GROUPS) return { refused: `its claim ${groupsClaim} has more than ${MAX_GROUPS} groups` };
+  if (!groups.every((group) => isName(group, prefix))) return { refused: `its claim ${groupsClaim} holds what is not a group's name that may be taken over` };
+  return { user: prefix + user, groups: [...new Set(groups)].map((group) => prefix + group) };
+}
+
+function isName(value: unknown, prefix: string): value is string {
+  if (typeof value !== "string" || !NAME.test(value)) return false;
+  return !RESERVED.some((start) => value.startsWith(start) || (prefix + value).startsWith(start));
+}

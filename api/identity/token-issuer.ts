@@ -1,0 +1,96 @@
+// Tokens of an issuer that kube-apiserver does not trust: verified here, then spoken for by impersonation with the platform's own credential.
+import { decodeJwt, errors, jwtVerify, type JWTPayload } from "jose";
+import type { Logger } from "pino";
+import { SelfSubjectReview } from "../../kube/builtin.ts";
+import type { Identity, KubeClient } from "../../kube/client/client.ts";
+import { isForbidden } from "../../kube/client/errors.ts";
+import { unavailable } from "../errors.ts";
+import { issuerKeys } from "./issuer-keys.ts";
+import { type ClaimedIdentity, type ClaimMapping, identityOf, prefixProblem } from "./token-claims.ts";
+
+export interface TokenIssuerSettings extends ClaimMapping {
+  /** Exactly as tokens name it in `iss`; its discovery document is below it. https. */
+  url: string;
+  /** Among a token's audiences. */
+  audience: string;
+  /** PEM of the authority of its address; the system's authorities when left out. */
+  ca?: string;
+}
+
+/** Name of the ClusterRole without which nobody is spoken for. */
+export const IMPERSONATOR_ROLE = "cupola-impersonator";
+
+/** Signatures by a private key only: what verifies a token must not be able to make one. */
+const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
+const SYSTEM_AUTHENTICATED = "system:authenticated";
+
+/** A caller as Kubernetes sees it, and how to speak as it. */
+export interface Spoken {
+  name: string;
+  groups: readonly string[];
+  as: Extract<Identity, { kind: "impersonate" }>;
+}
+
+export interface TokenIssuer {
+  /** Whether a token says that it is of this issuer. Nothing is verified. */
+  claims(token: string): boolean;
+  /** Undefined for a token that does not hold. @throws CFError 503 when the issuer or Kubernetes cannot be asked, or the right to impersonate is missing */
+  review(client: KubeClient, token: string, deadlineMs: number): Promise<Spoken | undefined>;
+}
+
+/** @throws Error when the settings would be unsafe */
+export function createTokenIssuer(settings: TokenIssuerSettings, { now, log }: { now: () => Date; log: Logger }): TokenIssuer {
+  const { url, audience, ca } = settings;
+  checkSettings(settings);
+  const keys = issuerKeys(url, ca);
+  const refuse = (reason: string): undefined => log.info({ issuer: url, reason }, "refused a token of the issuer") as undefined;
+  const verify = async (token: string): Promise<JWTPayload | undefined> => {
+    try {
+      return (await jwtVerify(token, keys, { issuer: url, audience, algorithms: ALGORITHMS, requiredClaims: ["exp"], currentDate: now() })).payload;
+    } catch (cause) {
+      // Claims are looked at once the signature is good, so a stranger cannot fill the log.
+      if (cause instanceof errors.JWTClaimValidationFailed) return refuse(`its claim ${cause.claim}: ${cause.reason}`);
+      if (cause instanceof errors.JOSEError) return undefined;
+      throw unavailable("The identity cannot be checked: the token issuer does not answer. Try again.", { cause });
+    }
+  };
+  return {
+    claims: (token) => issuerOf(token) === url,
+    async review(client, token, deadlineMs) {
+      const payload = await verify(token);
+      const identity = payload && identityOf(payload, settings);
+      if (!identity) return undefined;
+      if ("refused" in identity) return refuse(identity.refused);
+      return (await speak(client, identity, deadlineMs)) ?? refuse("Kubernetes sees somebody else than it names");
+    },
+  };
+}
+
+function checkSettings({ url, audience, prefix, userClaim }: TokenIssuerSettings): void {
+  if (!URL.canParse(url) || new URL(url).protocol !== "https:") throw new Error("the token issuer is an https URL");
+  if (audience === "") throw new Error("the audience of the issuer's tokens is empty");
+  if (userClaim === "") throw new Error("the claim of the user's name is empty");
+  const problem = prefixProblem(prefix);
+  if (problem) throw new Error(`the prefix of the issuer's users ${problem}`);
+}
+
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    return undefined; // An opaque token: Kubernetes knows it or nobody does.
+  }
+}
+
+/** Asks Kubernetes who it takes us for, which also shows that we may. Undefined when that is not exactly who the token names. */
+async function speak(client: KubeClient, { user, groups }: ClaimedIdentity, deadlineMs: number): Promise<Spoken | undefined> {
+  const as: Spoken["as"] = { kind: "impersonate", user, groups };
+  const seen = await client.as(as).review(SelfSubjectReview, {}, { deadlineMs }).catch((cause: unknown) => {
+    if (isForbidden(cause)) throw unavailable(`The platform may not speak for users of the token issuer: bind it to the ClusterRole ${IMPERSONATOR_ROLE}.`, { cause });
+    throw unavailable("The identity cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
+  });
+  const { username, groups: seenGroups = [] } = seen.status?.userInfo ?? {};
+  const expected = new Set([...groups, SYSTEM_AUTHENTICATED]);
+  const same = username === user && new Set(seenGroups).symmetricDifference(expected).size === 0;
+  return same ? { name: user, groups: seenGroups, as } : undefined;
+}
