@@ -21,7 +21,7 @@ import type { Session } from "../session.ts";
 import { diffApplication } from "./diff.ts";
 import { toApplication, toYaml } from "./generate.ts";
 import { lifecycleOf, processesOf, processSpec } from "./plan.ts";
-import { applyRoutes } from "./routes.ts";
+import { applyRoutes, domainsOf } from "./routes.ts";
 import { manifestBody, parseApplications, type Application } from "./schema.ts";
 
 const DEADLINE_MS = 120_000;
@@ -51,7 +51,10 @@ const apply = endpoint(
     const guid = params["guid"] ?? "";
     const namespace = spaceNamespace(as, guid);
     as.require({ verb: "create", on: App, namespace });
-    const pairs = await ensureApps(as, namespace, checked(body.applications));
+    const entries = checked(body.applications);
+    // What routes will ask about other namespaces: where rights are reviewed it must be known before anything is written (caller-rights.ts).
+    domainsOf(as, namespace);
+    const pairs = await ensureApps(as, namespace, entries);
     return accepted(newJob("space.apply_manifest", guid, as.now(), await applyAll(as, pairs)));
   },
 );

@@ -35,7 +35,7 @@ async function unmapAll(as: Session, app: App, routes: readonly Route[]): Promis
 }
 
 function wantedRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): Wanted[] {
-  const domains = domainsOf(as, app);
+  const domains = domainsOf(as, app.metadata.namespace);
   if (entry.routes) return entry.routes.map(({ route, protocol }) => ({ ...resolve(route, domains), ...(protocol && { protocol }) }));
   if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
   const domain = domains.find((one) => !one.spec.internal);
@@ -45,9 +45,9 @@ function wantedRoutes(as: Session, app: App, entry: Application, hasRoutes: bool
   return [{ host, domain, path: "", port: 0 }];
 }
 
-/** Domains that the app's org may use; shared ones first, oldest first. */
-function domainsOf(as: Session, app: App): Domain[] {
-  const org = as.view.orgOf(as.view.spaceOf(app.metadata.namespace)?.metadata.namespace);
+/** Domains that the org of a space's namespace may use; shared ones first, oldest first. */
+export function domainsOf(as: Session, namespace: string | undefined): Domain[] {
+  const org = as.view.orgOf(as.view.spaceOf(namespace)?.metadata.namespace);
   if (!org || !as.sees(Org, org)) return [];
   const isShared = (domain: Domain): number => (domain.metadata.namespace === org.status?.namespace ? 1 : 0);
   return as

@@ -118,6 +118,20 @@ describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `
     outside.decide = () => undefined;
   });
 
+  test("a manifest makes app and route although nothing was known before", async () => {
+    for (const mode of AUTHORIZATION_MODES) {
+      forget();
+      const name = `pushed-${mode.replace("+", "-")}`;
+      const { status, headers } = await by(mode).send("POST", `/v3/spaces/${real["space"]}/actions/apply_manifest`, {
+        body: `applications:\n- name: ${name}\n  default-route: true\n`,
+        headers: { authorization: "bearer bob-token", "content-type": "application/x-yaml" },
+      });
+      expect([mode, status]).toEqual([mode, 202]);
+      const job = await by(mode).call("bob", "GET", new URL(headers.get("location") ?? "").pathname);
+      expect([mode, job.json.state, job.json.errors]).toEqual([mode, "COMPLETE", []]);
+    }
+  });
+
   const seconds = (ahead: number): number => Math.floor(Date.now() / 1000) + ahead;
   const bearer = (token: string, path: string): Promise<Answer> => by("rbac").send("GET", path, { headers: { authorization: `bearer ${token}` } });
 
