@@ -14,12 +14,16 @@ export function tenancyPolicies(): Policy[] {
   return [bindingPolicy(), namespacePolicy(), imagePolicy()];
 }
 
+/** How the names of all bindings begin that controllers keep. */
+const PLATFORM_PREFIX = "cupola-";
+
 /** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and touches nothing else. */
 function bindingPolicy(): Policy {
   const managed = `'${OBSERVE_LABELS.managedBy}'`;
   const has = (object: string): string => `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
   const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;
   const kind = `namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}']`;
+  const isManager = `${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} && !${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`;
   const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(clusterRolesOf("org"))} : ${list(clusterRolesOf("space"))})`;
   return {
     name: "role-bindings.cupola.dev",
@@ -35,8 +39,14 @@ function bindingPolicy(): Policy {
         reason: "Forbidden",
       },
       {
-        expression: `(${listed}) || !${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} || ${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`,
+        expression: `(${listed}) || !(${isManager})`,
         message: "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
+        reason: "Forbidden",
+      },
+      {
+        // A binding to another role under the name of one that the platform makes later would be in its way: a roleRef cannot be changed.
+        expression: `oldObject != null || !object.metadata.name.startsWith('${PLATFORM_PREFIX}') || !(${isManager})`,
+        message: "names of RoleBindings that begin with cupola- are the platform's here; choose another",
         reason: "Forbidden",
       },
     ],

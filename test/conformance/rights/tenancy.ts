@@ -75,6 +75,16 @@ export function tenancyTests(get: Worldly): void {
       await eventually(async () => expect((await operator.post(`${RBAC}/namespaces/${home.spaceNamespace}/rolebindings?dryRun=All`, binding("team", "view", ["guest"]))).status).toBe(201));
     });
 
+    test("a manager takes no name that the platform may need for a binding", async () => {
+      const taken = await get().kubernetes.get(`${RBAC}/namespaces/${home.spaceNamespace}/rolebindings`);
+      const ours = taken.body.items.filter(({ metadata }: Json) => metadata.labels?.["cupola.dev/managed-by"]).map(({ metadata }: Json) => metadata.name as string);
+      expect(ours.length).toBeGreaterThan(0);
+      expect(ours.filter((name: string) => !name.startsWith("cupola-"))).toEqual([]);
+      const bind = (name: string): Promise<Answer> => get().at("space_manager").post(`${RBAC}/namespaces/${home.spaceNamespace}/rolebindings?dryRun=All`, binding(name, CF_ROLES.space_auditor.clusterRole, ["guest"]));
+      expect((await bind("cupola-space-org-auditor-12345")).body.message).toContain("are the platform's here");
+      expect((await bind("auditors")).status).toBe(201);
+    });
+
     const pod = (name: string, image: string, more: Json = {}): Json => ({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "main", image }], ...more } });
     const run = (namespace: string, image: string, more: Json = {}): Promise<Answer> => get().kubernetes.post(`${namespaces}/${namespace}/pods?dryRun=All`, pod("tried", image, more));
 
