@@ -78,13 +78,13 @@ class Candidate {
     this.#askedAt = performance.now();
     try {
       const lease = await client.find(Lease, { namespace, name }, { deadlineMs: this.#timing.renewMs / 2, signal });
-      if (!lease) return await client.create(Lease, { metadata: { namespace, name }, spec: this.#spec(0, this.#time()) });
+      if (!lease) return await client.create(Lease, { metadata: { namespace, name }, spec: this.#spec(0, this.#time()) }, { deadlineMs: this.#timing.renewMs / 2 });
       if (!this.#isFree(lease)) return undefined;
       const transitions = (lease.spec?.leaseTransitions ?? 0) + 1;
       return await client.update(Lease, { ...lease, spec: this.#spec(transitions, this.#time()) }, { deadlineMs: this.#timing.renewMs / 2, signal });
     } catch (error) {
-      if (!(error instanceof KubeError)) throw error;
-      if (!isConflict(error) && !isAlreadyExists(error)) log.debug({ err: error, lease: name }, "could not ask for leadership");
+      // Whatever it is, a credential that cannot be read included: candidacy ends with the signal alone.
+      if (!isConflict(error) && !isAlreadyExists(error)) log[error instanceof KubeError ? "debug" : "warn"]({ err: error, lease: name }, "could not ask for leadership");
       return undefined;
     }
   }

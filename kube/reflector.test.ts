@@ -251,6 +251,8 @@ describe("reflector", () => {
     await b.until(() => store.state === { park: "parked", stop: "stopped", retry: "backoff" }[verdict]);
     expect(heard.length).toBeGreaterThan(0);
     expect(() => store.list()).toThrow(verdict === "park" ? NotPermitted : NotSynced);
+    // Whoever asks for a list of what has ended is not kept waiting.
+    if (verdict === "stop") await b.watches.relist(Thing);
   });
 
   it("wake looks at a parked watch at once", async () => {

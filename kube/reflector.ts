@@ -107,7 +107,7 @@ class ReflectorRun<T extends KubeObject> {
   }
 
   relist(): Promise<void> {
-    if (this.#signal.aborted) return Promise.resolve();
+    if (this.#signal.aborted || this.#ended) return Promise.resolve();
     this.#version = undefined;
     this.#cut.abort();
     this.nap.wake();
