@@ -92,14 +92,16 @@ const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false })
 const access = await loadDefaultAccess({ ...(options.kubeconfig && { path: options.kubeconfig }), ...(options.context && { context: options.context }) });
 const halt = new AbortController();
 let platform: RunningPlatform | undefined;
+let stopping: Promise<void> | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void end());
 
-/** Whichever signal came first. */
+/** At a signal, and once more when the start was through before it heard of it. A second signal waits for what the first one began. */
 async function end(): Promise<void> {
-  setTimeout(() => process.exit(1), STOP_MS).unref();
+  if (!halt.signal.aborted) setTimeout(() => process.exit(1), STOP_MS).unref();
   halt.abort(new Error("told to stop before it was ready"));
-  await platform?.stop({ instances: "keep" });
-  if (platform) process.exit(0);
+  stopping ??= platform?.stop({ instances: "keep" });
+  await stopping;
+  if (stopping) process.exit(0);
 }
 
 try {

@@ -237,9 +237,13 @@ function startApi({ client, watches, blobs, log, options, membership, readiness,
   const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
   const peers = side.peers && { directory: peerDirectory(membership, side.peers), token: peerToken(side.token) };
   const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
-  ends.defer(() => api.replicas.close());
+  const over = new AbortController();
+  ends.defer(() => {
+    over.abort();
+    return api.replicas.close();
+  });
   side.peers?.serve(api.replicas.handler);
-  void meetWhenListed(api);
+  void meetWhenListed(api, over.signal);
   readiness.expect("api", () => api.ready() || describeGaps(watches.status().filter(({ synced }) => !synced)) || "the other replicas have not been met yet");
   return api;
 }
@@ -247,9 +251,10 @@ function startApi({ client, watches, blobs, log, options, membership, readiness,
 const LISTED_MS = 1_000;
 
 /** What the others have written counts from what is held here, so that is listed first. */
-async function meetWhenListed(api: Api): Promise<void> {
-  while (!(await api.waitReady(LISTED_MS))) continue;
-  await api.replicas.meet();
+async function meetWhenListed(api: Api, signal: AbortSignal): Promise<void> {
+  let listed = false;
+  while (!listed && !signal.aborted) listed = await api.waitReady(LISTED_MS);
+  if (!signal.aborted) await api.replicas.meet();
 }
 
 /** The backends that every replica runs at once. */

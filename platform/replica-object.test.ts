@@ -1,6 +1,10 @@
 // What a replica says of itself: parked watches as a whole and by namespace, in an order that does not change by itself.
-import { expect, test } from "vitest";
-import { presentReplica } from "./replica-object.ts";
+import pino from "pino";
+import { expect, test, vi } from "vitest";
+import type { KubeClient } from "../kube/client/client.ts";
+import { KubeError } from "../kube/client/errors.ts";
+import type { Membership } from "../kube/membership.ts";
+import { presentReplica, showReplica } from "./replica-object.ts";
 
 const serving = { ready: true, pending: [], degraded: [] };
 
@@ -25,4 +29,31 @@ test("names what is parked, whole kinds and namespaces, sorted", () => {
 test("says why it is not ready", () => {
   const health = { ready: false, pending: [{ name: "api", reason: "apps listing" }, { name: "token", reason: "refused" }], degraded: [] };
   expect(presentReplica({ health, leads: [], watches: [] })).toMatchObject({ ready: false, message: "api: apps listing; token: refused" });
+});
+
+test("writes nothing while nothing changes, and goes on after somebody else has changed the object", async () => {
+  let version = 1;
+  let leads = ["leader-a"];
+  const replica = () => ({ apiVersion: "cupola.dev/v1alpha1", kind: "Replica", metadata: { namespace: "cupola-system", name: "r", resourceVersion: String(version), ownerReferences: [{ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }] } });
+  const patch = vi.fn(async (_ref: unknown, _key: unknown, { body }: { body: { metadata?: { resourceVersion?: string }; status: object } }) => {
+    const given = body.metadata?.resourceVersion;
+    if (given !== undefined && given !== String(version)) throw new KubeError({ code: 409, reason: "Conflict" });
+    version++;
+    return { ...replica(), status: body.status };
+  });
+  const health = { ...serving };
+  const look = vi.fn(() => ({ health, leads, watches: [] }));
+  const halt = new AbortController();
+  const client = { apply: async () => replica(), patch } as unknown as KubeClient;
+  const membership = { identity: "r", ownerReference: () => ({ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }) } as unknown as Membership;
+  const over = showReplica({ client, membership, operations: [], look, signal: halt.signal, log: pino({ level: "silent" }), timing: { lookMs: 1, againMs: 1 } });
+  await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(5));
+  expect(patch).toHaveBeenCalledTimes(1);
+  // Somebody annotates it; then it has something else to say, of which the conditions are a part.
+  version++;
+  leads = [];
+  health.ready = false;
+  await vi.waitFor(async () => expect(await patch.mock.results.at(-1)?.value).toMatchObject({ status: { leads: [] } }));
+  halt.abort();
+  await over;
 });

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { KubeClient } from "../kube/client/client.ts";
-import { isNotFound } from "../kube/client/errors.ts";
+import { isConflict, isNotFound } from "../kube/client/errors.ts";
 import type { Membership } from "../kube/membership.ts";
 import { planStatus } from "../kube/plan-status.ts";
 import type { ReadinessReport } from "../kube/readiness.ts";
@@ -25,11 +25,11 @@ export interface ReplicaObjectOptions {
   look: () => ReplicaView;
   signal: AbortSignal;
   log: Logger;
+  /** Between looks, and after a write that failed. For tests. */
+  timing?: { lookMs: number; againMs: number };
 }
 
-const LOOK_MS = 500;
-/** After a write that failed. */
-const TRY_AGAIN_MS = 5_000;
+const TIMING = { lookMs: 500, againMs: 5_000 };
 const MAX_PARKED = 500;
 
 /** Keeps the object until the signal aborts; it goes with the Lease that owns it. */
@@ -66,16 +66,17 @@ class Shown {
   }
 
   async loop(): Promise<void> {
-    const { signal, log } = this.#o;
+    const { signal, log, timing = TIMING } = this.#o;
     while (!signal.aborted) {
-      let pause = LOOK_MS;
+      let pause = timing.lookMs;
       try {
         await this.#tell();
       } catch (err) {
-        if (isNotFound(err)) this.#object = undefined;
+        // Removed, or changed by somebody else: it is applied anew, which answers with what is there.
+        if (isNotFound(err) || isConflict(err)) this.#object = undefined;
         this.#told = undefined;
         log.debug({ err }, "could not write what this replica is");
-        pause = TRY_AGAIN_MS;
+        pause = timing.againMs;
       }
       await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
     }
