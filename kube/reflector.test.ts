@@ -252,6 +252,7 @@ describe("reflector", () => {
     expect(heard.length).toBeGreaterThan(0);
     expect(() => store.list()).toThrow(verdict === "park" ? NotPermitted : NotSynced);
     // Whoever asks for a list of what has ended is not kept waiting.
+    b.fake.fault("list", undefined);
     if (verdict === "stop") await b.watches.relist(Thing);
   });
 
