@@ -1,7 +1,7 @@
 // The options of `cupola` for users of a token issuer that kube-apiserver does not trust.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
+import { checkTokenIssuer, type TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import { defined } from "../kube/defined.ts";
 
 export interface TokenIssuerOptions {
@@ -26,7 +26,7 @@ export function addTokenIssuerOptions(command: Command): Command {
     .option("--user-prefix <prefix>", "before its users' and groups' names in Kubernetes (default: the issuer's URL and #)");
 }
 
-/** @throws Error when options are given without the issuer, or the file cannot be read */
+/** @throws Error when options are given without the issuer, or are unsafe, or the file cannot be read */
 export function tokenIssuerOf(options: TokenIssuerOptions): TokenIssuerSettings | undefined {
   const { tokenIssuer: url, tokenAudience, tokenCa, tokenUserClaim, tokenGroupsClaim, userPrefix } = options;
   const others = [tokenAudience, tokenCa, tokenUserClaim, tokenGroupsClaim, userPrefix];
@@ -34,11 +34,13 @@ export function tokenIssuerOf(options: TokenIssuerOptions): TokenIssuerSettings 
     if (others.some((one) => one !== undefined)) throw new Error("--token-audience, --token-ca, --token-*-claim and --user-prefix go with --token-issuer");
     return undefined;
   }
-  return {
+  const settings: TokenIssuerSettings = {
     url,
     audience: tokenAudience ?? AUDIENCE,
     userClaim: tokenUserClaim ?? "sub",
     prefix: userPrefix ?? `${url}#`,
     ...defined({ groupsClaim: tokenGroupsClaim, ca: tokenCa === undefined ? undefined : readFileSync(tokenCa, "utf8") }),
   };
+  checkTokenIssuer(settings);
+  return settings;
 }

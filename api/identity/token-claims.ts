@@ -37,15 +37,22 @@ export function prefixProblem(prefix: string): string | undefined {
 /** The identity, or why there is none: `refused` is for the operator's log and holds nothing of the token but claims' names. */
 export function identityOf(claims: JWTPayload, mapping: ClaimMapping): ClaimedIdentity | { refused: string } {
   const { userClaim, groupsClaim, prefix } = mapping;
-  if (typeof claims.jti === "string" && UAA_REFRESH_TOKEN.test(claims.jti)) return { refused: "it is a refresh token" };
-  const unverified = userClaim === "email" && (claims["email_verified"] ?? true) !== true;
-  if (unverified) return { refused: "its email is not verified" };
   const user = claims[userClaim];
-  if (!isName(user, prefix)) return { refused: `its claim ${userClaim} is not a user's name that may be taken over` };
   const groups = [(groupsClaim && claims[groupsClaim]) ?? []].flat() as unknown[];
+  if (isRefreshToken(claims)) return { refused: "it is a refresh token" };
+  if (userClaim === "email" && (claims["email_verified"] ?? true) !== true) return { refused: "its email is not verified" };
+  if (!isName(user, prefix)) return { refused: `its claim ${userClaim} is not a user's name that may be taken over` };
   if (groups.length > MAX_GROUPS) return { refused: `its claim ${groupsClaim} has more than ${MAX_GROUPS} groups` };
-  if (!groups.every((group) => isName(group, prefix))) return { refused: `its claim ${groupsClaim} holds what is not a group's name that may be taken over` };
+  if (!areNames(groups, prefix)) return { refused: `its claim ${groupsClaim} holds what is not a group's name that may be taken over` };
   return { user: prefix + user, groups: [...new Set(groups)].map((group) => prefix + group) };
+}
+
+function isRefreshToken({ jti }: JWTPayload): boolean {
+  return typeof jti === "string" && UAA_REFRESH_TOKEN.test(jti);
+}
+
+function areNames(values: unknown[], prefix: string): values is string[] {
+  return values.every((value) => isName(value, prefix));
 }
 
 function isName(value: unknown, prefix: string): value is string {

@@ -41,7 +41,7 @@ export interface TokenIssuer {
 /** @throws Error when the settings would be unsafe */
 export function createTokenIssuer(settings: TokenIssuerSettings, { now, log }: { now: () => Date; log: Logger }): TokenIssuer {
   const { url, audience, ca } = settings;
-  checkSettings(settings);
+  checkTokenIssuer(settings);
   const keys = issuerKeys(url, ca);
   const refuse = (reason: string): undefined => log.info({ issuer: url, reason }, "refused a token of the issuer") as undefined;
   const verify = async (token: string): Promise<JWTPayload | undefined> => {
@@ -66,7 +66,8 @@ export function createTokenIssuer(settings: TokenIssuerSettings, { now, log }: {
   };
 }
 
-function checkSettings({ url, audience, prefix, userClaim }: TokenIssuerSettings): void {
+/** @throws Error when the settings would be unsafe, and says how */
+export function checkTokenIssuer({ url, audience, prefix, userClaim }: TokenIssuerSettings): void {
   if (!URL.canParse(url) || new URL(url).protocol !== "https:") throw new Error("the token issuer is an https URL");
   if (audience === "") throw new Error("the audience of the issuer's tokens is empty");
   if (userClaim === "") throw new Error("the claim of the user's name is empty");

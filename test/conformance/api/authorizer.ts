@@ -26,8 +26,13 @@ export interface Outside {
   flags: string[];
   /** The authorizer's opinion; a test sets its own. */
   decide: (asked: Attributes) => Opinion;
-  /** A token of the issuer, signed; times in seconds since the epoch. */
-  token(claims: { sub: string; groups?: string[]; audience?: string; expires: number }): Promise<string>;
+  /** The issuer's address, and the PEM of its authority. */
+  url: string;
+  ca: string;
+  /** A token of the issuer, signed; times in seconds since the epoch. `claims` are added. Without `expires` it has no end. */
+  token(claims: { sub: string; groups?: string[]; audience?: string; expires: number | undefined; claims?: Record<string, unknown> }): Promise<string>;
+  /** A new key instead of the old one. */
+  rotate(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -36,23 +41,35 @@ const algorithm = "RS256";
 /** Starts both as one TLS server and writes kube-apiserver's configuration files into `dir`. */
 export async function startOutside(dir: string): Promise<Outside> {
   const authority = await makeAuthority("outside");
-  const { cert, key } = await issueCertificate(authority, { commonName: "outside", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] });
-  const keys = await generateKeyPair(algorithm);
-  const jwk = { ...(await exportJWK(keys.publicKey)), kid: "one", alg: algorithm, use: "sig" };
+  const { cert, key } = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] });
+  let signing = await makeKey("one");
   const outside: Outside = {
     flags: [],
     decide: () => undefined,
-    token: ({ sub, groups = [], audience = "cupola", expires }) =>
-      new SignJWT({ groups }).setProtectedHeader({ alg: algorithm, kid: "one" }).setIssuer(url).setSubject(sub).setAudience(audience).setIssuedAt(expires - 3600).setExpirationTime(expires).sign(keys.privateKey),
+    url: "",
+    ca: authority.cert,
+    async rotate() {
+      signing = await makeKey("two");
+    },
+    token({ sub, groups = [], audience = "cupola", expires, claims = {} }) {
+      const token = new SignJWT({ groups, ...claims }).setProtectedHeader({ alg: algorithm, kid: signing.jwk.kid }).setIssuer(url).setSubject(sub).setAudience(audience);
+      return (expires === undefined ? token : token.setIssuedAt(expires - 3600).setExpirationTime(expires)).sign(signing.privateKey);
+    },
     stop: () => closed(server),
   };
   const server = createServer({ cert, key }, (request, response) => {
-    void answer(request, outside, { url, jwk }).then((body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body)));
+    void answer(request, outside, { url, jwk: signing.jwk }).then((body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  outside.url = url;
   outside.flags = configure(dir, url, authority.cert);
   return outside;
+}
+
+async function makeKey(kid: string): Promise<{ privateKey: CryptoKey; jwk: { kid: string } }> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm);
+  return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: "sig" } as { kid: string } };
 }
 
 const nothing = { verb: "", group: "", resource: "", namespace: "", name: "" };
