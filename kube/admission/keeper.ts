@@ -132,9 +132,9 @@ async function tend(options: KeeperOptions, state: State, seen: Seen): Promise<n
   const { now = () => new Date(), hosts, periods, names, serve } = options;
   const held = fromSecretData(seen.secret?.data);
   if (held) {
-    // Trust first: what is served next must be known by then.
-    if (await configure(options, state, held, seen.configuration)) return RETRY_MS;
+    // What signed it was trusted before it got there.
     serve(held.serving);
+    if (await configure(options, state, held, seen.configuration)) return RETRY_MS;
     state.done = true;
   }
   const situation = { now: now(), hosts, periods, trusted: trustedIn(seen.configuration, names.webhook) };
@@ -145,22 +145,22 @@ async function tend(options: KeeperOptions, state: State, seen: Seen): Promise<n
 }
 
 /** Whether it wrote. */
-async function configure({ client, names, scope, address, fieldManager }: KeeperOptions, state: State, held: Certificates, seen: Seen["configuration"]): Promise<boolean> {
+async function configure({ client, names, scope, address, fieldManager, signal }: KeeperOptions, state: State, held: Certificates, seen: Seen["configuration"]): Promise<boolean> {
   const wanted = toConfiguration(names, scope, (state.announced && addressIn(seen, names.webhook)) || address, bundleOf(held));
   if (isInForce(wanted, seen)) {
     state.announced = true;
     return false;
   }
-  await client.apply(ValidatingWebhookConfiguration, wanted, { fieldManager, force: true });
+  await client.apply(ValidatingWebhookConfiguration, wanted, { fieldManager, force: true, signal });
   return true;
 }
 
 /** Only over the version that was seen: of several replicas one writes, and the others serve what it wrote. */
-async function keep({ client, secret, fieldManager }: KeeperOptions, seen: Seen["secret"], next: Certificates): Promise<void> {
+async function keep({ client, secret, fieldManager, signal }: KeeperOptions, seen: Seen["secret"], next: Certificates): Promise<void> {
   const draft = { metadata: { ...secret }, type: "Opaque", data: toSecretData(next) };
   try {
-    if (!seen) await client.create(Secret, draft, { fieldManager });
-    else await client.update(Secret, { ...draft, metadata: { ...seen.metadata } }, { fieldManager });
+    if (!seen) await client.create(Secret, draft, { fieldManager, signal });
+    else await client.update(Secret, { ...draft, metadata: { ...seen.metadata } }, { fieldManager, signal });
   } catch (error) {
     if (!isAlreadyExists(error) && !isConflict(error)) throw error;
   }

@@ -30,7 +30,7 @@ export function webhookOn(server: Server): void {
 
     /** What a person with kubectl is told about this create, which changes nothing; undefined when it would succeed. */
     const told = async (ref: ResourceRef, object: Draft): Promise<string | undefined> =>
-      world.admin.create(ref, object, { dryRun: true }).then(() => undefined, (error: KubeError) => `${error.code} ${error.message}`);
+      world.admin.create(ref, object, { dryRun: true }).then(() => undefined, (error: unknown) => `${(error as KubeError).code} ${(error as KubeError).message}`);
     const appCalled = (name: string, object = "other"): Draft => ({ metadata: { namespace: SPACE, name: object }, spec: { name } });
     const takenName = () => told(App, appCalled("Shop"));
     const takenDomain = () => told(Domain, { metadata: { namespace: SYSTEM_NAMESPACE, name: "again" }, spec: { name: "apps.example" } });
