@@ -1,4 +1,4 @@
-// What the platform's own identities may do in a cluster. (Per operation, minimal, generated from what the code declares: the next issue.)
+// What the platform may do where one process does all of it, as on a laptop. Minimal rights per operation are generated: platform/rights.ts.
 import type { KubeObject } from "../kube/object.ts";
 import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
 import { CLUSTER_READER, SYSTEM_READER } from "./roles.ts";
