@@ -27,7 +27,7 @@ export async function impersonated(caller: Caller, headers: NodeJS.Dict<string |
   return {
     name: user,
     kind: user.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User",
-    groups: [...(groups.length > 0 ? groups : groupsOf(user)), "system:authenticated"],
+    groups: marked(user, groups.length > 0 ? groups : groupsOf(user)),
     connect: (platform) => caller.connect(platform).as({ kind: "impersonate", user, groups }),
   };
 }
@@ -42,6 +42,12 @@ function asUser(user: string): Asked {
 function groupsOf(user: string): string[] {
   const namespace = /^system:serviceaccount:([^:]+):/.exec(user)?.[1];
   return namespace ? ["system:serviceaccounts", `system:serviceaccounts:${namespace}`] : [];
+}
+
+/** Whether the user counts as authenticated, by kube-apiserver's rule: what reads here is what Kubernetes would let the same headers read. */
+function marked(user: string, groups: readonly string[]): string[] {
+  const mark = user === "system:anonymous" ? "system:unauthenticated" : "system:authenticated";
+  return groups.includes("system:unauthenticated") || groups.includes(mark) ? [...groups] : [...groups, mark];
 }
 
 /** Node joins repeated headers with ", ". */

@@ -62,6 +62,15 @@ test("impersonation only where it is granted", async () => {
   expect(refused.status).toBe(403);
 });
 
+test.each([
+  ["who is known", { "impersonate-user": "ann" }, 1],
+  ["nobody", { "impersonate-user": "system:anonymous" }, 0],
+  ["who is said not to be known", { "impersonate-user": "ann", "impersonate-group": "system:unauthenticated" }, 0],
+])("impersonating %s, what everybody who is known reads", async (_who, headers, stacks) => {
+  const { json } = await world.replicas[0].send("GET", "/v3/stacks", { headers: { authorization: "bearer root-token", ...headers } });
+  expect(json.resources).toHaveLength(stacks);
+});
+
 test("no credential in the log's reach: errors name none", async () => {
   const { json } = await whoami({ authorization: "bearer secret-that-nobody-knows" });
   expect(JSON.stringify(json)).not.toContain("secret-that-nobody-knows");
