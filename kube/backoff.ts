@@ -1,4 +1,4 @@
-// Delays that grow: how long to wait after the n-th failure in a row. Pure but for the given randomness.
+// Waiting: delays that grow with failures in a row, sleep that can be cut short, and a signal's end.
 
 export interface Backoff {
   minMs: number;
@@ -39,4 +39,12 @@ export function createNap(): Nap {
     },
     wake: () => end?.(),
   };
+}
+
+/** Resolves when the signal is aborted; at once when it is. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

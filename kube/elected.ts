@@ -1,5 +1,6 @@
 // Work with side effects, done by one process of many: its caches are warm before the election, it begins with the term and has ended before the next one's.
 import type { Logger } from "pino";
+import { untilAborted } from "./backoff.ts";
 import type { KubeClient } from "./client/client.ts";
 import type { Controller, Platform } from "./controller.ts";
 import { fencedClient } from "./fenced-client.ts";
@@ -93,17 +94,10 @@ async function serve(options: ElectedOptions, state: State, over: AbortSignal, t
     await office.start?.();
     const run = runControllers({ client, controllers: office.controllers, watches, platform, signal: over, log, term });
     run.synced.then(() => void (state.run = over.aborted ? undefined : run)).catch(() => undefined);
+    // An office may have no controllers, and still something to do.
     await Promise.all([run.stopped, untilAborted(over)]);
   } finally {
     state.run = undefined;
     await office.stop?.();
   }
-}
-
-/** An office may have no controllers, and still something to do. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

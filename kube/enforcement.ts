@@ -5,7 +5,7 @@ import type { KubeClient } from "./client/client.ts";
 import { isNotFound } from "./client/errors.ts";
 import { type Controller, defineController } from "./controller.ts";
 import type { Member, Membership } from "./membership.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
+import { keyOf, type KubeObject, type ObjectKey, parseKey } from "./object.ts";
 import { createQueue, type Queue } from "./queue.ts";
 import type { Tracker } from "./readiness.ts";
 import type { Store } from "./reader.ts";
@@ -118,8 +118,7 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
 
 async function report<T extends KubeObject>(options: ReportingOptions<T>, id: string): Promise<{ then: "done" }> {
   const { client, store, membership, place, tracker } = options;
-  const [first = "", second] = id.split("/");
-  const key: ObjectKey = second === undefined ? { name: first } : { namespace: first, name: second };
+  const key = parseKey(id);
   const at = { namespace: place.namespace, name: reportName(membership.identity, store.ref, key) };
   const object = store.find(key);
   if (!object) {
@@ -171,10 +170,7 @@ export interface EnforcementOptions<T extends KubeObject> {
 
 /** Keeps the condition Enforced. One replica does it for all. */
 export function enforcementController<T extends KubeObject>({ name, ref, membership, place, reports }: EnforcementOptions<T>): Controller {
-  const keyIn = ({ metadata }: KubeObject): ObjectKey => {
-    const [first = "", second] = (metadata.annotations?.[place.annotation] ?? "").split("/");
-    return second === undefined ? { name: first } : { namespace: first, name: second };
-  };
+  const keyIn = ({ metadata }: KubeObject): ObjectKey => parseKey(metadata.annotations?.[place.annotation] ?? "");
   return defineController<T>({
     name,
     kind: "singleton",

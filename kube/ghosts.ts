@@ -49,8 +49,4 @@ export class Ghosts {
   keys(namespace?: string): string[] {
     return [...this.#ghosts].flatMap(([key, { object }]) => (namespace === undefined || object.metadata.namespace === namespace ? [key] : []));
   }
-
-  get size(): number {
-    return this.#ghosts.size;
-  }
 }

@@ -4,6 +4,7 @@ import { createNap } from "./backoff.ts";
 import { Lease } from "./builtin.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from "./client/errors.ts";
+import { toMicroTime } from "./times.ts";
 import type { ObjectOf } from "./resource-ref.ts";
 
 export interface LeaderTiming {
@@ -150,8 +151,7 @@ class Candidate {
     return { holderIdentity: this.#o.identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000), acquireTime: time, renewTime: time, leaseTransitions };
   }
 
-  /** RFC 3339 with the six fractional digits that Lease times have. */
   #time(): string {
-    return (this.#o.now?.() ?? new Date()).toISOString().replace("Z", "000Z");
+    return toMicroTime(this.#o.now?.() ?? new Date());
   }
 }

@@ -5,6 +5,7 @@ import { Lease } from "./builtin.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from "./client/errors.ts";
 import { defined } from "./defined.ts";
+import { toMicroTime } from "./times.ts";
 import { Roll } from "./membership-roll.ts";
 import type { ObjectOf } from "./resource-ref.ts";
 import type { Watches, WatchHandle } from "./watches.ts";
@@ -215,7 +216,7 @@ class Seat implements Membership {
   async #join(): Promise<void> {
     const { client, namespace, group, groupLabel } = this.#o;
     const started = performance.now();
-    const time = microTime(this.#o.now?.() ?? new Date());
+    const time = toMicroTime(this.#o.now?.() ?? new Date());
     const draft = {
       metadata: { namespace, name: `${group}-${this.identity}`, labels: { [groupLabel]: group }, annotations: defined(this.#annotations) as Record<string, string> },
       spec: { holderIdentity: this.identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000), acquireTime: time, renewTime: time },
@@ -294,7 +295,7 @@ class Seat implements Membership {
 
   async #patch(client: KubeClient, lease: LeaseObject): Promise<void> {
     const started = performance.now();
-    const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: microTime(this.#o.now?.() ?? new Date()) } };
+    const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: toMicroTime(this.#o.now?.() ?? new Date()) } };
     try {
       this.#took(await client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#over.signal }), started);
     } catch (error) {
@@ -341,9 +342,4 @@ class Seat implements Membership {
 
 function unlessGone(error: unknown): void {
   if (!(error instanceof KubeError) || !isNotFound(error)) throw error;
-}
-
-/** RFC 3339 with the six fractional digits that Lease times have. */
-function microTime(now: Date): string {
-  return now.toISOString().replace("Z", "000Z");
 }

@@ -76,3 +76,9 @@ export interface KubeList<T extends KubeObject = KubeObject> {
 export function keyOf(key: ObjectKey): string {
   return key.namespace ? `${key.namespace}/${key.name}` : key.name;
 }
+
+/** The key that `keyOf` made a text of. */
+export function parseKey(text: string): ObjectKey {
+  const [first = "", second] = text.split("/");
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+}

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ConditionDraft } from "./controller.ts";
 import { mergeDiffNamed } from "./merge-diff.ts";
 import type { Condition, KubeObject } from "./object.ts";
+import { toTime } from "./times.ts";
 
 export interface StatusInput {
   object: KubeObject;
@@ -42,9 +43,4 @@ export function mergeConditions(before: readonly Condition[], drafts: readonly C
     changed = true;
   }
   return changed ? after : before;
-}
-
-/** RFC 3339 in whole seconds, as Kubernetes writes times. */
-export function toTime(date: Date): string {
-  return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -16,7 +16,6 @@ export interface RetryLimiter {
   next(key: string): number;
   /** The key has succeeded. */
   forget(key: string): void;
-  failures(key: string): number;
 }
 
 /** `now` is a monotonic clock in milliseconds. */
@@ -40,6 +39,5 @@ export function createRetryLimiter(limits: RetryLimits, now: () => number): Retr
       return Math.max(Math.min(limits.maxMs, limits.minMs * 2 ** Math.min(count, 30)), reserve());
     },
     forget: (key) => void failures.delete(key),
-    failures: (key) => failures.get(key) ?? 0,
   };
 }

@@ -3,8 +3,9 @@ import type { Logger } from "pino";
 import { createChildren } from "./children.ts";
 import type { KubeClient } from "./client/client.ts";
 import type { Controller, Platform, ReconcileContext, Wake } from "./controller.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
+import { keyOf, type KubeObject, type ObjectKey, parseKey } from "./object.ts";
 import type { Term } from "./leader.ts";
+import { untilAborted } from "./backoff.ts";
 import { createQueue, LOW_PRIORITY, type Queue } from "./queue.ts";
 import { type Change, NotPermitted, NotSynced, type ParkReason, type Store, type WatchState } from "./reader.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
@@ -111,7 +112,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined });
   const queue = createQueue({
     workers: controller.workers ?? 4,
-    work: (id) => reconciler.run(toKey(id)),
+    work: (id) => reconciler.run(parseKey(id)),
     onFault: (key, err) => log.warn({ key, err }, "reconcile failed; it is tried again"),
   });
   const wiring: Wiring = { controller, options, own, owned, handles, queue, reconciler };
@@ -274,17 +275,8 @@ function listSeen(store: Store, label: string, value: string): KubeObject[] {
   }
 }
 
-function toKey(id: string): ObjectKey {
-  const [first = "", second] = id.split("/");
-  return second === undefined ? { name: first } : { namespace: first, name: second };
-}
-
 async function stopWith({ queue, handles, options }: Wiring, synced: Promise<void>): Promise<void> {
-  const { signal } = options;
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(options.signal);
   await queue.close();
   await synced.catch(() => undefined);
   for (const handle of handles) handle.release();
