@@ -1,4 +1,5 @@
 // Snapshots of an app: what its instances are made from, and when a new one is due. Pure.
+import { defined } from "../../kube/defined.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
@@ -86,11 +87,6 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
     user,
     runner: chooseClass(classes, { role: "runner", named: runner, able: { capability: "dropletKinds", word: droplet.spec.kind } }).metadata.name,
   });
-}
-
-/** Without the fields that are undefined: a server does not return those, and a comparison must not see them. */
-function defined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
 function isSame(latest: RevisionSpec, content: Content): boolean {
