@@ -20,3 +20,10 @@ export const duplicate = (field: string, value: unknown): FieldError =>
 
 export const tooLong = (field: string, most: number): FieldError =>
   ({ reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${most} bytes` });
+
+/** A value as Go prints it unasked. */
+export function goPrinted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goPrinted).join(" ")}]`;
+  if (typeof value === "object" && value !== null) return `map[${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => `${key}:${goPrinted(inner)}`).join(" ")}]`;
+  return value === null ? "<nil>" : String(value);
+}

@@ -107,7 +107,7 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   checkConfiguration(request, config);
   const base = live ? withoutManaged(live) : blank(request, config);
   const managers = decodeManagers(live?.metadata.managedFields);
-  if (live && managers.size === 0) recordChange({ ...request, manager: "before-first-apply" }, managers, blank(request, config), base);
+  if (live && managers.size === 0) ownBefore(request, managers, { config, base });
 
   const mine: Manager = { name: request.manager, operation: "Apply", apiVersion: request.apiVersion, subresource: request.subresource, set: ownedBy(request, config) };
   const id = identityOf(mine);
@@ -125,6 +125,13 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   if (encoded) result.metadata.managedFields = encoded;
   syncLastApplied(request, result, config);
   return result;
+}
+
+/** Somebody must own what is there; of an object without a shape it cannot be told what that is. */
+function ownBefore(request: ApplyRequest, managers: Managers, { config, base }: { config: KubeObject; base: KubeObject }): void {
+  const [fault] = shapeFaults(request.view, base, TOP_WITH_DUPLICATES);
+  if (fault !== undefined) throw failure(500, "", `failed to create manager for existing fields: failed to convert new object (${request.described}) to smd typed: ${fault}`);
+  recordChange({ ...request, manager: "before-first-apply" }, managers, blank(request, config), base);
 }
 
 function checkConfiguration(request: ApplyRequest, config: KubeObject): void {

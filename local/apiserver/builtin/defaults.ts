@@ -19,6 +19,7 @@ function fillPodSpec(spec: JsonMap | undefined): void {
   fill(spec, { restartPolicy: "Always", dnsPolicy: "ClusterFirst", schedulerName: "default-scheduler", terminationGracePeriodSeconds: 30, securityContext: {} });
   for (const container of [...itemsAt(spec, "containers"), ...itemsAt(spec, "initContainers")]) fillContainer(container);
   for (const volume of itemsAt(spec, "volumes")) {
+    if (Object.keys(volume).every((key) => key === "name")) volume.emptyDir = {};
     fill(mapAt(volume, "secret"), { defaultMode: 420 });
     fill(mapAt(volume, "configMap"), { defaultMode: 420 });
     fill(mapAt(volume, "projected"), { defaultMode: 420 });

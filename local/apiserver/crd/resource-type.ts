@@ -132,7 +132,6 @@ function strategyOf(crd: Crd): Strategy {
       if (hasStatus(object)) delete object.status;
     },
     prepareUpdate(object, old, subresource) {
-      if (object.status === null) delete object.status;
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus(object)) restore(object, old, "status");
     },

@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
-import { invalidValue } from "../field-errors.ts";
+import { goPrinted, invalidValue } from "../field-errors.ts";
 import type { ScalePaths } from "../registry/types.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
@@ -24,15 +24,13 @@ function lookUp(object: KubeObject, path: string[], type: string): Looked {
   let at: unknown = object;
   for (const [depth, key] of path.entries()) {
     if (at === null) return {};
-    if (!isMap(at)) return { fault: `.${path.slice(0, depth + 1).join(".")} accessor error: ${shown(at)} is of the type ${goTypeOf(at)}, expected map[string]interface{}` };
+    if (!isMap(at)) return { fault: `.${path.slice(0, depth + 1).join(".")} accessor error: ${goPrinted(at)} is of the type ${goTypeOf(at)}, expected map[string]interface{}` };
     if (!Object.hasOwn(at, key)) return {};
     at = at[key];
   }
-  if (goTypeOf(at) !== type) return { fault: `.${path.join(".")} accessor error: ${shown(at)} is of the type ${goTypeOf(at)}, expected ${type}` };
+  if (goTypeOf(at) !== type) return { fault: `.${path.join(".")} accessor error: ${goPrinted(at)} is of the type ${goTypeOf(at)}, expected ${type}` };
   return { value: at };
 }
-
-const shown = (value: unknown) => (value === null ? "<nil>" : typeof value === "object" ? JSON.stringify(value) : String(value as string));
 
 function replicaFaults(object: KubeObject, path: string[]): FieldError[] {
   const field = `.${path.join(".")}`;

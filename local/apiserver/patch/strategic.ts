@@ -1,6 +1,7 @@
 // Strategic merge patch: a merge patch whose lists merge by the keys that the schema of a built-in kind names.
 import { type TypeView, untyped } from "../apply/type-view.ts";
 import { entryView, isMap, type JsonMap, sameValue } from "../apply/values.ts";
+import { goPrinted } from "../field-errors.ts";
 import { badRequest, failure } from "../status.ts";
 
 const DELETE_FROM = "$deleteFromPrimitiveList/";
@@ -8,33 +9,63 @@ const ORDER = "$setElementOrder/";
 const RETAIN = "$retainKeys";
 const DIRECTIVE = "$patch";
 
-/** The patched map. Neither argument is changed. Throws 400 on a broken directive. */
+/** What kube-apiserver has no words of its own for. */
+const fault = (message: string) => failure(500, "", message);
+
+/** The patched map. Neither argument is changed. Throws 400 on a broken directive, 500 (as kube-apiserver does) on one that does not fit. */
 export function strategicMerge(view: TypeView, target: JsonMap, patch: JsonMap): JsonMap {
-  if (patch[DIRECTIVE] === "replace") return withoutDirectives(patch);
-  if (patch[DIRECTIVE] === "delete") return {};
-  const out: JsonMap = retained({ ...target }, patch);
+  if (Object.hasOwn(patch, DIRECTIVE)) return replaced(patch);
+  const out: JsonMap = retained(target, patch);
+  const ordered = orderLists(view, out, patch);
   for (const [key, value] of Object.entries(patch)) {
-    if (key.startsWith("$")) continue;
-    if (value === null) delete out[key];
-    else out[key] = mergeEntry(view.map ? entryView(view.map, key) : untyped, out[key], value);
+    if (key === RETAIN || key.startsWith(ORDER) || ordered.has(key)) continue;
+    if (key.startsWith(DELETE_FROM)) deleteItems(out, key.slice(DELETE_FROM.length), value);
+    else mergeEntry(view, out, { key, value });
   }
-  applyListDirectives(view, out, { patch, target });
   return out;
 }
 
-function mergeEntry(type: TypeView, present: unknown, value: unknown): unknown {
-  if (isMap(value)) return strategicMerge(type, isMap(present) ? present : {}, value);
-  return Array.isArray(value) ? mergeList(type, Array.isArray(present) ? present : [], value) : value;
+/** `$patch: replace` and `$patch: delete` of a map. */
+function replaced(patch: JsonMap): JsonMap {
+  const { [DIRECTIVE]: directive, ...rest } = patch;
+  if (directive === "replace") return rest;
+  if (directive === "delete") return {};
+  throw fault(`unknown patch type: ${goPrinted(directive)} in map: ${goPrinted(patch)}`);
 }
 
-function withoutDirectives(patch: JsonMap): JsonMap {
-  return Object.fromEntries(Object.entries(patch).filter(([key]) => !key.startsWith("$")));
+function mergeEntry(view: TypeView, out: JsonMap, { key, value }: { key: string; value: unknown }): void {
+  const present = out[key];
+  if (value === null) delete out[key];
+  else if (isMap(value) && isMap(present)) out[key] = strategicMerge(typeAt(view, key), present, value);
+  else if (Array.isArray(value) && Array.isArray(present)) out[key] = mergeList(typeAt(view, key), present, value);
+  else {
+    const plain = withoutDirectives(value);
+    if (plain === undefined) delete out[key];
+    else out[key] = plain;
+  }
 }
 
+const typeAt = (view: TypeView, key: string): TypeView => (view.map ? entryView(view.map, key) : untyped);
+
+/** What a patch says of something that is not there: no nulls in maps, and nothing that has a directive; undefined when that is all of it. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isMap(value)) return value;
+  if (Object.hasOwn(value, DIRECTIVE)) return undefined;
+  const kept = Object.entries(value).filter(([key, inner]) => inner !== null && !isDirective(key)).map(([key, inner]): [string, unknown] => [key, withoutDirectives(inner)]);
+  return Object.fromEntries(kept.filter(([, inner]) => inner !== undefined));
+}
+
+const isDirective = (key: string) => key === RETAIN || key.startsWith(DELETE_FROM) || key.startsWith(ORDER);
+
+/** A copy of the target, with what `$retainKeys` names if it is there. */
 function retained(target: JsonMap, patch: JsonMap): JsonMap {
   const keys = patch[RETAIN];
-  if (!Array.isArray(keys)) return target;
-  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
+  if (keys === undefined) return { ...target };
+  const isListed = (key: string) => Array.isArray(keys) && keys.includes(key);
+  const others = Object.entries(patch).filter(([key, value]) => value !== null && !isDirective(key) && !isListed(key));
+  if (!Array.isArray(keys) || others.length > 0) throw badRequest("invalid patch format of retainKeys");
+  return Object.fromEntries(Object.entries(target).filter(([key]) => isListed(key)));
 }
 
 function strategyOf(type: TypeView): { merges: boolean; key?: string } {
@@ -44,55 +75,102 @@ function strategyOf(type: TypeView): { merges: boolean; key?: string } {
 
 function mergeList(type: TypeView, target: unknown[], patch: unknown[]): unknown[] {
   const { merges, key } = strategyOf(type);
-  if (!merges) return patch.map((item) => (isMap(item) ? withoutDirectives(item) : item));
-  if (!key) return inOrder([...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))], patch, { server: target, key });
-  if (patch.some((item) => isMap(item) && item[DIRECTIVE] === "replace")) {
-    return patch.filter((item) => !(isMap(item) && item[DIRECTIVE] === "replace" && Object.keys(item).length === 1));
-  }
-  return inOrder(mergeKeyed(type, key, target, patch), patch, { server: target, key });
+  if (!merges) return patch;
+  if (target.length === 0 && patch.length === 0) return target;
+  if (!haveOneType([...target, ...patch])) throw fault(`list element types are not identical: ${goPrinted(patch)}`);
+  if (!isMap([...target, ...patch][0])) return inOrder([...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))], patch, { server: target, key });
+  if (!key) throw fault("cannot merge lists without merge key for type struct");
+  const special = withSpecial(key, target, patch as JsonMap[]);
+  return inOrder(mergeKeyed(type, key, special), special.patch, { server: special.target, key });
 }
 
-function mergeKeyed(type: TypeView, key: string, target: unknown[], patch: unknown[]): unknown[] {
+const typeName = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "list" : typeof value);
+const haveOneType = (items: unknown[]): boolean => new Set(items.map(typeName)).size <= 1 && typeName(items[0]) !== "list" && typeName(items[0]) !== "null";
+
+interface Lists {
+  target: unknown[];
+  patch: JsonMap[];
+}
+
+/** Items that are orders: `delete` takes one out of the target, `replace` all of it. */
+function withSpecial(key: string, target: unknown[], patch: JsonMap[]): Lists {
+  const plain = patch.filter((item) => !Object.hasOwn(item, DIRECTIVE));
+  let [left, isReplaced] = [target, false];
+  for (const item of patch.filter((each) => Object.hasOwn(each, DIRECTIVE))) {
+    const directive = item[DIRECTIVE];
+    if (directive === "merge") throw fault("merging lists cannot yet be specified in the patch");
+    if (directive === "replace") isReplaced = true;
+    else if (directive !== "delete") throw fault(`unknown patch type: ${goPrinted(directive)} in map: ${goPrinted(item)}`);
+    else left = left.filter((present) => !(isMap(present) && sameValue(present[key], keyOf(item, key))));
+  }
+  return isReplaced ? { target: plain, patch: [] } : { target: left, patch: plain };
+}
+
+function keyOf(item: JsonMap, key: string): unknown {
+  if (!Object.hasOwn(item, key)) throw fault(`map: ${goPrinted(item)} does not contain declared merge key: ${key}`);
+  return item[key];
+}
+
+function mergeKeyed(type: TypeView, key: string, { target, patch }: Lists): unknown[] {
   const element = type.list?.element() ?? untyped;
-  let out = [...target];
+  const out = [...target];
   for (const item of patch) {
-    if (!isMap(item)) throw badRequest(`expected a map in a list merged by ${key}`);
-    if (item[key] === undefined) throw failure(500, "", `map: ${goPrinted(item)} does not contain declared merge key: ${key}`);
-    const same = (present: unknown) => isMap(present) && sameValue(present[key], item[key]);
-    if (item[DIRECTIVE] === "delete") {
-      out = out.filter((present) => !same(present));
-      continue;
-    }
-    const at = out.findIndex(same);
-    const present = at === -1 ? {} : out[at];
-    const merged = strategicMerge(element, isMap(present) ? present : {}, item);
-    if (at === -1) out.push(merged);
-    else out[at] = merged;
+    const wanted = keyOf(item, key);
+    const at = out.findIndex((present) => isMap(present) && sameValue(present[key], wanted));
+    const present = out[at];
+    if (isMap(present)) out[at] = strategicMerge(element, present, item);
+    else out.push(item);
   }
   return out;
 }
 
-/** A value as Go prints it unasked. */
-function goPrinted(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(goPrinted).join(" ")}]`;
-  if (isMap(value)) return `map[${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => `${key}:${goPrinted(inner)}`).join(" ")}]`;
-  return value === null ? "<nil>" : String(value);
+function deleteItems(out: JsonMap, key: string, gone: unknown): void {
+  const list = out[key];
+  if (Array.isArray(list) && Array.isArray(gone)) out[key] = list.filter((item) => !gone.some((each) => sameValue(each, item)));
 }
 
-function applyListDirectives(view: TypeView, out: JsonMap, { patch, target }: { patch: JsonMap; target: JsonMap }): void {
-  for (const [directive, value] of Object.entries(patch)) {
-    if (!Array.isArray(value)) continue;
-    if (directive.startsWith(DELETE_FROM)) {
-      const key = directive.slice(DELETE_FROM.length);
-      const list = out[key];
-      if (Array.isArray(list)) out[key] = list.filter((item) => !value.some((gone) => sameValue(gone, item)));
-    } else if (directive.startsWith(ORDER)) {
-      const key = directive.slice(ORDER.length);
-      const list = out[key];
-      const type = view.map ? entryView(view.map, key) : untyped;
-      if (Array.isArray(list)) out[key] = inOrder(list, value, { server: Array.isArray(target[key]) ? target[key] : [], key: strategyOf(type).key });
-    }
+/** Carries out `$setElementOrder` with the lists it is about; returns their fields, which are done with. */
+function orderLists(view: TypeView, out: JsonMap, patch: JsonMap): Set<string> {
+  const done = new Set<string>();
+  for (const [directive, order] of Object.entries(patch)) {
+    if (!directive.startsWith(ORDER)) continue;
+    const field = directive.slice(ORDER.length);
+    if (!Array.isArray(order)) throw fault(`expected a list in ${directive}`);
+    if (!view.map?.field(field)) throw fault(`unable to find api field for the json field ${JSON.stringify(field)}`);
+    const given = listAt(patch, field);
+    const list = orderedList(typeAt(view, field), order, { present: listAt(out, field), given });
+    if (list) out[field] = list;
+    if (given) done.add(field);
   }
+  return done;
+}
+
+function orderedList(type: TypeView, order: unknown[], { present, given }: { present: unknown[] | undefined; given: unknown[] | undefined }): unknown[] | undefined {
+  const { key } = strategyOf(type);
+  checkOrder(given ?? [], order, key);
+  const merged = present && given ? mergeList(type, present, given) : (present ?? given);
+  return merged && inOrder(merged, order, { server: present ?? [], key });
+}
+
+function listAt(map: JsonMap, field: string): unknown[] | undefined {
+  const value = map[field];
+  if (value !== undefined && !Array.isArray(value)) throw fault(`expected a list in ${field}`);
+  return value;
+}
+
+/** What a patch gives must come in the order that it asks for, but for items that are orders themselves. */
+function checkOrder(given: unknown[], order: unknown[], key: string | undefined): void {
+  if (given.length === 0 || order.length === 0) return;
+  const plain = given.filter((item) => !(isMap(item) && Object.hasOwn(item, DIRECTIVE)));
+  let at = 0;
+  for (const wanted of order) if (at < plain.length && isSameItem(plain[at], wanted, key)) at += 1;
+  if (at < plain.length) throw fault(`The order in patch list:\n${goPrinted(given)}\n doesn't match $setElementOrder list:\n${goPrinted(order)}\n`);
+}
+
+function isSameItem(left: unknown, right: unknown, key: string | undefined): boolean {
+  if (!key) return sameValue(left, right);
+  if (!isMap(left) || !isMap(right)) throw fault("expected a map in a list that is merged by a key");
+  return sameValue(keyOf(left, key), keyOf(right, key));
 }
 
 /** Items that the order names follow it, the others keep the server's; where both are known to the server, its order decides between them. */

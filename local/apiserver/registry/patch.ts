@@ -43,6 +43,7 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
       if (type.builtin) {
         result.kind ??= type.kind;
         result.apiVersion ??= current.apiVersion;
+        checkKind(call, result);
       }
       const decoded = decodePatched(type, version, result, refuse);
       reportFaults(call, options, decoded.faults, refuse);
@@ -89,8 +90,12 @@ function checkIdentity(call: InternalCall, object: KubeObject): void {
   checkName(object, name);
   // Custom resources of another kind are refused by their rules.
   if (!type.builtin && object.apiVersion === apiVersion) return;
-  if (object.kind !== type.kind) throw refusalOf(JSON.stringify(object))(`no kind ${JSON.stringify(object.kind)} is registered for version ${JSON.stringify(object.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
+  checkKind(call, object);
   if (object.apiVersion !== apiVersion) throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`);
+}
+
+function checkKind({ target: { type } }: InternalCall, object: KubeObject): void {
+  if (object.kind !== type.kind) throw refusalOf(JSON.stringify(object))(`no kind ${JSON.stringify(object.kind)} is registered for version ${JSON.stringify(object.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
 }
 
 function checkName({ metadata }: KubeObject, name: string): void {
@@ -103,7 +108,10 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   if (!isMap(body)) throw badRequest("error decoding YAML: the configuration is not an object");
   const sent = body as unknown as KubeObject;
   checkApplied(call, sent);
-  const applied = (current: KubeObject | undefined) => ({ object: applyTo(core, call, options, { sent, current }), managed: true, rewrites: hasEmptyMetadata(sent) });
+  const applied = (current: KubeObject | undefined) => {
+    const object = applyTo(core, call, options, { sent, current });
+    return { object, managed: true, rewrites: hasEmptyMetadata(sent, object) };
+  };
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
   if (exists || subresource !== "") return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };
   const made = applied(undefined);
@@ -122,10 +130,11 @@ function decodeResult({ strategy, builtin }: ResourceType, version: VersionType,
 }
 
 /** kube-apiserver stores these as they were applied and shows them as absent: the next write of the object, whatever it says, is a new version. */
-function hasEmptyMetadata({ metadata }: KubeObject): boolean {
-  return ["labels", "annotations", "finalizers", "ownerReferences"].some((field) => {
+function hasEmptyMetadata({ metadata }: KubeObject, result: KubeObject): boolean {
+  return (["labels", "annotations", "finalizers", "ownerReferences"] as const).some((field) => {
     const value = (metadata as unknown as Record<string, unknown> | undefined)?.[field];
-    return typeof value === "object" && (Object.keys(value ?? {}).length === 0 || Object.values(value ?? {}).includes(null));
+    const isEmpty = Object.keys(value ?? {}).length === 0 && result.metadata[field] === undefined;
+    return typeof value === "object" && (isEmpty || Object.values(value ?? {}).includes(null));
   });
 }
 

@@ -29,11 +29,19 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   const isPinned = Boolean(object.metadata.resourceVersion);
   if (type.strategy.createsOnUpdate && call.target.subresource === "" && !core.store.table(type.storageKey).find(call.target.namespace, name)) {
-    call.checkCreate?.();
-    delete object.metadata.resourceVersion;
-    return { object: await createDecoded(core, call, { object }, options), created: true };
+    return { object: await createByUpdate(core, call, options, object), created: true };
   }
   return { object: await change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) }), created: false };
+}
+
+async function createByUpdate(core: Core, call: InternalCall, options: WriteOptions, object: KubeObject): Promise<KubeObject> {
+  const { uid, resourceVersion } = object.metadata;
+  if (uid) throw otherUid(call, { wanted: uid, found: "", dryRun: options.dryRun });
+  call.checkCreate?.();
+  delete object.metadata.resourceVersion;
+  const made = await createDecoded(core, call, { object }, options);
+  // Nothing was stored that could have another version.
+  return options.dryRun && resourceVersion ? { ...made, metadata: { ...made.metadata, resourceVersion } } : made;
 }
 
 const unpinned = ({ target: { type, name } }: InternalCall) => invalid({ group: type.group, kind: type.resource }, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")]);
@@ -56,7 +64,7 @@ export async function change(core: Core, call: InternalCall, options: WriteOptio
     const stored = currentOf(core, target);
     const current = shown(call, stored);
     const { object, managed, rewrites } = make(current);
-    checkPreconditions(call, object, current, isPatch === true);
+    checkPreconditions(call, object, { current, isPatch: isPatch === true, dryRun: options.dryRun });
     const next = await prepare(core, call, options, { object, current, managed: managed === true });
     complete?.(next);
     const done = commit(core, call, { next, stored, dryRun: options.dryRun, rewrites: rewrites === true && !type.builtin });
@@ -66,14 +74,21 @@ export async function change(core: Core, call: InternalCall, options: WriteOptio
   throw modified(namedOf(target.type), target.name);
 }
 
-function checkPreconditions(call: InternalCall, object: KubeObject, current: KubeObject, isPatch: boolean): void {
-  const { type, name, namespace } = call.target;
+/** Kinds that kube-apiserver keeps under an older name. */
+const KEPT_AS: Record<string, string> = { services: "services/specs", endpoints: "services/endpoints", ingresses: "ingress", nodes: "minions" };
+
+/** In the words of kube-apiserver's store, which tells the key; what only tries does without the root. */
+function otherUid({ target: { type, name, namespace } }: InternalCall, { wanted, found, dryRun }: { wanted: string; found: string; dryRun: boolean }) {
+  const place = type.builtin ? (KEPT_AS[type.resource] ?? type.resource) : `${type.group}/${type.resource}`;
+  const key = `${dryRun ? "" : "/registry"}/${place}/${namespace ? `${namespace}/` : ""}${name}`;
+  return conflict(namedOf(type), name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`);
+}
+
+function checkPreconditions(call: InternalCall, object: KubeObject, { current, isPatch, dryRun }: { current: KubeObject; isPatch: boolean; dryRun: boolean }): void {
+  const { type, name } = call.target;
   const { uid, resourceVersion } = object.metadata;
   // A patch that changes the uid is refused as such, further on.
-  if (uid && uid !== current.metadata.uid && !isPatch) {
-    const key = `/registry/${type.group ? `${type.group}/` : ""}${type.resource}/${namespace ? `${namespace}/` : ""}${name}`;
-    throw conflict(namedOf(type), name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`);
-  }
+  if (uid && uid !== current.metadata.uid && !isPatch) throw otherUid(call, { wanted: uid, found: current.metadata.uid ?? "", dryRun });
   if (!resourceVersion && !type.strategy.unconditionalUpdate) throw unpinned(call);
   if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw modified(namedOf(type), name);
 }

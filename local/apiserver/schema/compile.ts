@@ -55,7 +55,7 @@ function validate(object: KubeObject, before: KubeObject | undefined, compiled: 
 function valueFaults(object: KubeObject, old: Old, { root, status }: Compiled, onlyStatus: boolean): FieldError[] {
   if (!onlyStatus) return validateValue(object, root, "", old);
   // Messages speak of places below the status, fields of places in the object.
-  if (!status || object.status === undefined || object.status === null) return [];
+  if (!status || object.status === undefined) return [];
   return validateValue(object.status, status, "", oldField(old, "status")).map((fault): FieldError => {
     if (fault.field === "") return { ...fault, reason: "FieldValueInvalid", field: "<nil>" };
     return fault.field === "<nil>" ? fault : { ...fault, field: `status.${fault.field}` };
