@@ -135,7 +135,8 @@ function ownBefore(request: ApplyRequest, managers: Managers, { config, base }: 
 }
 
 function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
-  if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
+  if ((config.metadata.managedFields ?? undefined) !== undefined) throw badRequest("metadata.managedFields must be nil");
+  delete config.metadata.managedFields;
   const faults = shapeFaults(request.view, config);
   if (faults.length === 0) return;
   const list = faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`;

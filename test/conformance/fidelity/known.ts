@@ -19,7 +19,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "how Go prints types and values",
     reason: "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
-    words: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /error decoding from json.*/, /cannot convert \w+ to \w+/, /(?:error decoding patch: )?json: .*/, /illegal base64 data.*/, /unable to unmarshal.*/, /cannot restore .*/, /unrecognized type: .*/, /parsing time .*/, /\w+ in version "\w+" cannot be handled as a \w+: …/],
+    words: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /error decoding from json.*/, /cannot convert \w+ to [\w.]+/, /(?:error decoding patch: )?json: .*/, /illegal base64 data.*/, /unable to unmarshal.*/, /cannot restore .*/, /unrecognized type: .*/, /parsing time .*/, /\w+ in version "\w+" cannot be handled as a \w+: …/],
   },
   {
     name: "server-side apply of a Scale that nobody manages",
@@ -88,7 +88,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "a namespace made as one that is being deleted",
     reason: "no controller runs beside the kube-apiserver of these tests that would finish it; here one does",
-    explains: ({ step, real, embedded }) => step.kind === "Namespace" && embedded.status === 404 && Boolean(real.body.metadata?.deletionTimestamp),
+    explains: ({ step, real, embedded }) => step.kind === "Namespace" && [201, 404].includes(embedded.status) && Boolean(real.body.metadata?.deletionTimestamp),
   },
   {
     name: "an empty last page",

@@ -87,7 +87,7 @@ export function createNormaliser(): Normaliser {
 /** Several causes come in the order of Go's maps: they are compared as causes. Go's decoders speak of Go's own types: their words are cut off. */
 function messageOf(body: Json, textOf: (text: string) => string): string {
   const message = textOf(body.message);
-  const strict = message.indexOf("strict decoding error: ");
+  const strict = message.search(/(?<=strict decoding error: )/);
   if (strict !== -1) return message.slice(0, strict) + message.slice(strict).split(", ").sort().join(", ");
   if (new Set((body.details?.causes ?? []).map(canonical)).size > 1) return message.slice(0, message.indexOf(": ") + 1);
   return message;
