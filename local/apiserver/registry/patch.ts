@@ -145,6 +145,8 @@ function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, 
   const described = `${config.metadata.namespace ?? ""}/${config.metadata.name ?? ""}; ${gvkText(sent)}`;
   const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
   const object = decodeResult(type, version, JSON.parse(JSON.stringify(result)) as KubeObject);
+  // A status that is asked to be nothing is none; one that lost its last field stays null, and is refused.
+  if (sent.status === null && object.status === null) delete object.status;
   reportFaults(call, options, [], (message) => badRequest(`error strict decoding YAML: ${message}`));
   placeInNamespace(call, object);
   checkName(object, name);
