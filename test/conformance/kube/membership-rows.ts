@@ -99,7 +99,10 @@ export function membershipRows(scene: Scene): void {
     it("does not count on itself when it cannot renew, nor after it was given up, before it has caught up", async () => {
       const of = group();
       let cut = false;
-      const through = { ...scene.client, patch: (...args: Parameters<KubeClient["patch"]>) => (cut ? Promise.reject(new Error("cut off")) : scene.client.patch(...args)) } as KubeClient;
+      const unlessCut = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => (...args: A) => (cut ? Promise.reject(new Error("cut off")) : call(...args));
+      const { client } = scene;
+      // Joining anew as well: else the Lease that the others remove is back before anybody sees that it was gone.
+      const through = { ...client, patch: unlessCut(client.patch.bind(client)), create: unlessCut(client.create.bind(client)) } as KubeClient;
       let caughtUp = 0;
       const gate = Promise.withResolvers<void>();
       const b = await join(of, "b", { through, onRejoin: () => (caughtUp++, gate.promise) });
