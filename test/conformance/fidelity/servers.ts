@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { type Api, connect, type Endpoint } from "../kubernetes/api.ts";
-import { startEmbedded } from "../kubernetes/embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import type { Pair } from "./fuzz.ts";
 import { definitions } from "./kinds.ts";
 

@@ -1,24 +1,5 @@
 // The machinery on the embedded API server. Deployments have no controller there; nothing in the suite needs one.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startApiServer } from "../../../local/apiserver/server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import { machineryOn } from "./suite.ts";
 
-machineryOn({
-  name: "the embedded server",
-  async start() {
-    const dir = mkdtempSync(join(tmpdir(), "embedded-"));
-    const server = await startApiServer({ dir, port: 0, host: "127.0.0.1", tokens: new Map([["admin-token", { name: "admin", groups: ["system:masters"] }]]), onError: (error) => console.error(error) });
-    return {
-      url: server.url,
-      ca: server.ca,
-      adminToken: "admin-token",
-      issueClient: ({ commonName, organizations = [] }) => server.issueClient(commonName, organizations),
-      async stop() {
-        await server.stop();
-        rmSync(dir, { recursive: true, force: true });
-      },
-    };
-  },
-});
+machineryOn({ name: "the embedded server", start: () => startEmbedded() });

@@ -175,3 +175,16 @@ async function* readLines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
     if ((error as Error).name !== "AbortError") throw error;
   }
 }
+
+/** Events as a person would tell them. */
+export const brief = (events: WatchEvent[]) => events.map((event) => `${event.type} ${event.object.metadata.name}`);
+
+/** Ends the watch when `use` is done with it. */
+export async function using<T>(watch: Promise<Watch>, use: (watch: Watch) => Promise<T>): Promise<T> {
+  const open = await watch;
+  try {
+    return await use(open);
+  } finally {
+    open.stop();
+  }
+}

@@ -1,5 +1,5 @@
 // The contract on the embedded API server. What it is known not to do stands in gaps.ts, with the reason.
-import { startEmbedded } from "./embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import { embeddedGaps } from "./gaps.ts";
 import { contractOf } from "./suite.ts";
 

@@ -9,7 +9,7 @@ import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { provideBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { connect, type Api } from "./api.ts";
-import { startEmbedded } from "./embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import { kubectlGaps } from "./gaps.ts";
 import { commands, namespace, type Command } from "./kubectl-requests/commands.ts";
 import { readLog, withPlaces, type Recorded } from "./kubectl-requests/record.ts";

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { provideBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { startEmbedded } from "./embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import { widget, widgetCrd } from "./row.ts";
 import type { Server } from "./suite.ts";
 

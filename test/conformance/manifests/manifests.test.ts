@@ -8,7 +8,7 @@ import { DEFINITIONS } from "../../../crds/definitions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { connect, type Api, type Json } from "../kubernetes/api.ts";
-import { startEmbedded } from "../kubernetes/embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import type { Server } from "../kubernetes/suite.ts";
 
 const deploy = fileURLToPath(new URL("../../../deploy", import.meta.url));

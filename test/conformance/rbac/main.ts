@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { pino } from "pino";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { startEmbedded } from "../kubernetes/embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import { runRbacDiff } from "./rbac-diff.ts";
 
 function whole(text: string): number {

@@ -6,7 +6,7 @@ import { createRbacIndex, type RbacIndex } from "../../../kube/rbac/rbac-index.t
 import type { RbacObject } from "../../../kube/rbac/types.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { startEmbedded } from "../kubernetes/embedded-server.ts";
+import { startEmbedded } from "../embedded-server.ts";
 import type { Server } from "../kubernetes/suite.ts";
 import { makePolicies, NAMESPACES, type Policy } from "./policies.ts";
 import { makeCases } from "./questions.ts";

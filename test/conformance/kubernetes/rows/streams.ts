@@ -1,18 +1,7 @@
 // Rows: watches beyond the first table: metadata alone, selectors of sets, collections, several kinds of start, and what a watch may not ask.
 import { expect } from "vitest";
-import type { Api, Json, Watch, WatchEvent } from "../api.ts";
+import { type Api, brief, type Json, using, type WatchEvent } from "../api.ts";
 import { configMap, configMaps, group, row, widget, widgets } from "../row.ts";
-
-const brief = (events: WatchEvent[]) => events.map((event) => `${event.type} ${event.object.metadata.name}`);
-
-async function using<T>(watch: Promise<Watch>, use: (watch: Watch) => Promise<T>): Promise<T> {
-  const open = await watch;
-  try {
-    return await use(open);
-  } finally {
-    open.stop();
-  }
-}
 
 const version = async (api: Api, path: string): Promise<string> => (await api.get(path)).body.metadata.resourceVersion;
 

@@ -1,18 +1,7 @@
 // Rows: watches: what comes, in which order, from which version on, and how a watch ends.
 import { expect } from "vitest";
-import type { Watch, WatchEvent } from "../api.ts";
+import { brief, using, type WatchEvent } from "../api.ts";
 import { configMap, configMaps, row, widget, widgets } from "../row.ts";
-
-const brief = (events: WatchEvent[]) => events.map((event) => `${event.type} ${event.object.metadata.name}`);
-
-async function using<T>(watch: Promise<Watch>, use: (watch: Watch) => Promise<T>): Promise<T> {
-  const open = await watch;
-  try {
-    return await use(open);
-  } finally {
-    open.stop();
-  }
-}
 
 export const watchRows = [
   row("a watch from a list's version sees each later change once, in order", async ({ api, ns }) => {
