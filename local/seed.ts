@@ -1,15 +1,15 @@
 // What the first start puts into an empty laptop cluster, so that `cup push` works at once. Pure.
 import type { KubeObject } from "../kube/object.ts";
-import { apiVersionOf, type ResourceRef } from "../kube/resource-ref.ts";
+import { apiVersionOf } from "../kube/resource-ref.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../crds/buildpack/buildpack.ts";
 import { Domain } from "../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { OrgQuota } from "../crds/org-quota/org-quota.ts";
 import { Org } from "../crds/org/org.ts";
 import { CF_ROLES, type CFRole } from "../crds/roles.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
+import { systemObject } from "../crds/system-object.ts";
 
 export const LOCAL_DOMAIN = "apps.localhost";
 export const LOCAL_ORG = "local";
@@ -17,21 +17,17 @@ export const LOCAL_SPACE = "dev";
 /** The kubeconfig's second user: has roles in the first org and space, and nowhere else. */
 export const DEVELOPER = "developer";
 
-function system(ref: ResourceRef, name: string, spec: object): KubeObject {
-  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec };
-}
-
 /** Domain, stack, buildpacks, quota, classes and the first org. */
 export function seedObjects(): KubeObject[] {
   return [
-    system(BackendClass, "host", { role: "builder", default: true }),
-    system(BackendClass, "process", { role: "runner", default: true }),
-    system(BackendClass, "local", { role: "router", default: true }),
-    system(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
-    system(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
-    ...["nodejs", "staticfile", "procfile"].map((name, at) => system(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 })),
-    system(OrgQuota, "default", { name: "default", default: true }),
-    system(Org, LOCAL_ORG, {}),
+    systemObject(BackendClass, "host", { role: "builder", default: true }),
+    systemObject(BackendClass, "process", { role: "runner", default: true }),
+    systemObject(BackendClass, "local", { role: "router", default: true }),
+    systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
+    systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
+    ...["nodejs", "staticfile", "procfile"].map((name, at) => systemObject(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 })),
+    systemObject(OrgQuota, "default", { name: "default", default: true }),
+    systemObject(Org, LOCAL_ORG, {}),
   ];
 }
 

@@ -4,12 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
+import { systemObject } from "../../crds/system-object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import { apiVersionOf, type ResourceRef } from "../../kube/resource-ref.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
 import { startControlPlane, type ControlPlane } from "../cluster/control-plane.ts";
 import { type FaultyProxy, startFaultyProxy } from "./faulty-proxy.ts";
@@ -71,6 +70,5 @@ async function start(ends: AsyncDisposableStack, keep: boolean): Promise<World> 
 }
 
 function furniture(): KubeObject[] {
-  const make = (ref: ResourceRef, name: string, spec: object): KubeObject => ({ apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec });
-  return [make(BackendClass, "deployment", { role: "runner", default: true }), make(BackendClass, "ingress", { role: "router", default: true }), make(Domain, DOMAIN, { name: DOMAIN })];
+  return [systemObject(BackendClass, "deployment", { role: "runner", default: true }), systemObject(BackendClass, "ingress", { role: "router", default: true }), systemObject(Domain, DOMAIN, { name: DOMAIN })];
 }

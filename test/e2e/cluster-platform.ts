@@ -13,7 +13,7 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
-import { apiVersionOf, type ResourceRef } from "../../kube/resource-ref.ts";
+import { systemObject } from "../../crds/system-object.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
 import { startControlPlane, type ControlPlane } from "../cluster/control-plane.ts";
 import { eventually } from "./eventually.ts";
@@ -31,16 +31,12 @@ export interface ClusterPlatform {
   stop(): Promise<void>;
 }
 
-function object(ref: ResourceRef, name: string, spec: object): KubeObject {
-  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec };
-}
-
 /** What Helm values would say. */
 function settings(): KubeObject[] {
   return [
-    object(BackendClass, "deployment", { role: "runner", default: true }),
-    object(BackendClass, "ingress", { role: "router", default: true }),
-    object(Domain, DOMAIN, { name: DOMAIN }),
+    systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+    systemObject(BackendClass, "ingress", { role: "router", default: true }),
+    systemObject(Domain, DOMAIN, { name: DOMAIN }),
   ];
 }
 

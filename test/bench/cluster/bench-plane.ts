@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import { Org } from "../../../crds/org/org.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -87,9 +86,4 @@ export async function countWrites(replicas: readonly Replica[], work: () => Prom
   await work();
   await atRest(replicas);
   return { attempts: (await sum(({ writes }) => writes)) - before.attempts, written: (await sum(({ written }) => written)) - before.written };
-}
-
-/** An org by that name; spaces go into its namespace. */
-export async function makeOrg(admin: KubeClient, name: string): Promise<void> {
-  await admin.create(Org, { metadata: { name }, spec: {} });
 }

@@ -11,7 +11,7 @@ import { RoleBinding } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
 import { until } from "../until.ts";
-import { DEVELOPER, makeOrg } from "./bench-plane.ts";
+import { DEVELOPER } from "./bench-plane.ts";
 
 /** Requests in flight of whoever writes objects, the floor included. */
 export const PARALLEL = 32;
@@ -24,7 +24,7 @@ const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<unk
 
 /** An org with so many spaces in it, the developer in each. Their namespaces. */
 export async function makeSpaces(admin: KubeClient, org: string, count: number): Promise<string[]> {
-  await makeOrg(admin, org);
+  await admin.create(Org, { metadata: { name: org }, spec: {} });
   await until(async () => (await admin.get(Org, { name: org })).status?.namespace !== undefined, `org ${org} has no namespace`);
   const names = Array.from({ length: count }, (_, at) => `s${at}`);
   await inParallel(names, (name) => admin.create(Space, { metadata: { name, namespace: org }, spec: {} }));

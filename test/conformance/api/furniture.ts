@@ -2,24 +2,19 @@
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
 import { Stack } from "../../../crds/stack/stack.ts";
+import { systemObject } from "../../../crds/system-object.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import { apiVersionOf, type ResourceRef } from "../../../kube/resource-ref.ts";
-
-function make(ref: ResourceRef, name: string, spec: object): KubeObject {
-  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec };
-}
 
 export function furniture(): KubeObject[] {
   return [
-    make(BackendClass, "builder", { role: "builder", default: true }),
-    make(BackendClass, "runner", { role: "runner", default: true }),
-    make(BackendClass, "router", { role: "router", default: true }),
-    make(Domain, "apps.example", { name: "apps.example" }),
-    make(Stack, "base", { name: "base", default: true }),
-    make(Buildpack, "nodejs", { name: "nodejs", position: 1 }),
-    make(OrgQuota, "default", { name: "default", default: true }),
+    systemObject(BackendClass, "builder", { role: "builder", default: true }),
+    systemObject(BackendClass, "runner", { role: "runner", default: true }),
+    systemObject(BackendClass, "router", { role: "router", default: true }),
+    systemObject(Domain, "apps.example", { name: "apps.example" }),
+    systemObject(Stack, "base", { name: "base", default: true }),
+    systemObject(Buildpack, "nodejs", { name: "nodejs", position: 1 }),
+    systemObject(OrgQuota, "default", { name: "default", default: true }),
   ];
 }

@@ -6,11 +6,11 @@ import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Space } from "../../../crds/space/space.ts";
+import { systemObject } from "../../../crds/system-object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { Controller } from "../../../kube/controller.ts";
@@ -83,17 +83,11 @@ export async function startWorld(endpoint: Endpoint, backends: Backends = PLAYED
 }
 
 function furniture({ builder, runner, router }: Backends): KubeObject[] {
-  const make = (ref: ResourceRef, name: string, spec: object): KubeObject => ({
-    apiVersion: `${ref.group}/${ref.version}`,
-    kind: ref.kind,
-    metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) },
-    spec,
-  });
   return [
-    make(BackendClass, builder, { role: "builder", default: true }),
-    make(BackendClass, runner, { role: "runner", default: true }),
-    make(BackendClass, router, { role: "router", default: true }),
-    make(Domain, "apps.example", { name: "apps.example" }),
+    systemObject(BackendClass, builder, { role: "builder", default: true }),
+    systemObject(BackendClass, runner, { role: "runner", default: true }),
+    systemObject(BackendClass, router, { role: "router", default: true }),
+    systemObject(Domain, "apps.example", { name: "apps.example" }),
   ];
 }
 

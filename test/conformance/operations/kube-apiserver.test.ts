@@ -8,13 +8,13 @@ import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Lease, Role, Role
 import type { RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { KubeObject } from "../../../kube/object.ts";
-import { apiVersionOf, type ResourceRef } from "../../../kube/resource-ref.ts";
+import type { ResourceRef } from "../../../kube/resource-ref.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Replica } from "../../../crds/replica/replica.ts";
+import { systemObject } from "../../../crds/system-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { OPERATIONS, type Operation } from "../../../platform/operations.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
@@ -47,12 +47,12 @@ describe.skipIf(reason)("rights per operation", () => {
     await installManifests(admin);
     for (const object of operationManifests()) await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
     await applyObjects(admin, [
-      of(BackendClass, "deployment", { role: "runner", default: true }),
-      of(BackendClass, "ingress", { role: "router", default: true }),
-      of(BackendClass, "process", { role: "runner" }),
-      of(BackendClass, "host", { role: "builder", default: true }),
-      of(BackendClass, "local", { role: "router" }),
-      of(Domain, "apps.example.org", { name: "apps.example.org" }),
+      systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+      systemObject(BackendClass, "ingress", { role: "router", default: true }),
+      systemObject(BackendClass, "process", { role: "runner" }),
+      systemObject(BackendClass, "host", { role: "builder", default: true }),
+      systemObject(BackendClass, "local", { role: "router" }),
+      systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
     ]);
     await Promise.all(all.map(async (operation) => void running.set(operation, await start(operation))));
     api = apiAt(running.get("api")?.url ?? "", plane.adminToken);
@@ -157,7 +157,3 @@ describe.skipIf(reason)("rights per operation", () => {
     expect(holders.map(({ metadata, spec }) => [metadata.name, spec?.holderIdentity])).toEqual([["leader-local-router", ""]]);
   });
 });
-
-function of(ref: ResourceRef, name: string, spec: object): KubeObject {
-  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec };
-}

@@ -8,12 +8,12 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../../../crds/groups.ts";
 import { Replica } from "../../../crds/replica/replica.ts";
+import { systemObject } from "../../../crds/system-object.ts";
 import { ClusterRole, ClusterRoleBinding, RoleBinding } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { toCredentials } from "../../../kube/client/credentials.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 
@@ -100,16 +100,10 @@ async function grantCluster(admin: KubeClient): Promise<void> {
 }
 
 function furniture(): KubeObject[] {
-  const make = (ref: ResourceRef, name: string, spec: object): KubeObject => ({
-    apiVersion: `${ref.group}/${ref.version}`,
-    kind: ref.kind,
-    metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) },
-    spec,
-  });
   return [
-    make(BackendClass, "builder", { role: "builder", default: true }),
-    make(BackendClass, "runner", { role: "runner", default: true }),
-    make(BackendClass, "router", { role: "router", default: true }),
-    make(Domain, "apps.example", { name: "apps.example" }),
+    systemObject(BackendClass, "builder", { role: "builder", default: true }),
+    systemObject(BackendClass, "runner", { role: "runner", default: true }),
+    systemObject(BackendClass, "router", { role: "router", default: true }),
+    systemObject(Domain, "apps.example", { name: "apps.example" }),
   ];
 }
