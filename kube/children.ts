@@ -6,6 +6,7 @@ import { needsApply } from "./apply-diff.ts";
 import type { Draft, KubeClient } from "./client/client.ts";
 import { isConflict, isNotFound } from "./client/errors.ts";
 import { NotReady, type Platform } from "./controller.ts";
+import { failuresOf, throwAll } from "./failures.ts";
 import { appliedFields } from "./managed-fields.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
 import type { Store } from "./reader.ts";
@@ -26,7 +27,10 @@ export interface ChildrenContext {
 }
 
 export interface Children {
-  /** `confirm` is asked before anything is pruned, or set back to what it was before somebody else changed it; what it throws prevents that. Applies and prunes. Throws after having tried them all, so that one bad child does not hold up the others. */
+  /**
+   * Applies and prunes. `confirm` is asked before anything is pruned, or set back to what it was before somebody else changed it; what it throws prevents
+   * that. One bad child holds up neither the others nor the pruning: all is tried first. @throws what failed, of several an AggregateError of them
+   */
   sync(owner: KubeObject, drafts: readonly Draft[], confirm?: () => Promise<void>): Promise<void>;
   /** Creates what is absent, without force. */
   createOnce(drafts: readonly Draft[]): Promise<void>;
@@ -86,12 +90,19 @@ export function createChildren(context: ChildrenContext): Children {
     remove,
     async sync(owner, drafts, confirm) {
       const named = new Set(drafts.map((draft) => nameOf(draft, storeOf(stores, draft, controller).ref)));
-      // Namespaces first: others may live in them.
-      for (const draft of drafts.filter((each) => each.kind === "Namespace")) await applyOne(owner, draft, confirm);
-      await all(drafts.filter((each) => each.kind !== "Namespace").map((draft) => limit(() => applyOne(owner, draft, confirm))));
-      const unwanted = of(owner.metadata.uid ?? "").filter(({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`));
-      if (unwanted.length > 0) await confirm?.();
-      await remove(unwanted);
+      const apply = (those: readonly Draft[]): Promise<unknown[]> => failuresOf(those.map((draft) => limit(() => applyOne(owner, draft, confirm))));
+      const prune = async (): Promise<void> => {
+        const unwanted = of(owner.metadata.uid ?? "").filter(({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`));
+        if (unwanted.length > 0) await confirm?.();
+        await remove(unwanted);
+      };
+      throwAll([
+        // Namespaces first: others may live in them.
+        ...(await apply(drafts.filter(({ kind }) => kind === "Namespace"))),
+        ...(await apply(drafts.filter(({ kind }) => kind !== "Namespace"))),
+        // Whatever failed: what is refused for ever must not keep a right or a route that was taken away.
+        ...(await failuresOf([prune()])),
+      ]);
     },
     async createOnce(drafts) {
       await all(drafts.map((draft) => limit(async () => {
@@ -170,6 +181,5 @@ async function deleteExactly(client: KubeClient, ref: ResourceRef, object: KubeO
 }
 
 async function all(work: readonly Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(work);
-  for (const result of results) if (result.status === "rejected") throw result.reason;
+  throwAll(await failuresOf(work));
 }

@@ -72,3 +72,55 @@ test("a child that another replica has brought on is not set back by one whose o
   expect(await reconciler.run(key)).toEqual({ then: "retry" });
   expect(apply).not.toHaveBeenCalled();
 });
+
+/** A controller that names these parts, with what its requests come to. */
+function listing(names: readonly string[], refused: Readonly<Record<string, Error>>, found: readonly KubeObject[]) {
+  const things = filled(Thing, thing("1", "x"));
+  const controller = defineController({
+    name: "copy",
+    for: Thing,
+    owns: [Part],
+    reconcile: () => ({ children: names.map((name) => ({ apiVersion: "example.org/v1", kind: "Part", metadata: { namespace: "one", name }, text: "x" })), status: { done: true } }),
+  });
+  const done: string[] = [];
+  const said = vi.fn(async (_ref: ResourceRef, _key: unknown, _patch: { body: { status: { conditions: { reason: string; message: string }[] } } }) => thing("1", "x"));
+  const client = {
+    apply: async (_ref: unknown, { metadata: { name } }: KubeObject) => {
+      if (refused[name]) throw refused[name];
+      done.push(`apply ${name}`);
+      return part("9", "x");
+    },
+    delete: async (_ref: unknown, { name }: { name: string }) => void done.push(`delete ${name}`),
+    find: async () => thing("1", "x"),
+    patch: said,
+  } as unknown as KubeClient;
+  const children = createChildren({ client, platform, controller: "copy", ownerRef: Thing, stores: [filled(Part, ...found)], wholeStores: [] });
+  const context = { read: {} as Reader, client, now: () => new Date(0), log, signal: new AbortController().signal };
+  const reconciler = createReconciler({ controller, client, fieldManager: "test-copy", store: things, children, context, log });
+  return { reconciler, done, condition: () => said.mock.calls.at(-1)?.[2].body.status.conditions[0] };
+}
+
+const stale: KubeObject = { ...part("3", "x"), metadata: { ...part("3", "x").metadata, name: "stale", uid: "u9" } };
+const invalid = new KubeError({ code: 422, reason: "Invalid", message: "b is not valid" });
+
+test("a child that is refused holds up neither the others nor what is to be pruned", async () => {
+  const { reconciler, done, condition } = listing(["b", "c"], { b: invalid }, [stale]);
+  await expect(reconciler.run(key)).rejects.toBe(invalid);
+  expect(done).toEqual(["apply c", "delete stale"]);
+  expect(condition()).toMatchObject({ reason: "Invalid", message: "b is not valid" });
+});
+
+test("of several refusals all are told, and the status says each", async () => {
+  const forbidden = new KubeError({ code: 403, reason: "Forbidden", message: "c is forbidden" });
+  const { reconciler, condition } = listing(["b", "c"], { b: invalid, c: forbidden }, []);
+  await expect(reconciler.run(key)).rejects.toMatchObject({ errors: [invalid, forbidden] });
+  expect(condition()).toMatchObject({ reason: "Invalid", message: "b is not valid; c is forbidden" });
+});
+
+test("what was only outrun is tried again, beside what waits for somebody", async () => {
+  const conflict = new KubeError({ code: 409, reason: "Conflict", message: "changed meanwhile" });
+  const taken: KubeObject = { ...stale, metadata: { ...stale.metadata, name: "b", labels: { owner: "another", controller: "copy" } } };
+  const { reconciler, condition } = listing(["b", "c"], { c: conflict }, [taken]);
+  expect(await reconciler.run(key)).toEqual({ then: "retry" });
+  expect(condition()).toMatchObject({ reason: "ChildTaken" });
+});

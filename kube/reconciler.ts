@@ -2,8 +2,9 @@
 import type { Logger } from "pino";
 import type { Children } from "./children.ts";
 import type { KubeClient } from "./client/client.ts";
-import { isConflict, isNotFound, isUnreachable, KubeError } from "./client/errors.ts";
-import { type ConditionDraft, type Controller, NotReady, type ReconcileContext, type ReconcileResult, Stalled } from "./controller.ts";
+import { isConflict, isNotFound } from "./client/errors.ts";
+import type { Controller, ReconcileContext, ReconcileResult } from "./controller.ts";
+import { DONE, type Ending, isOutrun, isSilent, RECONCILED, toEnding, toOutcome } from "./ending.ts";
 import { type Inputs, recordInputs } from "./inputs.ts";
 import { mergeDiffNamed } from "./merge-diff.ts";
 import { keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "./object.ts";
@@ -34,21 +35,11 @@ export interface Reconciler {
   left(): string[];
 }
 
-const DONE: Outcome = { then: "done" };
 /** So long the version that a patch was refused at is not tried again: the watch brings a newer one. Then once more, should another reason have refused it. */
 const OUTDATED_MS = 5_000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   return new KeyReconciler(options);
-}
-
-/** How a reconcile ended: the summary for the Ready condition, and what to do with the key. */
-interface Ending {
-  result: ReconcileResult;
-  ready: Omit<ConditionDraft, "type">;
-  then: Outcome;
-  /** To be thrown after the status is written. */
-  fault?: Error;
 }
 
 class KeyReconciler implements Reconciler {
@@ -92,8 +83,7 @@ class KeyReconciler implements Reconciler {
     try {
       return await this.#workOn(object);
     } catch (error) {
-      // Somebody else was quicker, or the cache is behind: nothing is wrong, so nothing is logged.
-      if (isConflict(error) || error instanceof NotSynced) return { then: "retry" };
+      if (isOutrun(error)) return { then: "retry" };
       if (isNotFound(error) && !this.#o.store.find(key)) return DONE;
       throw error;
     }
@@ -133,7 +123,7 @@ class KeyReconciler implements Reconciler {
       isMade = true;
       if (ending.result.children) await this.#o.children.sync(current, ending.result.children, inputs.confirm);
     } catch (error) {
-      if (isConflict(error) || error instanceof NotSynced) throw error;
+      if (isOutrun(error)) throw error;
       // A status may name what was to be created: it must not be said before that is there.
       last = { ...toEnding(error), result: isMade ? ending.result : {} };
     }
@@ -141,9 +131,7 @@ class KeyReconciler implements Reconciler {
   }
 
   async #end(object: KubeObject, ending: Ending): Promise<Outcome> {
-    // These say nothing about the object, and the second could not be written anyway.
-    const silent = ending.fault instanceof NotSynced || isUnreachable(ending.fault);
-    if (!silent) await this.#writeStatus(object, ending);
+    if (!isSilent(ending)) await this.#writeStatus(object, ending);
     if (ending.fault !== undefined) throw ending.fault;
     return ending.then;
   }
@@ -267,30 +255,4 @@ function withOwners({ metadata }: KubeObject, wanted: readonly OwnerReference[])
   const have = metadata.ownerReferences ?? [];
   const missing = wanted.filter(({ uid }) => !have.some((owner) => owner.uid === uid));
   return missing.length > 0 ? { ownerReferences: [...have, ...missing], resourceVersion: metadata.resourceVersion } : undefined;
-}
-
-const RECONCILED = { status: "True", reason: "Reconciled", message: "" } as const;
-
-function toOutcome(afterMs: number | undefined): Outcome {
-  return afterMs === undefined ? DONE : { then: "again", afterMs };
-}
-
-function toEnding(error: unknown): Ending {
-  const failed = (reason: string, message: string, then: Outcome = DONE, fault?: Error): Ending => ({
-    result: {},
-    ready: { status: "False", reason, message },
-    then,
-    ...(fault !== undefined && { fault }),
-  });
-  if (error instanceof NotReady) return failed(error.reason, error.message, toOutcome(error.requeueAfterMs));
-  if (error instanceof Stalled) return failed(error.reason, error.message);
-  // The watch that resumes wakes everybody who waits for it.
-  if (error instanceof NotPermitted) return failed("PermissionMissing", error.message);
-  if (error instanceof KubeError && error.code !== 0) return failed(error.reason || "Refused", error.message, DONE, error);
-  // Only the log knows more: the text of an unforeseen error may hold anything.
-  return failed("InternalError", "an unexpected fault; it is tried again, and the platform's log tells more", DONE, toError(error));
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error("something that is not an Error was thrown", { cause: error });
 }
