@@ -28,8 +28,8 @@ export interface ApiDeps {
   log: Logger;
   /** Address that links carry, e.g. `https://api.example.org`, without a trailing slash. Without it links carry the request's Host. */
   url?: string;
-  /** The other replicas, and the token that they know each other by. Without it this is the only one. */
-  peers?: { directory: PeerDirectory; token: string };
+  /** The other replicas, and the token that opens each by its URL. Without it this is the only one. */
+  peers?: { directory: PeerDirectory; tokenFor: (url: string) => string };
   now?: () => Date;
   /** Where rights come from; `rbac` unless said. */
   authorization?: AuthorizationMode;

@@ -2,17 +2,18 @@
 import { networkInterfaces } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
 import { openWire } from "../api/replicas/wire.ts";
-import { peerToken, startPeerServer, type PeerServer } from "./peers.ts";
+import { addressToken } from "./address-token.ts";
+import { startPeerServer, type PeerServer } from "./peers.ts";
 
 const outside = Object.values(networkInterfaces()).flatMap((all) => all ?? []).find(({ family, internal }) => family === "IPv4" && !internal)?.address;
-const token = peerToken("secret");
+const tokenFor = (url: string): string => addressToken("secret", "replicas", url);
 let server: PeerServer | undefined;
 afterEach(async () => {
   await server?.close();
   server = undefined;
 });
 
-async function ask(given = token): Promise<unknown> {
+async function ask(given = tokenFor(server?.url ?? "")): Promise<unknown> {
   const { url = "", authority } = server ?? {};
   const wire = openWire({ identity: "a", url, ...(authority && { authority }) }, given);
   try {
@@ -28,7 +29,7 @@ function serve(): void {
 
 describe.each([["127.0.0.1", "http:"], ...(outside ? [[outside, "https:"]] : [])])("at %s", (address, protocol) => {
   test(`speaks ${protocol} with those who know the token`, async () => {
-    server = await startPeerServer(address, token);
+    server = await startPeerServer(address, tokenFor);
     expect(new URL(server.url).protocol).toBe(protocol);
     await expect(ask()).rejects.toThrow("503");
     serve();

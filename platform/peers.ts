@@ -1,6 +1,6 @@
 // The line between API replicas: where this one listens for the others, and who the others are, by the membership.
-import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type RequestListener } from "node:http";
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { isIP, type AddressInfo } from "node:net";
 import type { Member, Membership } from "../kube/membership.ts";
@@ -21,24 +21,21 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-/** The token by which replicas know each other, from the one that the platform keeps in the cluster. */
-export function peerToken(secret: string): string {
-  return createHmac("sha256", secret).update("replicas").digest("base64url");
-}
-
-/** Listens at any port of an address; off loopback with a certificate made for this life of the process. */
-export async function startPeerServer(address: string, token: string): Promise<PeerServer> {
+/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL. */
+export async function startPeerServer(address: string, tokenFor: (url: string) => string): Promise<PeerServer> {
   let handler: RequestListener = (_request, response) => void response.writeHead(503).end();
-  const answer: RequestListener = (request, response) => {
-    if (isAllowed(request.headers.authorization, token)) return handler(request, response);
-    response.writeHead(401, { connection: "close" }).end();
-  };
   const tls = LOOPBACK.test(address) ? undefined : await makeTls(address);
-  const server = tls ? createTlsServer({ ...tls, minVersion: "TLSv1.3" }, answer) : createServer(answer);
+  const server = tls ? createTlsServer({ ...tls, minVersion: "TLSv1.3" }) : createServer();
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, address, resolve));
   const { port } = server.address() as AddressInfo;
+  const url = `${tls ? "https" : "http"}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
+  const token = tokenFor(url);
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    if (isAllowed(request.headers.authorization, token)) return handler(request, response);
+    response.writeHead(401, { connection: "close" }).end();
+  });
   return {
-    url: `${tls ? "https" : "http"}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`,
+    url,
     ...(tls && { authority: tls.authority }),
     serve: (given) => void (handler = given),
     close: () =>

@@ -21,6 +21,7 @@ import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import type { AuthorizationMode } from "../api/reviews.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { createControllers } from "../controllers/controllers.ts";
+import { addressToken } from "./address-token.ts";
 import { backendsOf, hasTelemetry, translators, type Backend } from "./backends.ts";
 import { blobRemoval } from "./blob-removal.ts";
 import { openFrontDoor, type FrontDoor, type Tls } from "./front-door.ts";
@@ -28,11 +29,11 @@ import { startLogs, telemetryAddresses } from "./logs.ts";
 import { OUR_NAMESPACES } from "./namespaces.ts";
 import { postOf, runPosts, type Post } from "./offices.ts";
 import type { Operation } from "./operations.ts";
-import { peerAnnotations, peerDirectory, peerToken, startPeerServer, type PeerServer } from "./peers.ts";
+import { peerAnnotations, peerDirectory, startPeerServer, type PeerServer } from "./peers.ts";
 import { showReplica } from "./replica-object.ts";
 import { joinReplicas, leaseTiming, newIdentity, seenMembers } from "./replica.ts";
 import { PLATFORM } from "./settings.ts";
-import { createTelemetryClient, ensureTelemetryToken, startTelemetry, telemetryAnnotations, type TelemetrySide } from "./telemetry.ts";
+import { createTelemetryClient, ensureTelemetrySecret, startTelemetry, telemetryAnnotations, type TelemetrySide } from "./telemetry.ts";
 import { describeGaps, judgeGaps, untilDone, untilReady } from "./waiting.ts";
 import { startWebhook, WEBHOOK_LISTEN, type WebhookListen } from "./webhook.ts";
 
@@ -208,11 +209,11 @@ interface Side extends TelemetrySide {
 type Early = Omit<Parts, "membership">;
 
 async function startSide({ client, readiness, signal, log, options, ends }: Early): Promise<Side> {
-  const { token, secretRef } = await untilDone("token", () => ensureTelemetryToken(client), { readiness, signal, log });
+  const { secret, secretRef } = await untilDone("token", () => ensureTelemetrySecret(client), { readiness, signal, log });
   const address = options.peerAddress ?? "127.0.0.1";
-  const telemetry = hasTelemetry(options.operations) ? await startTelemetry({ token, secretRef, address, log }) : { token, secretRef };
+  const telemetry = hasTelemetry(options.operations) ? await startTelemetry({ secret, secretRef, address, log }) : { secret, secretRef };
   ends.defer(async () => telemetry.server?.close());
-  const peers = options.operations.includes("api") ? await startPeerServer(address, peerToken(token)) : undefined;
+  const peers = options.operations.includes("api") ? await startPeerServer(address, (url) => addressToken(secret, "replicas", url)) : undefined;
   ends.defer(async () => peers?.close());
   return { ...telemetry, ...defined({ peers }) };
 }
@@ -235,7 +236,7 @@ async function joinOthers({ client, watches, readiness, signal, log, options, en
 
 function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
   const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
-  const peers = side.peers && { directory: peerDirectory(membership, side.peers), token: peerToken(side.token) };
+  const peers = side.peers && { directory: peerDirectory(membership, side.peers), tokenFor: (url: string) => addressToken(side.secret, "replicas", url) };
   const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
   const over = new AbortController();
   ends.defer(() => {

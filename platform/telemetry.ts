@@ -11,27 +11,29 @@ import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { telemetryClient, type TelemetryClient, type TelemetryEndpoint } from "../telemetry/client.ts";
 import { createTelemetry, telemetryHandler, type Telemetry } from "../telemetry/telemetry.ts";
+import { addressToken, isTokenAddress } from "./address-token.ts";
 import type { TelemetryAddress } from "./logs.ts";
 import { startPeerServer, type PeerServer } from "./peers.ts";
 import { REPLICA_ANNOTATIONS } from "./replica.ts";
 
-/** The Secret whose key `token` opens every telemetry endpoint. */
+/** The Secret from whose key `token` the token of every address is derived: platform/address-token.ts. It is never sent itself. */
 export const TELEMETRY_SECRET = "cupola-telemetry";
 
-/** The telemetry of this process, where it has any, and what opens that of the others. */
+/** The telemetry of this process, where it has any, and the secret behind what opens that of the others. */
 export interface TelemetrySide {
-  token: string;
+  secret: string;
   secretRef: { name: string };
   telemetry?: Telemetry;
   server?: PeerServer;
 }
 
 /** Serves the logs and stats of this process at an address; off loopback by TLS. */
-export async function startTelemetry({ token, secretRef, address, log }: { token: string; secretRef: { name: string }; address: string; log: Logger }): Promise<TelemetrySide> {
+export async function startTelemetry({ secret, secretRef, address, log }: { secret: string; secretRef: { name: string }; address: string; log: Logger }): Promise<TelemetrySide> {
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
-  const server = await startPeerServer(address, token);
-  server.serve(telemetryHandler(telemetry, token));
-  return { token, secretRef, telemetry, server };
+  const tokenFor = (url: string): string => addressToken(secret, "telemetry", url);
+  const server = await startPeerServer(address, tokenFor);
+  server.serve(telemetryHandler(telemetry, tokenFor(server.url)));
+  return { secret, secretRef, telemetry, server };
 }
 
 /** Says in the membership where that is. */
@@ -39,8 +41,8 @@ export function telemetryAnnotations({ url, authority }: PeerServer): Record<str
   return { [REPLICA_ANNOTATIONS.telemetry]: url, ...(authority && { [REPLICA_ANNOTATIONS.authority]: authority }) };
 }
 
-/** Makes the token once, whoever comes first. */
-export async function ensureTelemetryToken(client: KubeClient): Promise<{ token: string; secretRef: { name: string } }> {
+/** Makes the secret once, whoever comes first. */
+export async function ensureTelemetrySecret(client: KubeClient): Promise<{ secret: string; secretRef: { name: string } }> {
   const key = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
   const found = await client.find(Secret, key);
   if (!found) {
@@ -49,8 +51,8 @@ export async function ensureTelemetryToken(client: KubeClient): Promise<{ token:
       if (!isAlreadyExists(error)) throw error;
     });
   }
-  const secret = found ?? (await client.get(Secret, key));
-  return { token: decode(secret.data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
+  const { data } = found ?? (await client.get(Secret, key));
+  return { secret: decode(data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
 }
 
 function decode(value: string | undefined): string {
@@ -69,7 +71,7 @@ export interface TelemetryClientDeps {
 export function createTelemetryClient({ watches, log, addresses, members }: TelemetryClientDeps): TelemetryClient {
   const classes = watches.ensure(BackendClass).store;
   const secrets = watches.ensure(Secret, { namespace: SYSTEM_NAMESPACE, fieldSelector: `metadata.name=${TELEMETRY_SECRET}` }).store;
-  const tokenIn = (name: string): string | undefined => {
+  const secretIn = (name: string): string | undefined => {
     const secret = secrets.find({ namespace: SYSTEM_NAMESPACE, name });
     return secret && decode(secret.data?.["token"]);
   };
@@ -79,15 +81,20 @@ export function createTelemetryClient({ watches, log, addresses, members }: Tele
   return telemetryClient({
     endpoints: (source) => {
       if (!classes.synced || !secrets.synced) return [];
-      const own = tokenIn(TELEMETRY_SECRET);
-      const replicas = own === undefined ? [] : addresses(source).map((address): TelemetryEndpoint => ({ ...address, token: own }));
+      const own = secretIn(TELEMETRY_SECRET);
+      const replicas = own === undefined ? [] : addresses(source).flatMap((address) => toEndpoint(address, own));
       const published = classes.list().flatMap((found): TelemetryEndpoint[] => {
         const endpoint = found.status?.endpoint;
-        const token = endpoint?.secretRef && tokenIn(endpoint.secretRef.name);
-        return endpoint && token !== undefined ? [{ url: endpoint.url, token, ...defined({ authority: authorityOf(endpoint.url) }) }] : [];
+        const secret = endpoint?.secretRef && secretIn(endpoint.secretRef.name);
+        return endpoint && secret !== undefined ? toEndpoint({ url: endpoint.url, ...defined({ authority: authorityOf(endpoint.url) }) }, secret) : [];
       });
       return [...published, ...replicas];
     },
     onError: (error) => log.warn({ err: error }, "a telemetry endpoint does not answer"),
   });
+}
+
+/** An address comes from a status, so it may be anybody's: it gets the token of that address only, and none where it is no address. */
+function toEndpoint(address: TelemetryAddress, secret: string): TelemetryEndpoint[] {
+  return isTokenAddress(address.url) ? [{ ...address, token: addressToken(secret, "telemetry", address.url) }] : [];
 }

@@ -108,6 +108,7 @@ async function followOne(task: FollowTask): Promise<void> {
       const response = await fetch(`${task.endpoint.url}/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`, {
         headers: { authorization: `Bearer ${task.endpoint.token}` },
         signal: task.signal,
+        redirect: "error",
         ...trust(task.endpoint),
       });
       if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
@@ -134,7 +135,7 @@ function toParams(query: LogQuery): URLSearchParams {
 }
 
 async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: number): Promise<unknown> {
-  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs), ...trust(endpoint) });
+  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs), redirect: "error", ...trust(endpoint) });
   if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
   return response.json();
 }

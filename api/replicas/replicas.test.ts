@@ -74,7 +74,7 @@ async function start(identity: string, all: ReturnType<typeof cluster>, sees?: (
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const peer = { identity, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  const replicas = createReplicas({ view: view as unknown as View, log, directory: all.directory(peer, sees), token: "t" });
+  const replicas = createReplicas({ view: view as unknown as View, log, directory: all.directory(peer, sees), tokenFor: () => "t" });
   ends.push(() => replicas.close(), () => (server.closeAllConnections(), server.close()));
   return { replicas, store, peer, requests, server, listed };
 }

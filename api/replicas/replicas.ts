@@ -33,8 +33,8 @@ export interface ReplicasOptions {
   log: Logger;
   /** Without it this replica is the only one. */
   directory?: PeerDirectory;
-  /** What peers authenticate each other with; needed with a directory. */
-  token?: string;
+  /** The token that opens a peer's URL; needed with a directory. */
+  tokenFor?: (url: string) => string;
 }
 
 export interface Replicas {
@@ -220,9 +220,9 @@ class Circle implements Replicas {
   #lineTo(peer: Peer): PeerLine {
     const known = this.#lines.get(peer.identity);
     if (known) return known;
-    const { directory, token = "", log } = this.#o;
-    if (!directory) throw new Error("a replica without a directory has no peers");
-    const line = createPeerLine({ peer, self: directory.self, wire: openWire(peer, token), history: this.#history, drop: () => this.#drop(peer), log });
+    const { directory, tokenFor, log } = this.#o;
+    if (!directory || !tokenFor) throw new Error("a replica without a directory has no peers");
+    const line = createPeerLine({ peer, self: directory.self, wire: openWire(peer, tokenFor(peer.url)), history: this.#history, drop: () => this.#drop(peer), log });
     this.#lines.set(peer.identity, line);
     return line;
   }

@@ -29,7 +29,7 @@ export const BackendClass = defineResource({
     endpoint: z
       .object({
         url: z.string().max(1024).describe("Where logs and instance stats of this class are read."),
-        secretRef: refTo("Secret").optional().describe("Secret in the system namespace whose key token opens it."),
+        secretRef: refTo("Secret").optional().describe("Secret in the system namespace. What opens the URL is derived from its key token, for this address alone; docs/backends.md says how."),
       })
       .optional(),
   }),
