@@ -45,6 +45,21 @@ describe("the end of a run", () => {
     expect(lines.filter((line) => line.includes('"kind":"Revision"'))).toHaveLength(1);
   });
 
+  test.each([
+    ["either of two routes born in the same second", 0, 0, true],
+    ["the older of two routes, not the younger", 0, 1, false],
+  ])("shows %s", (_what, one, other, equal) => {
+    const routeOf = (name: string, time: number): KubeObject => ({
+      apiVersion: "cupola.dev/v1alpha1",
+      kind: "Route",
+      metadata: { name, namespace: "wild1-org-dev", creationTimestamp: `2026-11-21T00:00:0${time}Z` },
+      ...{ spec: { destinations: [{ app: "shop" }] }, status: { url: name } },
+    });
+    const routes = [routeOf("one", one), routeOf("other", other)];
+    const appShowing = (url: string): string[] => normalise([{ ...appOf("wild1", 0), ...{ status: { url } } }, ...routes], "wild1");
+    expect(difference(appShowing("one"), appShowing("other")).missing.length === 0).toBe(equal);
+  });
+
   test("is of one run alone", () => {
     expect(objectsOf([appOf("wild1", 0), appOf("wild11", 0)], "wild1")).toHaveLength(1);
   });

@@ -2,6 +2,7 @@
 import { DEFINITIONS } from "../../crds/definitions.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { App } from "../../crds/app/app.ts";
+import type { Route } from "../../crds/route/route.ts";
 import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
@@ -41,7 +42,18 @@ function claimantOf(spec: Record<string, unknown> | undefined): string {
  */
 export function normalise(objects: readonly Live[], prefix: string): string[] {
   const dropped = historyOf(objects);
-  return objects.filter((object) => !dropped.has(object)).map((object) => toLine(object, prefix)).toSorted();
+  const routes = objects.filter((object): object is Route & Live => object.kind === "Route");
+  return objects.filter((object) => !dropped.has(object)).map((object) => toLine(withNamedURL(object, routes), prefix)).toSorted();
+}
+
+/** An app shows its oldest route. Of several born in the same second that may be any: their order is not known, and no two runs share it. */
+function withNamedURL(object: Live, routes: readonly (Route & Live)[]): Live {
+  const { kind, metadata, status } = object;
+  if (kind !== "App" || !status?.["url"]) return object;
+  const mapped = routes.filter((route) => route.metadata.namespace === metadata.namespace && route.spec.destinations.some(({ app }) => app === metadata.name));
+  const [oldest] = mapped.map((route) => route.metadata.creationTimestamp).toSorted();
+  const isOldest = mapped.some((route) => route.metadata.creationTimestamp === oldest && route.status?.url === status["url"]);
+  return isOldest ? { ...object, status: { ...status, url: "<its oldest route>" } } : object;
 }
 
 function historyOf(objects: readonly Live[]): Set<Live> {
