@@ -6,7 +6,8 @@ import type { Controller, Platform } from "./controller.ts";
 import { fencedClient } from "./fenced-client.ts";
 import { type LeaderTiming, runLeader, type Term } from "./leader.ts";
 import type { ResourceRef } from "./resource-ref.ts";
-import { type ControllerRun, gapsOf, runControllers, type WatchGap } from "./run-controllers.ts";
+import { type ControllerRun, runControllers } from "./run-controllers.ts";
+import { gapsOf, untilSightChanges, type WatchGap } from "./watch-gaps.ts";
 import type { WatchHandle, Watches } from "./watches.ts";
 import type { KubeObject } from "./object.ts";
 
@@ -43,8 +44,8 @@ export interface Elected {
   leading(): boolean;
   /** The caches are filled: this process could take over at once. Pending as long as a watch is parked. */
   readonly warm: Promise<void>;
-  /** Kinds whose cache is not filled. */
-  waiting(): WatchGap[];
+  /** Kinds whose cache is not filled. The very same array while nothing changes. */
+  waiting(): readonly WatchGap[];
   /** No work in hand; at once where this process does not lead. */
   idle(): Promise<void>;
   /** All has ended after the signal. */
@@ -59,13 +60,20 @@ export function runElected(options: ElectedOptions): Elected {
   const handles = kinds.map((ref) => watches.ensure(ref));
   const state: State = { run: undefined };
   const warm = untilWarm(handles, signal);
-  const stopped = warm.then(() => compete(options, state)).finally(() => handles.forEach((handle) => handle.release()));
+  const stores = handles.map(({ store }) => store);
+  const waiting = untilSightChanges(stores, () => gapsOf(stores));
+  const stopped = warm
+    .then(() => compete(options, state))
+    .finally(() => {
+      waiting.close();
+      for (const handle of handles) handle.release();
+    });
   stopped.catch((err: unknown) => log.error({ err, lease: name }, "leader election ended"));
   return {
     name,
     leading: () => state.run !== undefined,
     warm,
-    waiting: () => gapsOf(handles.map(({ store }) => store)),
+    waiting: waiting.look,
     idle: () => state.run?.idle() ?? Promise.resolve(),
     stopped,
   };

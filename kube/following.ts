@@ -3,7 +3,8 @@ import type { Namespaces } from "./namespaces.ts";
 import type { KubeObject } from "./object.ts";
 import type { ParkReason, WatchState } from "./reader.ts";
 import { type Reflector, type ReflectorOptions, startReflector } from "./reflector.ts";
-import type { FedStore, Feed } from "./store.ts";
+import type { Feed } from "./feed.ts";
+import type { FedStore } from "./store.ts";
 
 /** Those in charge of a store. With a namespace only what is seen there is meant (and the whole, when it is parked). */
 export interface Following {
@@ -32,6 +33,9 @@ export function followOne(options: ReflectorOptions<KubeObject>, signal: AbortSi
   return { ...reflector, wake: () => reflector.wake(), recheck: () => reflector.recheck(), demand: () => () => undefined };
 }
 
+/** So long an answer of `heardAt` is given again; far less than any bound that it is compared with. */
+const HEARD_KEPT_MS = 500;
+
 interface Part {
   reflector: Reflector;
   stop: AbortController;
@@ -51,12 +55,13 @@ class SplitFeed implements Feed, Following {
   #state: WatchState = "listing";
   #refused = false;
   #hearWithinMs = Infinity;
+  #heard: { revision: number; asked: number; at: number } | undefined;
 
   constructor(options: Options, signal: AbortSignal) {
     this.ref = options.store.ref;
     this.#options = options;
     this.#signal = signal;
-    this.#undo = options.namespaces.onChange(() => this.#refused && this.#arrange());
+    this.#undo = options.namespaces.onChange((namespace) => this.#refused && (namespace === undefined ? this.#arrange() : this.#arrangeOne(namespace)));
     this.#whole = startReflector({ ...options, store: this }, signal);
     this.stopped = this.#whole.stopped.then(async () => {
       this.#undo();
@@ -127,8 +132,12 @@ class SplitFeed implements Feed, Following {
   }
 
   heardAt(): number {
-    const seen = [...this.#parts].filter(([namespace]) => this.#options.store.sightOf(namespace).synced);
-    return this.#refused ? seen.reduce((oldest, [, { reflector }]) => Math.min(oldest, reflector.heardAt()), seen.length > 0 ? Infinity : -Infinity) : this.#whole.heardAt();
+    if (!this.#refused) return this.#whole.heardAt();
+    // Every question about rights asks, and an old answer errs on the safe side only, as long as the same namespaces are seen.
+    const { sightRevision } = this.#options.store;
+    const now = performance.now();
+    if (this.#heard?.revision !== sightRevision || now - this.#heard.asked > HEARD_KEPT_MS) this.#heard = { revision: sightRevision, asked: now, at: this.#oldestHeard() };
+    return this.#heard.at;
   }
 
   hearWithin(milliseconds: number): void {
@@ -138,19 +147,26 @@ class SplitFeed implements Feed, Following {
 
   demand(namespace: string): () => void {
     this.#demanded.set(namespace, (this.#demanded.get(namespace) ?? 0) + 1);
-    if (this.#refused) this.#arrange();
+    if (this.#refused) this.#arrangeOne(namespace);
     return () => {
       const left = (this.#demanded.get(namespace) ?? 1) - 1;
       if (left > 0) this.#demanded.set(namespace, left);
       else this.#demanded.delete(namespace);
-      if (this.#refused) this.#arrange();
+      if (this.#refused) this.#arrangeOne(namespace);
     };
   }
 
   // Inside
 
+  #oldestHeard(): number {
+    const seen = [...this.#parts].filter(([namespace]) => this.#options.store.sightOf(namespace).synced);
+    return seen.reduce((oldest, [, { reflector }]) => Math.min(oldest, reflector.heardAt()), seen.length > 0 ? Infinity : -Infinity);
+  }
+
   #chosen(namespace: string | undefined): Part[] {
-    return [...this.#parts].flatMap(([name, part]) => (namespace === undefined || name === namespace ? [part] : []));
+    if (namespace === undefined) return [...this.#parts.values()];
+    const part = this.#parts.get(namespace);
+    return part ? [part] : [];
   }
 
   /** One part for each namespace of ours, in the order of names, as long as the whole is refused. */
@@ -163,6 +179,18 @@ class SplitFeed implements Feed, Following {
     for (const [namespace, part] of this.#parts) if (!wanted.has(namespace)) this.#forget(namespace, part);
     for (const namespace of [...wanted].filter((one) => !this.#parts.has(one))) this.#start(namespace);
     if (namespaces.complete) store.complete();
+  }
+
+  /** As `#arrange`, when nothing can have changed but this namespace. */
+  #arrangeOne(namespace: string): void {
+    if (this.#signal.aborted) return;
+    const { namespaces, store } = this.#options;
+    const part = this.#parts.get(namespace);
+    const isWanted = this.#demanded.has(namespace) || namespaces.holds(this.ref, namespace);
+    if (part && !isWanted) this.#forget(namespace, part);
+    // The first and the last one decide whether there is a store of namespaces at all.
+    if (!store.isSplit || (part && this.#parts.size === 0)) return this.#arrange();
+    if (!part && isWanted) this.#start(namespace);
   }
 
   #start(namespace: string): void {

@@ -8,6 +8,7 @@ export type Filed = ReadonlyMap<string, readonly string[]>;
 export class Ghosts {
   readonly #ghosts = new Map<string, { object: KubeObject; filed: Filed }>();
   readonly #indexes = new Map<string, ValueIndex>();
+  readonly #namespaces = createValueIndex();
   /** Namespaces by uid. */
   readonly #uids = new Map<string, string>();
 
@@ -16,6 +17,7 @@ export class Ghosts {
     const kept = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
     const key = keyOf(metadata);
     this.#ghosts.set(key, { object: { apiVersion, kind, metadata: kept }, filed });
+    this.#namespaces.move(key, [], [namespace ?? ""]);
     if (uid) this.#uids.set(uid, namespace ?? "");
     for (const [index, values] of filed) {
       const known = this.#indexes.get(index) ?? createValueIndex();
@@ -29,6 +31,7 @@ export class Ghosts {
     const ghost = this.#ghosts.get(key);
     if (!ghost) return undefined;
     this.#ghosts.delete(key);
+    this.#namespaces.move(key, [ghost.object.metadata.namespace ?? ""], []);
     this.#uids.delete(ghost.object.metadata.uid ?? "");
     for (const [index, values] of ghost.filed) this.#indexes.get(index)?.move(key, values, []);
     return ghost.object;
@@ -47,6 +50,6 @@ export class Ghosts {
 
   /** Keys of one namespace, or of all. */
   keys(namespace?: string): string[] {
-    return [...this.#ghosts].flatMap(([key, { object }]) => (namespace === undefined || object.metadata.namespace === namespace ? [key] : []));
+    return [...(namespace === undefined ? this.#ghosts.keys() : this.#namespaces.keys(namespace))];
   }
 }

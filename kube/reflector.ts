@@ -7,7 +7,7 @@ import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeErr
 import type { KubeObject } from "./object.ts";
 import type { ParkReason } from "./reader.ts";
 import { resourceId } from "./resource-ref.ts";
-import type { Feed } from "./store.ts";
+import type { Feed } from "./feed.ts";
 
 export interface ReflectorTiming {
   /** After failures in a row. */

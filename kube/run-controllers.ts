@@ -7,10 +7,11 @@ import { keyOf, type KubeObject, type ObjectKey, parseKey } from "./object.ts";
 import type { Term } from "./leader.ts";
 import { untilAborted } from "./backoff.ts";
 import { createQueue, LOW_PRIORITY, type Queue } from "./queue.ts";
-import { type Change, NotPermitted, NotSynced, type ParkReason, type Store, type WatchState } from "./reader.ts";
+import { type Change, NotPermitted, NotSynced, type Store } from "./reader.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { whenSightChanges } from "./sight-changes.ts";
+import { gapsOf, untilSightChanges, type Waiting } from "./watch-gaps.ts";
 import type { WatchHandle, Watches } from "./watches.ts";
 
 export interface RunOptions {
@@ -31,19 +32,10 @@ export interface ControllerRun {
   readonly synced: Promise<void>;
   /** All work has ended after the signal. */
   readonly stopped: Promise<void>;
-  /** Watches that controllers cannot read now: those that have not begun for it, and those that were cut off later. */
-  waiting(): { controller: string; watches: WatchGap[] }[];
+  /** Watches that controllers cannot read now: those that have not begun for it, and those that were cut off later. The very same array while nothing changes. */
+  waiting(): readonly Waiting[];
   /** Resolves when no key is ready or in work in any controller (delayed keys do not count). For tests and readiness. */
   idle(): Promise<void>;
-}
-
-/** A watch that is not synced. `parkReason` when it waits for a right or a kind. */
-export interface WatchGap {
-  resource: string;
-  /** When only that one is out of sight. */
-  namespace?: string;
-  state: WatchState;
-  parkReason?: ParkReason;
 }
 
 /** Starts at once and returns at once. A controller begins when all its own watches are synced, whatever the others do. */
@@ -52,14 +44,15 @@ export function runControllers(options: RunOptions): ControllerRun {
   if (names.size !== options.controllers.length) throw new Error("two controllers have the same name");
   const whole = wholeKinds(options.controllers);
   const running = options.controllers.map((controller) => startController(controller, options, whole));
-  const stopped = Promise.all(running.map((each) => each.stopped)).then(() => undefined);
+  const waiting = untilSightChanges(running.flatMap(({ stores }) => stores), () => running.flatMap(waitingOf));
+  const stopped = Promise.all(running.map((each) => each.stopped)).then(waiting.close);
   const synced = Promise.all(running.map((each) => each.synced)).then(() => undefined);
   // Whoever does not ask about `synced` must not die of it.
   synced.catch(() => undefined);
   return {
     synced,
     stopped,
-    waiting: () => running.flatMap(({ name, gaps }) => (gaps().length > 0 ? [{ controller: name, watches: gaps() }] : [])),
+    waiting: waiting.look,
     async idle() {
       do await Promise.all(running.map(({ queue }) => queue.idle()));
       while (running.some(({ queue }) => !queue.isIdle));
@@ -73,9 +66,15 @@ function wholeKinds(controllers: readonly Controller[]): Set<string> {
   return new Set(refs.map(resourceId));
 }
 
+function waitingOf({ name, stores }: Running): Waiting[] {
+  const watches = gapsOf(stores);
+  return watches.length > 0 ? [{ controller: name, watches }] : [];
+}
+
 interface Running {
   name: string;
-  gaps: () => WatchGap[];
+  /** All that it reads. */
+  stores: readonly Store[];
   queue: Queue;
   synced: Promise<void>;
   stopped: Promise<void>;
@@ -118,16 +117,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const wiring: Wiring = { controller, options, own, owned, handles, queue, reconciler };
   const synced = begin(wiring, rules);
   const stopped = stopWith(wiring, synced);
-  return { name: controller.name, gaps: () => gapsOf(handles.map(({ store }) => store)), queue, synced, stopped };
-}
-
-/** Those of the stores that cannot be read now. */
-export function gapsOf(stores: readonly Store[]): WatchGap[] {
-  return stores.flatMap((store) => {
-    const resource = resourceId(store.ref);
-    if (!store.synced) return [{ resource, state: store.state, ...(store.parkReason && { parkReason: store.parkReason }) }];
-    return store.holes.map((namespace) => ({ resource, namespace, state: "parked" as const, parkReason: store.sightOf(namespace).parkReason ?? "Forbidden" }));
-  });
+  return { name: controller.name, stores: handles.map(({ store }) => store), queue, synced, stopped };
 }
 
 /** The field managers of all controllers that own the kind, so that the first list serves all of them. */

@@ -6,7 +6,7 @@ export function hasReached(current: string, wanted: string): boolean {
   return /^\d+$/.test(current) && /^\d+$/.test(wanted) && BigInt(current) >= BigInt(wanted);
 }
 
-/** One watch's view. */
+/** One watch's view. Changed by Sights only, which keeps count. */
 class Part {
   state: WatchState = "listing";
   parkReason: ParkReason | undefined;
@@ -23,10 +23,6 @@ class Part {
     return true;
   }
 
-  reached(version: string | undefined): void {
-    if (version && !hasReached(this.version, version)) this.version = version;
-  }
-
   /** Asked by every read. */
   get synced(): boolean {
     return this.filled && this.state !== "parked";
@@ -38,20 +34,53 @@ class Part {
   }
 }
 
+/** Which namespaces stand out, and how many are in which state: kept with every change, so that no question walks over all of them. */
+class Census {
+  readonly #states = new Map<WatchState, number>();
+  readonly parked = new Set<string>();
+  /** Neither seen nor refused yet. */
+  readonly coming = new Set<string>();
+  readonly notWatching = new Set<string>();
+
+  add(namespace: string, { state, filled }: Part): void {
+    this.#states.set(state, (this.#states.get(state) ?? 0) + 1);
+    if (state === "parked") this.parked.add(namespace);
+    else if (!filled) this.coming.add(namespace);
+    if (state !== "watching") this.notWatching.add(namespace);
+  }
+
+  remove(namespace: string, { state }: Part): void {
+    this.#states.set(state, (this.#states.get(state) ?? 1) - 1);
+    for (const names of [this.parked, this.coming, this.notWatching]) names.delete(namespace);
+  }
+
+  /** The best that any of them is in. */
+  get state(): WatchState {
+    return (["watching", "listing", "backoff", "parked"] as const).find((one) => (this.#states.get(one) ?? 0) > 0) ?? "watching";
+  }
+}
+
 export class Sights {
-  readonly whole = new Part();
+  readonly #whole = new Part();
   readonly #resource: string;
   #parts: Map<string, Part> | undefined;
+  #census = new Census();
   /** Every namespace known at the switch has been seen or refused once. Those that come later do not count. */
   #settled = false;
   /** There is no namespace beside those that have a part, so even none at all is all there is. */
   #complete = false;
-  #splitState: WatchState = "listing";
-  #holes: readonly string[] = [];
-  #unseen: readonly string[] = [];
+  /** Newest version of any part since the switch; undefined when it must be looked for. */
+  #newest: string | undefined = "";
+  #holes: readonly string[] | undefined = [];
+  #revision = 0;
 
   constructor(resource: string) {
     this.#resource = resource;
+  }
+
+  /** Another one after every change of what can be seen, new versions apart. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Namespaces are watched one by one. */
@@ -63,27 +92,56 @@ export class Sights {
     this.#parts ??= new Map();
     this.#settled = false;
     this.#complete = false;
-    this.whole.filled = false;
-    this.settle();
+    this.#whole.filled = false;
+    this.#settle();
   }
 
   /** Every namespace that can hold objects has its part. */
   complete(): void {
+    if (this.#complete) return;
     this.#complete = true;
-    this.settle();
+    this.#settle();
   }
 
   join(): void {
     this.#parts = undefined;
-    this.settle();
+    this.#census = new Census();
+    this.#newest = "";
+    this.#settle();
   }
+
+  // The whole
+
+  /** False when nothing changes by it. */
+  setState(state: WatchState, parkReason?: ParkReason): boolean {
+    this.#revision++;
+    return this.#whole.setState(state, parkReason);
+  }
+
+  /** All has been listed. A list is the truth as of its version, even one that is behind: a restored server counts anew. True for the first. */
+  fill(version: string): boolean {
+    const first = !this.#whole.filled;
+    this.#whole.filled = true;
+    this.#whole.version = version;
+    this.#revision++;
+    return first;
+  }
+
+  reached(version: string | undefined): void {
+    if (version && !hasReached(this.#whole.version, version)) this.#whole.version = version;
+  }
+
+  // Namespaces
 
   /** The namespace's own part, made when it is new. */
   part(namespace: string): Part {
     const parts = (this.#parts ??= new Map<string, Part>());
-    const part = parts.get(namespace) ?? new Part();
+    const known = parts.get(namespace);
+    if (known) return known;
+    const part = new Part();
     parts.set(namespace, part);
-    this.settle();
+    this.#census.add(namespace, part);
+    this.#settle();
     return part;
   }
 
@@ -92,47 +150,87 @@ export class Sights {
   }
 
   forget(namespace: string): void {
+    const part = this.#parts?.get(namespace);
+    if (!part) return;
     this.#parts?.delete(namespace);
-    this.settle();
+    this.#census.remove(namespace, part);
+    this.#settle();
   }
 
-  /** To be called after every change of a part's state. Kept, since every read asks. */
-  settle(): void {
-    const parts = [...(this.#parts ?? [])];
-    this.#settled ||= (parts.length > 0 || this.#complete) && parts.every(([, part]) => part.filled || part.state === "parked");
-    const states = new Set(parts.map(([, part]) => part.state));
-    const state = (["watching", "listing", "backoff", "parked"] as const).find((one) => states.has(one)) ?? "watching";
-    this.#splitState = this.#settled ? state : "listing";
-    const namesOf = (test: (part: Part) => boolean): string[] => parts.flatMap(([namespace, part]) => (test(part) ? [namespace] : [])).sort();
-    this.#holes = namesOf((part) => part.state === "parked");
-    this.#unseen = namesOf((part) => !part.synced);
+  /** False when nothing changes by it. */
+  setPart(namespace: string, part: Part, state: WatchState, parkReason?: ParkReason): boolean {
+    return this.#change(namespace, part, () => part.setState(state, parkReason));
   }
+
+  /** As `fill`. */
+  fillPart(namespace: string, version: string): boolean {
+    const part = this.part(namespace);
+    const first = !part.filled;
+    this.#change(namespace, part, () => {
+      part.filled = true;
+    });
+    // It falls back, and may have been the newest.
+    if (part.version !== version && hasReached(part.version, version)) this.#newest = undefined;
+    part.version = version;
+    this.#rise(version);
+    return first;
+  }
+
+  reachedPart(namespace: string, part: Part, version: string | undefined): void {
+    if (!version || hasReached(part.version, version)) return;
+    part.version = version;
+    if (this.has(part, namespace)) this.#rise(version);
+  }
+
+  #change<T>(namespace: string, part: Part, how: () => T): T {
+    const counts = this.has(part, namespace);
+    if (counts) this.#census.remove(namespace, part);
+    const result = how();
+    if (counts) this.#census.add(namespace, part);
+    this.#settle();
+    return result;
+  }
+
+  #rise(version: string): void {
+    if (this.#newest !== undefined && !hasReached(this.#newest, version)) this.#newest = version;
+  }
+
+  /** After every change of a part's state. */
+  #settle(): void {
+    this.#revision++;
+    this.#holes = undefined;
+    this.#settled ||= ((this.#parts?.size ?? 0) > 0 || this.#complete) && this.#census.coming.size === 0;
+  }
+
+  // Questions
 
   /** Of namespaces one by one: each has been seen or refused. What is refused is a hole, and every read of it throws. */
   get synced(): boolean {
-    return this.#parts ? this.#settled : this.whole.synced;
+    return this.#parts ? this.#settled : this.#whole.synced;
   }
 
   get state(): WatchState {
-    return this.#parts && this.whole.state !== "stopped" ? this.#splitState : this.whole.state;
+    if (!this.#parts || this.#whole.state === "stopped") return this.#whole.state;
+    return this.#settled ? this.#census.state : "listing";
   }
 
   get parkReason(): ParkReason | undefined {
-    return this.state === "parked" ? (this.whole.parkReason ?? "Forbidden") : undefined;
+    return this.state === "parked" ? (this.#whole.parkReason ?? "Forbidden") : undefined;
   }
 
+  /** In order. The same array while nothing changes. */
   get holes(): readonly string[] {
-    return this.#holes;
+    return (this.#holes ??= [...this.#census.parked].sort());
   }
 
   /** Newest version of any part. */
   get version(): string {
-    if (!this.#parts) return this.whole.version;
-    return [...this.#parts.values()].reduce((newest, { version }) => (version === "" || hasReached(newest, version) ? newest : version), "");
+    if (!this.#parts) return this.#whole.version;
+    return (this.#newest ??= [...this.#parts.values()].reduce((newest, { version }) => (version === "" || hasReached(newest, version) ? newest : version), ""));
   }
 
   versionIn(namespace: string | undefined): string {
-    if (!this.#parts) return this.whole.version;
+    if (!this.#parts) return this.#whole.version;
     return namespace === undefined ? this.version : (this.#parts.get(namespace)?.version ?? "");
   }
 
@@ -144,16 +242,21 @@ export class Sights {
     return this.#parts.get(namespace)?.sight() ?? { state: "listing", synced: false };
   }
 
-  /** Namespaces watched one by one, in order; empty when all is seen by one watch. */
-  get namespaces(): readonly string[] {
-    return [...(this.#parts?.keys() ?? [])].sort();
+  /** How many namespaces are watched one by one; 0 when all is seen by one watch. */
+  get count(): number {
+    return this.#parts?.size ?? 0;
+  }
+
+  /** Those of them that are not being watched right now, in order. */
+  get notWatching(): readonly string[] {
+    return [...this.#census.notWatching].sort();
   }
 
   /** May this namespace, or with undefined everything, be read? @throws NotPermitted, NotSynced */
   require(namespace: string | undefined): void {
     this.requireSome();
     if (!this.#parts) return;
-    const blind = namespace === undefined ? (this.holes[0] ?? this.#unseen[0]) : namespace;
+    const blind = namespace === undefined ? (first(this.#census.parked) ?? first(this.#census.coming)) : namespace;
     if (blind === undefined) return;
     const { state, parkReason, synced } = this.sightOf(blind);
     if (state === "parked") throw new NotPermitted(this.#resource, parkReason ?? "Forbidden", blind);
@@ -163,7 +266,7 @@ export class Sights {
 
   /** Is nothing still being listed that will be seen in a moment? @throws NotSynced */
   requireListed(): void {
-    const coming = this.#unseen.find((namespace) => !this.#holes.includes(namespace));
+    const coming = first(this.#census.coming);
     if (this.#parts && coming !== undefined) throw new NotSynced(this.#resource, coming);
   }
 
@@ -172,4 +275,9 @@ export class Sights {
     if (!this.#parts && this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
     if (!this.synced) throw new NotSynced(this.#resource);
   }
+}
+
+function first(names: Iterable<string>): string | undefined {
+  for (const name of names) return name;
+  return undefined;
 }

@@ -1,11 +1,12 @@
 // The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
 import { Contents } from "./contents.ts";
-import type { Ghosts } from "./ghosts.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
-import { labelIndex, type ObjectTable, tableKey } from "./object-table.ts";
-import { type Change, type IndexFunction, type ListFilter, NotInCache, NotPermitted, type OrderFunction, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
+import type { Feed } from "./feed.ts";
+import type { KubeObject } from "./object.ts";
+import { tableKey } from "./object-table.ts";
+import type { Change, IndexFunction, OrderFunction, ParkReason, Sight, Store, WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { hasReached, Sights } from "./sights.ts";
+import { StrictReads } from "./strict-reads.ts";
 import { createWaiters } from "./waiters.ts";
 
 export { hasReached } from "./sights.ts";
@@ -19,30 +20,13 @@ export interface StoreOptions<T extends KubeObject> {
   onFault: (error: unknown) => void;
 }
 
-/** What a reflector writes to. Feeding is synchronous and in order. */
-export interface Feed<T extends KubeObject = KubeObject> {
-  readonly ref: ResourceRef<T>;
-  readonly synced: boolean;
-  readonly state: WatchState;
-  setState(state: WatchState, parkReason?: ParkReason): void;
-  /** Replaces everything of this feed and tells what differs, deletions included. */
-  replace(objects: readonly T[], resourceVersion: string): void;
-  upsert(object: T): void;
-  remove(object: T): void;
-  /** The version is reached, although perhaps nothing changed here. */
-  reached(resourceVersion: string | undefined): void;
-}
-
 /**
  * A Store with its feeding side. Parking evicts the objects and remembers who they were, so that the next `replace` tells what was
  * really deleted. `split` makes it a store of namespaces, each with a feed and a state of its own; `replace` of the whole joins it again.
  */
-export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
+export class FedStore<T extends KubeObject> extends StrictReads<T> implements Store<T>, Feed<T> {
   readonly ref: ResourceRef<T>;
-  readonly #resource: string;
   readonly #contents: Contents<T>;
-  readonly #table: ObjectTable<T>;
-  readonly #ghosts: Ghosts;
   readonly #sights: Sights;
   readonly #options: StoreOptions<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
@@ -50,73 +34,15 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   readonly #waiters = createWaiters();
 
   constructor(ref: ResourceRef<T>, options: StoreOptions<T>) {
+    const sights = new Sights(resourceId(ref));
+    const contents = new Contents<T>({ freeze: options.freeze ?? false, onFault: options.onFault, tell: (change) => this.#tell(change) });
+    super(contents, sights);
     this.ref = ref;
-    this.#resource = resourceId(ref);
-    this.#sights = new Sights(this.#resource);
+    this.#sights = sights;
     this.#options = options;
-    this.#contents = new Contents<T>({ freeze: options.freeze ?? false, onFault: options.onFault, tell: (change) => this.#tell(change) });
-    this.#table = this.#contents.table;
-    this.#ghosts = this.#contents.ghosts;
+    this.#contents = contents;
     for (const [name, of] of Object.entries(options.indexes ?? {})) this.addIndex(name, of);
     for (const [name, of] of Object.entries(options.orders ?? {})) this.addOrder(name, of);
-  }
-
-  // Reading
-
-  find(key: ObjectKey): T | undefined {
-    this.#sights.require(key.namespace ?? "");
-    return this.#table.objects.get(keyOf(key));
-  }
-
-  get(key: ObjectKey): T {
-    const object = this.find(key);
-    if (!object) throw new NotInCache(this.#resource, key);
-    return object;
-  }
-
-  getMany(keys: readonly ObjectKey[]): T[] {
-    this.#sights.requireSome();
-    for (const { namespace } of keys) this.#sights.require(namespace ?? "");
-    return this.#table.pick(keys.map((key) => keyOf(key)));
-  }
-
-  list(filter: ListFilter = {}): T[] {
-    const isPartial = filter.partial === true && filter.namespace === undefined;
-    if (isPartial) this.#sights.requireSome();
-    else this.#sights.require(filter.namespace);
-    const [label] = isPartial ? Object.entries(filter.labels ?? {}) : [];
-    if (label) this.#refuseGhost(this.#ghosts.whoBears(labelIndex(label[0]), label[1]));
-    return this.#table.list(filter);
-  }
-
-  byIndex(index: string, value: string, namespace?: string): T[] {
-    if (namespace !== undefined) {
-      this.#sights.require(namespace);
-      return this.#table.byIndex(index, value).filter(({ metadata }) => metadata.namespace === namespace);
-    }
-    this.#sights.requireSome();
-    this.#refuseGhost(this.#ghosts.whoBears(index, value));
-    const found = this.#table.byIndex(index, value);
-    if (found.length === 0) this.#sights.requireListed();
-    return found;
-  }
-
-  byUid(uid: string): T | undefined {
-    this.#sights.requireSome();
-    this.#refuseGhost(this.#ghosts.whereIs(uid));
-    const found = this.#table.byUid(uid);
-    if (!found) this.#sights.requireListed();
-    return found;
-  }
-
-  ordered(order: string, { reverse = false }: { reverse?: boolean } = {}): Iterable<T> {
-    this.#sights.require(undefined);
-    return this.#table.ordered(order, reverse);
-  }
-
-  get size(): number {
-    this.#sights.requireSome();
-    return this.#table.objects.size;
   }
 
   get synced(): boolean {
@@ -147,17 +73,27 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     return this.#sights.holes;
   }
 
-  /** Namespaces watched one by one, in order; empty when all is seen by one watch. */
-  get namespaces(): readonly string[] {
-    return this.#sights.namespaces;
+  /** Is each namespace watched by itself? */
+  get isSplit(): boolean {
+    return this.#sights.isSplit;
+  }
+
+  /** Another one after every change of what can be seen. */
+  get sightRevision(): number {
+    return this.#sights.revision;
+  }
+
+  /** Namespaces watched one by one, and those of them that are not being watched right now, in order; undefined when all is seen by one watch. */
+  get parts(): { count: number; notWatching: readonly string[] } | undefined {
+    return this.#sights.count > 0 ? { count: this.#sights.count, notWatching: this.#sights.notWatching } : undefined;
   }
 
   addIndex(name: string, of: IndexFunction<T>): void {
-    this.#table.addIndex(name, of);
+    this.#contents.table.addIndex(name, of);
   }
 
   addOrder(name: string, of: OrderFunction<T>): void {
-    this.#table.addOrder(name, of);
+    this.#contents.table.addOrder(name, of);
   }
 
   // Waiting and listening
@@ -168,8 +104,8 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
 
   waitGone(uid: string, deadlineMs: number): Promise<boolean> {
     const gone = () => {
-      const object = this.#table.byUid(uid);
-      return object ? object.metadata.deletionTimestamp !== undefined : this.#ghosts.whereIs(uid) === undefined;
+      const object = this.#contents.table.byUid(uid);
+      return object ? object.metadata.deletionTimestamp !== undefined : this.#contents.ghosts.whereIs(uid) === undefined;
     };
     return this.#waiters.wait(() => this.synced && gone(), deadlineMs);
   }
@@ -194,11 +130,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     const wasSplit = this.#sights.isSplit;
     this.#sights.join();
     this.#contents.fill(objects);
-    const { whole } = this.#sights;
-    const first = !whole.filled;
-    whole.filled = true;
-    // A list is the truth as of its version, even one that is behind: a restored server counts anew.
-    whole.version = resourceVersion;
+    const first = this.#sights.fill(resourceVersion);
     this.#waiters.check();
     if (first || wasSplit) this.#tellState();
   }
@@ -214,13 +146,13 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
   }
 
   reached(resourceVersion: string | undefined): void {
-    this.#sights.whole.reached(resourceVersion);
+    this.#sights.reached(resourceVersion);
     this.#waiters.check();
   }
 
   setState(state: WatchState, parkReason?: ParkReason): void {
     const wasSplit = this.#sights.isSplit;
-    if (!this.#sights.whole.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
+    if (!this.#sights.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
     if (state === "parked") {
       this.#sights.join();
       this.#contents.evict();
@@ -253,7 +185,7 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
     const part = this.#sights.part(namespace);
     const isLive = (): boolean => this.#sights.has(part, namespace);
     const reached = (version: string | undefined): void => {
-      part.reached(version);
+      this.#sights.reachedPart(namespace, part, version);
       this.#waiters.check();
     };
     const take = (object: T, how: () => void): void => {
@@ -275,9 +207,9 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
       upsert: (object) => take(object, () => this.#contents.put(object, false)),
       remove: (object) => take(object, () => this.#contents.drop(tableKey(object), object, false)),
       setState: (state, parkReason) => {
-        if (!part.setState(state, parkReason) || !isLive()) return;
+        if (!this.#sights.setPart(namespace, part, state, parkReason) || !isLive()) return;
         if (state === "parked") this.#contents.evict(namespace);
-        this.#settle();
+        this.#waiters.check();
         this.#tellState(namespace);
       },
     };
@@ -293,22 +225,10 @@ export class FedStore<T extends KubeObject> implements Store<T>, Feed<T> {
 
   // Inside
 
-  #settle(): void {
-    this.#sights.settle();
-    this.#waiters.check();
-  }
-
-  #refuseGhost(namespace: string | undefined): void {
-    if (namespace !== undefined) throw new NotPermitted(this.#resource, this.sightOf(namespace).parkReason ?? "Forbidden", namespace);
-  }
-
   #fillPart(namespace: string, objects: readonly T[], resourceVersion: string): void {
-    const part = this.#sights.part(namespace);
-    const first = !part.filled;
     this.#contents.fill(objects, namespace);
-    part.filled = true;
-    part.version = resourceVersion;
-    this.#settle();
+    const first = this.#sights.fillPart(namespace, resourceVersion);
+    this.#waiters.check();
     if (first) this.#tellState(namespace);
   }
 

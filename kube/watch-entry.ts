@@ -32,6 +32,8 @@ export interface Entry {
   users: number;
   keepFieldsOf: Set<string>;
   linger: NodeJS.Timeout | undefined;
+  /** What was last said of it. */
+  told?: { revision: number; status: WatchStatus };
 }
 
 interface Start {
@@ -71,15 +73,18 @@ export async function join(entry: Entry, wish: EnsureOptions<KubeObject>): Promi
   if (missing.length > 0) await entry.following.relist();
 }
 
-export function toStatus(entry: Entry): WatchStatus {
-  const { state, parkReason, synced, namespaces } = entry.store;
-  const elsewhere = namespaces.map((namespace) => ({ namespace, ...entry.store.sightOf(namespace) })).filter((one) => one.state !== "watching");
-  return {
-    resource: entry.id,
-    ...entry.scope,
-    state,
-    ...(parkReason && { parkReason }),
-    synced,
-    ...(namespaces.length > 0 && { namespaces: namespaces.length, elsewhere: elsewhere.map(({ namespace, state: at, parkReason: why }) => ({ namespace, state: at, ...(why && { parkReason: why }) })) }),
-  };
+/** The very same object while nothing of it changes: it is asked for all the time. */
+export function statusOf(entry: Entry): WatchStatus {
+  const revision = entry.store.sightRevision;
+  if (entry.told?.revision !== revision) entry.told = { revision, status: toStatus(entry) };
+  return entry.told.status;
+}
+
+function toStatus({ id, scope, store }: Entry): WatchStatus {
+  const { state, parkReason, synced, parts } = store;
+  const elsewhere = (parts?.notWatching ?? []).map((namespace) => {
+    const { state: at, parkReason: why } = store.sightOf(namespace);
+    return { namespace, state: at, ...(why && { parkReason: why }) };
+  });
+  return { resource: id, ...scope, state, ...(parkReason && { parkReason }), synced, ...(parts && { namespaces: parts.count, elsewhere }) };
 }

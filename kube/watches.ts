@@ -10,7 +10,7 @@ import type { ErrorVerdict, ReflectorTiming } from "./reflector.ts";
 import { createRegistrar, type Registrar, type RegistrarOptions, watchId } from "./registrar.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { type Extent, parseSimpleSelector, StoreView } from "./store-view.ts";
-import { type Entry, join, startEntry, toStatus } from "./watch-entry.ts";
+import { type Entry, join, startEntry, statusOf } from "./watch-entry.ts";
 
 export interface WatchesOptions {
   client: KubeClient;
@@ -79,7 +79,8 @@ export interface Watches {
   readonly read: Reader;
   /** For those whose needs come and go. Close it when done. */
   registrar(options: Pick<RegistrarOptions, "name" | "deliver">): Registrar;
-  status(): WatchStatus[];
+  /** The very same array while nothing of it changes. */
+  status(): readonly WatchStatus[];
   /** True when all watches of this moment are synced; parked ones never are. */
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Look again at parked watches and those in backoff now; of one kind or of all. */
@@ -101,6 +102,7 @@ class WatchSet implements Watches {
   readonly #ending = new Set<Promise<void>>();
   readonly #namespaces: Namespaces;
   readonly #rights;
+  #told: readonly WatchStatus[] = [];
 
   constructor(options: WatchesOptions) {
     this.#options = options;
@@ -123,8 +125,10 @@ class WatchSet implements Watches {
     return createRegistrar({ ...options, log: this.#options.log, ensure: ({ ref, ...wish }) => this.#ensure(ref, wish) });
   }
 
-  status(): WatchStatus[] {
-    return [...this.#entries.values()].map(toStatus);
+  status(): readonly WatchStatus[] {
+    const now = [...this.#entries.values()].map(statusOf);
+    if (now.length !== this.#told.length || now.some((one, at) => one !== this.#told[at])) this.#told = now;
+    return this.#told;
   }
 
   async waitSynced(deadlineMs: number): Promise<boolean> {

@@ -2,16 +2,19 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Answer, Missing, Readiness } from "../kube/readiness.ts";
-import type { WatchGap } from "../kube/run-controllers.ts";
+import type { WatchGap } from "../kube/watch-gaps.ts";
 import type { WatchStatus } from "../kube/watches.ts";
 
 const TRY_AGAIN_MS = 1_000;
 const LOOK_MS = 20;
 const SAY_MS = 10_000;
 
+const NAMED = 50;
+
 /** A few words for watches that cannot be read. */
 export function describeGaps(gaps: readonly (WatchGap | WatchStatus)[]): string {
-  return gaps.map(({ resource, namespace, state, parkReason }) => `${resource}${namespace ? ` in ${namespace}` : ""} ${parkReason ?? state}`).join(", ");
+  const named = gaps.slice(0, NAMED).map(({ resource, namespace, state, parkReason }) => `${resource}${namespace ? ` in ${namespace}` : ""} ${parkReason ?? state}`);
+  return [...named, ...(gaps.length > NAMED ? [`and ${gaps.length - NAMED} more`] : [])].join(", ");
 }
 
 /** Gaps of controllers: what is still being listed keeps the process unready; what waits for a right or a kind degrades it, so that one missing right does not stop everything else. */
