@@ -1,6 +1,7 @@
 // What kube-apiserver fills in for built-in kinds. Only defaults that clients of a laptop cluster look at.
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
+import { imageTag } from "./image.ts";
 
 type Fill = (object: JsonMap) => void;
 
@@ -28,8 +29,7 @@ function fillPodSpec(spec: JsonMap | undefined): void {
 
 function fillContainer(container: JsonMap): void {
   const image = typeof container.image === "string" ? container.image : "";
-  const isLatest = image.endsWith(":latest") || !/[:@][^/]*$/.test(image);
-  fill(container, { terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", imagePullPolicy: isLatest ? "Always" : "IfNotPresent", resources: {} });
+  fill(container, { terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", imagePullPolicy: imageTag(image) === "latest" ? "Always" : "IfNotPresent", resources: {} });
   for (const port of itemsAt(container, "ports")) fill(port, { protocol: "TCP" });
   for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) fillProbe(mapAt(container, probe));
   for (const env of itemsAt(container, "env")) fill(mapAt(mapAt(env, "valueFrom") ?? {}, "fieldRef"), { apiVersion: "v1" });

@@ -109,17 +109,21 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
     // Nothing answers there: addresses exist so that clients find the field set.
     spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
     spec.clusterIPs ??= [spec.clusterIP];
-    const isDual = spec.clusterIP === "None" && spec.selector === undefined;
-    spec.ipFamilies ??= isDual ? ["IPv4", "IPv6"] : ["IPv4"];
-    spec.ipFamilyPolicy ??= isDual ? "RequireDualStack" : "SingleStack";
+    fillFamilies(spec);
   },
 };
+
+function fillFamilies(spec: Record<string, unknown>): void {
+  const isDual = spec.clusterIP === "None" && spec.selector === undefined;
+  spec.ipFamilies ??= isDual ? ["IPv4", "IPv6"] : ["IPv4"];
+  spec.ipFamilyPolicy ??= isDual ? "RequireDualStack" : "SingleStack";
+}
 
 function prepareChange(object: KubeObject, old: KubeObject, subresource: string): void {
   if (object.kind === "Namespace") {
     if (subresource !== "finalize") object.spec = old.spec;
     if (subresource === "") object.status = old.status;
-  } else if (object.kind === "Service") keepAllocated(object, old);
+  } else if (object.kind === "Service" && subresource === "") keepAllocated(object, old);
 }
 
 const ALLOCATED = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
@@ -137,7 +141,10 @@ function keepAllocated(object: KubeObject, old: KubeObject): void {
   dropWithoutAddress(spec);
   if (spec.type === "ExternalName") dropAllocated(spec, before);
   else if (before.type === "ExternalName") PREPARE.Service?.(object);
-  else for (const field of ALLOCATED) if (before[field] !== undefined) spec[field] ??= before[field];
+  else {
+    for (const field of ALLOCATED) if (before[field] !== undefined) spec[field] ??= before[field];
+    fillFamilies(spec);
+  }
 }
 
 /** What a Service had and a client sent back unchanged goes when it turns into another name. */
@@ -155,9 +162,10 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       fillZeros(view, data.schema, body);
       return { object: body, faults };
     },
-    prepareCreate(object) {
+    prepareCreate(object, subresource) {
       if (hasStatus && !STATUS_ON_CREATE.has(data.kind)) delete object.status;
-      PREPARE[data.kind]?.(object);
+      // The door of the status allocates nothing.
+      if (subresource === "") PREPARE[data.kind]?.(object);
       extraRules?.prepareCreate?.(object);
       fillZeros(view, data.schema, object);
       settleEmpties(data.schema, object);

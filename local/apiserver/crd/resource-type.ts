@@ -118,6 +118,8 @@ function strategyOf(crd: Crd): Strategy {
     decode(body, version) {
       const kind = crd.spec.names.kind;
       const faults = decodeMetadata(body, kind, version.version);
+      // Nothing is known of the fields of another kind; the rules refuse it.
+      if (body.kind !== kind) return { object: body, faults };
       const schema = schemaOf(body.apiVersion);
       faults.push(...asBadRequest(kind, version.version, () => schema.prune(body)).map((path) => `unknown field "${path}"`));
       schema.applyDefaults(body);
@@ -125,7 +127,9 @@ function strategyOf(crd: Crd): Strategy {
     },
     decodeApplied(body, version) {
       const faults = decodeMetadata(body, crd.spec.names.kind, version.version);
-      schemaOf(body.apiVersion).applyDefaults(body);
+      const schema = schemaOf(body.apiVersion);
+      schema.cleanEmbedded(body);
+      schema.applyDefaults(body);
       return { object: body, faults };
     },
     prepareCreate(object) {
@@ -148,6 +152,8 @@ function decodeMetadata(body: KubeObject, kind: string, version: string): string
   return asBadRequest(kind, version, () => {
     const faults = cleanTyped(builtinView(OBJECT_META), body.metadata as unknown as JsonMap, "metadata");
     dropEmptyMetadata(body);
+    // Of typed kinds alone an empty list is a request to reset.
+    if (body.metadata.managedFields?.length === 0) delete body.metadata.managedFields;
     return faults;
   });
 }

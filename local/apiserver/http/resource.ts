@@ -5,7 +5,7 @@ import { trackUpdate } from "../apply/managed.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { builtinView, schemaOfKind } from "../builtin/schemas.ts";
 import type { AttributesRecord, Authorize, UserInfo } from "../contract.ts";
-import { checkBodyKind, type Core, type InternalCall, timestamp, writeOptions } from "../registry/core.ts";
+import { checkTypedKind, type Core, type InternalCall, timestamp, writeOptions } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { deleteOptions, remove, removeCollection } from "../registry/delete.ts";
 import { patch } from "../registry/patch.ts";
@@ -212,7 +212,7 @@ async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): 
   checkScope(info, { namespaced: virtual.namespaced, ...virtual.gvr });
   const wanted = negotiate(exchange.request, []);
   const body = await readObject(exchange.request, [], virtual.gvk.kind);
-  checkBodyKind(virtual.gvk, body, true);
+  checkTypedKind(virtual.gvk, body);
   const { group, version, kind } = virtual.gvk;
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);
   if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");

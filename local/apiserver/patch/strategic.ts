@@ -77,7 +77,7 @@ function mergeList(type: TypeView, target: unknown[], patch: unknown[]): unknown
   const { merges, key } = strategyOf(type);
   if (!merges) return patch;
   if (target.length === 0 && patch.length === 0) return target;
-  if (!haveOneType([...target, ...patch])) throw fault(`list element types are not identical: ${goPrinted(patch)}`);
+  if (!haveOneType([...target, ...patch])) throw fault(`list element types are not identical: ${goPrinted([target, patch])}`);
   if (!isMap([...target, ...patch][0])) return inOrder([...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))], patch, { server: target, key });
   if (!key) throw fault("cannot merge lists without merge key for type struct");
   const special = withSpecial(key, target, patch as JsonMap[]);

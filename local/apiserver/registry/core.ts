@@ -176,7 +176,9 @@ export function reportFaults(call: Call, options: WriteOptions, faults: string[]
 
 export const plainError = (code: number, message: string) => failure(code, "", message);
 
-function checkTyped({ apiVersion, kind }: { apiVersion: string; kind: string }, body: KubeObject): void {
+/** As checkBodyKind, of a built-in kind: it need not say which it is. */
+export function checkTypedKind({ group, version: served, kind }: GroupVersionKind, body: KubeObject): void {
+  const apiVersion = group ? `${group}/${served}` : served;
   body.kind ||= kind;
   body.apiVersion ||= apiVersion;
   if (body.apiVersion === apiVersion && body.kind === kind) return;
@@ -185,12 +187,14 @@ function checkTyped({ apiVersion, kind }: { apiVersion: string; kind: string }, 
 }
 
 /** A body must be an object of the kind that the path serves; typed kinds need not say which. Throws 400, for the wrong kind of a CRD 422. */
-export function checkBodyKind(target: { group: string; version: string; kind: string }, body: KubeObject, typed: boolean): void {
-  const expected = target.group ? `${target.group}/${target.version}` : target.version;
-  if (typed) return checkTyped({ apiVersion: expected, kind: target.kind }, body);
+export function checkBodyKind({ type, version }: Target, body: KubeObject, { fieldValidation }: Pick<WriteOptions, "fieldValidation">): void {
+  const expected = type.group ? `${type.group}/${version.version}` : version.version;
+  if (type.builtin) return checkTypedKind({ group: type.group, version: version.version, kind: type.kind }, body);
   if (!body.kind) {
     const text = JSON.stringify(body).slice(0, 1_000);
-    throw badRequest(`the object provided is unrecognized (must be of type ${target.kind}): Object 'Kind' is missing in '${text}' (${text.length > 30 ? `${text.slice(0, 30)} ...` : text})`);
+    const missing = `Object 'Kind' is missing in '${text}'`;
+    if (fieldValidation === "Ignore") throw badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${missing}`);
+    throw badRequest(`the object provided is unrecognized (must be of type ${type.kind}): ${missing} (${text.length > 30 ? `${text.slice(0, 30)} ...` : text})`);
   }
   if (body.apiVersion !== expected) throw badRequest(`the API version in the data (${body.apiVersion ?? ""}) does not match the expected API version (${expected})`);
 }

@@ -11,7 +11,7 @@ import { resetFields, unsettle } from "./update.ts";
 export async function create(core: Core, call: InternalCall, body: KubeObject): Promise<KubeObject> {
   const options = writeOptions(call, "CreateOptions");
   const { type, version } = call.target;
-  checkBodyKind({ group: type.group, version: version.version, kind: type.kind }, body, type.builtin);
+  checkBodyKind(call.target, body, options);
   const { object, faults } = type.strategy.decode(body, version);
   reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
   return createDecoded(core, call, { object }, options);
@@ -64,7 +64,7 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
   if (type.strategy.generationOf) metadata.generation = 1;
   metadata.uid = core.newUid();
   metadata.creationTimestamp = timestamp(core.now());
-  type.strategy.prepareCreate(object);
+  type.strategy.prepareCreate(object, call.target.subresource);
   const common = validateMetadata(object, type);
   const errors = [...common, ...type.strategy.validate(object, undefined, "", common)];
   if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, metadata.name, errors);

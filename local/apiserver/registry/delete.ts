@@ -1,4 +1,5 @@
 // The verbs delete and deletecollection: preconditions, propagation, finalizers.
+import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { cleanTyped, TypeFault } from "../builtin/decode.ts";
@@ -95,7 +96,7 @@ function commit(core: Core, call: InternalCall, { stored, next, dryRun }: Deleti
     const gone = dryRun ? stored : core.store.remove(type.storageKey, stored);
     return gone && (type.returnsDeleted ? shown(call, gone) : success(call, stored));
   }
-  const isSame = stored.metadata.deletionTimestamp !== undefined && String(stored.metadata.finalizers) === String(next.metadata.finalizers);
+  const isSame = isDeepStrictEqual(stored.metadata, next.metadata);
   if (dryRun || isSame) return shown(call, isSame ? stored : next);
   const done = core.store.put(type.storageKey, next, stored);
   return done && shown(call, done);
@@ -128,10 +129,10 @@ function marked(core: Core, stored: KubeObject, options: DeleteOptions): KubeObj
   setPolicy(next, options);
   if (!metadata.deletionTimestamp) {
     metadata.deletionTimestamp = timestamp(core.now());
-    if (stored.kind !== "Namespace") metadata.deletionGracePeriodSeconds = 0;
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (stored.kind === "CustomResourceDefinition") metadata.finalizers = [...(metadata.finalizers ?? []), CLEANUP];
   }
+  if (stored.kind !== "Namespace") metadata.deletionGracePeriodSeconds = 0;
   if (next.kind === "Namespace" && next.apiVersion === "v1") next.status = { ...(next.status as object), phase: "Terminating" };
   return next;
 }

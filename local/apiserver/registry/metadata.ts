@@ -32,8 +32,12 @@ function validateFinalizers({ finalizers = [] }: ObjectMeta, at: string): FieldE
   return faults;
 }
 
+/** Of the younger groups of built-in kinds, which are as free in their finalizers as custom resources. */
+const FREE_FINALIZERS = new Set(["admissionregistration.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io"]);
+
 /** Built-in kinds are stricter: a name without a path must be one of Kubernetes' own. */
-function strictFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
+function strictFinalizers({ finalizers = [] }: ObjectMeta, { builtin, group }: ResourceType): FieldError[] {
+  if (!builtin || FREE_FINALIZERS.has(group)) return [];
   return finalizers.flatMap((finalizer, index) =>
     finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer) ? [] : [invalidValue(`metadata.finalizers[${index}]`, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]);
 }
@@ -73,7 +77,7 @@ export function validateMetadata(object: KubeObject, type: ResourceType): FieldE
   if (meta.generateName) errors.push(...type.strategy.validateName(meta.generateName, true).map((fault) => invalidValue("metadata.generateName", meta.generateName, fault)));
   if (!meta.name) errors.push(required("metadata.name", "name or generateName is required"));
   else errors.push(...type.strategy.validateName(meta.name, false).map((fault) => invalidValue("metadata.name", meta.name, fault)));
-  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...(type.builtin ? strictFinalizers(meta) : [])];
+  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...strictFinalizers(meta, type)];
 }
 
 const validateCommon = (meta: ObjectMeta, at: string): FieldError[] => [...validateLabels(meta, at), ...validateAnnotations(meta, at), ...validateOwners(meta, at)];
@@ -99,7 +103,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type
       errors.push(forbiddenField("metadata.finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`));
     }
   }
-  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...(type.builtin ? strictFinalizers(meta) : [])];
+  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...strictFinalizers(meta, type)];
 }
 
 /** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */

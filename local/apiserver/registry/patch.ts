@@ -10,7 +10,7 @@ import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMerge } from "../patch/strategic.ts";
 import { fieldsRequest, createDecoded, placeInNamespace } from "./create.ts";
 import { namedOf, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";
-import { change, resetFields } from "./update.ts";
+import { change, CREATING, resetFields } from "./update.ts";
 import type { Decoded, ResourceType, VersionType } from "./types.ts";
 
 export const JSON_PATCH = "application/json-patch+json";
@@ -113,7 +113,7 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
     return { object, managed: true, rewrites: hasEmptyMetadata(sent, object) };
   };
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
-  if (exists || subresource !== "") return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };
+  if (exists || !(subresource === "" || (type.strategy.createsOnUpdate && CREATING.has(subresource)))) return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };
   const made = applied(undefined);
   if (sent.metadata?.uid) throw conflict(namedOf(type), name, `uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
   call.checkCreate?.();

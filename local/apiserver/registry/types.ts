@@ -54,7 +54,8 @@ export interface Strategy {
   decode(body: KubeObject, version: VersionType): Decoded;
   /** The same for what server-side apply made, where the schema was heard already. Absent: as decode. */
   decodeApplied?(body: KubeObject, version: VersionType): Decoded;
-  prepareCreate(object: KubeObject): void;
+  /** `subresource` is "" but for an object that came into being by a write of its status. */
+  prepareCreate(object: KubeObject, subresource: string): void;
   /** `subresource` is "" or "status"; resets what this door may not change. */
   prepareUpdate(object: KubeObject, old: KubeObject, subresource: string): void;
   /** `metadata` are faults found there before: with some of them rules do not run. */

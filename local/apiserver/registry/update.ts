@@ -21,18 +21,21 @@ export interface Updated {
 export async function update(core: Core, call: InternalCall, body: KubeObject): Promise<Updated> {
   const options = writeOptions(call, "UpdateOptions");
   const { type, version, name } = call.target;
-  checkBodyKind({ group: type.group, version: version.version, kind: type.kind }, body, type.builtin);
+  checkBodyKind(call.target, body, options);
   const { object, faults } = type.strategy.decode(body, version);
   reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
   placeInNamespace(call, object);
   if (!object.metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   const isPinned = Boolean(object.metadata.resourceVersion);
-  if (type.strategy.createsOnUpdate && call.target.subresource === "" && !core.store.table(type.storageKey).find(call.target.namespace, name)) {
+  if (type.strategy.createsOnUpdate && CREATING.has(call.target.subresource) && !core.store.table(type.storageKey).find(call.target.namespace, name)) {
     return { object: await createByUpdate(core, call, options, object), created: true };
   }
   return { object: await change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) }), created: false };
 }
+
+/** Doors through which an object may come into being that is not there. */
+export const CREATING = new Set(["", "status"]);
 
 async function createByUpdate(core: Core, call: InternalCall, options: WriteOptions, object: KubeObject): Promise<KubeObject> {
   const { uid, resourceVersion } = object.metadata;

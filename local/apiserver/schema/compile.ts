@@ -6,7 +6,7 @@ import { defaultSteps } from "../cel/program.ts";
 import { noOld, oldField, type Old } from "./correlate.ts";
 import { applyDefaults } from "./defaults.ts";
 import { validateLists } from "./lists.ts";
-import { cleanEmbedded, hasEmbedded, validateEmbedded } from "./embedded.ts";
+import { cleanEmbedded, cleanEmbeddedMetadata, hasEmbedded, validateEmbedded } from "./embedded.ts";
 import { prune, pruneNulls } from "./prune.ts";
 import { hasRules, validateRules } from "./rules.ts";
 import { readSchema, type SchemaNode } from "./structural.ts";
@@ -22,6 +22,7 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
       pruneNulls(object, root);
       return compiled.withEmbedded ? [...unknown, ...cleanEmbedded(object, root)] : unknown;
     },
+    cleanEmbedded: (object) => void (compiled.withEmbedded && cleanEmbeddedMetadata(object, root)),
     applyDefaults: (object) => applyDefaults(object, root),
     validate: (object, old, options) => validate(object, old, compiled, options),
   };

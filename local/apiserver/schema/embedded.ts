@@ -39,6 +39,11 @@ export function cleanEmbedded(object: unknown, root: SchemaNode): string[] {
   return unknown.sort();
 }
 
+/** As cleanEmbedded, of what was merged by its types: a null may be there, but nothing of a wrong type. */
+export function cleanEmbeddedMetadata(object: unknown, root: SchemaNode): void {
+  visitEmbedded(object, root, "", (value, path) => void ("metadata" in value && cleanMetadata(value, path)));
+}
+
 function cleanMetadata(value: Record<string, unknown>, path: string): string[] {
   value.metadata ??= {};
   const shown = JSON.stringify(value.metadata);
@@ -57,7 +62,10 @@ function cleanMetadata(value: Record<string, unknown>, path: string): string[] {
 export function validateEmbedded(object: unknown, root: SchemaNode): FieldError[] {
   const faults: FieldError[] = [];
   visitEmbedded(object, root, "", (value, path) => {
-    for (const field of ["apiVersion", "kind"]) if (!(field in value)) faults.push(required(`${path}.${field}`));
+    for (const field of ["apiVersion", "kind"]) {
+      if (!(field in value)) faults.push(required(`${path}.${field}`));
+      else if (typeof value[field] !== "string") faults.push(invalidValue(`${path}.${field}`, value[field], "must be a string"));
+    }
     if (typeof value.apiVersion === "string") faults.push(...versionFaults(value.apiVersion, `${path}.apiVersion`));
     if (typeof value.kind === "string") faults.push(...kindFaults(value.kind, `${path}.kind`));
     if (isObject(value.metadata)) faults.push(...validateEmbeddedMetadata(value.metadata as unknown as KubeObject["metadata"], `${path}.metadata`));

@@ -37,6 +37,13 @@ describe("pruning", () => {
     expect(schema.prune(thing)).toEqual(["spec.embedded.q", "spec.free.typed.x", "spec.list[0].z", "spec.unknown"]);
     expect(thing).toEqual(objectOf({ known: "a", list: [{ k: "a" }], map: { any: "x" }, free: { a: { b: 1 }, typed: {} }, embedded: { apiVersion: "v1", kind: "X", metadata: { name: "y" } } }));
   });
+  it("reads embedded objects that were applied as they will be stored: nothing is a name of null, a kind of null is at fault", () => {
+    const schema = compileSchema(schemaOf(object({ embedded: { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true } })));
+    const thing = objectOf({ embedded: { apiVersion: null, metadata: { name: null, labels: { a: "b" } } } });
+    schema.cleanEmbedded(thing);
+    expect(thing).toEqual(objectOf({ embedded: { apiVersion: null, metadata: { labels: { a: "b" } } } }));
+    expect(schema.validate(thing).map(({ field, message }) => `${field}: ${message}`)).toEqual(["spec.embedded.apiVersion: Invalid value: null: must be a string", "spec.embedded.kind: Required value"]);
+  });
   it("takes out nulls that may not be, unless a default takes their place", () => {
     const schema = compileSchema(schemaOf(object({ gone: text, kept: { ...text, nullable: true }, filled: { ...text, default: "d" } })));
     const thing = objectOf({ gone: null, kept: null, filled: null });

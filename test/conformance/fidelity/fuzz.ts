@@ -47,17 +47,11 @@ export interface FuzzResult {
 }
 
 let runs = 0;
-/** kube-apiserver without controllers hands out addresses of Services for one request at a time: two wait for each other half a minute. */
-let lastWithServices: Promise<unknown> = Promise.resolve();
 
 /** Runs a sequence on both servers, each time in a namespace that is new. */
 export async function differenceOf(pair: Pair, steps: readonly Step[]): Promise<Difference | undefined> {
   const ns = `f${process.pid.toString(36)}-${++runs}`;
-  const run = () => Promise.all([runSequence(pair.embedded, ns, steps), runSequence(pair.real, ns, steps)]);
-  const hasServices = steps.some(({ kind }) => kind === "Service");
-  const running = hasServices ? lastWithServices.then(run) : run();
-  if (hasServices) lastWithServices = running.catch(() => undefined);
-  const [embedded, real] = await running;
+  const [embedded, real] = await Promise.all([runSequence(pair.embedded, ns, steps), runSequence(pair.real, ns, steps)]);
   const all = [...steps, ...leftOvers(steps)];
   for (const [at, step] of all.entries()) {
     const [ours, theirs] = [embedded[at], real[at]];

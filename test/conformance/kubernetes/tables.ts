@@ -3,6 +3,7 @@ import type { Row } from "./row.ts";
 import { accessRows } from "./rows/access.ts";
 import { admissionRows } from "./rows/admission.ts";
 import { applyRows } from "./rows/apply.ts";
+import { cornerRows } from "./rows/corners.ts";
 import { crdRows } from "./rows/crds.ts";
 import { deletionRows } from "./rows/deletion.ts";
 import { discoveryRows } from "./rows/discovery.ts";
@@ -29,6 +30,7 @@ export const tables: Record<string, Row[]> = {
   managed: managedRows,
   deletion: deletionRows,
   crds: crdRows,
+  corners: cornerRows,
   admission: admissionRows,
   webhooks: webhookRows,
   access: accessRows,

@@ -150,7 +150,7 @@ export function flagTests(get: Worldly): void {
       flag: string;
       who: Person;
       cf?: () => [method: string, path: string, body?: unknown];
-      kubectl?: () => [type: "post" | "merge", path: string, body: Json];
+      kubectl?: () => [type: "post" | "merge" | "delete", path: string, body?: Json];
       /** Binds admins, too. */
       admins?: true;
     }
@@ -163,10 +163,15 @@ export function flagTests(get: Worldly): void {
       { flag: "app_scaling", who: "space_supporter", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { memory_in_mb: 100 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 2 + ++turn } }] },
       // A Scale of none has no field for it.
       { flag: "app_scaling", who: "space_supporter", kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 0 } }] },
+      // Without the process it could be made anew, of another size: it is neither deleted nor left to the garbage collector.
+      { flag: "app_scaling", who: "space_developer", kubectl: () => ["delete", `${inSpace()}/processes/shop.web`] },
+      { flag: "app_scaling", who: "space_supporter", kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "gone" }] } }] },
       { flag: "route_creation", who: "space_developer", cf: () => ["POST", "/v3/routes", { host: fresh(), relationships: { space: to(place.space), domain: to(place.domain) } }], kubectl: () => ["post", `${inSpace()}/routes`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })] },
       { flag: "private_domain_creation", who: "organization_manager", cf: () => ["POST", "/v3/domains", { name: `${fresh()}.flags.example`, relationships: { organization: to(place.org) } }], kubectl: () => ["post", `${base}/namespaces/${place.orgNamespace}/domains`, object("Domain", "new", { name: "new.flags.example" })] },
       { flag: "diego_docker", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "docker", data: {} }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "docker" } })] },
       { flag: "diego_docker", who: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "docker", image: "example.com/x" })] },
+      // Any image may say that it is of Cloud Native Buildpacks.
+      { flag: "diego_docker", who: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "cnb", image: "example.com/x" })] },
       { flag: "diego_cnb", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "cnb", data: { buildpacks: ["https://example.com/bp"] } }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "cnb" } })] },
       { flag: "app_bits_upload", who: "space_developer", kubectl: () => ["merge", `${inSpace()}/packages/PACKAGE`, { spec: { content: { digest: `sha256:${"0".repeat(64)}`, size: 1 } } }] },
       { flag: "app_bits_upload", who: "space_developer", cf: () => ["POST", "/v3/resource_matches", { resources: [{ checksum: { value: "a".repeat(40) }, size_in_bytes: 1 }] }] },
@@ -180,6 +185,7 @@ export function flagTests(get: Worldly): void {
       const [type, found, body] = kubectl();
       const { items } = (await get().kubernetes.get(`${inSpace()}/packages`)).body;
       const target = `${found.replace("PACKAGE", items[0].metadata.name)}?dryRun=All`;
+      if (type === "delete") return get().at(person).delete(target);
       return type === "post" ? get().at(person).post(target, body) : get().at(person).patch(type, target, body);
     }
 
@@ -200,6 +206,38 @@ export function flagTests(get: Worldly): void {
       });
       await set(row.flag, { enabled: true, custom_error_message: null });
       await eventually(async () => expect((await statuses(row.who)).every(pass)).toBe(true));
+    });
+
+    test("an app goes with its processes, and a new one has the size it likes, while app_scaling is off", async () => {
+      const processes = (): Promise<Answer> => get().kubernetes.get(`${inSpace()}/processes/gone.web`);
+      await get().make("/v3/apps", { name: "gone", ...space() });
+      await eventually(async () => expect((await processes()).body.metadata?.ownerReferences).toHaveLength(1));
+      await set("app_scaling", { enabled: false });
+      await eventually(async () => expect((await get().at("space_developer").delete(`${inSpace()}/processes/gone.web?dryRun=All`)).status).toBe(403));
+      expect((await get().at("space_developer").delete(`${inSpace()}/apps/gone`)).status).toBe(200);
+      // A real garbage collector looks for kinds that are new every half minute.
+      await eventually(async () => expect((await processes()).status).toBe(404), 60_000);
+      const sized = { ...object("Process", "sized.web", { appRef: { name: "sized" }, memoryMB: 64 }) };
+      expect((await get().at("space_developer").post(`${inSpace()}/processes?dryRun=All`, sized)).status).toBe(201);
+      await set("app_scaling", { enabled: true });
+    }, 90_000);
+
+    test("no build of an image while diego_docker is off, though neither app nor build says that it is one", async () => {
+      const made = async (plural: string, body: Json): Promise<void> => expect((await get().at("space_developer").post(`${inSpace()}/${plural}`, body)).status).toBe(201);
+      const build = (name: string): Json => object("Build", name, { appRef: { name: "shop" }, packageRef: { name: "image" } });
+      const stateOf = async (name: string): Promise<Json> => (await get().kubernetes.get(`${inSpace()}/builds/${name}`)).body.status;
+      await set("diego_docker", { enabled: false });
+      await made("packages", object("Package", "image", { appRef: { name: "shop" }, type: "docker", image: "example.com/x" }));
+      await made("builds", build("off"));
+      await eventually(async () => expect(await stateOf("off")).toMatchObject({ state: "Failed", error: { message: "Feature Disabled: diego_docker" } }));
+      expect((await get().kubernetes.get(`${inSpace()}/droplets/off`)).status).toBe(404);
+      await set("diego_docker", { enabled: true });
+      await eventually(async () => {
+        const name = fresh();
+        await made("builds", build(name));
+        await eventually(async () => expect((await stateOf(name))?.state).toMatch(/^Staged|Failed$/));
+        expect((await stateOf(name)).state).toBe("Staged");
+      });
     });
 
     test("a stopped docker app does not start while diego_docker is off", async () => {

@@ -1,0 +1,55 @@
+// Rows: corners that the random writes of test/conformance/fidelity found.
+import { expect } from "vitest";
+import { group, row, widget, widgets } from "../row.ts";
+
+const leases = (ns: string) => `/apis/coordination.k8s.io/v1/namespaces/${ns}/leases`;
+const services = (ns: string) => `/api/v1/namespaces/${ns}/services`;
+
+export const cornerRows = [
+  row("a Lease takes a finalizer without a domain, a ConfigMap does not", async ({ api, ns }) => {
+    const metadata = { name: "a", finalizers: ["no-domain"] };
+    expect((await api.post(leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata })).status).toBe(201);
+    await api.patch("merge", `${leases(ns)}/a`, { metadata: { finalizers: null } });
+    expect((await api.post(`/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata })).status).toBe(422);
+  }),
+  row("an image that is none is not asked for anew each time", async ({ api, ns }) => {
+    const containers = ["nginx", "nginx:1.27", "registry.example:5000/x", "Not OK!"].map((image, at) => ({ name: `c${at}`, image }));
+    const { body, text } = await api.post(`/apis/apps/v1/namespaces/${ns}/deployments?dryRun=All`, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers } } } });
+    expect(body.spec?.template.spec.containers.map(({ imagePullPolicy }: { imagePullPolicy: string }) => imagePullPolicy), text).toEqual(["Always", "IfNotPresent", "Always", "IfNotPresent"]);
+  }),
+  row("a custom object keeps its owners through an empty list of them, a ConfigMap forgets them", async ({ api, ns }) => {
+    const reset = { metadata: { managedFields: [] } };
+    await api.post(`${widgets(ns)}?fieldManager=one`, widget("a", { size: 3 }));
+    expect((await api.patch("merge", `${widgets(ns)}/a`, reset)).body.metadata.managedFields).toHaveLength(1);
+    await api.post(`/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { a: "b" } });
+    expect((await api.patch("merge", `/api/v1/namespaces/${ns}/configmaps/a`, reset)).body.metadata.managedFields).toBeUndefined();
+  }),
+  row("of an object that says it is another kind nothing is said but that, unknown fields or not", async ({ api, ns }) => {
+    const { status, body } = await api.post(`${widgets(ns)}?fieldValidation=Strict`, { ...widget("a", { nope: 1 }), kind: "Other" });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ details: { group, kind: "Other", causes: [{ field: "kind", message: 'Invalid value: "Other": must be Widget' }] } });
+  }),
+  row("a custom object without a kind is refused; who ignores faults gets the shorter message", async ({ api, ns }) => {
+    const { kind: _gone, ...body } = widget("a");
+    const text = JSON.stringify(body);
+    const messageOf = async (query: string) => (await api.send("POST", widgets(ns) + query, { body: text, headers: { "content-type": "application/json" } })).body.message;
+    expect(await messageOf("?fieldValidation=Ignore")).toBe(`Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '${text}'`);
+    expect(await messageOf("")).toMatch(/^the object provided is unrecognized \(must be of type Widget\): Object 'Kind' is missing in /);
+  }),
+  row("a Service may come into being by its status, and has no address then", async ({ api, ns }) => {
+    const made = await api.patch("apply", `${services(ns)}/a/status?fieldManager=one`, { apiVersion: "v1", kind: "Service", metadata: { name: "a", labels: { a: "b" } }, spec: { ports: [{ port: 80 }] } });
+    expect(made.status, made.text).toBe(201);
+    expect(made.body).toMatchObject({ metadata: { managedFields: [{ manager: "one", subresource: "status", fieldsV1: { "f:metadata": { "f:labels": { "f:a": {} } } } }] }, status: { loadBalancer: {} } });
+    expect(made.body.spec).toEqual({ ports: [{ port: 80, protocol: "TCP", targetPort: 80 }], type: "ClusterIP", sessionAffinity: "None", internalTrafficPolicy: "Cluster" });
+    const changed = await api.patch("merge", `${services(ns)}/a`, { spec: { internalTrafficPolicy: "Local" } });
+    expect(changed.body.spec).toMatchObject({ ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack", internalTrafficPolicy: "Local" });
+    expect((await api.put(`${services(ns)}/b/status`, { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { ports: [{ port: 80 }] } })).status).toBe(201);
+    expect((await api.patch("merge", `${services(ns)}/c/status`, { spec: { ports: [{ port: 80 }] } })).status).toBe(404);
+  }),
+  row("a deletion of what was applied as being deleted gives it no grace", async ({ api, ns }) => {
+    await api.patch("apply", `${widgets(ns)}/a?fieldManager=one`, widget("a", {}, { deletionTimestamp: "2020-01-01T00:00:00Z", finalizers: ["example.com/a"] }));
+    const { body } = await api.delete(`${widgets(ns)}/a`);
+    await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
+    expect(body.metadata).toMatchObject({ deletionTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 });
+  }),
+];
