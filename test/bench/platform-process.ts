@@ -21,12 +21,15 @@ export interface Requests {
   writes: number;
   /** Those of them that did. */
   written: number;
+  /** Leases made or renewed, with success. */
+  leases: number;
 }
 
 const READS = new Set(["GET", "HEAD"]);
-const NO_WRITE = /\/(leases|[a-z]+reviews)(\/|\?|$)/;
+const LEASES = /\/leases(\/|\?|$)/;
+const REVIEWS = /\/[a-z]+reviews(\?|$)/;
 const { access, token, operations, data } = givenOptions<PlatformProcessOptions>();
-const requests: Requests = { all: 0, writes: 0, written: 0 };
+const requests: Requests = { all: 0, writes: 0, written: 0, leases: 0 };
 const platform = await startPlatform({
   access: { ...access, auth: { kind: "token", token } },
   operations,
@@ -35,9 +38,13 @@ const platform = await startPlatform({
   log: pino({ level: "error" }),
   onRequest: ({ method, path, code }) => {
     requests.all++;
-    if (READS.has(method) || NO_WRITE.test(path)) return;
-    requests.writes++;
-    if (code >= 200 && code < 300) requests.written++;
+    if (READS.has(method) || REVIEWS.test(path)) return;
+    const done = code >= 200 && code < 300 ? 1 : 0;
+    if (LEASES.test(path)) requests.leases += done;
+    else {
+      requests.writes++;
+      requests.written += done;
+    }
   },
 });
 const bare: { body: string; server: Server } = { body: "", server: createServer() };
