@@ -1,6 +1,6 @@
 // The edge: whatever was thrown becomes one CF error, once. Kubernetes' errors are translated here and nowhere else.
 import type { Logger } from "pino";
-import { FEATURE_DISABLED } from "../crds/feature-flag/policies.ts";
+import { FEATURE_DISABLED } from "../crds/feature-flag/rules.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../crds/suspension-policies.ts";
 import { KubeError } from "../kube/client/errors.ts";
 import { NotPermitted, NotSynced, NotWatched } from "../kube/reader.ts";

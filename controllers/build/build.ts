@@ -4,6 +4,9 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
+import { flagObjectName, isEnabled } from "../../crds/feature-flag/rules.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/url.ts";
@@ -31,7 +34,7 @@ export function buildController({ apiURL }: BuildOptions): Controller {
     name: "build",
     for: Build,
     owns: [Staging],
-    reads: [...PLACE_READS, Buildpack, Stack, Droplet, Route],
+    reads: [...PLACE_READS, Buildpack, Stack, Droplet, Route, FeatureFlag],
     indexes: {
       [GUID_INDEX]: byGUID,
       [APP_INDEX]: byApp,
@@ -79,7 +82,7 @@ async function advance(open: Open, context: ReconcileContext): Promise<Reconcile
   const pkg = context.read.find(Package, { namespace, name: build.spec.packageRef.name });
   if (!pkg) return { status: STAGING, ready: { status: "False", reason: "PackageMissing", message: `package ${build.spec.packageRef.name} does not exist` } };
   const lifecycle = lifecycleOf(build, app, pkg);
-  const obstacle = findObstacle(pkg, lifecycle);
+  const obstacle = findObstacle(pkg, lifecycle, (flag) => isEnabled(flag, context.read.find(FeatureFlag, { namespace: SYSTEM_NAMESPACE, name: flagObjectName(flag) })));
   if (obstacle) return planFailure(obstacle);
   if (pkg.status?.state !== "Ready") return { status: STAGING, ready: { status: "False", reason: "PackageNotReady", message: `package ${pkg.metadata.name} is not ready` } };
   if (lifecycle.type === "docker") return staged(build, planDroplet(build, app, appGUID, { lifecycleType: "docker", artifact: imageArtifact(pkg) }));

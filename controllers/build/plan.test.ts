@@ -25,6 +25,7 @@ describe("buildpacks", () => {
 
 describe("lifecycle", () => {
   const docker = aPackage({ type: "docker", image: "x" });
+  const on = (): boolean => true;
   test("the build's own wins over the app's; an image is an image", () => {
     const app = anApp({ lifecycle: { type: "buildpack", buildpacks: ["a"] } });
     expect(lifecycleOf(aBuild(), app, aPackage()).buildpacks).toEqual(["a"]);
@@ -33,8 +34,14 @@ describe("lifecycle", () => {
     expect(imageArtifact(docker)).toEqual({ kind: "docker", image: "x", processTypes: { web: "" } });
   });
   test("a failed package is an obstacle", () => {
-    expect(findObstacle(aPackage({}, { status: { state: "Failed", error: "no zip" } }), { type: "buildpack", buildpacks: [] })).toEqual({ code: "StagingError", message: "package p1 failed: no zip" });
-    expect(findObstacle(aPackage(), { type: "buildpack", buildpacks: [] })).toBeUndefined();
+    expect(findObstacle(aPackage({}, { status: { state: "Failed", error: "no zip" } }), { type: "buildpack", buildpacks: [] }, on)).toEqual({ code: "StagingError", message: "package p1 failed: no zip" });
+    expect(findObstacle(aPackage(), { type: "buildpack", buildpacks: [] }, on)).toBeUndefined();
+  });
+  test.each([["docker", "diego_docker"], ["cnb", "diego_cnb"]] as const)("%s wants its flag", (type, flag) => {
+    const lifecycle = { type, buildpacks: [] };
+    expect(findObstacle(docker, lifecycle, on)).toBeUndefined();
+    expect(findObstacle(docker, lifecycle, (one) => one !== flag)).toEqual({ code: "FeatureDisabled", message: `Feature Disabled: ${flag}` });
+    expect(findObstacle(docker, { type: "buildpack", buildpacks: [] }, () => false)).toBeUndefined();
   });
 });
 

@@ -7,6 +7,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/fields.ts";
 import { derivedGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { FEATURE_DISABLED, type FlagName } from "../../crds/feature-flag/rules.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import type { Package } from "../../crds/package/package.ts";
 import { Staging } from "../../crds/staging/staging.ts";
@@ -30,8 +31,12 @@ export interface BuildError {
   message: string;
 }
 
-/** What ends a build before it starts. */
-export function findObstacle(pkg: Package, lifecycle: Lifecycle): BuildError | undefined {
+const FLAG_OF: Partial<Record<Lifecycle["type"], FlagName>> = { docker: "diego_docker", cnb: "diego_cnb" };
+
+/** What ends a build before it starts. Policies hold the flags, too, but do not see the app and the package of a build that does not say what it is. */
+export function findObstacle(pkg: Package, lifecycle: Lifecycle, isOn: (flag: FlagName) => boolean): BuildError | undefined {
+  const flag = FLAG_OF[lifecycle.type];
+  if (flag && !isOn(flag)) return { code: "FeatureDisabled", message: `${FEATURE_DISABLED}${flag}` };
   if (pkg.status?.state === "Failed") return { code: "StagingError", message: `package ${pkg.metadata.name} failed: ${pkg.status.error ?? "no reason given"}` };
   if (pkg.spec.type === "bits" && lifecycle.type === "docker") return { code: "StagingError", message: "the docker lifecycle needs a docker package" };
   return undefined;

@@ -6,11 +6,11 @@ import { Domain } from "../domain/domain.ts";
 import { Droplet } from "../droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Package } from "../package/package.ts";
-import { IS_ADMIN, IS_PLATFORM, NOT_THE_PLATFORM, resourceOf, type Policy } from "../policy.ts";
+import { IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "../policy.ts";
 import { Process } from "../process/process.ts";
 import { Route } from "../route/route.ts";
 import { FeatureFlag } from "./feature-flag.ts";
-import { bindsAdmins, FLAGS, flagObjectName, type FlagName } from "./rules.ts";
+import { bindsAdmins, FEATURE_DISABLED, FLAGS, flagObjectName, type FlagName } from "./rules.ts";
 
 /** One thing that a flag switches off: writes of a kind for which `when` (an expression) holds. */
 interface Guard {
@@ -28,23 +28,25 @@ const runsAs = (type: string): string =>
   `object.spec.lifecycle.type == '${type}' && (${isNew} || (object.spec.state == 'Started' && (oldObject.spec.state != 'Started' || ${changed("restart")})))`;
 const buildsAs = (type: string): string => `has(object.spec.lifecycle) && object.spec.lifecycle.type == '${type}'`;
 
+const SIZES = ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"];
+const ownersOf = (object: string): string => `(has(${object}.metadata.ownerReferences) ? ${object}.metadata.ownerReferences : [])`;
+const ownersChanged = `${ownersOf("object")} != ${ownersOf("oldObject")}`;
+
 /** Kinds that are not there yet (tasks, service instances, brokers) bring their own lines. */
 const GUARDS: readonly Guard[] = [
   { flag: "app_bits_upload", on: Package, operations: ["CREATE", "UPDATE"], when: `${isNew} ? has(object.spec.content) : ${changed("content")}` },
-  { flag: "app_scaling", on: Process, operations: ["UPDATE"], when: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"].map(changed).join(" || ") },
+  // Nor may a process be taken away, or be left to the garbage collector, while its app stays: it would be made anew, of another size.
+  { flag: "app_scaling", on: Process, operations: ["UPDATE", "DELETE"], when: ["object == null", ownersChanged, ...SIZES.map(changed)].join(" || ") },
   { flag: "app_scaling", on: Process, subresource: "scale", operations: ["UPDATE"], when: changed("replicas") },
   { flag: "diego_docker", on: App, operations: ["CREATE", "UPDATE"], when: runsAs("docker") },
   { flag: "diego_docker", on: Build, operations: ["CREATE"], when: buildsAs("docker") },
-  // Without it "bring your own build" would be a way round: an image under an app that is built from source.
-  { flag: "diego_docker", on: Droplet, operations: ["CREATE"], when: "object.spec.kind == 'docker'" },
+  // Without it "bring your own build" would be a way round: an image under an app that is built from source. Whether cnb is true of an image nobody can see here.
+  { flag: "diego_docker", on: Droplet, operations: ["CREATE"], when: "object.spec.kind != 'host'" },
   { flag: "diego_cnb", on: App, operations: ["CREATE", "UPDATE"], when: runsAs("cnb") },
   { flag: "diego_cnb", on: Build, operations: ["CREATE"], when: buildsAs("cnb") },
   { flag: "private_domain_creation", on: Domain, operations: ["CREATE"], when: `request.namespace != '${SYSTEM_NAMESPACE}'` },
   { flag: "route_creation", on: Route, operations: ["CREATE"], when: "true" },
 ];
-
-/** How refusals begin; the CF API knows them by it. */
-export const FEATURE_DISABLED = "Feature Disabled: ";
 
 export function featureFlagPolicies(): Policy[] {
   return GUARDS.map(toPolicy);
@@ -61,7 +63,7 @@ function toPolicy({ flag, on, subresource, operations, when }: Guard): Policy {
     operations,
     // A flag that is off by default must not be on for want of its object.
     params: { apiVersion: `${FeatureFlag.group}/${FeatureFlag.version}`, kind: FeatureFlag.kind, name: object, required: !enabled },
-    matchConditions: [...(bindsAdmins(flag) ? [NOT_THE_PLATFORM] : []), ...(when === "true" ? [] : [{ name: "concerned", expression: when }])],
+    matchConditions: [...(operations.includes("DELETE") ? [NOT_THE_CLUSTER] : []), ...(bindsAdmins(flag) ? [NOT_THE_PLATFORM] : []), ...(when === "true" ? [] : [{ name: "concerned", expression: when }])],
     validations: [
       {
         expression: `(${isOn})${exempt}`,

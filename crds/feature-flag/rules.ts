@@ -8,6 +8,9 @@ interface Flag {
   bindsAdmins?: true;
 }
 
+/** How refusals begin; the CF API knows them by it. */
+export const FEATURE_DISABLED = "Feature Disabled: ";
+
 /** By CF's name, in CF's order. */
 export const FLAGS = {
   app_bits_upload: { enabled: true },
