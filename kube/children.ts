@@ -28,8 +28,8 @@ export interface ChildrenContext {
 
 export interface Children {
   /**
-   * Applies and prunes. `confirm` is asked before anything is pruned, or set back to what it was before somebody else changed it; what it throws prevents
-   * that. One bad child holds up neither the others nor the pruning: all is tried first. @throws what failed, of several an AggregateError of them
+   * Applies and prunes. `confirm` is asked before anything is pruned, and before a child is changed that somebody else may have written since it was
+   * last seen here as it should be; what it throws prevents that. One bad child holds up neither the others nor the pruning: all is tried first. @throws what failed, of several an AggregateError of them
    */
   sync(owner: KubeObject, drafts: readonly Draft[], confirm?: () => Promise<void>): Promise<void>;
   /** Creates what is absent, without force. */
@@ -39,7 +39,7 @@ export interface Children {
   remove(children: readonly { store: Store; child: KubeObject }[]): Promise<void>;
 }
 
-/** What the server answered to our last apply of a child. Until the cache has caught up with it, and as long as nothing else has changed, a repetition is pointless. */
+/** What the server answered to our last apply of a child, or the version at which it was found as wanted. Until the cache has caught up with it, and as long as nothing else has changed, a repetition is pointless. */
 interface Written {
   resourceVersion: string;
   digest: string;
@@ -65,10 +65,10 @@ export function createChildren(context: ChildrenContext): Children {
     const live = store.find(key);
     refuseForeign(live, owner, context);
     const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
-    if (isWritten(written.get(memo), { digest, live, store })) return;
-    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return void written.set(memo, { resourceVersion: "", digest, found: true });
-    // The very same was there before, by us or another replica, and is not so any more.
-    if (written.get(memo)?.digest === digest) await confirm?.();
+    const last = written.get(memo);
+    if (isWritten(last, { digest, live, store, namespace: key.namespace })) return;
+    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return void written.set(memo, { resourceVersion: versionOf(live), digest, found: true });
+    if (isDoubtful(last, digest, live)) await confirm?.();
     const answer = await client.apply(store.ref, wanted, { fieldManager, force: true });
     written.set(memo, { resourceVersion: answer.metadata.resourceVersion ?? "", digest });
   };
@@ -116,10 +116,19 @@ export function createChildren(context: ChildrenContext): Children {
   };
 }
 
-function isWritten(last: Written | undefined, now: { digest: string; live: KubeObject | undefined; store: Store }): boolean {
+function isWritten(last: Written | undefined, now: { digest: string; live: KubeObject | undefined; store: Store; namespace: string | undefined }): boolean {
   if (last?.digest !== now.digest || last.found) return false;
   // Not cached: either the cache is still behind our write, or somebody has deleted the child since.
-  return now.live ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "") : !hasReached(now.store.resourceVersion, last.resourceVersion);
+  return now.live ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "") : !hasReached(now.store.versionIn(now.namespace), last.resourceVersion);
+}
+
+/** The very same was there before and is not so any more, or what is there is not what we last saw: somebody else has written, who perhaps sees more than we do. */
+function isDoubtful(last: Written | undefined, digest: string, live: KubeObject | undefined): boolean {
+  return last?.digest === digest || (live !== undefined && versionOf(live) !== last?.resourceVersion);
+}
+
+function versionOf(object: KubeObject | undefined): string {
+  return object?.metadata.resourceVersion ?? "";
 }
 
 /** Labels, annotation and, where Kubernetes allows one, the owner reference. */

@@ -46,6 +46,8 @@ export interface Elected {
   readonly warm: Promise<void>;
   /** Kinds whose cache is not filled. The very same array while nothing changes. */
   waiting(): readonly WatchGap[];
+  /** As in ControllerRun; of none where this process does not lead. */
+  behind(): readonly string[];
   /** No work in hand; at once where this process does not lead. */
   idle(): Promise<void>;
   /** All has ended after the signal. */
@@ -74,6 +76,7 @@ export function runElected(options: ElectedOptions): Elected {
     leading: () => state.run !== undefined,
     warm,
     waiting: waiting.look,
+    behind: () => state.run?.behind() ?? [],
     idle: () => state.run?.idle() ?? Promise.resolve(),
     stopped,
   };

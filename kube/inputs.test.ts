@@ -47,3 +47,22 @@ test("nothing is asked of the server before", () => {
   read.find(Thing, key);
   expect(find).not.toHaveBeenCalled();
 });
+
+test("the server is asked with a deadline, and not about everything at once", async () => {
+  let open = 0;
+  let most = 0;
+  const deadlines: number[] = [];
+  const find = async (_ref: unknown, _key: unknown, { deadlineMs }: { deadlineMs: number }) => {
+    deadlines.push(deadlineMs);
+    most = Math.max(most, ++open);
+    await Promise.resolve();
+    open--;
+    return undefined;
+  };
+  const { read, confirm } = recordInputs({ find: () => undefined } as unknown as Reader, { find } as unknown as KubeClient);
+  for (let at = 0; at < 100; at++) read.find(Thing, { namespace: "one", name: `n${at}` });
+  await confirm();
+  expect(deadlines).toHaveLength(100);
+  expect(Math.max(...deadlines)).toBeLessThanOrEqual(10_000);
+  expect(most).toBeLessThanOrEqual(8);
+});

@@ -73,6 +73,33 @@ test("a child that another replica has brought on is not set back by one whose o
   expect(apply).not.toHaveBeenCalled();
 });
 
+test("a child that another replica has brought on is not set back by one that has just begun, nor by one that knows an older wish", async () => {
+  const apply = vi.fn(async () => part("9", "new"));
+  const client = { patch: async () => thing("1", "old"), find: async () => thing("5", "new"), apply };
+  const fresh = copying(filled(Thing, thing("1", "old")), filled(Part, part("6", "new")), client);
+  expect(await fresh.run(key)).toEqual({ then: "retry" });
+  const [things, parts] = [filled(Thing, thing("1", "old")), filled(Part, part("1", "old"))];
+  const older = copying(things, parts, client);
+  await older.run(key);
+  things.upsert(thing("2", "newer"));
+  parts.upsert(part("6", "new"));
+  expect(await older.run(key)).toEqual({ then: "retry" });
+  expect(apply).not.toHaveBeenCalled();
+});
+
+test("a child that nobody else has written since is changed without a question", async () => {
+  const things = filled(Thing, thing("1", "old"));
+  const parts = filled(Part, part("1", "old"));
+  const find = vi.fn(async () => undefined);
+  const apply = vi.fn(async () => part("9", "new"));
+  const reconciler = copying(things, parts, { patch: async () => thing("2", "new"), find, apply });
+  await reconciler.run(key);
+  things.upsert(thing("2", "new"));
+  await reconciler.run(key);
+  expect(apply).toHaveBeenCalledTimes(1);
+  expect(find).not.toHaveBeenCalled();
+});
+
 /** A controller that names these parts, with what its requests come to. */
 function listing(names: readonly string[], refused: Readonly<Record<string, Error>>, found: readonly KubeObject[]) {
   const things = filled(Thing, thing("1", "x"));

@@ -6,12 +6,14 @@ import { isConflict, isNotFound } from "./client/errors.ts";
 import type { Controller, ReconcileContext, ReconcileResult } from "./controller.ts";
 import { DONE, type Ending, isOutrun, isSilent, RECONCILED, toEnding, toOutcome } from "./ending.ts";
 import { type Inputs, recordInputs } from "./inputs.ts";
+import { partsOf } from "./failures.ts";
 import { mergeDiffNamed } from "./merge-diff.ts";
 import { keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "./object.ts";
 import { planStatus } from "./plan-status.ts";
 import type { Outcome } from "./queue.ts";
 import { NotPermitted, NotSynced, type Store } from "./reader.ts";
 import { resourceId } from "./resource-ref.ts";
+import type { Standstill } from "./standstill.ts";
 import { hasReached } from "./store.ts";
 
 export interface ReconcilerOptions {
@@ -24,6 +26,8 @@ export interface ReconcilerOptions {
   log: Logger;
   /** Every patch of the object carries the version it was decided on. */
   versioned?: boolean;
+  /** Is told which keys do not get on. */
+  standstill?: Standstill;
 }
 
 export interface Reconciler {
@@ -68,6 +72,7 @@ class KeyReconciler implements Reconciler {
     try {
       return await this.#turn(key);
     } catch (error) {
+      this.#o.standstill?.passed(keyOf(key));
       // It can be neither read nor told; the watch that resumes wakes it.
       if (error instanceof NotPermitted) return DONE;
       throw error;
@@ -79,14 +84,20 @@ class KeyReconciler implements Reconciler {
     const cached = this.#o.store.find(key);
     const object = cached && this.#freshest(cached);
     this.#noteVersion(key, object?.metadata.resourceVersion);
-    if (!object) return DONE;
     try {
-      return await this.#workOn(object);
+      const outcome = object ? await this.#workOn(object) : DONE;
+      this.#o.standstill?.passed(keyOf(key));
+      return outcome;
     } catch (error) {
-      if (isOutrun(error)) return { then: "retry" };
+      if (isOutrun(error)) return this.#outrun(key, error);
       if (isNotFound(error) && !this.#o.store.find(key)) return DONE;
       throw error;
     }
+  }
+
+  #outrun(key: ObjectKey, error: unknown): Outcome {
+    const [stale] = partsOf(error).filter((one) => one instanceof NotSynced);
+    return this.#o.standstill?.outrun(keyOf(key), stale?.resource ?? resourceId(this.#o.controller.for)) ?? { then: "retry" };
   }
 
   #workOn(object: KubeObject): Promise<Outcome> {
@@ -99,9 +110,7 @@ class KeyReconciler implements Reconciler {
   async #reconcile(found: KubeObject): Promise<Outcome> {
     const { controller, context } = this.#o;
     const object = this.#wantsFinalizer(found) ? await this.#withFinalizer(found) : found;
-    const inputs = recordInputs(context.read, context.client);
-    // Its own kind may be what has gone silent.
-    inputs.note(controller.for, object);
+    const inputs = this.#inputsOf(object);
     let ending: Ending;
     try {
       const result = await controller.reconcile(object, { ...context, read: inputs.read });
@@ -110,6 +119,14 @@ class KeyReconciler implements Reconciler {
       ending = toEnding(error);
     }
     return this.#write(object, ending, inputs);
+  }
+
+  /** Its own kind is one of them: it may be what has gone silent. */
+  #inputsOf(object: KubeObject): Inputs {
+    const { controller, context } = this.#o;
+    const inputs = recordInputs(context.read, context.client);
+    inputs.note(controller.for, object);
+    return inputs;
   }
 
   async #write(object: KubeObject, ending: Ending, inputs: Inputs): Promise<Outcome> {
@@ -172,7 +189,10 @@ class KeyReconciler implements Reconciler {
   /** The object was selected once and is not any more: what we made for it goes, as under deletion. */
   async #letGo(object: KubeObject): Promise<Outcome> {
     const { controller, context, children } = this.#o;
-    await children.remove(children.of(object.metadata.uid ?? ""));
+    const left = children.of(object.metadata.uid ?? "");
+    // It may be selected again, where our view of it is old.
+    if (left.length > 0) await this.#inputsOf(object).confirm();
+    await children.remove(left);
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
     await controller.finalize?.(object, context);
     await this.#withoutFinalizer(object, controller.finalizer);

@@ -11,6 +11,7 @@ import { type Change, NotPermitted, NotSynced, type Store } from "./reader.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { whenSightChanges } from "./sight-changes.ts";
+import { createStandstill } from "./standstill.ts";
 import { gapsOf, untilSightChanges, type Waiting } from "./watch-gaps.ts";
 import type { WatchHandle, Watches } from "./watches.ts";
 
@@ -34,6 +35,8 @@ export interface ControllerRun {
   readonly stopped: Promise<void>;
   /** Watches that controllers cannot read now: those that have not begun for it, and those that were cut off later. The very same array while nothing changes. */
   waiting(): readonly Waiting[];
+  /** Kinds whose cache stays behind the API server while objects wait for it: a watch that is silent, or an object that changes faster than it is seen. In order. */
+  behind(): readonly string[];
   /** Resolves when no key is ready or in work in any controller (delayed keys do not count). For tests and readiness. */
   idle(): Promise<void>;
 }
@@ -53,6 +56,7 @@ export function runControllers(options: RunOptions): ControllerRun {
     synced,
     stopped,
     waiting: waiting.look,
+    behind: () => [...new Set(running.flatMap(({ behind }) => behind()))].sort(),
     async idle() {
       do await Promise.all(running.map(({ queue }) => queue.idle()));
       while (running.some(({ queue }) => !queue.isIdle));
@@ -75,6 +79,7 @@ interface Running {
   name: string;
   /** All that it reads. */
   stores: readonly Store[];
+  behind: () => readonly string[];
   queue: Queue;
   synced: Promise<void>;
   stopped: Promise<void>;
@@ -108,7 +113,8 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const wholeStores = [own, ...reads, ...rules.map(({ store }) => store)].filter((store) => whole.has(resourceId(store.ref)));
   const children = createChildren({ client, platform, controller: controller.name, ownerRef: controller.for, stores: owned, wholeStores });
   const context: ReconcileContext = { read: watches.read, client, now, log, signal };
-  const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined });
+  const standstill = createStandstill({ log, recheck: (resource) => watches.recheck(resource) });
+  const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined, standstill });
   const queue = createQueue({
     workers: controller.workers ?? 4,
     work: (id) => reconciler.run(parseKey(id)),
@@ -117,7 +123,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const wiring: Wiring = { controller, options, own, owned, handles, queue, reconciler };
   const synced = begin(wiring, rules);
   const stopped = stopWith(wiring, synced);
-  return { name: controller.name, stores: handles.map(({ store }) => store), queue, synced, stopped };
+  return { name: controller.name, stores: handles.map(({ store }) => store), behind: () => standstill.behind, queue, synced, stopped };
 }
 
 /** The field managers of all controllers that own the kind, so that the first list serves all of them. */

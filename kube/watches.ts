@@ -85,6 +85,8 @@ export interface Watches {
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Look again at parked watches and those in backoff now; of one kind or of all. */
   wake(ref?: ResourceRef): void;
+  /** Opens the watches of a kind (`plural.group`) anew where they were: one that has gone silent without knowing it goes on. */
+  recheck(resource: string): void;
   /** Lists a kind again, or all that are not parked, as after a break. Resolves when lists that began after this call are in the stores, or the watches have ended. */
   relist(ref?: ResourceRef): Promise<void>;
   /** Ends all watches. Stores stay readable with what they have. */
@@ -138,6 +140,10 @@ class WatchSet implements Watches {
 
   wake(ref?: ResourceRef): void {
     for (const entry of this.#entries.values()) if (!ref || entry.id === resourceId(ref)) entry.following.wake();
+  }
+
+  recheck(resource: string): void {
+    for (const entry of this.#entries.values()) if (entry.id === resource) entry.following.recheck();
   }
 
   async relist(ref?: ResourceRef): Promise<void> {
