@@ -6,6 +6,8 @@ import { Build } from "../../../crds/build/build.ts";
 import { Claim } from "../../../crds/claim/claim.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { appName, newClaim } from "../../../crds/claim/rules.ts";
+import { FeatureFlag } from "../../../crds/feature-flag/feature-flag.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { guidOf, newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
@@ -13,12 +15,12 @@ import { Org } from "../../../crds/org/org.ts";
 import { Package } from "../../../crds/package/package.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Revision } from "../../../crds/revision/revision.ts";
-import { CF_ROLES, ORG_MANAGER_IN_SPACE } from "../../../crds/roles.ts";
+import { CF_ROLES, ORG_CREATOR, ORG_MANAGER_IN_SPACE } from "../../../crds/roles.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
-import { Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../../kube/builtin.ts";
+import { ClusterRoleBinding, Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
 import { applyApp, currentLRP, eventually, makeSpace, playRunning, readyOf, startWorld, untilReady, type Endpoint, type World } from "./world.ts";
@@ -254,6 +256,24 @@ export function controllersOn(server: Server): void {
       } finally {
         await second.stop();
       }
+    });
+
+    describe("user_org_creation, changed while no controller runs", () => {
+      const flag = { namespace: SYSTEM_NAMESPACE, name: "user-org-creation" };
+      const set = (enabled: boolean): Promise<unknown> => client.patch(FeatureFlag, flag, { type: "merge", body: { spec: { enabled } } });
+      const binding = (): Promise<unknown> => client.find(ClusterRoleBinding, { name: ORG_CREATOR });
+
+      test.each<[string, () => Promise<unknown>]>([
+        ["switched off", () => set(false)],
+        ["deleted", () => client.delete(FeatureFlag, flag)],
+        ["deleted and made anew, off", () => client.delete(FeatureFlag, flag).then(() => client.create(FeatureFlag, { metadata: flag, spec: {} }))],
+      ])("%s: nobody keeps the right", async (_what, act) => {
+        if (!(await client.find(FeatureFlag, flag))) await client.create(FeatureFlag, { metadata: flag, spec: {} });
+        await set(true);
+        await eventually(async () => expect(await binding()).toBeDefined());
+        await world.without(act);
+        await eventually(async () => expect(await binding()).toBeUndefined());
+      });
     });
 
     test("an idle platform writes nothing", async () => {

@@ -34,6 +34,8 @@ export interface World {
   /** Contents that the spaces have, as `space digest`. */
   contents: Set<string>;
   idle(): Promise<void>;
+  /** Does it while no controller runs. */
+  without(act: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -62,25 +64,41 @@ export async function startWorld(endpoint: Endpoint, backends: Backends = PLAYED
   const own = connect(({ method, path, code }) => {
     if (method !== "GET") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
-  const watches = createWatches({ client: own, log, freeze: true });
-  const stopping = new AbortController();
-  const controllers = [...createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) }), ...backends.controllers];
-  const run = runControllers({ client: own, controllers, watches, platform: PLATFORM, signal: stopping.signal, log });
-  await run.synced;
+  const run = async (): Promise<Running> => {
+    const watches = createWatches({ client: own, log, freeze: true });
+    const stopping = new AbortController();
+    const controllers = [...createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) }), ...backends.controllers];
+    const running = runControllers({ client: own, controllers, watches, platform: PLATFORM, signal: stopping.signal, log });
+    await running.synced;
+    return {
+      idle: running.idle,
+      async stop() {
+        stopping.abort();
+        await running.stopped;
+        await watches.close();
+      },
+    };
+  };
+  let running = await run();
   return {
     client,
     writes,
     contents,
-    idle: run.idle,
+    idle: () => running.idle(),
+    async without(act) {
+      await running.stop();
+      await act();
+      running = await run();
+    },
     async stop() {
-      stopping.abort();
-      await run.stopped;
-      await watches.close();
+      await running.stop();
       await own.close();
       await client.close();
     },
   };
 }
+
+type Running = Pick<World, "idle" | "stop">;
 
 function furniture({ builder, runner, router }: Backends): KubeObject[] {
   return [
