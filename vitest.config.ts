@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["{kube,crds,api,controllers,backends,blobs,telemetry,platform,local,cli,scripts}/**/*.test.ts", "test/{layout,conformance,cluster,chaos}/**/*.test.ts"],
+    globalSetup: "test/scratch.ts",
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,
