@@ -17,6 +17,7 @@ function options(more: Partial<FrontDoorOptions> = {}): FrontDoorOptions {
     host: "127.0.0.1",
     port: 0,
     health: () => ({ ready: true, pending: [], degraded: [] }),
+    onFault: (error) => expect.unreachable(String(error)),
     api: (_request, response) => void response.end("api"),
     apps: { request: (_request, response) => void response.end("apps"), upgrade: (_request, socket) => void socket.end() },
     ...more,

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { listening } from "../kube/listening.ts";
 import type { ReadinessReport } from "../kube/readiness.ts";
 
 /** What answers for apps. */
@@ -27,6 +28,8 @@ export interface FrontDoorOptions {
   apps?: AppsDoor;
   /** Whether everything is there and may be served, and why not. */
   health: () => ReadinessReport;
+  /** Told of connections that could not be taken. */
+  onFault: (error: Error) => void;
 }
 
 export interface FrontDoor {
@@ -96,12 +99,9 @@ function isForApi(options: FrontDoorOptions, request: IncomingMessage): boolean 
   return options.api !== undefined && (API_HOSTS.has(host) || host === "");
 }
 
-function listen(server: Server, { host, port }: FrontDoorOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "EADDRINUSE" ? new Error(`port ${port} is taken by another program; choose another with --port`, { cause: error }) : error);
-    });
-    server.listen(port, host, resolve);
+function listen(server: Server, { host, port, onFault }: FrontDoorOptions): Promise<void> {
+  return listening(server, { host, port }, onFault).catch((error: unknown) => {
+    throw (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? new Error(`port ${port} is taken by another program; choose another with --port`, { cause: error }) : error;
   });
 }
 

@@ -29,7 +29,7 @@ function serve(): void {
 
 describe.each([["127.0.0.1", "http:"], ...(outside ? [[outside, "https:"]] : [])])("at %s", (address, protocol) => {
   test(`speaks ${protocol} with those who know the token`, async () => {
-    server = await startPeerServer(address, tokenFor);
+    server = await startPeerServer(address, tokenFor, (error) => expect.unreachable(String(error)));
     expect(new URL(server.url).protocol).toBe(protocol);
     await expect(ask()).rejects.toThrow("503");
     serve();

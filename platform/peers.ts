@@ -3,6 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { isIP, type AddressInfo } from "node:net";
+import { listening } from "../kube/listening.ts";
 import type { Member, Membership } from "../kube/membership.ts";
 import { issueCertificate, makeAuthority } from "../kube/pki.ts";
 import type { PeerDirectory } from "../api/replicas/replicas.ts";
@@ -21,12 +22,12 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL. */
-export async function startPeerServer(address: string, tokenFor: (url: string) => string): Promise<PeerServer> {
+/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL; `onFault` is told of connections that could not be taken. */
+export async function startPeerServer(address: string, tokenFor: (url: string) => string, onFault: (error: Error) => void): Promise<PeerServer> {
   let handler: RequestListener = (_request, response) => void response.writeHead(503).end();
   const tls = LOOPBACK.test(address) ? undefined : await makeTls(address);
   const server = tls ? createTlsServer({ ...tls, minVersion: "TLSv1.3" }) : createServer();
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, address, resolve));
+  await listening(server, { port: 0, host: address }, onFault);
   const { port } = server.address() as AddressInfo;
   const url = `${tls ? "https" : "http"}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
   const token = tokenFor(url);

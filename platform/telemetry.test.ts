@@ -57,7 +57,7 @@ test("an endpoint of the platform's own answers", async () => {
 
 test("what a foreign endpoint is sent opens no other endpoint, no replica, and is not the secret", async () => {
   const [own, other, foreign] = [await startOwn(), await startOwn(), await startForeign()];
-  const peers = await startPeerServer("127.0.0.1", (url) => addressToken(secret, "replicas", url));
+  const peers = await startPeerServer("127.0.0.1", (url) => addressToken(secret, "replicas", url), (error) => expect.unreachable(String(error)));
   ends.push(() => peers.close());
   await clientOver([foreign.url, own.url]).readLogs("app");
   const [stolen = ""] = foreign.got;

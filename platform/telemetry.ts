@@ -31,7 +31,7 @@ export interface TelemetrySide {
 export async function startTelemetry({ secret, secretRef, address, log }: { secret: string; secretRef: { name: string }; address: string; log: Logger }): Promise<TelemetrySide> {
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
   const tokenFor = (url: string): string => addressToken(secret, "telemetry", url);
-  const server = await startPeerServer(address, tokenFor);
+  const server = await startPeerServer(address, tokenFor, (err) => log.warn({ err }, "could not take a connection of another replica"));
   server.serve(telemetryHandler(telemetry, tokenFor(server.url)));
   return { secret, secretRef, telemetry, server };
 }

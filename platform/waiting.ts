@@ -24,6 +24,11 @@ export function judgeGaps(gaps: readonly WatchGap[]): Answer {
   return gaps.every(({ parkReason }) => parkReason) ? { degraded: text } : text;
 }
 
+/** Kinds for whose cache objects have waited too long; the log says which objects. */
+export function describeBehind(resources: readonly string[]): Answer {
+  return resources.length === 0 || { degraded: `the cache stays behind the API server, and objects wait for it: ${resources.join(", ")}` };
+}
+
 /** Does the work until it succeeds; meanwhile `readiness` says under that name why not. @throws whatever `signal` was aborted with */
 export async function untilDone<T>(name: string, work: () => Promise<T>, { readiness, signal, log }: { readiness: Readiness; signal: AbortSignal; log: Logger }): Promise<T> {
   let answer: Answer = "not tried yet";

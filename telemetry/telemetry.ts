@@ -2,6 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { listening } from "../kube/listening.ts";
 import { type Envelope, type EnvelopeType, type InstanceStats, type LogEntry, type LogQuery, maxReadLimit, type StatsProvider, type StatsQuery } from "./envelope.ts";
 import { createLogRing, type LogRing } from "./ring.ts";
 
@@ -75,10 +76,10 @@ export interface TelemetryServer {
   close(): Promise<void>;
 }
 
-/** Serves `telemetryHandler` on loopback; `port` 0 picks a free one. */
-export async function startTelemetryServer(options: { telemetry: Telemetry; token: string; port?: number }): Promise<TelemetryServer> {
+/** Serves `telemetryHandler` on loopback; `port` 0 picks a free one. `onFault` is told of connections that could not be taken. */
+export async function startTelemetryServer(options: { telemetry: Telemetry; token: string; port?: number; onFault?: (error: Error) => void }): Promise<TelemetryServer> {
   const server = createServer(telemetryHandler(options.telemetry, options.token));
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve));
+  await listening(server, { port: options.port ?? 0, host: "127.0.0.1" }, options.onFault ?? (() => undefined));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

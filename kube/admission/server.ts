@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP, type AddressInfo } from "node:net";
 import type { Logger } from "pino";
+import { listening } from "../listening.ts";
 import type { KeyPair } from "../pki.ts";
 import { ALLOWED, presentAnswer, readReview, type AdmissionRequest, type Verdict } from "./review.ts";
 
@@ -45,7 +46,7 @@ export async function startAdmissionServer(options: AdmissionServerOptions): Pro
     });
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options.port, options.host, resolve));
+  await listening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
   const { port } = server.address() as AddressInfo;
   let used: KeyPair | undefined;
   return {

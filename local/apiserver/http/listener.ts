@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
+import { listening } from "../../../kube/listening.ts";
 import type { Auth, Credentials } from "../contract.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
 import { badRequest, failure } from "../status.ts";
@@ -70,10 +71,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   // A client that breaks off a handshake is no news.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", (_error, socket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, resolve);
-  });
+  await listening(server, options, options.onError);
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

@@ -1,0 +1,17 @@
+// Servers that listen for as long as the process lives.
+import type { Server } from "node:net";
+
+/**
+ * Resolves when the server listens. What goes wrong later (no descriptor left to accept with, say) is told to `onFault`, and the server goes on: an `error`
+ * event that nobody hears would end the process. @throws Error when it cannot listen there
+ */
+export function listening(server: Server, at: { port: number; host: string }, onFault: (error: Error) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(at.port, at.host, () => {
+      server.off("error", reject);
+      server.on("error", onFault);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,51 @@
+// What this process answers with: the CF API, the webhook, and the logs of pods.
+import { defined } from "../kube/defined.ts";
+import { createApi, type Api } from "../api/server.ts";
+import { addressToken } from "./address-token.ts";
+import { startLogs, telemetryAddresses } from "./logs.ts";
+import type { Parts, Side } from "./parts.ts";
+import { peerDirectory } from "./peers.ts";
+import { seenMembers } from "./replica.ts";
+import { createTelemetryClient } from "./telemetry.ts";
+import { describeGaps } from "./waiting.ts";
+import { startWebhook, WEBHOOK_LISTEN } from "./webhook.ts";
+
+/** Answers at once with 503 until all it reads is listed and the other replicas are met. */
+export function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
+  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
+  const peers = side.peers && { directory: peerDirectory(membership, side.peers), tokenFor: (url: string) => addressToken(side.secret, "replicas", url) };
+  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
+  const over = new AbortController();
+  ends.defer(() => {
+    over.abort();
+    return api.replicas.close();
+  });
+  side.peers?.serve(api.replicas.handler);
+  void meetWhenListed(api, over.signal);
+  readiness.expect("api", () => api.ready() || describeGaps(watches.status().filter(({ synced }) => !synced)) || "the other replicas have not been met yet");
+  return api;
+}
+
+const LISTED_MS = 1_000;
+
+/** What the others have written counts from what is held here, so that is listed first. */
+async function meetWhenListed(api: Api, signal: AbortSignal): Promise<void> {
+  let listed = false;
+  while (!listed && !signal.aborted) listed = await api.waitReady(LISTED_MS);
+  if (!signal.aborted) await api.replicas.meet();
+}
+
+/** @throws Error when its address is taken */
+export async function openWebhook({ client, watches, readiness, options, log, ends }: Parts): Promise<void> {
+  const webhook = await startWebhook({ client, watches, log, listen: options.webhook ?? WEBHOOK_LISTEN });
+  ends.defer(() => webhook.stop());
+  readiness.expect("webhook", () => webhook.answer());
+}
+
+/** Follows the containers of the apps that fall to this replica. */
+export function keepLogs({ client, watches, membership, readiness, log, ends }: Parts, side: Side | undefined): void {
+  if (!side?.telemetry) throw new Error("logs need the telemetry side of their process");
+  const logs = startLogs({ client, watches, membership, ring: side.telemetry.ring, log });
+  ends.defer(() => logs.stop());
+  readiness.expect("logs", () => logs.answer());
+}
