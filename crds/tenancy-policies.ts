@@ -82,7 +82,7 @@ function namespacePolicy(): Policy {
 }
 
 /**
- * Images below the platform's prefix are a space's own: no pod of another space runs them. Docker Hub, the default port and capitals, which a host may
+ * Images below the platform's prefix are a space's own: no pod of another space runs or mounts them. Docker Hub, the default port and capitals, which a host may
  * have, are spelled one way before comparing.
  */
 function imagePolicy(): Policy {
@@ -90,6 +90,7 @@ function imagePolicy(): Policy {
   const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
   const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
   const images = (list: string): string => `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
+  const volumes = "(has(object.spec.volumes) ? object.spec.volumes.filter(one, has(one.image) && has(one.image.reference)).map(one, one.image.reference.lowerAscii()) : [])";
   return {
     name: "images.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, values: ["space"] },
@@ -99,7 +100,7 @@ function imagePolicy(): Policy {
     variables: [
       { name: "prefix", expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''` },
       { name: "own", expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'` },
-      { name: "images", expression: `(${["containers", "initContainers", "ephemeralContainers"].map(images).join(" + ")}).map(image, ${spelled(withHost)})` },
+      { name: "images", expression: `(${[...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + ")}).map(image, ${spelled(withHost)})` },
     ],
     validations: [
       {

@@ -6,4 +6,4 @@ import { rightsOn } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`rights on kube-apiserver: skipped, ${reason}`, () => undefined);
-else rightsOn({ name: "kube-apiserver", start: (users) => startControlPlane({ users }) });
+else rightsOn({ name: "kube-apiserver", start: (users) => startControlPlane({ users, apiserverFlags: ["--feature-gates=ImageVolume=true"] }) });

@@ -88,6 +88,15 @@ export function tenancyTests(get: Worldly): void {
     const pod = (name: string, image: string, more: Json = {}): Json => ({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "main", image }], ...more } });
     const run = (namespace: string, image: string, more: Json = {}): Promise<Answer> => get().kubernetes.post(`${namespaces}/${namespace}/pods?dryRun=All`, pod("tried", image, more));
 
+    /** `kubectl debug` of a pod that runs, where there is such a thing. */
+    async function debugged(image: string, status: number): Promise<void> {
+      const path = `${namespaces}/${home.spaceNamespace}/pods`;
+      const running = pod("running", "busybox");
+      expect([201, 409]).toContain((await get().kubernetes.post(path, running)).status);
+      const answer = await get().kubernetes.patch("strategic", `${path}/running/ephemeralcontainers?dryRun=All`, { spec: { ephemeralContainers: [{ name: "debugger", image }] } });
+      expect([image, answer.status]).toEqual([image, answer.text.includes("the server could not find the requested resource") ? 404 : status]);
+    }
+
     test("without a registry prefix any image runs; with one, only a space's own below it", async () => {
       const account = await get().kubernetes.post(`${namespaces}/${home.spaceNamespace}/serviceaccounts`, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } });
       expect([201, 409]).toContain(account.status);
@@ -96,10 +105,13 @@ export function tenancyTests(get: Worldly): void {
       await get().kubernetes.post(`${namespaces}/cupola-system/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "cupola-registry" }, data: { prefix: "registry.example/apps" } });
       await eventually(async () => expect((await run(home.spaceNamespace, other)).body.message).toContain("this image belongs to another space"));
       const own = `registry.example/apps/${home.space}/app@sha256:${"0".repeat(64)}`;
-      const refused: [string, Json?][] = [[other], ["registry.example:443/apps/another-space/app"], ["Registry.EXAMPLE/apps/another-space/app"], ["registry.example/apps/shared"], ["busybox", { initContainers: [{ name: "init", image: other }] }]];
+      const refused: [string, Json?][] = [[other], ["registry.example:443/apps/another-space/app"], ["Registry.EXAMPLE/apps/another-space/app"], ["registry.example/apps/shared"], ["busybox", { initContainers: [{ name: "init", image: other }] }], ["busybox", { volumes: [{ name: "files", image: { reference: other } }] }]];
       for (const [image, more] of refused) expect([image, (await run(home.spaceNamespace, image, more)).status]).toEqual([image, 403]);
       const allowed: string[] = [own, "registry.example/apps-of-others/x", "registry.example/elsewhere", "busybox", "another.example/apps/another-space/app"];
       for (const image of allowed) expect([image, (await run(home.spaceNamespace, image)).status]).toEqual([image, 201]);
+      for (const reference of [own, "busybox"]) expect([reference, (await run(home.spaceNamespace, "busybox", { volumes: [{ name: "files", image: { reference } }, { name: "none", emptyDir: {} }] })).status]).toEqual([reference, 201]);
+      await debugged(own, 200);
+      await debugged(other, 403);
       for (const namespace of ["theirs", "kube-system"]) expect([namespace, (await run(namespace, other)).status]).not.toEqual([namespace, 403]);
       await get().kubernetes.patch("merge", `${namespaces}/cupola-system/configmaps/cupola-registry`, { data: { prefix: "docker.io/cupola" } });
       for (const image of ["cupola/another-space/app", "docker.io/cupola/another-space/app", "index.docker.io/cupola/x"]) await eventually(async () => expect([image, (await run(home.spaceNamespace, image)).status]).toEqual([image, 403]));
