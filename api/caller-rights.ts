@@ -1,12 +1,13 @@
 // What one request's caller may do. By RBAC answers come from memory at once; by review they may be missing, and then the handler is run again with them.
 import type { KubeObject } from "../kube/object.ts";
 import type { AllowedNames } from "../kube/rbac/rbac-index.ts";
+import { NotPermitted, NotSynced } from "../kube/reader.ts";
 import type { ResourceRef } from "../kube/resource-ref.ts";
 import type { Asked, Authorization } from "./authorization.ts";
 import type { Endpoint, Right } from "./endpoint.ts";
 import { CFError, unavailable } from "./errors.ts";
 import type { Caller } from "./identity/caller.ts";
-import type { Reviews } from "./reviews.ts";
+import type { Question, Reviews } from "./reviews.ts";
 
 /** Reviews that one request may ask for. */
 const maxQuestions = 2000;
@@ -123,9 +124,12 @@ class ReviewedRights implements Rights {
   }
 
   async decide(asked: Asked): Promise<boolean> {
-    const known = this.#find(asked);
-    if (known !== undefined) return known;
-    await this.#fetch([asked]);
+    // Twice: RBAC may change while a question is under way, and then the answer is to another one.
+    for (let round = 0; round < 2; round++) {
+      const known = this.#find(asked);
+      if (known !== undefined) return known;
+      await this.#fetch([asked]);
+    }
     return this.#find(asked) ?? false;
   }
 
@@ -177,13 +181,24 @@ class ReviewedRights implements Rights {
 
   #find(asked: Asked): boolean | undefined {
     const { caller } = this.#request;
-    if (this.#by.trustsRbac && this.#authorization.allows(caller, asked)) return true;
-    const key = keyOf(asked);
+    const question = this.#toQuestion(asked);
+    if (this.#by.trustsRbac && question.rbac) return true;
+    const key = keyOf(question);
     const own = this.#answers.get(key);
     if (own !== undefined) return own;
-    const known = this.#by.reviews.known(caller, asked);
+    const known = this.#by.reviews.known(caller, question);
     if (known !== undefined) this.#answers.set(key, known);
     return known;
+  }
+
+  /** @throws NotSynced, NotPermitted where RBAC's own yes would count and cannot be seen */
+  #toQuestion(asked: Asked): Question {
+    try {
+      return { ...asked, rbac: this.#authorization.allows(this.#request.caller, asked) };
+    } catch (error) {
+      if (this.#by.trustsRbac || !(error instanceof NotSynced || error instanceof NotPermitted)) throw error;
+      return { ...asked, rbac: undefined };
+    }
   }
 
   /** What to go on with when these are not known: yes for a reader, whose answer does not count then; nothing for a writer, who begins again. */
@@ -207,8 +222,9 @@ class ReviewedRights implements Rights {
   async #fetch(asked: readonly Asked[]): Promise<void> {
     if (asked.length === 0) return;
     const { caller, signal } = this.#request;
-    const answers = await this.#by.reviews.ask(caller, asked, signal);
-    for (const [at, one] of asked.entries()) this.#answers.set(keyOf(one), answers[at] ?? false);
+    const questions = asked.map((one) => this.#toQuestion(one));
+    const answers = await this.#by.reviews.ask(caller, questions, signal);
+    for (const [at, one] of questions.entries()) this.#answers.set(keyOf(one), answers[at] ?? false);
   }
 }
 
@@ -220,6 +236,6 @@ async function outcomeOf<T>(attempt: () => Promise<T> | T): Promise<{ answer: T 
   }
 }
 
-function keyOf({ verb, on, subresource = "", namespace = "", name = "" }: Asked): string {
-  return `${verb} ${on.group}/${on.plural}/${subresource} ${on.namespaced ? namespace : ""}/${name}`;
+function keyOf({ verb, on, subresource = "", namespace = "", name = "", rbac }: Asked & Partial<Pick<Question, "rbac">>): string {
+  return `${verb} ${on.group}/${on.plural}/${subresource} ${on.namespaced ? namespace : ""}/${name} ${String(rbac)}`;
 }

@@ -13,6 +13,8 @@ export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 /** How long a review is believed, milliseconds: published in docs/security.md. */
 export const REVIEW_MS = 10_000;
+/** How long a *no* is believed to what RBAC, as it is seen here, allows: perhaps the API server has only not heard of it yet. Milliseconds. */
+export const BRIEF_NO_MS = 1_000;
 const maxRemembered = 100_000;
 /** Reviews under way at once, of all requests together. */
 const parallel = 16;
@@ -21,11 +23,19 @@ const deadlineMs = 5_000;
 /** Who is asked about. */
 export type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra">;
 
+/**
+ * A question, and what RBAC says to it as far as it is seen here; undefined when it is not seen. An answer counts for the same verdict only: where a
+ * binding has changed the verdict, what was answered before says nothing.
+ */
+export interface Question extends Asked {
+  rbac: boolean | undefined;
+}
+
 export interface Reviews {
   /** The answer, if it was given less than ten seconds ago. */
-  known(who: Reviewed, asked: Asked): boolean | undefined;
+  known(who: Reviewed, question: Question): boolean | undefined;
   /** The answers, in order; what is known is not asked again. @throws CFError 503 when the API server does not answer */
-  ask(who: Reviewed, asked: readonly Asked[], signal?: AbortSignal): Promise<boolean[]>;
+  ask(who: Reviewed, questions: readonly Question[], signal?: AbortSignal): Promise<boolean[]>;
 }
 
 /** Asks with the platform's identity, which may create SubjectAccessReviews. */
@@ -34,20 +44,20 @@ export function createReviews(client: KubeClient, now: () => Date): Reviews {
   const underWay = new Map<string, Promise<boolean>>();
   const limit = pLimit(parallel);
 
-  const post = (key: string, who: Reviewed, asked: Asked): Promise<boolean> => {
+  const post = (key: string, who: Reviewed, asked: Question): Promise<boolean> => {
     const running = underWay.get(key);
     if (running) return running;
     // Without the request's signal: others may wait for the same answer.
     const answer = limit(() => review(client, who, asked)).finally(() => underWay.delete(key));
     underWay.set(key, answer);
-    void answer.then((allowed) => answers.set(key, allowed), () => undefined);
+    void answer.then((allowed) => answers.set(key, allowed, { ttl: !allowed && asked.rbac ? BRIEF_NO_MS : REVIEW_MS }), () => undefined);
     return answer;
   };
   return {
-    known: (who, asked) => answers.get(keyOf(who, asked)),
-    async ask(who, asked, signal) {
+    known: (who, question) => answers.get(keyOf(who, question)),
+    async ask(who, questions, signal) {
       const all = Promise.all(
-        asked.map(async (one) => {
+        questions.map(async (one) => {
           const key = keyOf(who, one);
           return answers.get(key) ?? post(key, who, one);
         }),
@@ -75,8 +85,8 @@ async function review(client: KubeClient, { name, groups, uid, extra }: Reviewed
   }
 }
 
-function keyOf(who: Reviewed, { verb, on, subresource = "", namespace = "", name = "" }: Asked): string {
-  return JSON.stringify([verb, on.group, on.plural, subresource, on.namespaced ? namespace : "", name, whoKey(who)]);
+function keyOf(who: Reviewed, { verb, on, subresource = "", namespace = "", name = "", rbac }: Question): string {
+  return JSON.stringify([verb, on.group, on.plural, subresource, on.namespaced ? namespace : "", name, rbac, whoKey(who)]);
 }
 
 const whoKeys = new WeakMap<Reviewed, string>();
