@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError } from "../kube/client/errors.ts";
 import type { Membership } from "../kube/membership.ts";
-import { presentReplica, showReplica } from "./replica-object.ts";
+import { planTelling, presentReplica, showReplica, type ReplicaView, type Telling } from "./replica-object.ts";
 
 const serving = { ready: true, pending: [], degraded: [] };
 
@@ -46,7 +46,7 @@ test("writes nothing while nothing changes, and goes on after somebody else has 
   const halt = new AbortController();
   const client = { apply: async () => replica(), patch } as unknown as KubeClient;
   const membership = { identity: "r", ownerReference: () => ({ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }) } as unknown as Membership;
-  const over = showReplica({ client, membership, operations: [], look, signal: halt.signal, log: pino({ level: "silent" }), timing: { lookMs: 1, againMs: 1 } });
+  const over = showReplica({ client, membership, operations: [], look, signal: halt.signal, log: pino({ level: "silent" }), timing: { lookMs: 1, againMs: 1, settleMs: 0 } });
   await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(5));
   expect(patch).toHaveBeenCalledTimes(1);
   // Somebody annotates it; then it has something else to say, of which the conditions are a part.
@@ -57,3 +57,28 @@ test("writes nothing while nothing changes, and goes on after somebody else has 
   halt.abort();
   await over;
 });
+
+const timing = { lookMs: 500, againMs: 5_000, settleMs: 400, restlessMs: 30_000, wordsMs: 60_000 };
+const view = (more: Partial<ReplicaView> = {}): ReplicaView => ({ health: serving, leads: [], watches: [], ...more });
+const degraded = (name: string, reason: string): ReplicaView => view({ health: { ...serving, degraded: [{ name, reason }] } });
+
+/** Looks twice a second for some minutes; the seconds at which something is written. */
+function writtenAt(seenAt: (seconds: number) => ReplicaView, seconds: number): number[] {
+  const written: number[] = [];
+  let telling: Telling = { told: { present: presentReplica(view()), at: 0 } };
+  for (let now = 500; now <= seconds * 1000; now += timing.lookMs) {
+    const present = presentReplica(seenAt(now / 1000));
+    const { due, next } = planTelling(telling, present, { now, timing });
+    telling = due ? { told: { present, at: now } } : next;
+    if (due) written.push(now / 1000);
+  }
+  return written;
+}
+
+test.each<[string, (seconds: number) => ReplicaView, number[]]>([
+  ["nothing changes", () => view(), []],
+  ["something changes and stays so", (at) => (at < 5 ? view() : view({ leads: ["leader-a"] })), [5.5]],
+  ["it comes and goes between two looks", (at) => (at === 5 ? degraded("api", "one is behind") : view()), []],
+  ["its words change at each look", (at) => (at < 5 ? view() : degraded("replicas", `refused at ${at}`)), [5.5, 65.5, 125.5]],
+  ["it never rests, between two that are both new", (at) => (at % 1 === 0 ? view({ leads: ["leader-a"] }) : degraded("api", "")), [30.5]],
+])("a Replica is written seldom: %s", (_what, seenAt, seconds) => expect(writtenAt(seenAt, 160)).toEqual(seconds));

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
+import { requestKind } from "../../kube/client/request-kind.ts";
 import type { Operation } from "../../platform/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
 import { answerParent, givenOptions } from "./child.ts";
@@ -17,19 +18,18 @@ export interface PlatformProcessOptions {
 /** Requests to the API server since the start. */
 export interface Requests {
   all: number;
-  /** That would change an object, whatever came of it. Reviews change none; renewed Leases are no news. */
+  /** That would change an object, whatever came of it; Leases apart. */
   writes: number;
   /** Those of them that did. */
   written: number;
   /** Leases made or renewed, with success. */
   leases: number;
+  /** POSTs that are answered and change nothing: reviews. */
+  questions: number;
 }
 
-const READS = new Set(["GET", "HEAD"]);
-const LEASES = /\/leases(\/|\?|$)/;
-const REVIEWS = /\/[a-z]+reviews(\?|$)/;
 const { access, token, operations, data } = givenOptions<PlatformProcessOptions>();
-const requests: Requests = { all: 0, writes: 0, written: 0, leases: 0 };
+const requests: Requests = { all: 0, writes: 0, written: 0, leases: 0, questions: 0 };
 const platform = await startPlatform({
   access: { ...access, auth: { kind: "token", token } },
   operations,
@@ -38,13 +38,13 @@ const platform = await startPlatform({
   log: pino({ level: "error" }),
   onRequest: ({ method, path, code }) => {
     requests.all++;
-    if (READS.has(method) || REVIEWS.test(path)) return;
     const done = code >= 200 && code < 300 ? 1 : 0;
-    if (LEASES.test(path)) requests.leases += done;
-    else {
-      requests.writes++;
-      requests.written += done;
-    }
+    const kind = requestKind({ method, path });
+    if (kind === "question") requests.questions++;
+    if (kind === "lease") requests.leases += done;
+    if (kind !== "write") return;
+    requests.writes++;
+    requests.written += done;
   },
 });
 const bare: { body: string; server: Server } = { body: "", server: createServer() };

@@ -3,10 +3,11 @@ import { Agent, createServer, request as send } from "node:https";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { requestKind } from "../../kube/client/request-kind.ts";
 import { issueCertificate, makeAuthority } from "../../kube/pki.ts";
 import type { Rates } from "./faults.ts";
 
-/** A write that reached kube-apiserver and changed something; leases and reviews left out. */
+/** A write that reached kube-apiserver and changed something; Leases left out. */
 export interface Write {
   atMs: number;
   method: string;
@@ -192,9 +193,6 @@ function keepWatch({ watches }: State, watch: Watch): void {
   watch.upstream.on("error", () => watch.response.destroy());
 }
 
-/** Reviews are answered, not stored; Leases, and what each replica says of itself, are how replicas know each other. */
-const NO_WRITES = /\/(leases|replicas)(\/|\?|$)|reviews(\?|$)/;
-
 function note({ writes }: State, write: Write): void {
-  if (write.method !== "GET" && write.code < 300 && !NO_WRITES.test(write.path) && !write.path.includes("dryRun=")) writes.push(write);
+  if (write.code < 300 && requestKind(write) === "write") writes.push(write);
 }

@@ -32,8 +32,8 @@ export interface Calm {
 
 /** Longest wait for the end state after the faults are over. */
 const CONVERGE_MS = 30_000;
-/** Without a write for so long before silence is measured, and how long it is measured. */
-const QUIET_MS = 400;
+/** Without a write for so long before silence is measured (a replica tells what has changed of itself after a second), and how long it is measured. */
+const QUIET_MS = 1200;
 const IDLE_MS = 1000;
 
 interface Cast {

@@ -13,6 +13,7 @@ import { Space } from "../../../crds/space/space.ts";
 import { systemObject } from "../../../crds/system-object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
+import { requestKind } from "../../../kube/client/request-kind.ts";
 import type { Controller } from "../../../kube/controller.ts";
 import type { Condition, KubeObject, ObjectKey } from "../../../kube/object.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
@@ -62,7 +63,7 @@ export async function startWorld(endpoint: Endpoint, backends: Backends = PLAYED
   const writes: string[] = [];
   const contents = new Set<string>();
   const own = connect(({ method, path, code }) => {
-    if (method !== "GET") writes.push(`${method} ${path.split("?")[0]} ${code}`);
+    if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
   const run = async (): Promise<Running> => {
     const watches = createWatches({ client: own, log, freeze: true });

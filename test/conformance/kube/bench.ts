@@ -4,6 +4,7 @@ import { vi } from "vitest";
 import { CustomResourceDefinition, Namespace } from "../../../kube/builtin.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
+import { requestKind } from "../../../kube/client/request-kind.ts";
 import type { Controller, Platform } from "../../../kube/controller.ts";
 import type { Condition, KubeObject } from "../../../kube/object.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
@@ -93,7 +94,7 @@ export interface Running extends ControllerRun {
 export function start(endpoint: Endpoint, ...controllers: Controller[]): Running {
   const writes: string[] = [];
   const client = connect(endpoint, ({ method, path, code }) => {
-    if (method !== "GET") writes.push(`${method} ${path.split("?")[0]} ${code}`);
+    if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
   const watches = createWatches({ client, log, freeze: true, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 300, jitter: 0 } } });
   const stopping = new AbortController();
