@@ -1,5 +1,6 @@
 // Is this configuration in force in every replica? Each replica reports what it has taken in; one sums it up. Never too early: members are counted, not guessed.
 import type { Logger } from "pino";
+import { untilAborted } from "./backoff.ts";
 import { ConfigMap } from "./builtin.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isNotFound } from "./client/errors.ts";
@@ -74,54 +75,49 @@ export interface Reporting {
   readonly stopped: Promise<void>;
 }
 
-/** Takes in every object of the store, now and on every change, and reports it. Its reports go with the Lease of this replica. */
+/** Takes in every object of the store, now and on every change, and reports it; another life of this replica reports everything anew. Its reports go with the Lease of this replica. */
 export function startReporting<T extends KubeObject>(options: ReportingOptions<T>): Reporting {
   const { store, membership, tracker, signal, log } = options;
-  const queue: Queue = createQueue({ workers: 4, work: (id) => report(options, id), onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again") });
-  const add = (object: T): void => {
-    tracker?.expect(keyOf(object.metadata));
-    queue.add(keyOf(object.metadata));
-  };
-  const stopListening = store.onChange((change) => {
-    if (change.type === "deleted") {
-      tracker?.cancel(keyOf(change.old.metadata));
-      options.drop?.(change.old);
+  /** The life in which each object was last reported. */
+  const reported = new Map<string, string>();
+  const queue: Queue = createQueue({ workers: 4, work: (id) => report(options, id, reported), onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again") });
+  const change = store.onChange((what) => {
+    if (what.type === "deleted") {
+      tracker?.cancel(keyOf(what.old.metadata));
+      options.drop?.(what.old);
     }
-    queue.add(keyOf(change.object.metadata));
+    queue.add(keyOf(what.object.metadata));
   });
-  let life = membership.ownerReference()?.uid;
-  const stopFollowing = membership.onChange(() => {
-    const now = membership.ownerReference()?.uid;
-    if (now === life || !store.synced) return;
-    // Another life of this replica reports everything anew.
-    life = now;
-    store.list().forEach((object) => queue.add(keyOf(object.metadata)));
-  });
-  const begin = (): void => {
+  let hasBegun = false;
+  // Whoever comes back into sight as it was is told by no change, and may have missed a new life.
+  const look = (): void => {
     if (!store.synced) return;
-    stopWaiting();
-    store.list().forEach(add);
-    tracker?.populated();
+    const life = membership.ownerReference()?.uid;
+    for (const { metadata } of store.list({ partial: true })) {
+      const key = keyOf(metadata);
+      if (hasBegun && (life === undefined || reported.get(key) === life)) continue;
+      tracker?.expect(key);
+      queue.add(key);
+    }
+    if (!hasBegun) tracker?.populated();
+    hasBegun = true;
   };
-  const stopWaiting = store.onState(begin);
-  begin();
-  const stopped = new Promise<void>((resolve) => {
-    const end = (): void => {
-      for (const stop of [stopListening, stopFollowing, stopWaiting]) stop();
-      void queue.close().then(resolve);
-    };
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
+  const stops = [change, membership.onChange(look), store.onState(look)];
+  look();
+  const stopped = untilAborted(signal).then(() => {
+    for (const stop of stops) stop();
+    return queue.close();
   });
   return { idle: () => queue.idle(), stopped };
 }
 
-async function report<T extends KubeObject>(options: ReportingOptions<T>, id: string): Promise<{ then: "done" }> {
+async function report<T extends KubeObject>(options: ReportingOptions<T>, id: string, reported: Map<string, string>): Promise<{ then: "done" }> {
   const { client, store, membership, place, tracker } = options;
   const key = parseKey(id);
   const at = { namespace: place.namespace, name: reportName(membership.identity, store.ref, key) };
   const object = store.find(key);
   if (!object) {
+    reported.delete(id);
     await client.delete(ConfigMap, at).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
@@ -130,7 +126,11 @@ async function report<T extends KubeObject>(options: ReportingOptions<T>, id: st
   const error = await tryTake(options, object);
   if (error === "") tracker?.observe(id);
   else tracker?.fail(id, error);
-  await write(options, { object, at, error, id });
+  const owner = membership.ownerReference();
+  // No member now: the next life reports it.
+  if (!owner) return { then: "done" };
+  await write(options, { object, at, error, id, owner });
+  reported.set(id, owner.uid);
   return { then: "done" };
 }
 
@@ -143,9 +143,15 @@ async function tryTake<T extends KubeObject>({ take }: ReportingOptions<T>, obje
   }
 }
 
-async function write<T extends KubeObject>({ client, membership, place, store }: ReportingOptions<T>, { object, at, error, id }: { object: T; at: ObjectKey & { namespace: string }; error: string; id: string }): Promise<void> {
-  const owner = membership.ownerReference();
-  if (!owner) throw new Error("this process is no member now");
+interface Finding<T> {
+  object: T;
+  at: ObjectKey & { namespace: string };
+  error: string;
+  id: string;
+  owner: NonNullable<ReturnType<Membership["ownerReference"]>>;
+}
+
+async function write<T extends KubeObject>({ client, membership, place, store }: ReportingOptions<T>, { object, at, error, id, owner }: Finding<T>): Promise<void> {
   const data = { replica: membership.identity, life: owner.uid, uid: object.metadata.uid ?? "", generation: String(object.metadata.generation ?? 0), error };
   const found = await client.find(ConfigMap, at);
   if (found?.data && Object.entries(data).every(([name, value]) => found.data?.[name] === value)) return;
