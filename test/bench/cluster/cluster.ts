@@ -2,12 +2,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { App } from "../../../crds/app/app.ts";
 import { guidOf } from "../../../crds/guid.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
 import { type Figure, figure } from "../figure.ts";
 import { measureReads } from "../reads.ts";
 import { atRest, type BenchPlane, countWrites, type Replica, startBenchPlane } from "./bench-plane.ts";
 import { collectFinal, removeFloor, writeFloor } from "./floor.ts";
 import { compareForbidden, measureP99, readerOf } from "./latency.ts";
-import { makeApps, makeSpaces, makeStoppedApps, startApps, untilLRPs } from "./load.ts";
+import { expectMore, makeApps, makeSpaces, makeStoppedApps, startApps } from "./load.ts";
 
 const FEW = 100;
 const CREATED = 1000;
@@ -53,18 +54,20 @@ async function measureWrites(plane: BenchPlane): Promise<Figure[]> {
   say(`${STARTED} stopped apps started`);
   const started = { ms: 0, written: 0 };
   ({ written: started.written } = await countWrites([platform], async () => {
+    const there = await expectMore(admin, LRP, STARTED);
     started.ms = await timed(async () => {
       await startApps(admin, namespaces, { prefix: "start", count: STARTED });
-      await untilLRPs(admin, "start", STARTED);
+      await there();
     });
   }));
 
   say(`${CREATED} apps created`);
   const created = { ms: 0, written: 0 };
   ({ written: created.written } = await countWrites([platform], async () => {
+    const there = await expectMore(admin, LRP, CREATED);
     created.ms = await timed(async () => {
       await makeApps(admin, namespaces, { prefix: "create", count: CREATED, state: "Started" });
-      await untilLRPs(admin, "create", CREATED);
+      await there();
     });
   }));
   await platform.stop();
@@ -95,8 +98,9 @@ async function measureReplicas({ admin, start }: BenchPlane): Promise<Figure[]> 
   const namespaces = await makeSpaces(admin, "replicas", 10);
   await atRest([one]);
   const load = (prefix: string) => async (): Promise<void> => {
+    const there = await expectMore(admin, LRP, STARTED);
     await makeApps(admin, namespaces, { prefix, count: STARTED, state: "Started" });
-    await untilLRPs(admin, prefix, STARTED);
+    await there();
   };
   const alone = await countWrites([one], load("alone"));
   const all: Replica[] = [one];

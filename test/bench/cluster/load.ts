@@ -2,14 +2,13 @@
 import pLimit from "p-limit";
 import { App } from "../../../crds/app/app.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
-import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { CF_ROLES } from "../../../crds/roles.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { RoleBinding } from "../../../kube/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import { type ResourceRef, resourcePath } from "../../../kube/resource-ref.ts";
 import { until } from "../until.ts";
 import { DEVELOPER } from "./bench-plane.ts";
 
@@ -51,8 +50,9 @@ function spread(namespaces: readonly string[], prefix: string, count: number): {
 
 /** Stopped apps; resolves when each has its web process. */
 export async function makeStoppedApps(admin: KubeClient, namespaces: readonly string[], { prefix, count }: { prefix: string; count: number }): Promise<void> {
+  const there = await expectMore(admin, Process, count);
   await inParallel(spread(namespaces, prefix, count), ({ namespace, name }) => admin.create(App, { metadata: { name, namespace }, spec: { name } }));
-  await untilThere(admin, Process, `${prefix}-`, count);
+  await there();
 }
 
 /** Apps with an image as droplet, Started or Stopped. */
@@ -68,12 +68,13 @@ export async function startApps(admin: KubeClient, namespaces: readonly string[]
   await inParallel(spread(namespaces, prefix, count), (key) => admin.patch(App, key, { type: "merge", body: { spec: { state: "Started" } } }));
 }
 
-/** Resolves when `count` LRPs of those apps exist. */
-export async function untilLRPs(admin: KubeClient, prefix: string, count: number): Promise<void> {
-  await untilThere(admin, LRP, `${prefix}-`, count);
+/** To be called before objects of a kind are made: a wait for so many more of it. It asks for their number alone, which costs the API server next to nothing. */
+export async function expectMore(admin: KubeClient, ref: ResourceRef, count: number): Promise<() => Promise<void>> {
+  const wanted = (await countOf(admin, ref)) + count;
+  return () => until(async () => (await countOf(admin, ref)) >= wanted, `there are not ${count} more ${ref.plural}`, 50);
 }
 
-async function untilThere(admin: KubeClient, ref: ResourceRef, prefix: string, count: number): Promise<void> {
-  const there = async (): Promise<number> => (await admin.list(ref)).items.filter(({ metadata }) => metadata.name.startsWith(prefix)).length;
-  await until(async () => (await there()) === count, `there are not ${count} ${ref.plural} of ${prefix}`, 200);
+async function countOf(admin: KubeClient, ref: ResourceRef): Promise<number> {
+  const { items, metadata } = (await admin.raw("GET", `${resourcePath(ref)}?limit=1`)) as { items: unknown[]; metadata: { remainingItemCount?: number } };
+  return items.length + (metadata.remainingItemCount ?? 0);
 }
