@@ -119,7 +119,7 @@ export interface WebhookAdmission {
 }
 
 export type FieldErrorReason =
-  | "FieldValueRequired" | "FieldValueInvalid" | "FieldValueDuplicate" | "FieldValueNotSupported" | "FieldValueTooLong"
+  | "FieldValueRequired" | "FieldValueInvalid" | "FieldValueDuplicate" | "FieldValueNotFound" | "FieldValueNotSupported" | "FieldValueTooLong"
   | "FieldValueTooMany" | "FieldValueTypeInvalid" | "FieldValueForbidden" | "FieldValueNotFound" | "InternalError";
 
 /**

@@ -18,6 +18,9 @@ export const forbiddenField = (field: string, detail: string): FieldError =>
 export const duplicate = (field: string, value: unknown): FieldError =>
   ({ reason: "FieldValueDuplicate", field, message: `Duplicate value: ${shown(value)}` });
 
+export const notFoundValue = (field: string, value: unknown): FieldError =>
+  ({ reason: "FieldValueNotFound", field, message: `Not found: ${shown(value)}` });
+
 export const tooLong = (field: string, most: number): FieldError =>
   ({ reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${most} bytes` });
 

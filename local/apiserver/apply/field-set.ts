@@ -92,7 +92,13 @@ export function printElement(element: string): string {
   if (element.startsWith("v:")) return `[=${rest}]`;
   if (element.startsWith("i:")) return `[${rest}]`;
   const keys = JSON.parse(rest) as Record<string, unknown>;
-  return `[${Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(",")}]`;
+  return `[${Object.entries(keys).map(([key, value]) => `${key}=${printKey(value)}`).join(",")}]`;
+}
+
+/** A value that should be the key of an item. */
+function printKey(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  return Array.isArray(value) ? `[${value.map(printKey).join(",")}]` : Object.entries(value).map(([key, inner]) => `${key}=${printKey(inner)}`).join("");
 }
 
 /** The `fieldsV1` of a set. */

@@ -49,7 +49,8 @@ export function trackUpdate(request: FieldsRequest, live: KubeObject | undefined
   // An object whose ownership was reset stays untracked until somebody applies it.
   if (live && managers.size === 0) return;
   // Ownership of what has no shape cannot be told: kube-apiserver drops all of it.
-  if (shapeFaults(request.view, next, TOP_WITH_DUPLICATES).length > 0) return;
+  const hasNoShape = (object: KubeObject) => shapeFaults(request.view, object, TOP_WITH_DUPLICATES).length > 0;
+  if (hasNoShape(next) || (live && hasNoShape(withoutManaged(live)))) return;
   recordChange(request, managers, live ? withoutManaged(live) : blank(request, next), next);
   const encoded = encodeManagers(managers);
   if (encoded) next.metadata.managedFields = encoded;

@@ -49,6 +49,8 @@ const fillDeployment: Fill = (object) => {
   fill(strategy, { type: "RollingUpdate" });
   if (strategy?.type === "RollingUpdate") fill(strategy, { rollingUpdate: {} });
   fill(strategy?.type === "RollingUpdate" ? mapAt(strategy, "rollingUpdate") : undefined, { maxSurge: "25%", maxUnavailable: "25%" });
+  fill(spec, { template: {} });
+  fill(mapAt(spec, "template"), { spec: {} });
   fillPodSpec(templateSpec(spec));
   object.status ??= {};
 };
@@ -67,7 +69,7 @@ const fillService: Fill = (object) => {
   if (spec.type !== "ExternalName") fill(spec, { internalTrafficPolicy: "Cluster" });
   for (const port of itemsAt(spec, "ports")) {
     fill(port, { protocol: "TCP" });
-    fill(port, { targetPort: port.port });
+    port.targetPort ||= port.port;
   }
   object.status ??= { loadBalancer: {} };
 };

@@ -179,7 +179,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       fillZeros(view, data.schema, object);
       settleEmpties(data.schema, object);
     },
-    validate: (object, old, subresource) => (subresource === "status" ? [] : [...validateBuiltin(object, old), ...(extraRules?.validate?.(object, old) ?? [])]),
+    validate: (object, old, subresource) => [...validateBuiltin(object, old, subresource), ...(subresource === "status" ? [] : (extraRules?.validate?.(object, old) ?? []))],
     validateName: NAME_RULES[data.kind] ?? subdomainName,
     unconditionalUpdate: !CONDITIONAL.has(data.kind),
     createsOnUpdate: CREATED_BY_UPDATE.has(data.kind),

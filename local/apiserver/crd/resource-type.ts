@@ -108,9 +108,7 @@ function strategyOf(crd: Crd): Strategy {
   // Compiled when first needed: a start with many CRDs does not wait for them.
   const schemaOf = (apiVersion: string): CompiledSchema => {
     let found = compiled.get(apiVersion);
-    if (!found) {
-      compiled.set(apiVersion, (found = compileSchema(versionNamed(crd, apiVersion).schema?.openAPIV3Schema ?? OPEN)));
-    }
+    if (!found) compiled.set(apiVersion, (found = compileSchema(versionNamed(crd, apiVersion).schema?.openAPIV3Schema ?? OPEN)));
     return found;
   };
   const hasStatus = (object: KubeObject) => withStatus.get(object.apiVersion) === true;

@@ -23,11 +23,13 @@ export interface NewObject {
   managed?: boolean;
   /** The next write of it is a new version in any case. */
   rewrites?: boolean;
+  /** It keeps the marks of a deletion that it came with: only a create takes them away. */
+  keepsMarks?: boolean;
 }
 
 /** As create, for an object that was decoded already. */
-export async function createDecoded(core: Core, call: InternalCall, { object: sent, managed, rewrites }: NewObject, options: WriteOptions): Promise<KubeObject> {
-  clear(call, sent, managed === true);
+export async function createDecoded(core: Core, call: InternalCall, { object: sent, managed = false, rewrites, keepsMarks = managed }: NewObject, options: WriteOptions): Promise<KubeObject> {
+  clear(call, sent, { managed, keepsMarks });
   checkNamespace(core, call.target, sent.metadata.name || (sent.metadata.generateName ?? ""));
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, undefined, sent);
   const asked = { operation: "CREATE", dryRun: options.dryRun, options: admissionOptions(call, "CreateOptions") } as const;
@@ -44,15 +46,15 @@ export async function createDecoded(core: Core, call: InternalCall, { object: se
 
 const SYSTEM_FIELDS = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"] as const;
 
-const KEPT_WHEN_APPLIED = new Set<string>(["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"]);
+const MARKS = new Set<string>(["deletionTimestamp", "deletionGracePeriodSeconds"]);
 
 /** What a client may not say of a new object goes. */
-function clear(call: InternalCall, object: KubeObject, managed: boolean): void {
+function clear(call: InternalCall, object: KubeObject, { managed, keepsMarks }: { managed: boolean; keepsMarks: boolean }): void {
   placeInNamespace(call, object);
   if (object.metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
-  // What was applied keeps its marks of deletion, oddly.
   const hasGeneration = call.target.type.strategy.generationOf !== undefined;
-  for (const field of SYSTEM_FIELDS) if ((!managed || !KEPT_WHEN_APPLIED.has(field)) && (field !== "generation" || hasGeneration)) delete object.metadata[field];
+  const isKept = (field: string) => (keepsMarks && MARKS.has(field)) || (managed && field === "resourceVersion") || (field === "generation" && !hasGeneration);
+  for (const field of SYSTEM_FIELDS) if (!isKept(field)) delete object.metadata[field];
   delete (object.metadata as { selfLink?: string }).selfLink;
 }
 

@@ -42,7 +42,7 @@ async function createByUpdate(core: Core, call: InternalCall, options: WriteOpti
   if (uid) throw otherUid(call, { wanted: uid, found: "", dryRun: options.dryRun });
   call.checkCreate?.();
   delete object.metadata.resourceVersion;
-  const made = await createDecoded(core, call, { object }, options);
+  const made = await createDecoded(core, call, { object, keepsMarks: true }, options);
   // Nothing was stored that could have another version.
   return options.dryRun && resourceVersion ? { ...made, metadata: { ...made.metadata, resourceVersion } } : made;
 }

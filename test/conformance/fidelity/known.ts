@@ -32,16 +32,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     explains: ({ step, real, embedded }) => step.subresource === "scale" && real.status === 400 && embedded.status === 400,
   },
   {
-    name: "rules of built-in kinds",
-    reason: "only the rules that protect something on a laptop are there: kube-apiserver refuses more of a spec, or says more about it",
-    explains: ({ step, real }) => kindOf(step.kind).builtin && real.status === 422 && real.body.reason === "Invalid" && ownFields(real.body.details?.causes),
-  },
-  {
-    name: "misused directives of strategic merge patches",
-    reason: "kube-apiserver answers 400, 422 or 500, or panics, where $patch, $retainKeys or $setElementOrder stand where they have no meaning; here they are passed over",
-    explains: ({ step, real, embedded }) => step.patch === "strategic" && /"\$/.test(JSON.stringify(step.body)) && (real.status === 0 || real.status >= 400 || embedded.status >= 400),
-  },
-  {
     name: "warnings about built-in kinds",
     reason: "kube-apiserver warns of fields that are deprecated or without effect; nothing depends on it",
     explains: ({ step, deviations }) => kindOf(step.kind).builtin && deviations.every(({ path }) => path.startsWith("warnings")),
@@ -105,11 +95,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     words: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=\.metadata: Invalid value: )\{.*\}(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
   },
 ];
-
-/** Faults of what a kind has of its own: those of metadata and of options are everybody's. */
-function ownFields(causes: Json): boolean {
-  return Array.isArray(causes) && causes.some(({ field }: Json) => /^(spec|data|rules|subjects|roleRef|status)\b/.test(String(field)));
-}
 
 /** Whether all faults are that `data` or `binaryData` may not change, and there is none. */
 function emptyOfImmutable(causes: Json, object: Json): boolean {
