@@ -1,5 +1,6 @@
 // What an API server asks a validating webhook (AdmissionReview, v1), and the answer to it. Pure.
 import type { KubeObject } from "../object.ts";
+import { parseJson } from "../parse-json.ts";
 
 const API_VERSION = "admission.k8s.io/v1";
 
@@ -26,7 +27,7 @@ type Fields = Record<string, unknown>;
 
 /** @throws Error that says what is wrong with the question */
 export function readReview(text: string): AdmissionRequest {
-  const { uid, operation, kind, namespace, object, oldObject, options } = requestIn(parse(text));
+  const { uid, operation, kind, namespace, object, oldObject, options } = requestIn(parseJson(text));
   const told = fieldsOf(kind);
   if (!told || typeof uid !== "string" || typeof operation !== "string") throw new Error("an AdmissionReview without a whole request");
   return {
@@ -50,14 +51,6 @@ function requestIn(body: unknown): Fields {
   const review = fieldsOf(body);
   if (review?.["apiVersion"] !== API_VERSION || review["kind"] !== "AdmissionReview") throw new Error(`not an AdmissionReview of ${API_VERSION}`);
   return fieldsOf(review["request"]) ?? {};
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error("not JSON", { cause });
-  }
 }
 
 function fieldsOf(value: unknown): Fields | undefined {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent, Dispatcher } from "undici";
 import type { CallOptions, RequestRecord } from "./client.ts";
 import { KubeError, type Status } from "./errors.ts";
+import { NotJson, parseJson } from "../parse-json.ts";
 
 const DEFAULT_DEADLINE_MS = 30_000;
 const MAX_ATTEMPTS = 5;
@@ -49,9 +50,11 @@ export async function within<T>(options: CallOptions | undefined, work: (signal:
 
 /** Reads a JSON body. An empty one is undefined. */
 export async function readJson(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
+  const text = await answer.body.text().catch((cause: unknown) => {
+    throw toKubeError(cause, signal);
+  });
   try {
-    const text = await answer.body.text();
-    return text === "" ? undefined : (JSON.parse(text) as unknown);
+    return text === "" ? undefined : parseJson(text);
   } catch (cause) {
     throw toKubeError(cause, signal);
   }
@@ -94,18 +97,19 @@ async function toRefusal(answer: Dispatcher.ResponseData): Promise<KubeError> {
   const text = await answer.body.text();
   const header = Number(answer.headers["retry-after"]);
   const retryAfterSeconds = Number.isFinite(header) && header >= 0 && answer.headers["retry-after"] !== undefined ? header : undefined;
-  return new KubeError({ ...parseStatus(text, answer.statusCode), code: answer.statusCode }, { ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
+  return new KubeError({ ...parseStatus(text, answer), code: answer.statusCode }, { ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
 }
 
-// Proxies and some server paths answer plain text or HTML: keep a little of it, so that the reader knows who spoke.
-function parseStatus(text: string, code: number): Partial<Status> {
+// Proxies and some server paths answer plain text or HTML. Some repeat the request, credential and all, so nothing of it is kept but who spoke.
+function parseStatus(text: string, { statusCode, headers }: Dispatcher.ResponseData): Partial<Status> {
   try {
-    const body = JSON.parse(text) as Partial<Status>;
+    const body = parseJson(text) as Partial<Status> | null;
     if (body?.kind === "Status") return body;
   } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
+    if (!(cause instanceof NotJson)) throw cause;
   }
-  return { reason: "", message: `the API server answered ${code}: ${text.slice(0, 200).trim()}` };
+  const spoke = ["server", "via", "content-type"].flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${String(headers[name])}`]));
+  return { reason: "", message: `the API server's address answered ${statusCode}, but not as an API server does (${spoke.join(", ") || "no headers that tell who spoke"})` };
 }
 
 function retryDelay(error: KubeError, method: string, attempt: number): number | undefined {

@@ -1,10 +1,11 @@
 // Splits the body of a watch into its JSON lines.
+import { parseJson } from "../parse-json.ts";
 
 const NEWLINE = 10;
 /** An API object is at most about 1.5 MiB in etcd; a line far beyond that is not a watch event. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
-/** One parsed value per line. @throws SyntaxError on a line that is not JSON. */
+/** One parsed value per line. @throws NotJson on a line that is not JSON. */
 export async function* watchLines(body: AsyncIterable<Buffer>): AsyncGenerator<unknown, void, undefined> {
   let parts: Buffer[] = [];
   let size = 0;
@@ -15,7 +16,7 @@ export async function* watchLines(body: AsyncIterable<Buffer>): AsyncGenerator<u
       parts = [];
       size = 0;
       from = end + 1;
-      if (line.length > 0) yield JSON.parse(line.toString("utf8"));
+      if (line.length > 0) yield parseJson(line.toString("utf8"));
     }
     if (from < chunk.length) parts.push(chunk.subarray(from));
     size += chunk.length - from;
