@@ -93,6 +93,8 @@ export interface Watches {
   close(): Promise<void>;
 }
 
+const SERVED_LOOKS_MS = [500, 2_000, 8_000];
+
 export function createWatches(options: WatchesOptions): Watches {
   return new WatchSet(options);
 }
@@ -197,10 +199,15 @@ class WatchSet implements Watches {
     return entry;
   }
 
-  /** A kind that was not served may be so after any change of its definition. */
+  /** A kind that was not served may be so after any change of its definition, or a moment later: the API server tells of a definition before it serves it. */
   #wakeServed(definitions: Store): void {
-    definitions.onChange(({ object }) => {
-      for (const { id, store, following } of this.#entries.values()) if (id === object.metadata.name && store.state === "parked") following.wake();
+    const wake = (id: string): boolean => {
+      const parked = [...this.#entries.values()].filter((entry) => entry.id === id && entry.store.state === "parked");
+      for (const { following } of parked) following.wake();
+      return parked.length > 0;
+    };
+    definitions.onChange(({ object: { metadata } }) => {
+      if (wake(metadata.name)) for (const afterMs of SERVED_LOOKS_MS) setTimeout(() => wake(metadata.name), afterMs).unref();
     });
   }
 
