@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/reviews.ts";
 import { defined } from "../kube/defined.ts";
 import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
+import { createEnding } from "./ending.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
 import { LEASE_SECONDS } from "./replica.ts";
@@ -31,8 +32,6 @@ interface Options extends TokenIssuerOptions {
   grace: number;
 }
 
-/** From the signal to the end, whatever happens. Kubernetes kills after terminationGracePeriodSeconds, which is to be longer. */
-const STOP_MS = 55_000;
 const DRAIN_MS = 20_000;
 const IN_POD = process.env["KUBERNETES_SERVICE_HOST"] !== undefined;
 
@@ -90,19 +89,9 @@ function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | 
 
 const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false }));
 const access = await loadDefaultAccess({ ...(options.kubeconfig && { path: options.kubeconfig }), ...(options.context && { context: options.context }) });
-const halt = new AbortController();
 let platform: RunningPlatform | undefined;
-let stopping: Promise<void> | undefined;
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void end());
-
-/** At a signal, and once more when the start was through before it heard of it. A second signal waits for what the first one began. */
-async function end(): Promise<void> {
-  if (!halt.signal.aborted) setTimeout(() => process.exit(1), STOP_MS).unref();
-  halt.abort(new Error("told to stop before it was ready"));
-  stopping ??= platform?.stop({ instances: "keep" });
-  await stopping;
-  if (stopping) process.exit(0);
-}
+const ending = createEnding({ stop: () => platform?.stop({ instances: "keep" }), exit: (code) => process.exit(code) });
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void ending.end());
 
 try {
   platform = await startPlatform({
@@ -117,13 +106,13 @@ try {
     ...(options.webhookAddress && { webhook: options.webhookAddress }),
     shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },
     log,
-    signal: halt.signal,
+    signal: ending.signal,
     ...(options.publicUrl && { publicURL: options.publicUrl }),
   });
-  if (halt.signal.aborted) await end();
+  if (ending.signal.aborted) await ending.end();
   // One line on stdout for whoever started this: where it is.
   process.stdout.write(`${JSON.stringify({ ready: true, url: platform.url, operations: options.operation })}\n`);
 } catch (error) {
-  if (!halt.signal.aborted) throw error;
+  if (!ending.signal.aborted) throw error;
   process.exit(0);
 }

@@ -32,7 +32,7 @@ export interface Agents {
 }
 
 /** Callers' certificates kept connected at once; the least recently used is closed when its requests have ended. */
-const MAX_CERTIFICATES = 128;
+export const MAX_CERTIFICATES = 128;
 
 export function createAgents(tls: TlsOptions): Agents {
   const plain = createPair(tls);

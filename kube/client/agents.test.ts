@@ -1,0 +1,35 @@
+// Connections with certificates of callers are kept for a bounded number of them.
+import { afterEach, expect, test } from "vitest";
+import { type AgentPair, type Agents, createAgents, MAX_CERTIFICATES } from "./agents.ts";
+
+let agents: Agents | undefined;
+afterEach(() => agents?.close());
+
+const certificate = (number: number): { cert: string; key: string } => ({ cert: `cert-${number}`, key: `key-${number}` });
+const isClosed = ({ requests, streams }: AgentPair): boolean[] => [requests.closed, streams.closed];
+
+test("the one that was not used for longest is closed when there are too many, and the connections without one never", () => {
+  agents = createAgents({});
+  const plain = agents.of();
+  const pairs = Array.from({ length: MAX_CERTIFICATES }, (_none, number) => agents?.of(certificate(number)) as AgentPair);
+  expect(pairs.flatMap(isClosed)).not.toContain(true);
+  expect(agents.of(certificate(0))).toBe(pairs[0]);
+  agents.of(certificate(MAX_CERTIFICATES));
+  expect(pairs.map((pair, number) => [number, ...isClosed(pair)]).filter(([, requests, streams]) => requests === true || streams === true)).toEqual([[1, true, true]]);
+  expect(isClosed(plain)).toEqual([false, false]);
+  expect(agents.of(certificate(1))).not.toBe(pairs[1]);
+});
+
+test("nobody gets the connection of another: certificate and key both count", () => {
+  agents = createAgents({});
+  const pair = agents.of({ cert: "cert", key: "key" });
+  expect(agents.of({ cert: "cert", key: "key" })).toBe(pair);
+  for (const other of [{ cert: "cert", key: "other" }, { cert: "other", key: "key" }, { cert: "certkey", key: "" }, undefined]) expect(agents.of(other)).not.toBe(pair);
+});
+
+test("all end together", async () => {
+  agents = createAgents({});
+  const pairs = [agents.of(), agents.of(certificate(1)), agents.of(certificate(2))];
+  await agents.close();
+  expect(pairs.flatMap(({ requests, streams }) => [requests.destroyed, streams.destroyed])).not.toContain(false);
+});
