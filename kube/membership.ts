@@ -3,11 +3,8 @@ import type { Logger } from "pino";
 import { createNap } from "./backoff.ts";
 import { Lease } from "./builtin.ts";
 import type { KubeClient } from "./client/client.ts";
-import { isAlreadyExists, isConflict, isNotFound, KubeError } from "./client/errors.ts";
-import { defined } from "./defined.ts";
-import { toMicroTime } from "./times.ts";
+import { type LeaseObject, OwnLease, removeLease } from "./member-lease.ts";
 import { Roll } from "./membership-roll.ts";
-import type { ObjectOf } from "./resource-ref.ts";
 import type { Watches, WatchHandle } from "./watches.ts";
 
 export interface MembershipTiming {
@@ -77,8 +74,6 @@ export interface Membership {
   abandon(): Promise<void>;
 }
 
-type LeaseObject = ObjectOf<typeof Lease>;
-
 /** Joins and stays until `leave`. Tries for ever: a missing right or an API server that is away is a `problem`, not an error. */
 export function joinMembers(options: MembershipOptions): Membership {
   return new Seat(options);
@@ -91,11 +86,10 @@ class Seat implements Membership {
   readonly #timing: MembershipTiming;
   readonly #annotations: Record<string, string | undefined>;
   readonly #roll: Roll;
+  readonly #own: OwnLease;
   readonly #over = new AbortController();
   readonly #nap = createNap();
   readonly #ended: Promise<void>;
-  #lease: LeaseObject | undefined;
-  #renewedAt = -Infinity;
   /** False after a rejoin, until what is held is as new as the Lease. */
   #current = true;
   #catchingUp: Promise<void> | undefined;
@@ -112,6 +106,7 @@ class Seat implements Membership {
     this.#timing = { ...MEMBERSHIP_TIMING, ...options.timing };
     this.#annotations = { ...options.annotations };
     this.#roll = new Roll({ leaseMs: this.#timing.leaseMs, self: `${group}-${identity}`, log });
+    this.#own = new OwnLease(options, this.#timing, this.#over.signal);
     const joined = Promise.withResolvers<void>();
     this.joined = joined.promise;
     this.#ended = this.#live(joined.resolve);
@@ -122,7 +117,7 @@ class Seat implements Membership {
   }
 
   holds(): boolean {
-    return this.#lease !== undefined && this.#current && !this.#over.signal.aborted && performance.now() - this.#renewedAt < this.#timing.fenceMs;
+    return this.#own.isFresh && this.#current && !this.#over.signal.aborted;
   }
 
   members(): Member[] {
@@ -142,38 +137,24 @@ class Seat implements Membership {
 
   async annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
     Object.assign(this.#annotations, annotations);
-    if (!this.#lease || this.#over.signal.aborted) return;
-    // In a merge patch null removes.
-    const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
-    const answer = await this.#o.client.patch(Lease, this.#lease.metadata, { type: "merge", body: { metadata: { uid: this.#lease.metadata.uid, annotations: patch } } });
-    this.#roll.saw(answer, performance.now());
+    const lease = this.#own.object;
+    if (!lease || this.#over.signal.aborted) return;
+    this.#roll.saw(await this.#own.annotate(lease, annotations), performance.now());
   }
 
   async evict({ identity, uid }: Pick<Member, "identity" | "uid">): Promise<void> {
     const { client, namespace, group } = this.#o;
-    try {
-      await client.delete(Lease, { namespace, name: `${group}-${identity}` }, { preconditions: { uid }, deadlineMs: this.#timing.everyMs });
-    } catch (error) {
-      // Gone, or joined again, already.
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
+    await removeLease(client, { namespace, name: `${group}-${identity}` }, { uid, deadlineMs: this.#timing.everyMs });
   }
 
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined {
-    const metadata = this.#lease?.metadata;
+    const metadata = this.#own.object?.metadata;
     return metadata && { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: metadata.name, uid: metadata.uid ?? "" };
   }
 
   async leave(): Promise<void> {
     await this.abandon();
-    const lease = this.#lease;
-    this.#lease = undefined;
-    if (!lease) return;
-    try {
-      await this.#o.client.delete(Lease, lease.metadata, { preconditions: { uid: lease.metadata.uid ?? "" }, deadlineMs: this.#timing.everyMs });
-    } catch (err) {
-      this.#o.log.debug({ err, member: this.identity }, "could not remove the lease of this process; it will expire");
-    }
+    await this.#own.remove();
   }
 
   async abandon(): Promise<void> {
@@ -183,7 +164,7 @@ class Seat implements Membership {
 
   async #live(joined: () => void): Promise<void> {
     const { signal } = this.#over;
-    while (!signal.aborted && !(await this.#tried(() => this.#join()))) await this.#pause(0.2);
+    while (!signal.aborted && !(await this.#tried(() => this.#own.make(this.#annotations)))) await this.#pause(0.2);
     const stopWatching = signal.aborted ? undefined : await this.#watch();
     if (!signal.aborted) joined();
     while (!signal.aborted) {
@@ -213,23 +194,6 @@ class Seat implements Membership {
     }
   }
 
-  async #join(): Promise<void> {
-    const { client, namespace, group, groupLabel } = this.#o;
-    const started = performance.now();
-    const time = toMicroTime(this.#o.now?.() ?? new Date());
-    const draft = {
-      metadata: { namespace, name: `${group}-${this.identity}`, labels: { [groupLabel]: group }, annotations: defined(this.#annotations) as Record<string, string> },
-      spec: { holderIdentity: this.identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000), acquireTime: time, renewTime: time },
-    };
-    try {
-      this.#took(await client.create(Lease, draft, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#over.signal }), started);
-    } catch (error) {
-      // An earlier life under the same name. Its Lease must not vouch for what this one has not loaded yet.
-      if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(unlessGone);
-      throw error;
-    }
-  }
-
   async #watch(): Promise<() => void> {
     const { watches, namespace, groupLabel, group } = this.#o;
     const handle = watches.ensure(Lease, { namespace, labelSelector: `${groupLabel}=${group}` });
@@ -250,9 +214,8 @@ class Seat implements Membership {
 
   #lost(lease: LeaseObject): void {
     this.#roll.lost(lease, performance.now());
-    if (lease.metadata.uid !== this.#lease?.metadata.uid) return;
     // Evicted: nobody counts on this process any more, so it does not either, and joins anew.
-    this.#lease = undefined;
+    if (!this.#own.lose(lease.metadata.uid)) return;
     this.#tellHolds();
     this.#nap.wake();
   }
@@ -271,11 +234,12 @@ class Seat implements Membership {
   }
 
   async #renew(): Promise<void> {
-    const { client, onRejoin } = this.#o;
-    if (this.#lease) await this.#patch(client, this.#lease);
+    const { onRejoin } = this.#o;
+    const lease = this.#own.object;
+    if (lease) await this.#own.renew(lease);
     else {
       this.#current = onRejoin === undefined;
-      await this.#join();
+      await this.#own.make(this.#annotations);
     }
     if (!this.#current) this.#bringUpToDate(onRejoin);
     if (this.#sightIsOld()) await this.#look();
@@ -291,23 +255,6 @@ class Seat implements Membership {
         this.#catchingUp = undefined;
         this.#tellHolds();
       });
-  }
-
-  async #patch(client: KubeClient, lease: LeaseObject): Promise<void> {
-    const started = performance.now();
-    const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: toMicroTime(this.#o.now?.() ?? new Date()) } };
-    try {
-      this.#took(await client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#over.signal }), started);
-    } catch (error) {
-      // Removed by the others, who had given this process up: it joins anew.
-      if (isNotFound(error) || isConflict(error)) this.#lease = undefined;
-      throw error;
-    }
-  }
-
-  #took(lease: LeaseObject, started: number): void {
-    this.#lease = lease;
-    this.#renewedAt = started;
   }
 
   /** Renewals go through and yet this process's own do not come back: the watch is dead and does not know it. */
@@ -328,18 +275,14 @@ class Seat implements Membership {
     const { expired, first } = this.#roll.check(now);
     if (!first || !this.holds()) return;
     for (const { metadata } of expired) {
-      const preconditions = { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "" };
+      const { namespace, name, uid = "", resourceVersion = "" } = metadata;
       try {
-        await this.#o.client.delete(Lease, metadata, { preconditions, deadlineMs: this.#timing.everyMs });
-        this.#o.log.info({ lease: metadata.name }, "removed the lease of a process that is gone");
+        // It may have renewed after all, or somebody else was quicker.
+        const isRemoved = await removeLease(this.#o.client, { namespace: namespace ?? this.#o.namespace, name }, { uid, resourceVersion, deadlineMs: this.#timing.everyMs });
+        if (isRemoved) this.#o.log.info({ lease: name }, "removed the lease of a process that is gone");
       } catch (err) {
-        // It has renewed after all, or somebody else was quicker.
-        if (!isConflict(err) && !isNotFound(err)) this.#o.log.debug({ err, lease: metadata.name }, "could not remove an expired lease");
+        this.#o.log.debug({ err, lease: name }, "could not remove an expired lease");
       }
     }
   }
-}
-
-function unlessGone(error: unknown): void {
-  if (!(error instanceof KubeError) || !isNotFound(error)) throw error;
 }
