@@ -6,7 +6,7 @@ import { Buildpack } from "../crds/buildpack/buildpack.ts";
 import { Claim } from "../crds/claim/claim.ts";
 import { Domain } from "../crds/domain/domain.ts";
 import { Droplet } from "../crds/droplet/droplet.ts";
-import { creationOrder, guidOf, keepsGUID } from "../crds/guid.ts";
+import { guidOf, keepsGUID } from "../crds/guid.ts";
 import { FeatureFlag } from "../crds/feature-flag/feature-flag.ts";
 import { LRP } from "../crds/lrp/lrp.ts";
 import { Org } from "../crds/org/org.ts";
@@ -106,7 +106,7 @@ export function createView(watches: Watches): View {
   const byRef = new Map<object, Kept>();
   let changes = 0;
   for (const { ref, indexes } of kinds) {
-    const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, orders: { created: creationOrder }, transform: keepUpdatedAt });
+    const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, transform: keepUpdatedAt });
     keep(ref, store);
   }
   const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, hearWithinMs: RBAC_BOUND_MS })])) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;

@@ -82,3 +82,8 @@ export function parseKey(text: string): ObjectKey {
   const [first = "", second] = text.split("/");
   return second === undefined ? { name: first } : { namespace: first, name: second };
 }
+
+/** Where the object is, and nothing else of it. */
+export function objectKey({ metadata: { namespace, name } }: KubeObject): ObjectKey {
+  return namespace ? { namespace, name } : { name };
+}
