@@ -75,7 +75,7 @@ function checkBase64(value: string, path: string): void {
 }
 
 function fits(view: TypeView, value: unknown): boolean {
-  if (view.schema.format === "int-or-string") return typeof value === "string" || typeof value === "number";
+  if (view.schema.format === "int-or-string") return typeof value === "string" || Number.isInteger(value);
   switch (view.scalar) {
     case "string": return typeof value === "string";
     case "boolean": return typeof value === "boolean";

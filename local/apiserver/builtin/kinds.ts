@@ -141,10 +141,14 @@ function keepAllocated(object: KubeObject, old: KubeObject): void {
   dropWithoutAddress(spec);
   if (spec.type === "ExternalName") dropAllocated(spec, before);
   else if (before.type === "ExternalName") PREPARE.Service?.(object);
-  else {
-    for (const field of ALLOCATED) if (before[field] !== undefined) spec[field] ??= before[field];
-    fillFamilies(spec);
-  }
+  else restoreAllocated(spec, before);
+}
+
+function restoreAllocated(spec: Record<string, unknown>, before: Record<string, unknown>): void {
+  // Families that a client left out are not held against it where they cannot be.
+  const isRefused = before.ipFamilyPolicy === "RequireDualStack" && spec.selector !== undefined;
+  for (const field of ALLOCATED) if (before[field] !== undefined && !(isRefused && field === "ipFamilies")) spec[field] ??= before[field];
+  fillFamilies(spec);
 }
 
 /** What a Service had and a client sent back unchanged goes when it turns into another name. */

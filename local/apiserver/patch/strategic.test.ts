@@ -29,3 +29,16 @@ test("Service ports are merged by port alone", () => {
 test("an item without its merge key is refused", () => {
   expect(() => strategicMerge(deployment, pods([]), pods([{ image: "x" }]))).toThrow("does not contain declared merge key: name");
 });
+
+test("also beside $patch: replace an item needs its merge key", () => {
+  expect(() => strategicMerge(deployment, pods([{ name: "a" }]), pods([{ image: "x" }, { $patch: "replace" }]))).toThrow("does not contain declared merge key: name");
+});
+
+test("what is to be deleted from a list that is not there is no item of it", () => {
+  const patch = { spec: { template: { spec: { "$setElementOrder/volumes": [{ name: "v" }], volumes: [{ name: "v", $patch: "delete" }] } } } };
+  expect(strategicMerge(deployment, { spec: { template: { spec: {} } } }, patch)).toEqual({ spec: { template: { spec: { volumes: [] } } } });
+});
+
+test("a list of different things says what both sides are", () => {
+  expect(() => strategicMerge(service, { spec: { ports: [{ port: 80 }] } }, { spec: { ports: [null] } })).toThrow("list element types are not identical: [[map[port:80]] [<nil>]]");
+});

@@ -148,7 +148,7 @@ function orderLists(view: TypeView, out: JsonMap, patch: JsonMap): Set<string> {
 function orderedList(type: TypeView, order: unknown[], { present, given }: { present: unknown[] | undefined; given: unknown[] | undefined }): unknown[] | undefined {
   const { key } = strategyOf(type);
   checkOrder(given ?? [], order, key);
-  const merged = present && given ? mergeList(type, present, given) : (present ?? given);
+  const merged = present && given ? mergeList(type, present, given) : (present ?? (given && (withoutDirectives(given) as unknown[])));
   return merged && inOrder(merged, order, { server: present ?? [], key });
 }
 
@@ -175,6 +175,7 @@ function isSameItem(left: unknown, right: unknown, key: string | undefined): boo
 
 /** Items that the order names follow it, the others keep the server's; where both are known to the server, its order decides between them. */
 function inOrder(list: unknown[], order: unknown[], { server, key }: { server: unknown[]; key: string | undefined }): unknown[] {
+  if (key) for (const item of list) if (isMap(item)) keyOf(item, key);
   const rank = (among: unknown[], item: unknown) => among.findIndex((each) => (key ? isMap(each) && isMap(item) && sameValue(each[key], item[key]) : sameValue(each, item)));
   const sorted = (items: unknown[], by: unknown[]) => items.toSorted((a, b) => rank(by, a) - rank(by, b));
   const named = sorted(list.filter((item) => rank(order, item) !== -1), order);

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../kubernetes/api.ts";
 import type { Difference } from "./compare.ts";
+import { hasMisusedDirective, viewOfKind } from "./directives.ts";
 import { kindOf } from "./kinds.ts";
 
 export interface KnownDifference {
@@ -30,6 +31,26 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: "an unreadable Scale",
     reason: "kube-apiserver complains about its own scheme when the Scale of a custom resource has a wrong type; status and reason are the same",
     explains: ({ step, real, embedded }) => step.subresource === "scale" && real.status === 400 && embedded.status === 400,
+  },
+  {
+    name: "directives of strategic merge patches where they have no meaning",
+    reason: "an order or a deletion for a field that is no list, or a list that does not merge, an order of nothing or without keys, $patch with another word or in such a list, $retainKeys where no choice is: kube-apiserver answers 400, 422 or 500 or panics, here some of it is passed over",
+    explains: ({ step, real, embedded }) => step.patch === "strategic" && [real, embedded].some(({ status }) => status === 0 || status >= 400) && hasMisusedDirective(viewOfKind(step.kind), step.body),
+  },
+  {
+    name: "the template of pods beyond containers and volumes",
+    reason: "rules of resources, security contexts, scheduling, aliases of hosts and the like are not there: nothing here runs pods",
+    explains: ({ step, real, embedded }) => step.kind === "Deployment" && isOnlyMore({ real, embedded }, ({ field }) => /^spec\.template\.spec\.(?!(?:containers|volumes)(?:\[\d+\](?:\.name)?)?$)/.test(String(field))),
+  },
+  {
+    name: "an empty list or map, and none, in messages",
+    reason: "kube-apiserver quotes the rules of an Ingress and the labels of a template as they came, empty or absent; here both are absent",
+    words: [/(?<=Invalid value: )(?:null|\[\])(?=: either `defaultBackend`)/, /(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/],
+  },
+  {
+    name: "the traffic policy of a Service that is another name",
+    reason: "kube-apiserver stores it, shows it to nobody, and takes it from its owner with the next change; here it is not stored",
+    explains: ({ step, real, embedded }) => step.kind === "Service" && embedded.body.spec?.type === "ExternalName" && isDeepStrictEqual(withoutOwned(embedded.body, POLICY), withoutOwned(real.body, POLICY)),
   },
   {
     name: "warnings about built-in kinds",
@@ -63,7 +84,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "nothing given to what is immutable",
     reason: "kube-apiserver refuses an empty map of data for an immutable ConfigMap or Secret that has none, since Go tells an empty map from none; here nothing changes",
-    explains: ({ real, embedded }) => real.status === 422 && embedded.status === 200 && emptyOfImmutable(real.body.details?.causes, embedded.body),
+    explains: ({ step, real, embedded }) => ["ConfigMap", "Secret"].includes(step.kind) && isOnlyMore({ real, embedded }, isOfImmutableData),
   },
   {
     name: "a panic of kube-apiserver",
@@ -96,9 +117,25 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
 ];
 
-/** Whether all faults are that `data` or `binaryData` may not change, and there is none. */
-function emptyOfImmutable(causes: Json, object: Json): boolean {
-  return Array.isArray(causes) && causes.every(({ field, message }: Json) => ["data", "binaryData"].includes(field) && message === "Forbidden: field is immutable when `immutable` is set" && object[field] === undefined);
+/** Whether kube-apiserver refuses, tells all that the embedded server tells, and only such causes besides. */
+function isOnlyMore({ real, embedded }: Pick<Difference, "real" | "embedded">, isKnown: (cause: Json) => boolean): boolean {
+  if (real.status !== 422 || real.body.reason !== "Invalid") return false;
+  const [theirs = [], ours = []] = [real, embedded].map(({ body }) => (Array.isArray(body.details?.causes) ? (body.details.causes as Json[]) : []));
+  const isAmong = (causes: Json[], cause: Json) => causes.some((each) => isDeepStrictEqual(each, cause));
+  return ours.every((cause) => isAmong(theirs, cause)) && theirs.every((cause) => isAmong(ours, cause) || isKnown(cause));
+}
+
+const isOfImmutableData = ({ field, message }: Json): boolean => ["data", "binaryData"].includes(field as string) && message === "Forbidden: field is immutable when `immutable` is set";
+
+const POLICY = "f:internalTrafficPolicy";
+
+/** An object as if nobody owned a field of its spec. */
+function withoutOwned(object: Json, field: string): Json {
+  const managedFields = object.metadata?.managedFields?.map(({ fieldsV1, ...entry }: Json) => {
+    const { [field]: _gone, ...spec } = fieldsV1["f:spec"] ?? {};
+    return { ...entry, fieldsV1: { ...fieldsV1, "f:spec": spec } };
+  });
+  return { ...object, metadata: { ...object.metadata, managedFields: managedFields?.toSorted((a: Json, b: Json) => (a.manager + a.operation < b.manager + b.operation ? -1 : 1)) } };
 }
 
 /** Of a list, or of its pages. */

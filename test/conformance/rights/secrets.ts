@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import type { Worldly } from "./suite.ts";
-import { base, eventually, makeHome, to, type Home } from "./world.ts";
+import { base, eventually, makeHome, PLATFORM_TOKEN, to, type Home } from "./world.ts";
 
 const core = (namespace: string, plural: string): string => `/api/v1/namespaces/${namespace}/${plural}`;
 const object = (kind: string, name: string, spec: Json, labels: Json = {}): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name, labels }, spec });
@@ -81,6 +81,26 @@ export function secretTests(get: Worldly): void {
         await eventually(async () => expect([app, (await set()).status]).toEqual([app, app === "posing" ? 422 : 200]));
       }
       expect(await holders()).toEqual(before);
+    });
+
+    test("the platform itself writes Secrets in its own namespaces only, whatever its role would let it", async () => {
+      const platform = get().kubernetes.as({ token: PLATFORM_TOKEN });
+      const namespaces = "/api/v1/namespaces";
+      const secret = (name: string): Json => ({ apiVersion: "v1", kind: "Secret", metadata: { name } });
+      expect([201, 409]).toContain((await get().kubernetes.post(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "others" } })).status);
+      expect((await get().kubernetes.post(`${namespaces}/others/secrets`, secret("theirs"))).status).toBe(201);
+      const tries = (namespace: string, name: string): Promise<Answer>[] => [
+        platform.post(`${namespaces}/${namespace}/secrets?dryRun=All`, secret("new")),
+        platform.patch("merge", `${namespaces}/${namespace}/secrets/${name}?dryRun=All`, { stringData: { a: "b" } }),
+        platform.delete(`${namespaces}/${namespace}/secrets/${name}?dryRun=All`),
+      ];
+      for (const answer of await Promise.all(tries("others", "theirs"))) expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining("the platform writes Secrets in its own namespaces only")]);
+      for (const namespace of [home.spaceNamespace, home.orgNamespace, "cupola-system"]) {
+        expect([201, 409]).toContain((await get().kubernetes.post(`${namespaces}/${namespace}/secrets`, secret("theirs"))).status);
+        expect([namespace, (await Promise.all(tries(namespace, "theirs"))).map(({ status }) => status)]).toEqual([namespace, [201, 200, 200]]);
+      }
+      // Everybody else is none of this policy's business.
+      expect((await get().kubernetes.delete(`${namespaces}/others/secrets/theirs`)).status).toBe(200);
     });
 
     test("the label that allows it needs rights on Secrets, which no CF role has", async () => {

@@ -68,6 +68,8 @@ export interface World {
 }
 
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+/** Of the platform's own identity. */
+export const PLATFORM_TOKEN = "platform-of-test";
 const tokenOf = (person: string): string => `${person}-of-test`;
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -76,7 +78,7 @@ export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Pr
 
 /** Who Kubernetes must know by token. */
 function users(): TokenUser[] {
-  return [{ token: "platform-of-test", user: "cupola", groups: [PLATFORM_GROUP] }, ...PEOPLE.map((person) => ({ token: tokenOf(person), user: person, groups: [] }))];
+  return [{ token: PLATFORM_TOKEN, user: "cupola", groups: [PLATFORM_GROUP] }, ...PEOPLE.map((person) => ({ token: tokenOf(person), user: person, groups: [] }))];
 }
 
 export async function startWorld(server: ServerUnderTest): Promise<World> {
@@ -91,7 +93,7 @@ export async function startWorld(server: ServerUnderTest): Promise<World> {
   const root = client(endpoint.adminToken);
   await installManifests(root);
   await applyObjects(root, [...furniture(), ...platformRoles()]);
-  const url = await startPlatform(client("platform-of-test"), ends);
+  const url = await startPlatform(client(PLATFORM_TOKEN), ends);
   const raw = connect(endpoint);
   ends.defer(() => raw.close());
   const cf: World["cf"] = (person, method, path, body) => call(`${url}${path}`, { method, token: tokenOf(person), body });
