@@ -98,11 +98,13 @@ export const NOT_THE_CLUSTER = {
   expression: "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-') && !('system:masters' in request.userInfo.groups)",
 };
 
+const BY_THE_PLATFORM = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
+
 /** Match condition: not by the platform itself. For what admins are not exempt from. */
-export const NOT_THE_PLATFORM = {
-  name: "not-the-platform",
-  expression: `!('${PLATFORM_GROUP}' in request.userInfo.groups) && !('system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`,
-};
+export const NOT_THE_PLATFORM = { name: "not-the-platform", expression: `!${BY_THE_PLATFORM}` };
+
+/** Match condition: by the platform itself. For what it is not to do, though its role would let it. */
+export const IS_THE_PLATFORM = { name: "the-platform", expression: BY_THE_PLATFORM };
 
 /** Group and plural of a kind; with `subresource`, of that. */
 export function resourceOf({ group, plural }: Pick<ResourceRef, "group" | "plural">, subresource?: string): { group: string; plural: string } {

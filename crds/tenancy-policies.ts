@@ -3,7 +3,7 @@ import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
 import { GRANT_RIGHT } from "./permissions.ts";
-import { holds, IS_PLATFORM, NOT_THE_CLUSTER, type Policy } from "./policy.ts";
+import { holds, IS_PLATFORM, IS_THE_PLATFORM, NOT_THE_CLUSTER, type Policy } from "./policy.ts";
 import { clusterRolesOf } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -11,7 +11,7 @@ const RBAC = "rbac.authorization.k8s.io";
 export const REGISTRY_CONFIG = "cupola-registry";
 
 export function tenancyPolicies(): Policy[] {
-  return [bindingPolicy(), namespacePolicy(), imagePolicy()];
+  return [bindingPolicy(), namespacePolicy(), imagePolicy(), secretPolicy()];
 }
 
 /** How the names of all bindings begin that controllers keep. */
@@ -106,6 +106,26 @@ function imagePolicy(): Policy {
       {
         expression: "variables.prefix in ['', '/'] || variables.images.all(image, !image.startsWith(variables.prefix) || image.startsWith(variables.own))",
         message: `this image belongs to another space: below the platform's registry prefix (ConfigMap ${SYSTEM_NAMESPACE}/${REGISTRY_CONFIG}) a space runs its own images only`,
+        reason: "Forbidden",
+      },
+    ],
+  };
+}
+
+/**
+ * RBAC lets the platform at Secrets by name everywhere, since nobody knows which namespaces will be ours (docs/adr/0009). Writing them ends here at our own;
+ * reading is beyond an admission policy.
+ */
+function secretPolicy(): Policy {
+  return {
+    name: "platform-secrets.cupola.dev",
+    resources: [{ group: "", plural: "secrets" }],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    matchConditions: [IS_THE_PLATFORM],
+    validations: [
+      {
+        expression: `request.namespace == '${SYSTEM_NAMESPACE}' || (has(namespaceObject.metadata.labels) && '${INTERNAL_LABELS.namespaceKind}' in namespaceObject.metadata.labels)`,
+        message: `the platform writes Secrets in its own namespaces only: ${SYSTEM_NAMESPACE}, and those of orgs and spaces`,
         reason: "Forbidden",
       },
     ],
