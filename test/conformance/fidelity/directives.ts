@@ -46,3 +46,12 @@ function isMisusedInItem(list: TypeView, item: Json): boolean {
   const key = list.schema["x-kubernetes-patch-merge-key"] as string | undefined;
   return !strategies(list).includes("merge") || key === undefined || (item.$patch === "delete" && item[key] === undefined);
 }
+
+/** Whether an item of a list that merges by a key has a map or a list for it. */
+export function hasStructuredKey(view: TypeView, patch: Json): boolean {
+  if (isMap(patch)) return Object.entries(patch).some(([key, value]) => !key.startsWith("$") && view.map !== undefined && hasStructuredKey(entryView(view.map, key), value));
+  if (!Array.isArray(patch) || !view.list) return false;
+  const { list } = view;
+  const key = view.schema["x-kubernetes-patch-merge-key"] as string | undefined;
+  return patch.some((item: Json) => (key !== undefined && isMap(item) && typeof item[key] === "object" && item[key] !== null) || hasStructuredKey(list.element(), item));
+}

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../kubernetes/api.ts";
 import type { Difference } from "./compare.ts";
-import { hasMisusedDirective, viewOfKind } from "./directives.ts";
+import { hasMisusedDirective, hasStructuredKey, viewOfKind } from "./directives.ts";
 import { kindOf } from "./kinds.ts";
 
 export interface KnownDifference {
@@ -88,8 +88,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "a panic of kube-apiserver",
-    reason: "it hangs up on a JSON patch that removes something from a map that the patch has made null; here that is 422",
-    explains: ({ step, real, embedded }) => step.patch === "json" && real.status === 0 && embedded.status === 422,
+    reason: "it hangs up on a JSON patch that removes something from a map that the patch has made null, and on a strategic merge patch in which the key of an item is a map or a list; here both are 422",
+    explains: ({ step, real, embedded }) => real.status === 0 && embedded.status === 422 && (step.patch === "json" || (step.patch === "strategic" && hasStructuredKey(viewOfKind(step.kind), step.body))),
   },
   {
     name: "a Service without a name, or with one that no path could have",
