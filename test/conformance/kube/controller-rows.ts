@@ -117,6 +117,23 @@ export function controllerRows(scene: Scene): void {
       expect(object.status?.conditions?.map(({ type }) => type).sort()).toEqual(["Other", "Ready"]);
     });
 
+    it("a child that is refused holds up neither its siblings nor the pruning, and the condition says why", async () => {
+      const copies = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ children: (spec.items ?? []).map((item) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-${item}`, namespace: scene.ns } })) }) });
+      await scene.gadget("refused", { items: ["x", "y"] });
+      const running = await scene.run(copies);
+      const names = async () => (await scene.client.list(ConfigMap, { namespace: scene.ns })).items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith("refused-")).sort();
+      const want = (items: string[]) => scene.client.patch(Gadget, { namespace: scene.ns, name: "refused" }, { type: "merge", body: { spec: { items } } });
+      await eventually(async () => expect(await names()).toEqual(["refused-x", "refused-y"]));
+      await want(["NO", "y", "z"]);
+      await eventually(async () => expect(await names()).toEqual(["refused-y", "refused-z"]));
+      const { reason, message } = condition(await scene.ready("refused", "False")) ?? {};
+      expect([reason, message?.includes("refused-NO")]).toEqual(["Invalid", true]);
+      await want(["z"]);
+      await scene.ready("refused");
+      await running.idle();
+      expect(await names()).toEqual(["refused-z"]);
+    });
+
     it("removes children elsewhere when their owner is gone, also when that happened while nobody was looking", async () => {
       const elsewhere = await freshNamespace(scene.client);
       const far = gadgets({ owns: [ConfigMap], reconcile: ({ metadata }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `far-${metadata.name}`, namespace: elsewhere } }] }) });
