@@ -2,6 +2,7 @@
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
+import { hideUserinfo } from "../../crds/url-secret.ts";
 import { appGUIDOf } from "../lib/app-parts.ts";
 import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
 import type { Session } from "../session.ts";
@@ -27,7 +28,7 @@ export function presentDroplet(view: View, droplet: Droplet, base: string, hidde
     error: null,
     lifecycle: { type: spec.lifecycleType, data: {} },
     checksum: digest ? { type: "sha256", value: digest } : null,
-    buildpacks: isDocker ? null : spec.buildpacks.map((one) => ({ name: one.name, detect_output: one.detectOutput ?? "", buildpack_name: one.buildpackName ?? one.name, version: one.version ?? null })),
+    buildpacks: isDocker ? null : spec.buildpacks.map((one) => ({ name: hideUserinfo(one.name), detect_output: one.detectOutput ?? "", buildpack_name: hideUserinfo(one.buildpackName ?? one.name), version: one.version ?? null })),
     stack: isDocker ? null : (spec.stack ?? null),
     image: spec.image ?? null,
     execution_metadata: hidden ?? "",

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Stack } from "../../crds/stack/stack.ts";
+import { hideUserinfo } from "../../crds/url-secret.ts";
 import { unprocessable } from "../errors.ts";
 import type { View } from "../view.ts";
 
@@ -61,5 +62,5 @@ export function stackOf(view: View, app: App): string {
 /** `lifecycle` as CF shows it. */
 export function presentLifecycle(view: View, lifecycle: { type: string; buildpacks?: string[]; stack?: string }): object {
   if (lifecycle.type === "docker") return { type: "docker", data: {} };
-  return { type: lifecycle.type, data: { buildpacks: lifecycle.buildpacks ?? [], stack: lifecycle.stack ?? defaultStack(view) } };
+  return { type: lifecycle.type, data: { buildpacks: (lifecycle.buildpacks ?? []).map(hideUserinfo), stack: lifecycle.stack ?? defaultStack(view) } };
 }

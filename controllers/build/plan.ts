@@ -14,6 +14,7 @@ import { Staging } from "../../crds/staging/staging.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import { apiVersionOf } from "../../kube/resource-ref.ts";
+import { hideUserinfo } from "../../crds/url-secret.ts";
 import { ownerReferenceTo } from "../app-part.ts";
 import { placeLabels, type Place } from "../place.ts";
 
@@ -62,7 +63,7 @@ export function planBuildpacks(lifecycle: Lifecycle, known: readonly Buildpack[]
   }
   const found = lifecycle.buildpacks.map((name) => find(name, known));
   const missing = lifecycle.buildpacks[found.indexOf(undefined)];
-  if (missing !== undefined && found.includes(undefined)) return { code: "StagingError", message: `there is no buildpack ${missing}; cf buildpacks lists them` };
+  if (missing !== undefined && found.includes(undefined)) return { code: "StagingError", message: `there is no buildpack ${hideUserinfo(missing)}; cf buildpacks lists them` };
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
 }
 

@@ -2,6 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
+import { hideUserinfo } from "../../../crds/url-secret.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 
@@ -47,7 +48,7 @@ export async function findBuildpacks({ buildpacks, detect }: Pick<Staging["spec"
     buildpacks.map((one) =>
       findBuildpack(one).catch((error: unknown) => {
         if (!detect || !(error instanceof StagingFailure)) throw error;
-        onUnusable(`the buildpack ${one.name} is passed over: ${error.message}`);
+        onUnusable(`the buildpack ${hideUserinfo(one.name)} is passed over: ${error.message}`);
       }),
     ),
   );
@@ -59,7 +60,7 @@ function toFolder(wanted: string): string {
   // Classic names are taken for ours, so that a manifest written for another Cloud Foundry works.
   const own = ownBuildpacks.find((one) => [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()));
   if (own) return ownFolder(own);
-  throw new StagingFailure("NoBuildpacksFound", `the builder host cannot use ${wanted}: it takes ${ownBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`);
+  throw new StagingFailure("NoBuildpacksFound", `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${ownBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`);
 }
 
 /** The buildpacks that lie beside a composite one: its parts, if they are not ours. A folder beside it that is no buildpack is passed over. */

@@ -183,6 +183,7 @@ test.each([
   ["one of ours", "nodejs", { status: { id: "cupola/nodejs", version: "0.1.0" }, ready: { status: "True" } }],
   ["nothing there", "/nowhere/at/all", { status: { id: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: expect.stringContaining("no buildpack in /nowhere/at/all") as string } }],
   ["an address", "docker://some/image", { ready: { status: "False", message: expect.stringContaining("cannot use docker://some/image") as string } }],
+  ["an address with a password", "https://me:hunter2@example.com/x", { ready: { status: "False", message: expect.stringContaining("cannot use https://***:***@example.com/x") as string } }],
 ])("a Buildpack says whether it can be used: %s", async (_name, path, expected) => {
   const controller = buildpackController();
   expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);

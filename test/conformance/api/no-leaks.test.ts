@@ -162,6 +162,23 @@ describe.each(MODES)("while the Kubernetes API answers: %s", (how) => {
   });
 });
 
+test("a password in a buildpack's address is not shown", async () => {
+  const shown: string[] = [];
+  const hear = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const answer = await ask(method, path, { body });
+    expect([path, answer.status < 300]).toEqual([path, true]);
+    shown.push(answer.text);
+    return answer;
+  };
+  const lifecycle = { type: "buildpack", data: { buildpacks: [`https://user:${SECRETS.url}@example.com/buildpack`] } };
+  const { guid } = (await hear("POST", "/v3/apps", { name: "by-address", lifecycle, relationships: { space: { data: { guid: space } } } })).json;
+  await hear("PATCH", `/v3/apps/${guid}`, { lifecycle });
+  await hear("GET", `/v3/apps/${guid}`);
+  await hear("GET", "/v3/apps");
+  expect(shown.join()).toContain("https://***:***@example.com/buildpack");
+  expect(found(shown.join())).toEqual([]);
+});
+
 test("a server that is no API server hears no credential again from us", async () => {
   const server = createNetServer((socket) => void socket.on("data", (data) => socket.end(data)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
