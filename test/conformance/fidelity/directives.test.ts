@@ -12,7 +12,6 @@ test.each([
   ["Deployment", pods({ "$setElementOrder/containers": [] }), true],
   ["Deployment", pods({ "$setElementOrder/containers": [{}] }), true],
   ["Deployment", pods({ containers: [{ $patch: "delete" }] }), true],
-  ["Deployment", { spec: { $retainKeys: ["template"] } }, true],
   ["Deployment", { spec: { $patch: "other" } }, true],
   ["Role", { "$setElementOrder/rules": [{ verbs: ["get"] }] }, true],
   ["Role", { rules: [{ "$deleteFromPrimitiveList/verbs": ["get"] }] }, true],

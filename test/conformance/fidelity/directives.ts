@@ -24,7 +24,7 @@ export function hasMisusedDirective(view: TypeView, patch: Json): boolean {
 
 function isMisused(view: TypeView, key: string, { value, patch }: { value: Json; patch: Json }): boolean {
   if (key === "$patch") return value !== "replace" && value !== "delete";
-  if (key === "$retainKeys") return !strategies(view).includes("retainKeys");
+  if (key === "$retainKeys") return false;
   for (const prefix of [ORDER, DELETE_FROM]) if (key.startsWith(prefix)) return !isMeant(view, key.slice(prefix.length), { order: value, patch, isOrder: prefix === ORDER });
   return key.startsWith("$");
 }

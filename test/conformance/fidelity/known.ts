@@ -34,7 +34,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "directives of strategic merge patches where they have no meaning",
-    reason: "an order or a deletion for a field that is no list, or a list that does not merge, an order of nothing or without keys, $patch with another word or in such a list, $retainKeys where no choice is: kube-apiserver answers 400, 422 or 500 or panics, here some of it is passed over",
+    reason: "an order or a deletion for a field that is no list, or a list that does not merge, an order of nothing or without keys, $patch with another word or in such a list: kube-apiserver answers 400, 422 or 500 or panics, here some of it is passed over",
     explains: ({ step, real, embedded }) => step.patch === "strategic" && [real, embedded].some(({ status }) => status === 0 || status >= 400) && hasMisusedDirective(viewOfKind(step.kind), step.body),
   },
   {
