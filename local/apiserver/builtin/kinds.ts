@@ -1,8 +1,6 @@
 // The built-in kinds as resource types: schemas and discovery data from the generated files, rules from their own.
-import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
@@ -14,6 +12,7 @@ import { decodeTyped } from "./decode.ts";
 import { applyBuiltinDefaults } from "./defaults.ts";
 import { eventFromCore, eventToCore } from "./events.ts";
 import { validateBuiltin } from "./rules.ts";
+import { allocate, keepAllocated } from "./service.ts";
 import { builtinSchemas, builtinView } from "./schemas.ts";
 
 interface KindData {
@@ -102,58 +101,14 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
   Pod(object) {
     object.status = { phase: "Pending", qosClass: "BestEffort" };
   },
-  Service(object) {
-    const spec = (object.spec ?? {}) as Record<string, unknown>;
-    dropWithoutAddress(spec);
-    if (spec.type === "ExternalName") return;
-    // Nothing answers there: addresses exist so that clients find the field set.
-    spec.clusterIP ||= `10.${96 + randomInt(16)}.${randomInt(256)}.${1 + randomInt(254)}`;
-    spec.clusterIPs ??= [spec.clusterIP];
-    fillFamilies(spec);
-  },
+  Service: allocate,
 };
-
-function fillFamilies(spec: Record<string, unknown>): void {
-  const isDual = spec.clusterIP === "None" && spec.selector === undefined;
-  spec.ipFamilies ??= isDual ? ["IPv4", "IPv6"] : ["IPv4"];
-  spec.ipFamilyPolicy ??= isDual ? "RequireDualStack" : "SingleStack";
-}
 
 function prepareChange(object: KubeObject, old: KubeObject, subresource: string): void {
   if (object.kind === "Namespace") {
     if (subresource !== "finalize") object.spec = old.spec;
     if (subresource === "") object.status = old.status;
   } else if (object.kind === "Service" && subresource === "") keepAllocated(object, old);
-}
-
-const ALLOCATED = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
-
-/** A Service that is but another name has no traffic of its own. */
-function dropWithoutAddress(spec: Record<string, unknown>): void {
-  if (spec.type === "ExternalName") delete spec.internalTrafficPolicy;
-}
-
-/** What was allocated to a Service stays when a client leaves it out. */
-function keepAllocated(object: KubeObject, old: KubeObject): void {
-  const spec = object.spec as Record<string, unknown> | undefined;
-  const before = (old.spec ?? {}) as Record<string, unknown>;
-  if (!spec) return;
-  dropWithoutAddress(spec);
-  if (spec.type === "ExternalName") dropAllocated(spec, before);
-  else if (before.type === "ExternalName") PREPARE.Service?.(object);
-  else restoreAllocated(spec, before);
-}
-
-function restoreAllocated(spec: Record<string, unknown>, before: Record<string, unknown>): void {
-  // Families that a client left out are not held against it where they cannot be.
-  const isRefused = before.ipFamilyPolicy === "RequireDualStack" && spec.selector !== undefined;
-  for (const field of ALLOCATED) if (before[field] !== undefined && !(isRefused && field === "ipFamilies")) spec[field] ??= before[field];
-  fillFamilies(spec);
-}
-
-/** What a Service had and a client sent back unchanged goes when it turns into another name. */
-function dropAllocated(spec: Record<string, unknown>, before: Record<string, unknown>): void {
-  if (before.type !== "ExternalName") for (const field of ALLOCATED) if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
 }
 
 function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {

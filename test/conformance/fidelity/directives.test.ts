@@ -1,6 +1,6 @@
 // What counts as a directive without a meaning: the fuzzer passes over differences where one is, so no other may count.
 import { expect, test } from "vitest";
-import { hasMisusedDirective, hasStructuredKey, viewOfKind } from "./directives.ts";
+import { contradictions, hasMisusedDirective, hasStructuredKey, viewOfKind } from "./directives.ts";
 
 const pods = (spec: object) => ({ spec: { template: { spec } } });
 
@@ -17,6 +17,11 @@ test.each([
   ["Role", { rules: [{ "$deleteFromPrimitiveList/verbs": ["get"] }] }, true],
   ["RoleBinding", { subjects: [{ name: "a", $patch: "delete" }] }, true],
 ])("of %s: %j", (kind, patch, isMisused) => expect(hasMisusedDirective(viewOfKind(kind), patch)).toBe(isMisused));
+
+test("a value that is given and deleted", () => {
+  expect(contradictions({ metadata: { finalizers: ["a/b"], "$deleteFromPrimitiveList/finalizers": ["a/b"] } })).toEqual(["finalizers"]);
+  expect(contradictions({ metadata: { finalizers: ["c/d"], "$deleteFromPrimitiveList/finalizers": ["a/b"] } })).toEqual([]);
+});
 
 test("a map where the key of an item should be", () => {
   expect(hasStructuredKey(viewOfKind("Deployment"), pods({ volumes: [{ name: { a: 1 } }] }))).toBe(true);

@@ -47,6 +47,17 @@ function isMisusedInItem(list: TypeView, item: Json): boolean {
   return !strategies(list).includes("merge") || key === undefined || (item.$patch === "delete" && item[key] === undefined);
 }
 
+/** Fields to which a patch gives a value and from which it deletes the same. */
+export function contradictions(patch: Json): string[] {
+  if (typeof patch !== "object" || patch === null) return [];
+  return Object.entries(patch as Record<string, Json>).flatMap(([key, value]) => {
+    const field = key.startsWith(DELETE_FROM) ? key.slice(DELETE_FROM.length) : undefined;
+    const given: Json = field && patch[field];
+    const isBoth = Array.isArray(given) && Array.isArray(value) && given.some((item: Json) => value.includes(item));
+    return [...(field && isBoth ? [field] : []), ...contradictions(value)];
+  });
+}
+
 /** Whether an item of a list that merges by a key has a map or a list for it. */
 export function hasStructuredKey(view: TypeView, patch: Json): boolean {
   if (isMap(patch)) return Object.entries(patch).some(([key, value]) => !key.startsWith("$") && view.map !== undefined && hasStructuredKey(entryView(view.map, key), value));

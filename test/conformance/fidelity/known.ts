@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../kubernetes/api.ts";
 import type { Difference } from "./compare.ts";
-import { hasMisusedDirective, hasStructuredKey, viewOfKind } from "./directives.ts";
+import { contradictions, hasMisusedDirective, hasStructuredKey, viewOfKind } from "./directives.ts";
 import { kindOf } from "./kinds.ts";
 
 export interface KnownDifference {
@@ -38,6 +38,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     explains: ({ step, real, embedded }) => step.patch === "strategic" && [real, embedded].some(({ status }) => status === 0 || status >= 400) && hasMisusedDirective(viewOfKind(step.kind), step.body),
   },
   {
+    name: "a value given and deleted by one strategic merge patch",
+    reason: "in kube-apiserver the order in which Go walks a map decides whether the value is there afterwards; here it is not",
+    explains: ({ step, deviations }) => step.patch === "strategic" && deviations.every(({ path }) => contradictions(step.body).some((field) => path.includes(field))),
+  },
+  {
     name: "the template of pods beyond containers and volumes",
     reason: "rules of resources, security contexts, scheduling, aliases of hosts and the like are not there: nothing here runs pods",
     explains: ({ step, real, embedded }) => step.kind === "Deployment" && isOnlyMore({ real, embedded }, ({ field }) => /^spec\.template\.spec\.(?!(?:containers|volumes)(?:\[\d+\](?:\.name)?)?$)/.test(String(field))),
@@ -49,8 +54,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "the traffic policy of a Service that is another name",
-    reason: "kube-apiserver stores it, shows it to nobody, and takes it from its owner with the next change; here it is not stored",
-    explains: ({ step, real, embedded }) => step.kind === "Service" && embedded.body.spec?.type === "ExternalName" && isDeepStrictEqual(withoutOwned(embedded.body, POLICY), withoutOwned(real.body, POLICY)),
+    reason: "kube-apiserver stores it, shows it to none but who deletes, and takes it from its owner with the next change; here it is not stored",
+    explains: ({ step, real, embedded }) => step.kind === "Service" && embedded.body.spec?.type === "ExternalName" && isDeepStrictEqual(withoutPolicy(embedded.body), withoutPolicy(real.body)),
   },
   {
     name: "warnings about built-in kinds",
@@ -127,15 +132,14 @@ function isOnlyMore({ real, embedded }: Pick<Difference, "real" | "embedded">, i
 
 const isOfImmutableData = ({ field, message }: Json): boolean => ["data", "binaryData"].includes(field as string) && message === "Forbidden: field is immutable when `immutable` is set";
 
-const POLICY = "f:internalTrafficPolicy";
-
-/** An object as if nobody owned a field of its spec. */
-function withoutOwned(object: Json, field: string): Json {
+/** A Service as if it had no traffic policy, and nobody owned it. */
+function withoutPolicy(object: Json): Json {
+  const { internalTrafficPolicy: _none, ...spec } = object.spec ?? {};
   const managedFields = object.metadata?.managedFields?.map(({ fieldsV1, ...entry }: Json) => {
-    const { [field]: _gone, ...spec } = fieldsV1["f:spec"] ?? {};
-    return { ...entry, fieldsV1: { ...fieldsV1, "f:spec": spec } };
+    const { "f:internalTrafficPolicy": _gone, ...owned } = fieldsV1["f:spec"] ?? {};
+    return { ...entry, fieldsV1: { ...fieldsV1, "f:spec": owned } };
   });
-  return { ...object, metadata: { ...object.metadata, managedFields: managedFields?.toSorted((a: Json, b: Json) => (a.manager + a.operation < b.manager + b.operation ? -1 : 1)) } };
+  return { ...object, spec, metadata: { ...object.metadata, managedFields: managedFields?.toSorted((a: Json, b: Json) => (a.manager + a.operation < b.manager + b.operation ? -1 : 1)) } };
 }
 
 /** Of a list, or of its pages. */

@@ -12,24 +12,28 @@ export const serviceRules: Rule = (object, old) => {
   const spec = mapOf(object.spec);
   const ports = listOf(spec.ports);
   const errors: FieldError[] = [];
-  if (ports.length === 0 && spec.type !== "ExternalName" && spec.clusterIP !== "None") errors.push(required("spec.ports"));
+  if (ports.length === 0 && spec.type !== "ExternalName" && primaryAddress(spec) !== "None") errors.push(required("spec.ports"));
   if (!TYPES.includes(textOf(spec.type))) errors.push(notSupported("spec.type", spec.type, TYPES));
   const before = mapOf(old?.spec);
   if (before.clusterIP && spec.clusterIP !== before.clusterIP && spec.type !== "ExternalName") errors.push(invalidValue("spec.clusterIPs[0]", [spec.clusterIP ?? ""], "may not change once set"));
   return [...errors, ...portsRules(spec, ports), ...labelRules(spec.selector, "spec.selector"), ...affinityRules(spec), ...addressRules(spec), ...familyRules(spec), ...dualRules(spec)];
 };
 
+const addressesOf = ({ clusterIPs }: JsonMap): unknown[] => (Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : []);
+const primaryAddress = (spec: JsonMap): string => textOf(addressesOf(spec)[0]);
+
 function addressRules(spec: JsonMap): FieldError[] {
   if (spec.type === "ExternalName") return externalRules(spec);
-  const address = textOf(spec.clusterIP);
+  const address = primaryAddress(spec);
+  if (spec.clusterIP && address === "") return [required("spec.clusterIPs")];
   if (address === "None") return spec.type === "ClusterIP" ? [] : [invalidValue("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${textOf(spec.type)} services`)];
   return address === "" || /^[\d.]+$|:/.test(address) ? [] : [invalidValue("spec.clusterIPs[0]", address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")];
 }
 
 function externalRules(spec: JsonMap): FieldError[] {
   const name = textOf(spec.externalName).replace(/\.$/, "");
-  const hasAddress = Boolean(spec.clusterIP) || (Array.isArray(spec.clusterIPs) && spec.clusterIPs.length > 0);
-  return [...(hasAddress ? [forbiddenField("spec.clusterIPs", "may not be set for ExternalName services")] : []), ...(name === "" ? [required("spec.externalName")] : named("spec.externalName", name, subdomainName(name, false)))];
+  const given = [...(addressesOf(spec).length > 0 ? ["clusterIPs"] : []), ...["ipFamilies", "ipFamilyPolicy"].filter((field) => spec[field] !== undefined)];
+  return [...given.map((field) => forbiddenField(`spec.${field}`, "may not be set for ExternalName services")), ...(name === "" ? [required("spec.externalName")] : named("spec.externalName", name, subdomainName(name, false)))];
 }
 
 function familyRules({ ipFamilies, ipFamilyPolicy, internalTrafficPolicy, type }: JsonMap): FieldError[] {
@@ -42,8 +46,8 @@ function familyRules({ ipFamilies, ipFamilyPolicy, internalTrafficPolicy, type }
 }
 
 /** Only what has no address of its own may be of both families. */
-function dualRules({ clusterIP, selector, ipFamilies, ipFamilyPolicy }: JsonMap): FieldError[] {
-  if (clusterIP === "None" && selector === undefined) return [];
+function dualRules({ type, clusterIP, selector, ipFamilies, ipFamilyPolicy }: JsonMap): FieldError[] {
+  if (type === "ExternalName" || (clusterIP === "None" && selector === undefined)) return [];
   const families = Array.isArray(ipFamilies) ? (ipFamilies as unknown[]) : [];
   const policy = ipFamilyPolicy === "RequireDualStack" ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")] : [];
   return [...policy, ...families.flatMap((family, at) => (family === "IPv6" ? [invalidValue(`spec.ipFamilies[${at}]`, family, "not configured on this cluster")] : []))];

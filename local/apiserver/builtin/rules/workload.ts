@@ -67,13 +67,18 @@ function operatorRules(at: string, operator: unknown, hasValues: boolean): Field
 function strategyRules({ type, rollingUpdate }: JsonMap): FieldError[] {
   const at = "spec.strategy.rollingUpdate";
   if (type === "Recreate") return rollingUpdate === undefined ? [] : [forbiddenField(at, "may not be specified when strategy `type` is 'Recreate'")];
-  if (type !== "RollingUpdate") return [notSupported("spec.strategy", { Type: type ?? "", RollingUpdate: rollingUpdate ?? null }, ["Recreate", "RollingUpdate"])];
   const { maxUnavailable, maxSurge } = mapOf(rollingUpdate);
+  if (type === "RollingUpdate") return rollingRules(at, maxUnavailable, maxSurge);
+  return [notSupported("spec.strategy", { Type: type ?? "", RollingUpdate: isMap(rollingUpdate) ? { MaxUnavailable: maxUnavailable, MaxSurge: maxSurge } : null }, ["Recreate", "RollingUpdate"])];
+}
+
+function rollingRules(at: string, maxUnavailable: unknown, maxSurge: unknown): FieldError[] {
   const isStuck = amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0;
+  const isTooMuch = PERCENT.test(String(maxUnavailable)) && amountOf(maxUnavailable) > 100;
   return [
     ...amountRules(`${at}.maxUnavailable`, maxUnavailable), ...amountRules(`${at}.maxSurge`, maxSurge),
     ...(isStuck ? [invalidValue(`${at}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0")] : []),
-    ...(PERCENT.test(String(maxUnavailable)) && amountOf(maxUnavailable) > 100 ? [invalidValue(`${at}.maxUnavailable`, maxUnavailable, "must not be greater than 100%")] : []),
+    ...(isTooMuch ? [invalidValue(`${at}.maxUnavailable`, maxUnavailable, "must not be greater than 100%")] : []),
   ];
 }
 
