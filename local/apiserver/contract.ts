@@ -151,8 +151,8 @@ export interface ValidateOptions {
 export interface CompiledSchema {
   /** Removes unknown fields in place; returns their paths as kube-apiserver prints them (`spec.foo`, `spec.list[0].bar`). */
   prune(object: KubeObject): string[];
-  /** Cleans the metadata of embedded objects in place, as reading a stored object does. */
-  cleanEmbedded(object: KubeObject): void;
+  /** Cleans in place what was applied, as reading a stored object does: unknown fields, the metadata of embedded objects. */
+  cleanApplied(object: KubeObject): void;
   /** Sets defaults in place (also nested, also into list items), as kube-apiserver does after pruning. */
   applyDefaults(object: KubeObject): void;
   /** Types, formats, bounds, list sets and maps, CEL rules (transition rules when `old` is given). Empty = valid. */

@@ -53,6 +53,16 @@ export const untyped: TypeView = {
 /** What every object has, one inside another too. */
 const EMBEDDED: Record<string, JsonSchema> = { apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { allOf: [{ $ref: `${REF}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta` }] } };
 
+const openedSchemas = new WeakMap<JsonSchema, JsonSchema>();
+
+/** A map inside of what takes unknown fields takes them as well, though they are pruned afterwards. */
+function opened(schema: JsonSchema): JsonSchema {
+  if (schema.type !== "object" || schema.additionalProperties !== undefined) return schema;
+  let open = openedSchemas.get(schema);
+  if (!open) openedSchemas.set(schema, (open = { ...schema, "x-kubernetes-preserve-unknown-fields": true }));
+  return open;
+}
+
 /** Makes views of one set of schemas. */
 export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView {
   const cache = new WeakMap<JsonSchema, TypeView>();
@@ -93,9 +103,10 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
     const properties = { ...(schema["x-kubernetes-embedded-resource"] === true && EMBEDDED), ...(schema.properties as Record<string, JsonSchema> | undefined) };
     const extra = schema.additionalProperties;
     const open = schema["x-kubernetes-preserve-unknown-fields"] === true || (Object.keys(properties).length === 0 && extra === undefined);
+    const inside = schema["x-kubernetes-preserve-unknown-fields"] === true ? opened : (each: JsonSchema) => each;
     const map: MapView = {
       atomic: schema["x-kubernetes-map-type"] === "atomic",
-      field: (name) => (Object.hasOwn(properties, name) ? viewOf(properties[name] ?? {}) : undefined),
+      field: (name) => (Object.hasOwn(properties, name) ? viewOf(inside(properties[name] ?? {})) : undefined),
     };
     if (typeof extra === "object" && extra !== null) map.element = () => viewOf(extra as JsonSchema);
     else if (open || extra === true) map.element = () => untyped;

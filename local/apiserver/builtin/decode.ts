@@ -59,10 +59,12 @@ function cleanItems(list: ListView, items: unknown[], path: string): string[] {
   return items.flatMap((item, index) => (item === null ? [] : cleanValue(element, item, `${path}[${index}]`)));
 }
 
+const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const ZERO: Record<string, unknown> = { string: "", boolean: false, integer: 0, number: 0 };
 
 /** What Go makes of a null in a list: the zero value of its type. */
-function zeroOf({ map, list, scalar }: TypeView): unknown {
+function zeroOf({ map, list, scalar, name }: TypeView): unknown {
+  if (name === QUANTITY) return "0";
   if (map) return {};
   return list ? [] : (ZERO[scalar ?? ""] ?? null);
 }

@@ -9,7 +9,8 @@ const NANO = 9;
 export function canonicalQuantity(text: string): string | undefined {
   const [, sign, whole, fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
   const digits = `${whole ?? ""}${fraction}`;
-  if (digits === "") return undefined;
+  // A unit alone is none of it.
+  if (digits === "") return suffix === "" ? undefined : "0";
   const shown = canonicalDigits(BigInt(digits), fraction.length, suffix);
   return sign === "-" && shown !== "0" ? `-${shown}` : shown;
 }

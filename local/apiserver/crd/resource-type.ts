@@ -126,7 +126,7 @@ function strategyOf(crd: Crd): Strategy {
     decodeApplied(body, version) {
       const faults = decodeMetadata(body, crd.spec.names.kind, version.version);
       const schema = schemaOf(body.apiVersion);
-      schema.cleanEmbedded(body);
+      schema.cleanApplied(body);
       schema.applyDefaults(body);
       return { object: body, faults };
     },

@@ -67,7 +67,8 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
   metadata.uid = core.newUid();
   metadata.creationTimestamp = timestamp(core.now());
   type.strategy.prepareCreate(object, call.target.subresource);
-  const common = validateMetadata(object, type);
+  // Of an object of another kind nothing is told but that.
+  const common = type.builtin || object.kind === type.kind ? validateMetadata(object, type) : [];
   const errors = [...common, ...type.strategy.validate(object, undefined, "", common)];
   if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, metadata.name, errors);
   if (!type.builtin) call.warnings.push(...finalizerWarnings(object));

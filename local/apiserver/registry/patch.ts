@@ -42,6 +42,7 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
       const refuse = refusalOf(JSON.stringify(result));
       if (type.builtin) {
         result.kind ??= type.kind;
+        if (result.apiVersion === undefined && result.kind !== type.kind) throw refuse(`no kind ${JSON.stringify(result.kind)} is registered for the internal version of group "" in scheme "pkg/runtime/scheme.go:110"`);
         result.apiVersion ??= current.apiVersion;
         checkKind(call, result);
       }
@@ -110,7 +111,7 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   checkApplied(call, sent);
   const applied = (current: KubeObject | undefined) => {
     const object = applyTo(core, call, options, { sent, current });
-    return { object, managed: true, rewrites: hasEmptyMetadata(sent, object) };
+    return { object, managed: true, rewrites: hasEmptyMetadata(sent, object) || (subresource === "status" && sent.status === null) };
   };
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
   if (exists || !(subresource === "" || (type.strategy.createsOnUpdate && CREATING.has(subresource)))) return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };

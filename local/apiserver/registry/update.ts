@@ -105,9 +105,10 @@ interface Prepared {
 async function prepare(core: Core, call: InternalCall, options: WriteOptions, { object: sent, current, managed }: Prepared): Promise<KubeObject> {
   const { type, subresource, name } = call.target;
   const { strategy } = type;
-  keepSystemFields(sent, current);
   sent.metadata.resourceVersion = current.metadata.resourceVersion;
+  // Who leaves out the marks of a deletion takes them from their owners, though they stay.
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, sent);
+  keepSystemFields(sent, current);
   const asked = { operation: "UPDATE", oldObject: current, dryRun: options.dryRun, options: admissionOptions(call, "UpdateOptions") } as const;
   const object = await mutate(core, call, name, { ...asked, object: sent });
   if (subresource === "status" && !type.builtin) object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };

@@ -22,7 +22,10 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
       pruneNulls(object, root);
       return compiled.withEmbedded ? [...unknown, ...cleanEmbedded(object, root)] : unknown;
     },
-    cleanEmbedded: (object) => void (compiled.withEmbedded && cleanEmbeddedMetadata(object, root)),
+    cleanApplied: (object) => {
+      prune(object, root);
+      if (compiled.withEmbedded) cleanEmbeddedMetadata(object, root);
+    },
     applyDefaults: (object) => applyDefaults(object, root),
     validate: (object, old, options) => validate(object, old, compiled, options),
   };

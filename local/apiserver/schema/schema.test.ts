@@ -40,7 +40,7 @@ describe("pruning", () => {
   it("reads embedded objects that were applied as they will be stored: nothing is a name of null, a kind of null is at fault", () => {
     const schema = compileSchema(schemaOf(object({ embedded: { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true } })));
     const thing = objectOf({ embedded: { apiVersion: null, metadata: { name: null, labels: { a: "b" } } } });
-    schema.cleanEmbedded(thing);
+    schema.cleanApplied(thing);
     expect(thing).toEqual(objectOf({ embedded: { apiVersion: null, metadata: { labels: { a: "b" } } } }));
     expect(schema.validate(thing).map(({ field, message }) => `${field}: ${message}`)).toEqual(["spec.embedded.apiVersion: Invalid value: null: must be a string", "spec.embedded.kind: Required value"]);
   });

@@ -73,8 +73,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "texts with a format, applied as something else",
-    reason: "kube-apiserver's merging takes any scalar where a format is given and its decoding or validation refuses it with 500 or 422; here merging refuses it with 500",
-    explains: ({ step, embedded, real }) => step.patch === "apply" && embedded.status === 500 && [422, 500].includes(real.status) && /expected (string|any)/.test(String(embedded.body.message)),
+    reason: "kube-apiserver's merging takes any scalar where a format is given and a conflict, its decoding or its validation refuses it with 409, 500 or 422; here merging refuses it with 500",
+    explains: ({ step, embedded, real }) => step.patch === "apply" && embedded.status === 500 && [409, 422, 500].includes(real.status) && /expected (string|any)/.test(String(embedded.body.message)),
   },
   {
     name: "a status that is no object",
@@ -90,6 +90,21 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: "nothing given to what is immutable",
     reason: "kube-apiserver refuses an empty map of data for an immutable ConfigMap or Secret that has none, since Go tells an empty map from none; here nothing changes",
     explains: ({ step, real, embedded }) => ["ConfigMap", "Secret"].includes(step.kind) && isOnlyMore({ real, embedded }, isOfImmutableData),
+  },
+  {
+    name: "an empty list of rules in the last change of a Role",
+    reason: "kube-apiserver answers with what was sent when the change lets the Role go, and with null when it stores it; here it is null",
+    explains: ({ step, deviations }) => step.kind === "Role" && deviations.every(({ path, embedded, real }) => path === "body.rules" && embedded === null && isDeepStrictEqual(real, [])),
+  },
+  {
+    name: "an empty list of hosts in the TLS of an Ingress",
+    reason: "to kube-apiserver it differs from none, so that who sends it owns the list; here it is none",
+    explains: ({ step, deviations }) => step.kind === "Ingress" && JSON.stringify(step.body).includes('"hosts":[]') && deviations.every(({ path }) => path.startsWith("body.metadata.managedFields")),
+  },
+  {
+    name: "a null among binary data",
+    reason: "kube-apiserver shows it as an empty text and stores it so with the next change, whatever that is: one version more",
+    explains: ({ step, real, deviations }) => step.kind === "ConfigMap" && Object.values((real.body.binaryData ?? {}) as object).includes("") && deviations.every(({ path }) => path === "body.metadata.resourceVersion"),
   },
   {
     name: "a panic of kube-apiserver",

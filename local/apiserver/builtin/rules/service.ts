@@ -9,6 +9,12 @@ const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const LONGEST_AFFINITY = 86_400;
 
 export const serviceRules: Rule = (object, old) => {
+  // Addresses are given out before the rest is judged.
+  const refused = dualRules(mapOf(object.spec));
+  return refused.length > 0 ? refused : specRules(object, old);
+};
+
+const specRules: Rule = (object, old) => {
   const spec = mapOf(object.spec);
   const ports = listOf(spec.ports);
   const errors: FieldError[] = [];
@@ -16,7 +22,7 @@ export const serviceRules: Rule = (object, old) => {
   if (!TYPES.includes(textOf(spec.type))) errors.push(notSupported("spec.type", spec.type, TYPES));
   const before = mapOf(old?.spec);
   if (before.clusterIP && spec.clusterIP !== before.clusterIP && spec.type !== "ExternalName") errors.push(invalidValue("spec.clusterIPs[0]", [spec.clusterIP ?? ""], "may not change once set"));
-  return [...errors, ...portsRules(spec, ports), ...labelRules(spec.selector, "spec.selector"), ...affinityRules(spec), ...addressRules(spec), ...familyRules(spec), ...dualRules(spec)];
+  return [...errors, ...portsRules(spec, ports), ...labelRules(spec.selector, "spec.selector"), ...affinityRules(spec), ...addressRules(spec), ...familyRules(spec)];
 };
 
 const addressesOf = ({ clusterIPs }: JsonMap): unknown[] => (Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : []);
