@@ -8,7 +8,7 @@ import { difference, emptySet, type FieldSet, intersection, isEmpty, printPaths,
 import { capUpdaters, decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from "./managers.ts";
 import { mergeValues } from "./merge.ts";
 import type { TypeView } from "./type-view.ts";
-import { sameValue } from "./values.ts";
+import { isMap, sameValue } from "./values.ts";
 import { shapeFaults, TOP_WITH_DUPLICATES } from "./validate.ts";
 
 /** One write, as the bookkeeping needs it. Objects are in the version of the request. */
@@ -136,7 +136,10 @@ function ownBefore(request: ApplyRequest, managers: Managers, { config, base }: 
 }
 
 function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
-  if ((config.metadata.managedFields ?? undefined) !== undefined) throw badRequest("metadata.managedFields must be nil");
+  const sent: unknown = config.metadata.managedFields ?? undefined;
+  // Of a custom resource, a list with something else in it is no list of owners.
+  const isUnread = !request.empty && Array.isArray(sent) && !sent.every(isMap);
+  if (sent !== undefined && !isUnread) throw badRequest("metadata.managedFields must be nil");
   delete config.metadata.managedFields;
   const faults = shapeFaults(request.view, config);
   if (faults.length === 0) return;
