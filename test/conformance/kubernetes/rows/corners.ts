@@ -46,6 +46,28 @@ export const cornerRows = [
     expect((await api.put(`${services(ns)}/b/status`, { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { ports: [{ port: 80 }] } })).status).toBe(201);
     expect((await api.patch("merge", `${services(ns)}/c/status`, { spec: { ports: [{ port: 80 }] } })).status).toBe(404);
   }),
+  row("what makes no Deployment, Service, Ingress, Lease or RoleBinding is refused field by field", async ({ api, ns }) => {
+    const pods = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", volumeMounts: [{ name: "v", mountPath: "/v" }] }, { name: "c" }] } };
+    const fieldsOf = async (path: string, apiVersion: string, kind: string, more: object) => {
+      const { status, body } = await api.post(`${path}?dryRun=All`, { apiVersion, kind, metadata: { name: "a" }, ...more });
+      return [status, ...(body.details?.causes ?? []).map(({ field }: { field: string }) => field).sort()];
+    };
+    const at = "spec.template.spec.containers";
+    expect(await fieldsOf(`/apis/apps/v1/namespaces/${ns}/deployments`, "apps/v1", "Deployment", { spec: { selector: { matchLabels: { a: "b" } }, template: pods, minReadySeconds: 600 } })).toEqual([422, "spec.progressDeadlineSeconds", `${at}[0].volumeMounts[0].name`, `${at}[1].image`, `${at}[1].name`]);
+    expect(await fieldsOf(services(ns), "v1", "Service", { spec: { ports: [{ port: 80, targetPort: 70_000, name: "a" }, { port: 80, name: "a" }] } })).toEqual([422, "spec.ports[0].targetPort", "spec.ports[1]", "spec.ports[1].name"]);
+    expect(await fieldsOf(`/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses`, "networking.k8s.io/v1", "Ingress", { spec: { rules: [{ host: "A", http: { paths: [{ path: "x", pathType: "Prefix", backend: {} }] } }] } })).toEqual([422, "spec.rules[0].host", "spec.rules[0].http.paths[0].backend", "spec.rules[0].http.paths[0].path"]);
+    expect(await fieldsOf(leases(ns), "coordination.k8s.io/v1", "Lease", { spec: { leaseDurationSeconds: 0 } })).toEqual([422, "spec.leaseDurationSeconds"]);
+    expect(await fieldsOf(`/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}/rolebindings`, "rbac.authorization.k8s.io/v1", "RoleBinding", { roleRef: { kind: "Role", name: "a/b" }, subjects: [{ kind: "User", name: "u", apiGroup: "x" }] })).toEqual([422, "roleRef.name", "subjects[0].apiGroup"]);
+  }),
+  row("who leaves out the mark of a deletion takes it from its owner, not from the object", async ({ api, ns }) => {
+    await api.patch("apply", `${leases(ns)}/a?fieldManager=one`, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "a", labels: { tier: "web" }, finalizers: ["example.com/a"], deletionTimestamp: "2020-01-01T00:00:00Z" } });
+    const { body: live } = await api.get(`${leases(ns)}/a`);
+    const { deletionTimestamp: _gone, ...metadata } = live.metadata;
+    const { body } = await api.put(`${leases(ns)}/a`, { ...live, metadata });
+    await api.patch("merge", `${leases(ns)}/a`, { metadata: { finalizers: null } });
+    expect(body.metadata.deletionTimestamp).toBe("2020-01-01T00:00:00Z");
+    expect(body.metadata.managedFields[0].fieldsV1["f:metadata"]).not.toHaveProperty("f:deletionTimestamp");
+  }),
   row("a deletion of what was applied as being deleted gives it no grace", async ({ api, ns }) => {
     await api.patch("apply", `${widgets(ns)}/a?fieldManager=one`, widget("a", {}, { deletionTimestamp: "2020-01-01T00:00:00Z", finalizers: ["example.com/a"] }));
     const { body } = await api.delete(`${widgets(ns)}/a`);
