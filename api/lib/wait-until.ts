@@ -5,6 +5,9 @@ import type { View } from "../view.ts";
 
 const reviewedMs = 100;
 
+/** How long a 201 waits for a new namespace and the caller's rights in it, milliseconds: longer than a busy machine needs, shorter than clients wait. */
+export const NAMESPACE_WITHIN_MS = 10_000;
+
 /** True as soon as `met` is, checked whenever one of these kinds (or RBAC) changes; false at the deadline (milliseconds). */
 export async function waitUntil(view: View, refs: readonly ResourceRef[], met: () => boolean, deadlineMs: number): Promise<boolean> {
   const waiters = createWaiters();

@@ -10,12 +10,9 @@ import { newJob } from "../jobs/jobs.ts";
 import { isAdmin } from "../lib/feature-flags.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
-import { waitUntil } from "../lib/wait-until.ts";
+import { NAMESPACE_WITHIN_MS, waitUntil } from "../lib/wait-until.ts";
 import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
 import { presentOrg } from "./present.ts";
-
-/** How long a 201 waits for the namespace, milliseconds. */
-const namespaceWithinMs = 5000;
 
 /** CF compares org names without case. */
 export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
@@ -35,7 +32,7 @@ export const orgEndpoints: readonly Endpoint[] = [
     const draft = toOrg(body, (name) => view.store(Org).find({ name }) !== undefined, isAdmin(as) ? undefined : as.caller.name);
     const org = await as.create(Org, draft, orgNameTaken(body.name));
     const current = (): Org | undefined => view.store(Org).byUid(org.metadata.uid ?? "");
-    await waitUntil(view, [Org, Namespace, ...Object.values(rbacKinds)], () => isUsable(current()), namespaceWithinMs);
+    await waitUntil(view, [Org, Namespace, ...Object.values(rbacKinds)], () => isUsable(current()), NAMESPACE_WITHIN_MS);
     await as.share([Org, Namespace, ...Object.values(rbacKinds)]);
     return created(presentOrg(view, current() ?? org, base));
 

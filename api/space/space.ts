@@ -13,13 +13,10 @@ import { newJob } from "../jobs/jobs.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { presentPage } from "../lib/page.ts";
 import { orgInBody, orgNamespaces } from "../lib/places.ts";
-import { waitUntil } from "../lib/wait-until.ts";
+import { NAMESPACE_WITHIN_MS, waitUntil } from "../lib/wait-until.ts";
 import type { Session } from "../session.ts";
 import { createSpaceBody, featureBody, spaceGetQuery, spaceListQuery, toSpace, toSpacePatch, unmappedQuery, updateSpaceBody } from "./payload.ts";
 import { presentSpace } from "./present.ts";
-
-/** How long a 201 waits for the namespace and the caller's rights in it, milliseconds. */
-const namespaceWithinMs = 5000;
 
 const nameTaken = () => unprocessable("Name must be unique per organization");
 const path = "/v3/spaces/:guid";
@@ -54,7 +51,7 @@ const create = endpoint("POST", "/v3/spaces", { permission: { verb: "create", on
   const draft = toSpace(body, namespace, (name) => view.store(Space).find({ namespace, name }) !== undefined);
   const space = await as.create(Space, draft, nameTaken);
   const current = (): Space | undefined => view.store(Space).byUid(space.metadata.uid ?? "");
-  await waitUntil(view, [Space, Namespace, RoleBinding], () => isUsable(as, current()), namespaceWithinMs);
+  await waitUntil(view, [Space, Namespace, RoleBinding], () => isUsable(as, current()), NAMESPACE_WITHIN_MS);
   await as.share([Space, Namespace, ...Object.values(rbacKinds)]);
   return created(presentSpace(view, current() ?? space, base));
 });
