@@ -79,11 +79,29 @@ export async function atRest(replicas: readonly Replica[]): Promise<void> {
   await settled(() => Promise.all(replicas.map(({ child }) => child.ask("idle"))), version);
 }
 
-/** What these replicas wrote while `work` ran, and until they were quiet. */
-export async function countWrites(replicas: readonly Replica[], work: () => Promise<void>): Promise<{ attempts: number; written: number }> {
-  const sum = async (of: (requests: Requests) => number): Promise<number> => (await Promise.all(replicas.map(async (replica) => of(await replica.requests())))).reduce((all, one) => all + one, 0);
-  const before = { attempts: await sum(({ writes }) => writes), written: await sum(({ written }) => written) };
+export interface Writes {
+  /** Requests of the replicas that would change an object, whatever came of them. */
+  attempts: number;
+  /** Versions made by anybody, leases of the replicas apart: an apply that changes nothing makes none. */
+  written: number;
+}
+
+/** What was written while `work` ran, and until these replicas, of all that there are, were quiet. */
+export async function countWrites({ admin }: BenchPlane, replicas: readonly Replica[], work: () => Promise<void>): Promise<Writes> {
+  const look = async (): Promise<Writes> => {
+    const requests = await Promise.all(replicas.map((replica) => replica.requests()));
+    const sum = (of: (one: Requests) => number): number => requests.reduce((all, one) => all + of(one), 0);
+    return { attempts: sum(({ writes }) => writes), written: (await versionOf(admin)) - sum(({ leases }) => leases) };
+  };
+  const before = await look();
   await work();
   await atRest(replicas);
-  return { attempts: (await sum(({ writes }) => writes)) - before.attempts, written: (await sum(({ written }) => written)) - before.written };
+  const after = await look();
+  return { attempts: after.attempts - before.attempts, written: after.written - before.written };
+}
+
+/** Kubernetes' store counts its writes; a list tells the newest. */
+async function versionOf(admin: KubeClient): Promise<number> {
+  const { metadata } = (await admin.raw("GET", "/api/v1/namespaces?limit=1")) as { metadata: { resourceVersion: string } };
+  return Number(metadata.resourceVersion);
 }
