@@ -20,4 +20,7 @@ test.each([
   ["x:", undefined],
   ["a".repeat(64), undefined],
   ["x@sha256:12", undefined],
+  ["x".repeat(247), "latest"],
+  ["x".repeat(248), undefined],
+  [`registry.example/${"x".repeat(255)}`, "latest"],
 ])("the tag of %j", (image, tag) => expect(imageTag(image)).toBe(tag));

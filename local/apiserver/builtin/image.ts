@@ -2,15 +2,22 @@
 
 const DOMAIN = String.raw`(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`;
 const COMPONENT = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
-const REFERENCE = new RegExp(String.raw`^(?:${DOMAIN}/)?${COMPONENT}(?:/${COMPONENT})*(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`);
+const REFERENCE = new RegExp(String.raw`^(?<name>(?:${DOMAIN}/)?${COMPONENT}(?:/${COMPONENT})*)(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`);
 /** The id of an image is no name of one. */
 const ID = /^[a-f0-9]{64}$/;
-const LONGEST_NAME = 255;
+/** Of the part behind the registry. */
+const LONGEST_PATH = 255;
 
 /** `latest` where nothing says which; undefined where a digest does alone, or the text names no image. */
 export function imageTag(image: string): string | undefined {
-  const found = image.length > LONGEST_NAME * 2 || ID.test(image) ? null : REFERENCE.exec(image);
-  if (!found) return undefined;
-  const { tag, digest } = found.groups ?? {};
+  const { name, tag, digest } = (ID.test(image) ? undefined : REFERENCE.exec(image)?.groups) ?? {};
+  if (name === undefined || pathOf(name).length > LONGEST_PATH) return undefined;
   return tag ?? (digest === undefined ? "latest" : undefined);
+}
+
+/** A name without a registry is one of Docker's own library. */
+function pathOf(name: string): string {
+  const [first = "", ...rest] = name.split("/");
+  if (rest.length === 0) return `library/${first}`;
+  return /[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase() ? rest.join("/") : name;
 }
