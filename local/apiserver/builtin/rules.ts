@@ -6,7 +6,7 @@ import { checkWebhooks } from "../admission/webhooks/check.ts";
 import { isMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
 import { notSupported, required } from "../field-errors.ts";
-import { listOf, mapOf, type Rule } from "./rules/common.ts";
+import { listOf, mapOf, type Rule } from "./rules/rule.ts";
 import { dataRules, secretRules } from "./rules/data.ts";
 import { ingressRules } from "./rules/ingress.ts";
 import { leaseRules } from "./rules/lease.ts";

@@ -3,7 +3,7 @@ import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { duplicate, forbiddenField, invalidValue, notFoundValue, notSupported, required } from "../../field-errors.ts";
 import { labelName, subdomainName } from "../../registry/names.ts";
-import { listOf, mapOf, named, notNegative, portName, portNumber, portNumberOrName, textOf, uniqueName } from "./common.ts";
+import { listOf, mapOf, named, notNegative, portName, portNumber, portNumberOrName, textOf, uniqueName } from "./rule.ts";
 import { configKey } from "./data.ts";
 
 /** What a container shares with the others of its pod. */

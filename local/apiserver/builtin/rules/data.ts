@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../../kube/object.ts";
 import { isMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../../field-errors.ts";
-import { mapOf, named, type Rule, textOf } from "./common.ts";
+import { mapOf, named, type Rule, textOf } from "./rule.ts";
 
 const KEY = /^[-._a-zA-Z0-9]+$/;
 const KEY_TEXT = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";

@@ -4,7 +4,7 @@ import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { invalidValue, notSupported, required } from "../../field-errors.ts";
 import { label1035Name, pathSegmentName, subdomainName } from "../../registry/names.ts";
-import { listOf, mapOf, named, portName, portNumber, type Rule, textOf } from "./common.ts";
+import { listOf, mapOf, named, portName, portNumber, type Rule, textOf } from "./rule.ts";
 
 const WILDCARD = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const WILDCARD_TEXT = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";

@@ -1,6 +1,6 @@
 // Lease: numbers that can be.
 import { invalidValue } from "../../field-errors.ts";
-import { mapOf, notNegative, type Rule } from "./common.ts";
+import { mapOf, notNegative, type Rule } from "./rule.ts";
 
 export const leaseRules: Rule = (object) => {
   const { leaseDurationSeconds: seconds, leaseTransitions } = mapOf(object.spec);

@@ -4,7 +4,7 @@ import type { FieldError } from "../../contract.ts";
 import { forbiddenField, notSupported, required } from "../../field-errors.ts";
 import { labelName, qualifiedName, subdomainName } from "../../registry/names.ts";
 import { containerRules, type Surroundings } from "./container.ts";
-import { labelRules, listOf, mapOf, named, textOf, uniqueName } from "./common.ts";
+import { labelRules, listOf, mapOf, named, textOf, uniqueName } from "./rule.ts";
 
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];

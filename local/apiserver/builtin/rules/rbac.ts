@@ -4,7 +4,7 @@ import type { JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { invalidValue, notSupported, required } from "../../field-errors.ts";
 import { pathSegmentName, subdomainName } from "../../registry/names.ts";
-import { listOf, mapOf, named, type Rule, textOf } from "./common.ts";
+import { listOf, mapOf, named, type Rule, textOf } from "./rule.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 

@@ -3,7 +3,7 @@ import type { JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { labelName, qualifiedName, subdomainName } from "../../registry/names.ts";
-import { labelRules, listOf, mapOf, named, portNumber, portNumberOrName, type Rule, textOf } from "./common.ts";
+import { labelRules, listOf, mapOf, named, portNumber, portNumberOrName, type Rule, textOf } from "./rule.ts";
 
 const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const LONGEST_AFFINITY = 86_400;

@@ -5,7 +5,7 @@ import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { qualifiedName } from "../../registry/names.ts";
-import { labelRules, listOf, mapOf, named, notNegative, type Rule, sorted, textOf } from "./common.ts";
+import { labelRules, listOf, mapOf, named, notNegative, type Rule, sorted, textOf } from "./rule.ts";
 import { templateRules } from "./pod.ts";
 
 const PERCENT = /^[0-9]+%$/;

@@ -1,4 +1,4 @@
-// What the rules of several built-in kinds share: reading untyped parts, ports, texts with a form.
+// A rule of a built-in kind, and what several of them are made of: reading untyped parts, ports, texts with a form.
 import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { KubeObject } from "../../../../kube/object.ts";
 import type { FieldError } from "../../contract.ts";
