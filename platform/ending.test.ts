@@ -40,12 +40,12 @@ test("two signals stop it once", async () => {
 
 test("told while it starts it gives the start up; one that was through already is stopped", async () => {
   const exit = vi.fn();
-  let running: (() => Promise<void>) | undefined;
-  const ending = createEnding({ stop: () => running?.(), exit });
+  const platform: { stop?: () => Promise<void> } = {};
+  const ending = createEnding({ stop: () => platform.stop?.(), exit });
   await ending.end();
   expect(exit).not.toHaveBeenCalled();
-  running = vi.fn(() => Promise.resolve());
+  platform.stop = vi.fn(() => Promise.resolve());
   await ending.end();
-  expect(running).toHaveBeenCalledOnce();
+  expect(platform.stop).toHaveBeenCalledOnce();
   expect(exit.mock.calls).toEqual([[0]]);
 });
