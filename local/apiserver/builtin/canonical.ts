@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { TypeFault } from "./decode.ts";
-import { canonicalQuantity } from "./quantity.ts";
+import { canonicalQuantity, NO_QUANTITY } from "./quantity.ts";
 
 interface Shape {
   drop: Set<string>;
@@ -52,7 +52,7 @@ function canonicalValue(view: TypeView, value: unknown, path: string): unknown {
 
 function quantityOf(text: string, path: string): string {
   const found = canonicalQuantity(text);
-  if (found === undefined) throw new TypeFault(path, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  if (found === undefined) throw new TypeFault(path, NO_QUANTITY);
   return found;
 }
 

@@ -3,6 +3,7 @@ import type { ListView, TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { dropZeros } from "./canonical.ts";
+import { NO_QUANTITY } from "./quantity.ts";
 import { badRequest } from "../status.ts";
 
 /** A value that does not fit its field. */
@@ -90,6 +91,7 @@ function fits(view: TypeView, value: unknown): boolean {
 const GO_TYPE: Record<string, string> = { string: "string", boolean: "bool", number: "float64", integer: "int32" };
 
 function mismatch(found: string, view: TypeView, path: string): TypeFault {
+  if (view.name === QUANTITY) return new TypeFault(path, NO_QUANTITY);
   const wanted = view.scalar ? (view.schema.format === "int64" ? "int64" : (GO_TYPE[view.scalar] ?? "string")) : view.list ? "slice" : "map";
   return new TypeFault(path, `json: cannot unmarshal ${found} into Go struct field ${path} of type ${wanted}`);
 }

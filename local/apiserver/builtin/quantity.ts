@@ -5,6 +5,9 @@ const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?$/;
 const NANO = 9;
 
+/** What Go says of anything else. */
+export const NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
 /** The canonical form; undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {
   const [, sign, whole, fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];

@@ -42,7 +42,7 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
       const refuse = refusalOf(JSON.stringify(result));
       if (type.builtin) {
         result.kind ??= type.kind;
-        if (result.apiVersion === undefined && result.kind !== type.kind) throw refuse(`no kind ${JSON.stringify(result.kind)} is registered for the internal version of group "" in scheme "pkg/runtime/scheme.go:110"`);
+        if (result.apiVersion === undefined && result.kind !== type.kind) throw refuse(`no kind ${JSON.stringify(result.kind)} is registered for the internal version of group ${JSON.stringify(type.group)} in scheme "pkg/runtime/scheme.go:110"`);
         result.apiVersion ??= current.apiVersion;
         checkKind(call, result);
       }

@@ -43,9 +43,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     explains: ({ step, deviations }) => step.patch === "strategic" && deviations.every(({ path }) => contradictions(step.body).some((field) => path.includes(field))),
   },
   {
-    name: "the template of pods beyond containers and volumes",
+    name: "the template of pods beyond volumes and what containers run",
     reason: "rules of resources, security contexts, scheduling, aliases of hosts and the like are not there: nothing here runs pods",
-    explains: ({ step, real, embedded }) => step.kind === "Deployment" && isOnlyMore({ real, embedded }, ({ field }) => /^spec\.template\.spec\.(?!(?:containers|volumes)(?:\[\d+\](?:\.name)?)?$)/.test(String(field))),
+    explains: ({ step, real, embedded }) => step.kind === "Deployment" && isOnlyMore({ real, embedded }, ({ field }) => /^spec\.template\.spec\.(?!volumes|containers(?!\[\d+\]\.(?:resources|securityContext)\b))/.test(String(field))),
   },
   {
     name: "an empty list or map, and none, in messages",

@@ -36,7 +36,8 @@ function variableRules({ name: given, value, valueFrom }: JsonMap, at: string): 
 }
 
 function sourceRules(source: JsonMap, value: unknown, at: string): FieldError[] {
-  const refs = ["configMapKeyRef", "secretKeyRef"].flatMap((kind) => (isMap(source[kind]) ? keyRefRules(source[kind], `${at}.${kind}`) : []));
+  const field = isMap(source.fieldRef) && !source.fieldRef.fieldPath ? [required(`${at}.fieldRef.fieldPath`)] : [];
+  const refs = [...field, ...["configMapKeyRef", "secretKeyRef"].flatMap((kind) => (isMap(source[kind]) ? keyRefRules(source[kind], `${at}.${kind}`) : []))];
   const count = Object.values(source).filter(isMap).length;
   if (count === 0) return [...refs, invalidValue(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")];
   if (value) return [...refs, invalidValue(at, "", "may not be specified when `value` is not empty")];

@@ -46,6 +46,18 @@ export const cornerRows = [
     expect((await api.put(`${services(ns)}/b/status`, { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { ports: [{ port: 80 }] } })).status).toBe(201);
     expect((await api.patch("merge", `${services(ns)}/c/status`, { spec: { ports: [{ port: 80 }] } })).status).toBe(404);
   }),
+  row("a variable from a field names the field; a list is no quantity; a body of another kind is of no kind here", async ({ api, ns }) => {
+    const deployments = `/apis/apps/v1/namespaces/${ns}/deployments`;
+    const deployment = (container: object): object => ({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", ...container }] } } } });
+    const { status, body } = await api.post(deployments, deployment({ env: [{ name: "A", valueFrom: { fieldRef: {} } }] }));
+    expect(status).toBe(422);
+    expect(body.details?.causes).toMatchObject([{ field: "spec.template.spec.containers[0].env[0].valueFrom.fieldRef.fieldPath", reason: "FieldValueRequired" }]);
+    expect((await api.post(deployments, deployment({}))).status).toBe(201);
+    const list = await api.patch("merge", `${deployments}/a`, deployment({ resources: { limits: { memory: ["1Gi"] } } }));
+    expect([list.status, list.body.message]).toEqual([422, expect.stringContaining("quantities must match the regular expression")]);
+    const other = await api.patch("json", `${deployments}/a`, [{ op: "replace", path: "", value: { kind: "Other" } }]);
+    expect([other.status, other.body.message]).toEqual([422, expect.stringContaining('internal version of group "apps"')]);
+  }),
   row("what makes no Deployment, Service, Ingress, Lease or RoleBinding is refused field by field", async ({ api, ns }) => {
     const pods = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", volumeMounts: [{ name: "v", mountPath: "/v" }] }, { name: "c" }] } };
     const fieldsOf = async (path: string, apiVersion: string, kind: string, more: object) => {
