@@ -1,5 +1,5 @@
 // The edge over real HTTP: what gets through to handlers, and CF's shape for everything that does not.
-import { createServer, request as httpRequest } from "node:http";
+import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -132,4 +132,15 @@ test("a huge body is refused before it is read", async () => {
     request.write("{");
   });
   expect(status).toBe(413);
+});
+
+test.each([
+  ["of a usual size is read on, so that its sender hears why", 100_000, "keep-alive"],
+  ["of a great size is cut off", 10_000_000, "close"],
+])("a body %s, when it is refused early", async (_what, length, connection) => {
+  const sent = httpRequest(`${base}/v3/nothing-there`, { method: "POST", headers: { authorization: "bearer x", "content-type": "application/json", "content-length": length } });
+  sent.on("error", () => undefined).write("{".repeat(1000));
+  const answer = await new Promise<IncomingMessage>((resolve) => sent.on("response", resolve));
+  expect([answer.statusCode, answer.headers.connection]).toEqual([404, connection]);
+  sent.destroy();
 });

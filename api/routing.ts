@@ -190,10 +190,16 @@ function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
   sendError(response, error);
 }
 
+/** A body that was refused before it was there is read on up to this size: whoever finds the door shut while sending may never hear why. */
+const READ_ON_BYTES = 1 << 20;
+
+function isWorthReading({ complete, headers }: Request): boolean {
+  return complete || Number(headers["content-length"]) <= READ_ON_BYTES;
+}
+
 function sendError(response: Response, error: CFError): void {
   if (response.headersSent) return void response.destroy();
-  // What is left of a body that was refused is not worth reading.
-  if (!response.req.complete) response.setHeader("Connection", "close");
+  if (!isWorthReading(response.req)) response.setHeader("Connection", "close");
   if (error.status === 503) response.setHeader("Retry-After", "1");
   response.status(error.status).setHeader("Content-Type", "application/json; charset=utf-8");
   response.end(JSON.stringify({ errors: error.errors }));
