@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { JsonMap } from "../apply/values.ts";
 
-const ALLOCATED = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+const ADDRESSES = ["clusterIP", "clusterIPs"];
+const ALLOCATED = [...ADDRESSES, "ipFamilies", "ipFamilyPolicy"];
 
 /** Of a new Service, or one that was but another name before. */
 export function allocate(object: KubeObject): void {
@@ -37,8 +38,11 @@ export function keepAllocated(object: KubeObject, old: KubeObject): void {
   const before = (old.spec ?? {}) as JsonMap;
   if (!spec) return;
   dropWithoutAddress(spec);
-  if (spec.type === "ExternalName") dropAllocated(spec, before);
-  else if (before.type === "ExternalName") allocate(object);
+  if (spec.type === "ExternalName") {
+    followAddress(spec, before);
+    return dropAllocated(spec, before);
+  }
+  if (before.type === "ExternalName") allocate(object);
   else restoreAllocated(spec, before);
   followAddress(spec, before);
 }
@@ -58,5 +62,8 @@ function restoreAllocated(spec: JsonMap, before: JsonMap): void {
 
 /** What a Service had and a client sent back unchanged goes when it turns into another name. */
 function dropAllocated(spec: JsonMap, before: JsonMap): void {
-  if (before.type !== "ExternalName") for (const field of ALLOCATED) if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
+  if (before.type === "ExternalName") return;
+  for (const fields of [ADDRESSES, ["ipFamilies"], ["ipFamilyPolicy"]]) {
+    if (fields.every((field) => isDeepStrictEqual(spec[field], before[field]))) for (const field of fields) delete spec[field];
+  }
 }
