@@ -41,7 +41,7 @@ export interface ReconcileResult {
    * that are not named here are deleted. apiVersion and kind are needed. Leave `children` out entirely to touch none.
    */
   children?: readonly Draft[];
-  /** Created by server-side apply without force when absent; never updated, never pruned, no owner label. Kinds must be in `owns` or `reads`. */
+  /** Created when absent, by server-side apply without force, so that defaults belong to nobody; never updated, never pruned, no owner label. Kinds must be in `owns` or `reads`. */
   createOnce?: readonly Draft[];
   /** Top-level status fields. A field set to undefined is removed; one not named is left alone. Without conditions and observedGeneration. */
   status?: Readonly<Record<string, unknown>>;
@@ -49,6 +49,8 @@ export interface ReconcileResult {
   conditions?: readonly ConditionDraft[];
   /** The Ready condition when it is not simply True/Reconciled. */
   ready?: Omit<ConditionDraft, "type">;
+  /** There is nothing new to say yet, and what this waits for wakes it: its status stays as it is, instead of being written twice. */
+  silent?: true;
   /** Labels and annotations this object must carry; undefined removes one. Merged into metadata, only on a difference. */
   labels?: Readonly<Record<string, string | undefined>>;
   annotations?: Readonly<Record<string, string | undefined>>;

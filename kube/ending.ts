@@ -24,8 +24,9 @@ export function isOutrun(error: unknown): boolean {
 }
 
 /** It says nothing about the object, or could not be written anyway. */
-export function isSilent({ fault }: Ending): boolean {
-  return fault !== undefined && partsOf(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
+export function isSilent({ fault, result }: Ending): boolean {
+  if (fault === undefined) return result.silent === true;
+  return partsOf(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
 }
 
 export function toOutcome(afterMs: number | undefined): Outcome {

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { createChildren } from "./children.ts";
 import type { KubeClient } from "./client/client.ts";
 import { KubeError } from "./client/errors.ts";
-import { defineController, type Platform } from "./controller.ts";
+import { defineController, type Platform, type ReconcileResult } from "./controller.ts";
 import type { KubeObject } from "./object.ts";
 import type { Reader, Store } from "./reader.ts";
 import { createReconciler } from "./reconciler.ts";
@@ -35,12 +35,12 @@ function filled(ref: ResourceRef, ...objects: KubeObject[]): FedStore<KubeObject
   return store;
 }
 
-function copying(things: FedStore<KubeObject>, parts: FedStore<KubeObject>, client: Partial<Record<keyof KubeClient, unknown>>) {
+function copying(things: FedStore<KubeObject>, parts: FedStore<KubeObject>, client: Partial<Record<keyof KubeClient, unknown>>, more: ReconcileResult = {}) {
   const controller = defineController({
     name: "copy",
     for: Thing,
     owns: [Part],
-    reconcile: (object) => ({ children: [{ apiVersion: "example.org/v1", kind: "Part", metadata: key, text: (object["spec"] as { text: string }).text }] }),
+    reconcile: (object) => ({ children: [{ apiVersion: "example.org/v1", kind: "Part", metadata: key, text: (object["spec"] as { text: string }).text }], ...more }),
   });
   const stores: Store[] = [parts];
   const children = createChildren({ client: client as KubeClient, platform, controller: "copy", ownerRef: Thing, stores, wholeStores: [] });
@@ -150,4 +150,13 @@ test("what was only outrun is tried again, beside what waits for somebody", asyn
   const { reconciler, condition } = listing(["b", "c"], { c: conflict }, [taken]);
   expect(await reconciler.run(key)).toEqual({ then: "retry" });
   expect(condition()).toMatchObject({ reason: "ChildTaken" });
+});
+
+test.each([
+  ["says nothing when it has nothing new to say", { silent: true as const }, 0],
+  ["says how it went", {}, 1],
+])("a reconcile %s", async (_what, more, statuses) => {
+  const patch = vi.fn(async () => thing("2", "x"));
+  await copying(filled(Thing, thing("1", "x")), filled(Part, part("1", "x")), { patch }, more).run(key);
+  expect(patch).toHaveBeenCalledTimes(statuses);
 });

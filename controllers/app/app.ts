@@ -57,10 +57,16 @@ export const appController = defineController({
       createOnce: [...missing.drafts, ...(outcome.revision ? [outcome.revision] : [])],
       status: outcome.status,
       ...(refusal && { ready: refusal }),
-      ...(missing.waitMs > 0 && { requeueAfterMs: missing.waitMs }),
+      ...nextOf(missing),
     };
   },
 });
+
+/** An app whose processes are to come is looked at again as soon as they are there, or are late. */
+function nextOf({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
+  if (drafts.length > 0) return { silent: true };
+  return waitMs > 0 ? { silent: true, requeueAfterMs: waitMs } : {};
+}
 
 function appOf(part: Process | Revision): { namespace?: string; name: string } {
   return { namespace: part.metadata.namespace, name: part.spec.appRef.name };

@@ -59,7 +59,7 @@ interface Sight {
 function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
   if (app.spec.state === "Stopped") return planNothing("Stopped");
   const inForce = app.status?.revision;
-  if (inForce === undefined) return { ready: waitingFor(process, app) };
+  if (inForce === undefined) return waitFor(app);
   if (wantedInstances(process) === 0) return planNothing("NoInstances");
   const revision = sight.read.find(Revision, { namespace: app.metadata.namespace, name: inForce });
   // One that really is gone is made anew by the app's controller; mostly the cache is just behind the App's.
@@ -73,10 +73,9 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
 }
 
 /** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
-function waitingFor(process: Process, app: App): ReconcileResult["ready"] {
-  const isAnswered = app.status?.observedGeneration === app.metadata.generation;
-  const noRevision = { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } as const;
-  return isAnswered ? noRevision : (sayAgain(process) ?? noRevision);
+function waitFor(app: App): ReconcileResult {
+  if (app.status?.observedGeneration !== app.metadata.generation) return { silent: true };
+  return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
 }
 
 function sayAgain(process: Process): ReconcileResult["ready"] {
