@@ -1,16 +1,11 @@
-// Objects of one kind by key, by uid, by index and in kept orders. A plain data structure: no events, no state of a watch.
+// Objects of one kind by key, by uid and by index. A plain data structure: no events, no state of a watch.
 import { keyOf, type KubeObject } from "./object.ts";
-import type { IndexFunction, ListFilter, OrderFunction } from "./reader.ts";
-import { createSortedIndex, createValueIndex, type SortedIndex, type ValueIndex } from "./store-index.ts";
+import type { IndexFunction, ListFilter } from "./reader.ts";
+import { createValueIndex, type ValueIndex } from "./store-index.ts";
 
 interface Index<T> {
   of: IndexFunction<T>;
   values: ValueIndex;
-}
-
-interface Order<T> {
-  of: OrderFunction<T>;
-  sorted: SortedIndex;
 }
 
 const NAMESPACE = "kube/namespace";
@@ -22,7 +17,6 @@ export class ObjectTable<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #uids = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
-  readonly #orders = new Map<string, Order<T>>();
   readonly #onFault: (error: unknown) => void;
 
   /** `onFault` hears of index functions that throw; their object is then filed nowhere in that index. */
@@ -35,10 +29,6 @@ export class ObjectTable<T extends KubeObject> {
   place(key: string, object: T | undefined): void {
     const old = this.objects.get(key);
     for (const index of this.#indexes.values()) index.values.move(key, this.#values(index.of, old), this.#values(index.of, object));
-    for (const order of this.#orders.values()) {
-      if (object) order.sorted.set(key, this.#sortsAs(order.of, object));
-      else order.sorted.delete(key);
-    }
     if (old?.metadata.uid && this.#uids.get(old.metadata.uid) === old) this.#uids.delete(old.metadata.uid);
     if (object?.metadata.uid) this.#uids.set(object.metadata.uid, object);
     if (object) this.objects.set(key, object);
@@ -74,28 +64,11 @@ export class ObjectTable<T extends KubeObject> {
     return this.pick(index.values.keys(value));
   }
 
-  /** @throws Error naming the orders there are. */
-  *ordered(name: string, reverse: boolean): Generator<T, void, undefined> {
-    const order = this.#orders.get(name);
-    if (!order) throw new Error(`there is no order ${name}; known: ${[...this.#orders.keys()].join(", ")}`);
-    for (const key of order.sorted.keys(reverse)) {
-      const object = this.objects.get(key);
-      if (object) yield object;
-    }
-  }
-
   addIndex(name: string, of: IndexFunction<T>): void {
     if (this.#indexes.has(name)) return;
     const values = createValueIndex();
     this.#indexes.set(name, { of, values });
     for (const [key, object] of this.objects) values.move(key, [], this.#values(of, object));
-  }
-
-  addOrder(name: string, of: OrderFunction<T>): void {
-    if (this.#orders.has(name)) return;
-    const sorted = createSortedIndex();
-    this.#orders.set(name, { of, sorted });
-    for (const [key, object] of this.objects) sorted.set(key, this.#sortsAs(of, object));
   }
 
   // The smallest set of keys that an index knows. A label key is indexed when it is first asked for.
@@ -118,15 +91,6 @@ export class ObjectTable<T extends KubeObject> {
     } catch (error) {
       this.#onFault(error);
       return [];
-    }
-  }
-
-  #sortsAs(of: OrderFunction<T>, object: T): string {
-    try {
-      return of(object);
-    } catch (error) {
-      this.#onFault(error);
-      return "";
     }
   }
 }

@@ -75,9 +75,6 @@ export interface ListFilter {
 
 /** Values under which an object is found; called once per change. Must be pure. */
 export type IndexFunction<T> = (object: T) => readonly string[];
-/** A string that sorts as the objects should (plain code unit order). Must be pure; ties are broken by key. */
-export type OrderFunction<T> = (object: T) => string;
-
 /**
  * Synchronous reads over all kinds that somebody ensured. Objects are shared and must not be changed.
  * Every method throws NotWatched, NotSynced or NotPermitted rather than answer "empty" without having seen.
@@ -123,8 +120,6 @@ export interface Store<T extends KubeObject = KubeObject> {
   list(filter?: ListFilter): T[];
   byIndex(index: string, value: string, namespace?: string): T[];
   byUid(uid: string): T | undefined;
-  /** All objects (strict: throws when there are holes) in the order of that name, from a kept sorted array: a page costs the page. */
-  ordered(order: string, options?: { reverse?: boolean }): Iterable<T>;
   /** Number of objects. */
   readonly size: number;
   /** True once the first list is in and while the watch is not parked. */
@@ -139,9 +134,8 @@ export interface Store<T extends KubeObject = KubeObject> {
   sightOf(namespace: string | undefined): Sight;
   /** Namespaces that cannot be seen although others can, in order. */
   readonly holes: readonly string[];
-  /** Adds an index or order to a running store; the same name twice is the same index, and the first function stays. */
+  /** Adds an index to a running store; the same name twice is the same index, and the first function stays. */
   addIndex(name: string, of: IndexFunction<T>): void;
-  addOrder(name: string, of: OrderFunction<T>): void;
   /** True as soon as the cache (of that namespace, when given) has reached that version, false when deadlineMs passed first (or the watch is parked then). */
   waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean>;
   /** True as soon as that uid is gone from the cache or terminating in it. */

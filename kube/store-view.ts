@@ -1,6 +1,6 @@
 // A part of a store, as if it were watched by itself: one namespace, some labels. Costs no watch.
 import type { KubeObject, ObjectKey } from "./object.ts";
-import { type Change, type IndexFunction, type ListFilter, NotInCache, type OrderFunction, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
+import { type Change, type IndexFunction, type ListFilter, NotInCache, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
 import { resourceId } from "./resource-ref.ts";
 
 /** What is in view. `labels`: a value, or undefined where the label's presence is enough. */
@@ -67,10 +67,6 @@ export class StoreView<T extends KubeObject> implements Store<T> {
     return this.#only(this.#base.byUid(uid));
   }
 
-  *ordered(order: string, options?: { reverse?: boolean }): Iterable<T> {
-    for (const object of this.#base.ordered(order, options)) if (this.#shows(object)) yield object;
-  }
-
   get size(): number {
     return this.list().length;
   }
@@ -105,10 +101,6 @@ export class StoreView<T extends KubeObject> implements Store<T> {
 
   addIndex(name: string, of: IndexFunction<T>): void {
     this.#base.addIndex(name, of);
-  }
-
-  addOrder(name: string, of: OrderFunction<T>): void {
-    this.#base.addOrder(name, of);
   }
 
   waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {

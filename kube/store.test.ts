@@ -1,4 +1,4 @@
-// Stores: indexes, orders, changes and waiting.
+// Stores: indexes, changes and waiting.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "./object.ts";
 import { NotInCache } from "./reader.ts";
@@ -14,7 +14,6 @@ function store(objects: KubeObject[] = []) {
   const faults: unknown[] = [];
   const made = new FedStore<KubeObject>(Thing, {
     indexes: { tier: ({ metadata }) => metadata.labels?.["tier"]?.split("+") ?? [] },
-    orders: { rank: ({ metadata }) => metadata.labels?.["rank"] ?? "" },
     freeze: true,
     onFault: (error) => faults.push(error),
   });
@@ -39,22 +38,6 @@ describe("store", () => {
     expect(() => made.get({ namespace: "b", name: "b1" })).toThrow(NotInCache);
     expect(names(made.getMany([{ namespace: "a", name: "a2" }, { namespace: "b", name: "b1" }]))).toEqual(["a2"]);
     expect(() => made.byIndex("nope", "x")).toThrow("known: kube/namespace, tier");
-  });
-
-  it("keeps an order through loads, moves and removals, both ways, with ties by key", () => {
-    const { made } = store(Array.from({ length: 200 }, (_, i) => thing(`k${String(i).padStart(3, "0")}`, { rank: String((i * 7919) % 50).padStart(2, "0") })));
-    const expected = () => made.list().sort((a, b) => {
-      const left = `${a.metadata.labels?.["rank"]} ${a.metadata.name}`;
-      const right = `${b.metadata.labels?.["rank"]} ${b.metadata.name}`;
-      return left < right ? -1 : 1;
-    });
-    expect(names(made.ordered("rank"))).toEqual(names(expected()));
-    made.upsert(thing("k005", { rank: "00" }));
-    made.remove(thing("k100"));
-    made.upsert(thing("new", { rank: "25" }));
-    made.upsert(thing("new", { rank: "26" }));
-    expect(names(made.ordered("rank"))).toEqual(names(expected()));
-    expect(names(made.ordered("rank", { reverse: true }))).toEqual(names(expected()).reverse());
   });
 
   it("tells a recreation as deletion and addition", () => {

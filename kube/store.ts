@@ -3,7 +3,7 @@ import { Contents } from "./contents.ts";
 import type { Feed } from "./feed.ts";
 import type { KubeObject } from "./object.ts";
 import { tableKey } from "./object-table.ts";
-import type { Change, IndexFunction, OrderFunction, ParkReason, Sight, Store, WatchState } from "./reader.ts";
+import type { Change, IndexFunction, ParkReason, Sight, Store, WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
 import { hasReached, Sights } from "./sights.ts";
 import { StrictReads } from "./strict-reads.ts";
@@ -13,7 +13,6 @@ export { hasReached } from "./sights.ts";
 
 export interface StoreOptions<T extends KubeObject> {
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  orders?: Readonly<Record<string, OrderFunction<T>>>;
   /** Deep-freezes objects, so that a reader that changes one throws. For tests. */
   freeze?: boolean;
   /** A listener or an index function threw. */
@@ -42,7 +41,6 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
     this.#options = options;
     this.#contents = contents;
     for (const [name, of] of Object.entries(options.indexes ?? {})) this.addIndex(name, of);
-    for (const [name, of] of Object.entries(options.orders ?? {})) this.addOrder(name, of);
   }
 
   get synced(): boolean {
@@ -90,10 +88,6 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
 
   addIndex(name: string, of: IndexFunction<T>): void {
     this.#contents.table.addIndex(name, of);
-  }
-
-  addOrder(name: string, of: OrderFunction<T>): void {
-    this.#contents.table.addOrder(name, of);
   }
 
   // Waiting and listening

@@ -63,11 +63,6 @@ export abstract class StrictReads<T extends KubeObject> {
     return found;
   }
 
-  ordered(order: string, { reverse = false }: { reverse?: boolean } = {}): Iterable<T> {
-    this.#sights.require(undefined);
-    return this.#contents.table.ordered(order, reverse);
-  }
-
   get size(): number {
     this.#sights.requireSome();
     return this.#contents.table.objects.size;

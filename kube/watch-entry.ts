@@ -44,11 +44,11 @@ interface Start {
 
 export function startEntry(options: WatchesOptions, { ref, wish, namespaces }: Start): Entry {
   const { client, log, freeze = false } = options;
-  const { namespace, labelSelector, fieldSelector, metadata = false, onError, indexes = {}, orders = {} } = wish;
+  const { namespace, labelSelector, fieldSelector, metadata = false, onError, indexes = {} } = wish;
   const id = resourceId(ref);
   const scope: Scope = defined({ namespace, labelSelector, fieldSelector });
   const keepFieldsOf = new Set(wish.keepFieldsOf);
-  const store = new FedStore<KubeObject>(ref, { indexes, orders, freeze, onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed") });
+  const store = new FedStore<KubeObject>(ref, { indexes, freeze, onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed") });
   const stop = new AbortController();
   const prepare = preparation(options, { ref, wish, keepFieldsOf });
   const timing = { watchSeconds: ref.namespaced ? WATCH_SECONDS.namespaced : WATCH_SECONDS.cluster, ...options.timing };
@@ -64,7 +64,6 @@ function preparation(options: WatchesOptions, { ref, wish, keepFieldsOf }: { ref
 
 export async function join(entry: Entry, wish: EnsureOptions<KubeObject>): Promise<void> {
   for (const [name, of] of Object.entries(wish.indexes ?? {})) entry.store.addIndex(name, of);
-  for (const [name, of] of Object.entries(wish.orders ?? {})) entry.store.addOrder(name, of);
   // Whoever asks again for what is parked knows of a reason to look.
   if (entry.store.sightOf(wish.namespace).state === "parked") entry.following.wake(wish.namespace);
   const missing = (wish.keepFieldsOf ?? []).filter((manager) => !entry.keepFieldsOf.has(manager));

@@ -5,7 +5,7 @@ import { Namespace } from "./builtin.ts";
 import { createNamespaces, type Namespaces, type SplitRule } from "./namespaces.ts";
 import type { KubeObject } from "./object.ts";
 import { createOwnRights } from "./own-rights.ts";
-import { type IndexFunction, NotWatched, type OrderFunction, type ParkReason, type Reader, type Store, type WatchState } from "./reader.ts";
+import { type IndexFunction, NotWatched, type ParkReason, type Reader, type Store, type WatchState } from "./reader.ts";
 import type { ErrorVerdict, ReflectorTiming } from "./reflector.ts";
 import { createRegistrar, type Registrar, type RegistrarOptions, watchId } from "./registrar.ts";
 import { resourceId, type ResourceRef } from "./resource-ref.ts";
@@ -35,7 +35,6 @@ export interface EnsureOptions<T extends KubeObject> {
   /** What to do about a failure of this watch; undefined leaves it to the rules of Reflector. Given for a new watch only. */
   onError?: (error: unknown) => ErrorVerdict | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  orders?: Readonly<Record<string, OrderFunction<T>>>;
   /** As in WatchesOptions. The first one given for a watch stays. */
   transform?: (object: T) => T;
   /** Field managers whose applied managedFields entries stay in the cache. */
