@@ -1,6 +1,6 @@
 // The verb update, and the common end of everything that changes an existing object.
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject, ManagedFieldsEntry } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
@@ -181,11 +181,9 @@ function isSame(next: KubeObject, stored: KubeObject): boolean {
 
 function withoutTimes(object: KubeObject): unknown {
   const { managedFields, ...metadata } = object.metadata;
-  // Their order follows the times.
-  return { ...object, metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry).toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) } };
+  // Their order, which follows the times, counts: as in kube-apiserver.
+  return { ...object, metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry) } };
 }
-
-const keyOf = ({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string => JSON.stringify([manager, operation, apiVersion, subresource]);
 
 /** Fields, dotted, that a door may not write, so that nobody owns them through it. */
 export function resetFields(call: InternalCall): string[] {
