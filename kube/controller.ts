@@ -124,8 +124,6 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   sources?: readonly ((wake: (key: ObjectKey) => void, signal: AbortSignal) => void)[];
   /** What it does to the cluster beyond what its result says: through `context.client`, and in `createOnce` of kinds that it only reads. For the generated roles. */
   rights?: readonly Right[];
-  /** Keys worked on at once; 4 unless said. */
-  workers?: number;
 }
 
 /** Typed at the definition, erased for the list of controllers. */

@@ -15,6 +15,9 @@ import { createStandstill } from "./standstill.ts";
 import { gapsOf, untilSightChanges, type Waiting } from "./watch-gaps.ts";
 import type { WatchHandle, Watches } from "./watches.ts";
 
+/** Keys that a controller works on at once: it mostly waits for the API server. */
+const WORKERS = 12;
+
 export interface RunOptions {
   client: KubeClient;
   controllers: readonly Controller[];
@@ -116,7 +119,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const standstill = createStandstill({ log, recheck: (resource) => watches.recheck(resource) });
   const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined, standstill });
   const queue = createQueue({
-    workers: controller.workers ?? 4,
+    workers: WORKERS,
     work: (id) => reconciler.run(parseKey(id)),
     onFault: (key, err) => log.warn({ key, err }, "reconcile failed; it is tried again"),
   });
