@@ -48,8 +48,9 @@ export const appController = defineController({
     const missing = planMissingProcesses(app, guid, { processes, droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
-    const refusal = isSnapshotDue(app, revisions) ? refuse(app, droplet, isComplete) : undefined;
-    const snapshot = refusal || !isSnapshotDue(app, revisions) || !droplet ? undefined : await takeSnapshot({ app, guid, droplet, processes, revisions }, context);
+    const isDue = isComplete && isSnapshotDue(app, revisions);
+    const refusal = isDue ? refuse(app, droplet) : undefined;
+    const snapshot = isDue && droplet ? await takeSnapshot({ app, guid, droplet, processes, revisions }, context) : undefined;
     const outcome = planOutcome(app, guid, { revisions, snapshot, routes: read.list(Route, { namespace: app.metadata.namespace }) });
     await removeOld(app, revisions, client);
     return {
@@ -82,11 +83,10 @@ function alive<T extends { metadata: { deletionTimestamp?: string } }>(objects: 
 }
 
 /** Why no snapshot can be taken now; what runs goes on running. */
-function refuse(app: App, droplet: Droplet | undefined, isComplete: boolean): ReconcileResult["ready"] {
+function refuse(app: App, droplet: Droplet | undefined): ReconcileResult["ready"] {
   const named = app.spec.droplet?.name;
   if (named === undefined) return { status: "False", reason: "NoDroplet", message: "the app is to run but has no droplet: push it, or set spec.droplet" };
-  if (!droplet) return { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
-  return isComplete ? undefined : { status: "False", reason: "ProcessesPending", message: "waiting until the app's processes exist" };
+  return droplet ? undefined : { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
 }
 
 interface Parts {
