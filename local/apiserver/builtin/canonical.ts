@@ -11,7 +11,8 @@ interface Shape {
   keep: Set<string>;
 }
 
-const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+/** The type of amounts in the OpenAPI schemas. */
+export const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const MICRO_TIME = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 const TIME = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
 

@@ -2,7 +2,7 @@
 import type { ListView, TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import { dropZeros } from "./canonical.ts";
+import { dropZeros, QUANTITY } from "./canonical.ts";
 import { NO_QUANTITY } from "./quantity.ts";
 import { badRequest } from "../status.ts";
 
@@ -60,7 +60,6 @@ function cleanItems(list: ListView, items: unknown[], path: string): string[] {
   return items.flatMap((item, index) => (item === null ? [] : cleanValue(element, item, `${path}[${index}]`)));
 }
 
-const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const ZERO: Record<string, unknown> = { string: "", boolean: false, integer: 0, number: 0 };
 
 /** What Go makes of a null in a list: the zero value of its type. */

@@ -1,4 +1,5 @@
 // Kubernetes quantities ("1Gi", "250m") in expressions.
+import { NO_QUANTITY } from "../../builtin/quantity.ts";
 import { CelError, kindOf, typeName, type CelOpaque, type CelValue } from "../values.ts";
 import { text, type Library } from "./library.ts";
 
@@ -74,7 +75,7 @@ export const quantityMethodNames = Object.keys(quantityMethods);
 
 export const quantities: Library = {
   functions: {
-    quantity: (source) => quantity(parseQuantity(text(source)) ?? fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")),
+    quantity: (source) => quantity(parseQuantity(text(source)) ?? fail(NO_QUANTITY)),
     isQuantity: (source) => parseQuantity(text(source)) !== undefined,
   },
   methods: {},
