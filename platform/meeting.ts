@@ -1,4 +1,5 @@
 // How this process meets the other replicas: where they read from it, and that it counts as one of them.
+import { untilAborted } from "../kube/backoff.ts";
 import { defined } from "../kube/defined.ts";
 import type { Membership } from "../kube/membership.ts";
 import { addressToken } from "./address-token.ts";
@@ -35,9 +36,7 @@ export async function joinOthers({ client, watches, readiness, signal, log, opti
   });
   ends.defer(() => membership.leave());
   readiness.expect("replicas", () => membership.problem() ?? true);
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined);
-  signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
-  await Promise.race([membership.joined, aborted.promise]);
+  await Promise.race([membership.joined, untilAborted(signal)]);
+  signal.throwIfAborted();
   return membership;
 }
