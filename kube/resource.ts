@@ -123,21 +123,18 @@ export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRul
 }
 
 /**
- * Makes fields of an object immutable, set or unset. The rule sits on the parent, since a rule on an optional field does
- * not run when the field is added or removed.
+ * Makes fields of an object immutable, set or unset. The rule sits on the field itself: from the parent, each look at a field
+ * costs the API server as much as the parent has fields. Only that an optional one was added or removed is seen from the parent.
  */
 export function immutable<T extends z.ZodObject>(schema: T, ...fields: readonly (keyof z.output<T> & string)[]): T {
-  return withRules(
-    schema,
-    fields.map((field) => {
-      const name = celName(field);
-      return {
-        rule: `has(self.${name}) == has(oldSelf.${name}) && (!has(self.${name}) || self.${name} == oldSelf.${name})`,
-        message: `${field} is immutable`,
-        fieldPath: `.${field}`,
-      };
-    }),
-  );
+  const fixed = fields.map((field) => [field, withRules(schema.shape[field] as z.ZodType, [{ rule: "self == oldSelf", message: `${field} is immutable` }])] as const);
+  const optional = fixed.filter(([, field]) => field instanceof z.ZodOptional);
+  return withRules(schema.extend(Object.fromEntries(fixed)).meta(schema.meta() ?? {}) as unknown as T, optional.map(([field]) => presenceRule(field)));
+}
+
+function presenceRule(field: string): CelRule {
+  const name = celName(field);
+  return { rule: `has(self.${name}) == has(oldSelf.${name})`, message: `${field} is immutable`, fieldPath: `.${field}` };
 }
 
 const CEL_RESERVED = new Set("true false null in as break const continue else for function if import let loop package namespace return var void while".split(" "));
