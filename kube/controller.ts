@@ -117,6 +117,8 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   condition?: string;
   /** False for kinds without our status (Namespaces, …): nothing is written to /status. */
   writesStatus?: boolean;
+  /** How many of its keys are worked on at once; 12 unless said. Fewer where it only says how things stand, so that what makes apps run goes first when there is much to do. */
+  workers?: number;
   /**
    * State outside the cluster that a reconcile reads: each is called once when the run starts and may then call `wake` at any
    * time, until `signal` aborts. Keys that do not exist or are not selected are ignored.

@@ -119,7 +119,7 @@ function startController(controller: Controller, options: RunOptions, whole: Set
   const standstill = createStandstill({ log, recheck: (resource) => watches.recheck(resource) });
   const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined, standstill });
   const queue = createQueue({
-    workers: WORKERS,
+    workers: controller.workers ?? WORKERS,
     work: (id) => reconciler.run(parseKey(id)),
     onFault: (key, err) => log.warn({ key, err }, "reconcile failed; it is tried again"),
   });

@@ -17,6 +17,7 @@ export function dropletController(hasContent: HasContent): Controller {
   return defineController({
     name: "droplet",
     for: Droplet,
+    workers: 1,
     reads: [...PLACE_READS, Revision, LRP],
     indexes: { [GUID_INDEX]: byGUID, [APP_INDEX]: byApp },
     watches: [watch(App, partsOf)],

@@ -3,4 +3,4 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { defineController } from "../../kube/controller.ts";
 import { APP_INDEX, byApp } from "../app-part.ts";
 
-export const revisionController = defineController({ name: "revision", for: Revision, indexes: { [APP_INDEX]: byApp }, reconcile: () => ({}) });
+export const revisionController = defineController({ name: "revision", for: Revision, workers: 1, indexes: { [APP_INDEX]: byApp }, reconcile: () => ({}) });

@@ -243,6 +243,32 @@ export function controllerRows(scene: Scene): void {
       expect(running.writes.filter((write) => !write.includes("last"))).toEqual([]);
     });
 
+    it("works on twelve keys at once, or on as many as the controller says", async () => {
+      const most: Record<string, number> = {};
+      const released = Promise.withResolvers<void>();
+      const counting = (name: string, workers?: number) => {
+        let now = 0;
+        return gadgets({
+          name,
+          owns: [],
+          writesStatus: false,
+          ...(workers !== undefined && { workers }),
+          reconcile: async () => {
+            most[name] = Math.max(most[name] ?? 0, ++now);
+            await released.promise;
+            now--;
+            return {};
+          },
+        });
+      };
+      await Promise.all(Array.from({ length: 14 }, (_, i) => scene.gadget(`at-once-${i}`)));
+      const running = await scene.run(counting("usual"), counting("few", 2));
+      await eventually(() => expect(most).toEqual({ usual: 12, few: 2 }));
+      released.resolve();
+      await running.idle();
+      expect(most).toEqual({ usual: 12, few: 2 });
+    });
+
     it("touches only what it selects, and cleans up after an object that it no longer does", async () => {
       const finalized: string[] = [];
       const controller = gadgets({
