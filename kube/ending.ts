@@ -24,8 +24,8 @@ export function isOutrun(error: unknown): boolean {
 }
 
 /** It says nothing about the object, or could not be written anyway. */
-export function isSilent({ fault, result }: Ending): boolean {
-  if (fault === undefined) return result.silent === true;
+export function isSilent({ fault, result, ready }: Ending): boolean {
+  if (fault === undefined) return result.silent === true && ready === RECONCILED;
   return partsOf(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
 }
 

@@ -4,6 +4,7 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { appName, claimObjectName } from "../../crds/claim/rules.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { LABELS } from "../../crds/labels.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -54,7 +55,7 @@ export const appController = defineController({
     const outcome = planOutcome(app, guid, { revisions, snapshot, routes: read.list(Route, { namespace: app.metadata.namespace }) });
     await removeOld(app, revisions, client);
     return {
-      labels,
+      ...(isLabelDue(app) && { labels }),
       createOnce: [...missing.drafts, ...(outcome.revision ? [outcome.revision] : [])],
       status: outcome.status,
       ...(refusal && { ready: refusal }),
@@ -67,6 +68,11 @@ export const appController = defineController({
 function nextOf({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
   if (drafts.length > 0) return { silent: true };
   return waitMs > 0 ? { silent: true, requeueAfterMs: waitMs } : {};
+}
+
+/** Without a label the uid is the GUID anyway, from the first instant: to say so may wait until the app is on its way. A label that is wrong may not. */
+function isLabelDue({ metadata, status }: App): boolean {
+  return metadata.labels?.[LABELS.guid] !== undefined || status?.observedGeneration === metadata.generation;
 }
 
 function appOf(part: Process | Revision): { namespace?: string; name: string } {

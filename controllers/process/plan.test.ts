@@ -71,6 +71,7 @@ describe("versions", () => {
     ["running", current(2), { status: "True", reason: "Running", message: "2 of 2 instances run" }],
   ])("Ready says %s", (_what, lrp, ready) => expect(plan([lrp]).ready).toEqual(ready));
 
+  test("of an LRP that is only being made nothing is said yet", () => expect(planVersions(process, { name, existing: [], make: (instances) => planLRP(second, instances) })).toEqual({ children: [expect.anything()], silent: true }));
   test("the status names the current LRP", () => expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name }));
   test("a second run plans what the first made", () => {
     const made = planVersions(process, { name, existing: [], make: (instances) => planLRP(second, instances) }).children?.[0];

@@ -37,11 +37,10 @@ export function planVersions(process: Process, { name, existing, make }: Version
   const child = current ? keepLRP(current, { instances: wanted, restartInstances }) : make(wanted);
   const running = current?.status?.runningInstances ?? 0;
   const before = running >= wanted ? [] : existing.filter((lrp) => lrp.metadata.name !== name && (lrp.status?.runningInstances ?? 0) > 0);
-  return {
-    children: [child, ...before.map((lrp) => keepLRP(lrp, { instances: lrp.spec.instances, restartInstances: lrp.spec.restartInstances }))],
-    status: { runningInstances: running, lrp: name },
-    ready: readyOf(current, running, wanted),
-  };
+  const children = [child, ...before.map((lrp) => keepLRP(lrp, { instances: lrp.spec.instances, restartInstances: lrp.spec.restartInstances }))];
+  // What is made now wakes its process as soon as it is seen: until then other processes get theirs.
+  if (!current) return { children, silent: true };
+  return { children, status: { runningInstances: running, lrp: name }, ready: readyOf(current, running, wanted) };
 }
 
 function readyOf(current: LRP | undefined, running: number, wanted: number): ReconcileResult["ready"] {

@@ -62,8 +62,8 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
   if (inForce === undefined) return waitFor(app);
   if (wantedInstances(process) === 0) return planNothing("NoInstances");
   const revision = sight.read.find(Revision, { namespace: app.metadata.namespace, name: inForce });
-  // One that really is gone is made anew by the app's controller; mostly the cache is just behind the App's.
-  if (!revision) return { ready: sayAgain(process) ?? { status: "False", reason: "RevisionMissing", message: `revision ${inForce} does not exist` } };
+  // Mostly the cache is just behind the App's; one that really is gone is made anew by the app's controller.
+  if (!revision) return { silent: true };
   const name = lrpName(process, revision);
   const existing = existingOf(process, sight.read);
   if (existing.some((lrp) => lrp.metadata.name === name && lrp.metadata.deletionTimestamp)) {
@@ -76,11 +76,6 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
 function waitFor(app: App): ReconcileResult {
   if (app.status?.observedGeneration !== app.metadata.generation) return { silent: true };
   return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
-}
-
-function sayAgain(process: Process): ReconcileResult["ready"] {
-  const said = process.status?.conditions?.find((condition) => condition.type === "Ready");
-  return said && { status: said.status, reason: said.reason, message: said.message };
 }
 
 function existingOf(process: Process, read: Reader): LRP[] {

@@ -134,6 +134,17 @@ export function controllerRows(scene: Scene): void {
       expect(await names()).toEqual(["refused-z"]);
     });
 
+    it("a silent result says nothing, but that a child is somebody else's is said", async () => {
+      const alone = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ silent: true, children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: spec.target ?? metadata.name, namespace: scene.ns } }] }) });
+      await scene.gadget("silent-one", { target: "silently" });
+      const running = await scene.run(alone);
+      await eventually(() => scene.client.get(ConfigMap, { namespace: scene.ns, name: "silently" }));
+      await scene.gadget("silent-two", { target: "silently" });
+      expect(condition(await scene.ready("silent-two", "False"))?.reason).toBe("ChildTaken");
+      await running.idle();
+      expect((await scene.client.get(Gadget, { namespace: scene.ns, name: "silent-one" })).status).toBeUndefined();
+    });
+
     it("removes children elsewhere when their owner is gone, also when that happened while nobody was looking", async () => {
       const elsewhere = await freshNamespace(scene.client);
       const far = gadgets({ owns: [ConfigMap], reconcile: ({ metadata }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `far-${metadata.name}`, namespace: elsewhere } }] }) });
