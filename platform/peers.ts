@@ -15,6 +15,8 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1)$/;
 
 export interface PeerServer {
   url: string;
+  /** The token that opens a URL of this line. */
+  tokenFor(url: string): string;
   /** The certificate that its own is signed by, PEM; on loopback there is none. */
   authority?: string;
   /** From now on it answers; 503 before. */
@@ -37,6 +39,7 @@ export async function startPeerServer(address: string, tokenFor: (url: string) =
   });
   return {
     url,
+    tokenFor,
     ...(tls && { authority: tls.authority }),
     serve: (given) => void (handler = given),
     close: () =>
