@@ -63,7 +63,7 @@ function restoreAllocated(spec: JsonMap, before: JsonMap): void {
 /** What a Service had and a client sent back unchanged goes when it turns into another name. */
 function dropAllocated(spec: JsonMap, before: JsonMap): void {
   if (before.type === "ExternalName") return;
-  for (const fields of [ADDRESSES, ["ipFamilies"], ["ipFamilyPolicy"]]) {
-    if (fields.every((field) => isDeepStrictEqual(spec[field], before[field]))) for (const field of fields) delete spec[field];
-  }
+  // The list tells for both: who empties the one address alone means it.
+  if (isDeepStrictEqual(spec.clusterIPs, before.clusterIPs)) for (const field of ADDRESSES) delete spec[field];
+  for (const field of ["ipFamilies", "ipFamilyPolicy"]) if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
 }
