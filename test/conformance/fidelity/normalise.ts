@@ -101,6 +101,13 @@ const sorted = (list: Json[]): Json[] => list.toSorted((a, b) => (orderOf(a) < o
 const onceEach = (causes: Json[]): Json[] => sorted([...new Map(causes.map((cause) => [canonical(cause), cause])).values()]);
 const sortedIfRandom = (items: Json[]): Json[] => (items.some(({ metadata }) => metadata.name?.endsWith("*****")) ? sorted(items) : items);
 
+/** Bodies of the pages of one list. Random names stand in an order of their own across all of them. */
+export function normalisePages(pages: readonly Json[]): Json[] {
+  const items = sortedIfRandom(pages.flatMap((page) => (page.items ?? []) as Json[]));
+  let at = 0;
+  return pages.map((page) => (Array.isArray(page.items) ? { ...page, items: items.slice(at, (at += page.items.length)) } : page));
+}
+
 function managers(entries: Json[]): Json[] {
   return sorted(entries.map(({ time, manager, operation, subresource, apiVersion, ...rest }: Json) => ({ manager, operation, subresource, apiVersion, ...rest, ...(time && { time: "time" }) })));
 }

@@ -1,7 +1,7 @@
 // Runs a sequence against one server, in a namespace of its own, and says what came of each step and what was left at the end.
 import type { Answer, Api, Json } from "../kubernetes/api.ts";
 import { collectionPath, type FuzzKind, kindOf } from "./kinds.ts";
-import { createNormaliser, type Outcome } from "./normalise.ts";
+import { createNormaliser, normalisePages, type Outcome } from "./normalise.ts";
 import type { Step } from "./step.ts";
 
 const contentTypes = { json: "application/json-patch+json", merge: "application/merge-patch+json", strategic: "application/strategic-merge-patch+json", apply: "application/apply-patch+yaml" };
@@ -61,7 +61,7 @@ async function withPages(run: Run, step: Step, { answer, outcome }: { answer: An
     pages.push(run.normaliser.outcome(more).body);
     next = more.body?.metadata?.continue;
   }
-  return { ...outcome, body: pages.length === 1 ? outcome.body : pages };
+  return { ...outcome, body: pages.length === 1 ? outcome.body : normalisePages(pages) };
 }
 
 /** Remembers uid and versions of what an answer shows. */
