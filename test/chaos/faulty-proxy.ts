@@ -75,7 +75,8 @@ export async function startFaultyProxy(target: string, ca: string): Promise<Faul
   const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), dead: new Set(), writes: [], trouble: undefined };
   const server = createServer({ ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => void pass(state, { request, response }));
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
-  const some = (share: number): Watch[] => [...state.watches].filter(() => (state.trouble?.random ?? Math.random)() < share);
+  // One that kube-apiserver has just ended is still among them until its connection has closed.
+  const some = (share: number): Watch[] => [...state.watches].filter(({ response }) => !response.writableEnded && (state.trouble?.random ?? Math.random)() < share);
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ca: authority.cert,
