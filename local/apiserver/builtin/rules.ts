@@ -1,40 +1,16 @@
-// What kube-apiserver refuses of built-in kinds: one rule for each kind, most of them in rules/.
+// What kube-apiserver refuses of built-in kinds, in rules/; kinds that are not named here are not judged.
 import type { KubeObject } from "../../../kube/object.ts";
-import { checkPolicy } from "../admission/check.ts";
-import type { PolicySpec, Webhook } from "../admission/types.ts";
+import type { Webhook } from "../admission/types.ts";
 import { checkWebhooks } from "../admission/webhooks/check.ts";
-import { isMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
-import { notSupported, required } from "../field-errors.ts";
-import { listOf, mapOf, type Rule } from "./rules/rule.ts";
+import { listOf, type Rule } from "./rules/rule.ts";
 import { dataRules, secretRules } from "./rules/data.ts";
 import { ingressRules } from "./rules/ingress.ts";
 import { leaseRules } from "./rules/lease.ts";
+import { bindingRules, policyRules } from "./rules/policy.ts";
 import { roleBindingRules, roleRules } from "./rules/rbac.ts";
 import { serviceRules } from "./rules/service.ts";
 import { deploymentRules, deploymentStatusRules, workloadRules } from "./rules/workload.ts";
-
-const policyRules: Rule = (object) => {
-  const spec = mapOf(object.spec);
-  const errors: FieldError[] = [];
-  if (!isMap(spec.matchConstraints)) errors.push(required("spec.matchConstraints"));
-  else if (listOf(spec.matchConstraints.resourceRules).length === 0) errors.push(required("spec.matchConstraints.resourceRules"));
-  if (!["Fail", "Ignore"].includes(String(spec.failurePolicy))) errors.push(notSupported("spec.failurePolicy", spec.failurePolicy, ["Fail", "Ignore"]));
-  return [...errors, ...checkPolicy({ spec: spec as PolicySpec })];
-};
-
-const bindingRules: Rule = (object) => {
-  const spec = mapOf(object.spec);
-  const errors: FieldError[] = [];
-  if (!spec.policyName) errors.push(required("spec.policyName"));
-  if (!Array.isArray(spec.validationActions) || spec.validationActions.length === 0) errors.push(required("spec.validationActions", "at least one validation action is required"));
-  const paramRef = spec.paramRef;
-  if (isMap(paramRef)) {
-    if (!paramRef.name && !paramRef.selector) errors.push(required("spec.paramRef", "one of name or selector must be specified"));
-    if (!paramRef.parameterNotFoundAction) errors.push(required("spec.paramRef.parameterNotFoundAction"));
-  }
-  return errors;
-};
 
 const webhookRules: Rule = (object) => checkWebhooks(listOf(object.webhooks) as unknown as Webhook[]);
 

@@ -2,6 +2,7 @@
 import type { FieldError } from "../../contract.ts";
 import { duplicate, invalidValue, notSupported, required } from "../../field-errors.ts";
 import { label1035Name, qualifiedName, subdomainName } from "../../registry/names.ts";
+import { selectorRules } from "../../builtin/rules/selector.ts";
 import { checkExpression } from "../../cel/check.ts";
 import "../authorizer-value.ts"; // declares the authorizer's methods
 import type { ClientConfig, ResourceRule, Webhook } from "../types.ts";
@@ -27,6 +28,7 @@ function checkWebhook(webhook: Webhook, at: string): FieldError[] {
   return [
     ...checkName(webhook.name, `${at}.name`),
     ...(webhook.rules ?? []).flatMap((rule, index) => checkRule(rule, `${at}.rules[${index}]`)),
+    ...selectorRules(`${at}.namespaceSelector`, webhook.namespaceSelector), ...selectorRules(`${at}.objectSelector`, webhook.objectSelector),
     ...oneOf(webhook.failurePolicy, ["Fail", "Ignore"], `${at}.failurePolicy`),
     ...oneOf(webhook.matchPolicy, ["Equivalent", "Exact"], `${at}.matchPolicy`),
     ...(webhook.sideEffects === undefined ? [required(`${at}.sideEffects`, "must specify one of None, NoneOnDryRun")] : oneOf(webhook.sideEffects, ["None", "NoneOnDryRun"], `${at}.sideEffects`)),
@@ -52,7 +54,8 @@ function alone(values: string[] | undefined, at: string, what: string): FieldErr
   return values.length > 1 && values.includes("*") ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : [];
 }
 
-function checkRule(rule: ResourceRule, at: string): FieldError[] {
+/** Faults of what says which requests something is for. */
+export function checkRule(rule: ResourceRule, at: string): FieldError[] {
   return [
     ...alone(rule.operations, `${at}.operations`, "operations"),
     ...(rule.operations ?? []).flatMap((one, index) => oneOf(one, OPERATIONS, `${at}.operations[${index}]`)),

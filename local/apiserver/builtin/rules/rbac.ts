@@ -1,10 +1,11 @@
 // Roles and bindings.
 import { isDeepStrictEqual } from "node:util";
-import type { JsonMap } from "../../apply/values.ts";
+import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { invalidValue, notSupported, required } from "../../field-errors.ts";
 import { pathSegmentName, subdomainName } from "../../registry/names.ts";
 import { listOf, mapOf, named, type Rule, textOf } from "./rule.ts";
+import { selectorRules } from "./selector.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 
@@ -24,21 +25,31 @@ function refRules(ref: JsonMap, bindingKind: string): FieldError[] {
   ];
 }
 
-const SUBJECT_GROUPS: Record<string, string> = { ServiceAccount: "", User: GROUP, Group: GROUP };
+const SUBJECT_GROUPS: ReadonlyMap<string, string> = new Map([["ServiceAccount", ""], ["User", GROUP], ["Group", GROUP]]);
 
 function subjectRules(at: string, subject: JsonMap, bindingKind: string): FieldError[] {
   const [kind, name, apiGroup] = [textOf(subject.kind), textOf(subject.name), textOf(subject.apiGroup)];
-  const group = SUBJECT_GROUPS[kind];
+  const group = SUBJECT_GROUPS.get(kind);
   const isAccount = kind === "ServiceAccount";
   return [
     ...(name === "" ? [required(`${at}.name`)] : isAccount ? named(`${at}.name`, name, subdomainName(name, false)) : []),
     // Without one, a RoleBinding means its own.
     ...(isAccount && !subject.namespace && bindingKind !== "RoleBinding" ? [required(`${at}.namespace`)] : []),
-    ...(group === undefined ? [notSupported(`${at}.kind`, kind, Object.keys(SUBJECT_GROUPS))] : apiGroup === group ? [] : [notSupported(`${at}.apiGroup`, apiGroup, [group])]),
+    ...(group === undefined ? [notSupported(`${at}.kind`, kind, [...SUBJECT_GROUPS.keys()])] : apiGroup === group ? [] : [notSupported(`${at}.apiGroup`, apiGroup, [group])]),
   ];
 }
 
-export const roleRules: Rule = (object) => listOf(object.rules).flatMap((rule, index) => policyRules(`rules[${index}]`, rule, object.kind));
+export const roleRules: Rule = (object) => [...aggregationRules(object.aggregationRule), ...listOf(object.rules).flatMap((rule, index) => policyRules(`rules[${index}]`, rule, object.kind))];
+
+/** Of a ClusterRole that is put together from others. */
+function aggregationRules(aggregation: unknown): FieldError[] {
+  if (!isMap(aggregation)) return [];
+  const at = "aggregationRule.clusterRoleSelectors";
+  const selectors = listOf(aggregation.clusterRoleSelectors);
+  if (selectors.length === 0) return [required(at, "at least one clusterRoleSelector required if aggregationRule is non-nil")];
+  return selectors.flatMap((selector, index) => selectorRules(`${at}[${index}]`, selector));
+}
+
 
 function policyRules(at: string, rule: JsonMap, kind: string): FieldError[] {
   const has = (field: string) => Array.isArray(rule[field]) && rule[field].length > 0;

@@ -4,9 +4,9 @@ import { selectorMatches } from "../../admission/match.ts";
 import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
-import { qualifiedName } from "../../registry/names.ts";
-import { labelRules, listOf, mapOf, named, notNegative, type Rule, sorted, textOf } from "./rule.ts";
+import { listOf, mapOf, notNegative, type Rule, sorted } from "./rule.ts";
 import { templateRules } from "./pod.ts";
+import { selectorRules } from "./selector.ts";
 
 const PERCENT = /^[0-9]+%$/;
 const PERCENT_TEXT = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
@@ -22,7 +22,7 @@ export const workloadRules: Rule = (object, old) => {
 export const deploymentRules: Rule = (object, old) => {
   const spec = mapOf(object.spec);
   const { progressDeadlineSeconds: deadline } = spec;
-  const selector = selectorRules(spec);
+  const selector = ownSelectorRules(spec);
   return [
     ...notNegative("spec.replicas", spec.replicas), ...selector.faults,
     ...(selector.isReadable ? [...labelsMatch(spec), ...templateRules(mapOf(spec.template), "spec.template")] : []),
@@ -45,23 +45,13 @@ function labelsMatch({ selector, template }: JsonMap): FieldError[] {
 
 const isEmptySelector = ({ matchLabels, matchExpressions }: JsonMap) => Object.keys(mapOf(matchLabels)).length === 0 && listOf(matchExpressions).length === 0;
 
-function selectorRules({ selector }: JsonMap): { faults: FieldError[]; isReadable: boolean } {
+function ownSelectorRules({ selector }: JsonMap): { faults: FieldError[]; isReadable: boolean } {
   if (!isMap(selector)) return { faults: [required("spec.selector")], isReadable: true };
-  const faults = [...labelRules(selector.matchLabels, "spec.selector.matchLabels"), ...listOf(selector.matchExpressions).flatMap((each, at) => expressionRules(`spec.selector.matchExpressions[${at}]`, each))];
+  const faults = selectorRules("spec.selector", selector);
   const isReadable = faults.length === 0;
   if (!isReadable) faults.push(invalidValue("spec.selector", sorted(selector), "invalid label selector"));
   if (isEmptySelector(selector)) faults.push(invalidValue("spec.selector", {}, "empty selector is invalid for deployment"));
   return { faults, isReadable };
-}
-
-function expressionRules(at: string, { key, operator, values }: JsonMap): FieldError[] {
-  return [...operatorRules(at, operator, Array.isArray(values) && values.length > 0), ...named(`${at}.key`, textOf(key), qualifiedName(textOf(key)))];
-}
-
-function operatorRules(at: string, operator: unknown, hasValues: boolean): FieldError[] {
-  if (operator === "In" || operator === "NotIn") return hasValues ? [] : [required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'")];
-  if (operator === "Exists" || operator === "DoesNotExist") return hasValues ? [forbiddenField(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")] : [];
-  return [invalidValue(`${at}.operator`, operator ?? "", "not a valid selector operator")];
 }
 
 function strategyRules({ type, rollingUpdate }: JsonMap): FieldError[] {
