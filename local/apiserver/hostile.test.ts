@@ -66,6 +66,12 @@ describe("rights in one namespace are none outside it", () => {
   });
 });
 
+test.each([["1e300000000", "1e300000000"], ["1e999999999", "1e999999999"], ["1e-999999999", "1e-999999999"], ["with a million zeros", `1${"0".repeat(1_000_000)}e1`]])("the quantity %s is refused before it is computed", async (_what, memory) => {
+  const spec = { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", resources: { limits: { memory } } }] } } };
+  const { status, text } = await send("POST", "/apis/apps/v1/namespaces/mine/deployments", { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec }, { as: "tenant" });
+  expect([status, text.includes("quantities must match")]).toEqual([400, true]);
+});
+
 function openWatch(query: string): Promise<{ lines: string[]; pause(): void; resume(): void; ended: Promise<void> }> {
   return new Promise((resolve, reject) => {
     const lines: string[] = [];

@@ -1,14 +1,13 @@
 // The columns of built-in kinds' tables, as kube-apiserver's printers define them.
 import type { KubeObject } from "../../../kube/object.ts";
-import { isMap, type JsonMap } from "../apply/values.ts";
+import { isMap } from "../apply/values.ts";
+import { listOf, mapOf } from "./rules/rule.ts";
 import { builtinSchemas, OBJECT_META } from "./schemas.ts";
 import { since } from "../registry/age.ts";
 import type { Column } from "../registry/types.ts";
 
 type Cell = (object: KubeObject) => unknown;
 
-const mapOf = (value: unknown): JsonMap => (isMap(value) ? value : {});
-const listOf = (value: unknown): JsonMap[] => (Array.isArray(value) ? (value as unknown[]).filter(isMap) : []);
 const spec = (object: KubeObject) => mapOf(object.spec);
 const status = (object: KubeObject) => mapOf(object.status);
 const orNone = (text: string) => text || "<none>";

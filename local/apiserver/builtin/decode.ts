@@ -30,8 +30,8 @@ export function cleanTyped(view: TypeView, value: JsonMap, path = ""): string[] 
       delete value[key];
     } else if (entry === null) {
       // A field that is not there; in a map the zero value.
-      const zero = declared ? null : zeroOf(type);
-      if (zero === null) delete value[key];
+      const zero = declared ? undefined : zeroOf(type);
+      if (zero === undefined) delete value[key];
       else value[key] = zero;
     } else faults.push(...cleanValue(type, entry, at));
   }
@@ -55,18 +55,19 @@ function cleanValue(view: TypeView, value: unknown, path: string): string[] {
 function cleanItems(list: ListView, items: unknown[], path: string): string[] {
   const element = list.element();
   items.forEach((item, index) => {
-    if (item === null) items[index] = zeroOf(element);
+    if (item === null) items[index] = zeroOf(element) ?? null;
   });
   return items.flatMap((item, index) => (item === null ? [] : cleanValue(element, item, `${path}[${index}]`)));
 }
 
 const ZERO: Record<string, unknown> = { string: "", boolean: false, integer: 0, number: 0 };
 
-/** What Go makes of a null in a list: the zero value of its type. */
+/** What Go makes of a null in a list or map: the zero value of its type; JSON of any form keeps it. */
 function zeroOf({ map, list, scalar, name }: TypeView): unknown {
   if (name === QUANTITY) return "0";
+  if (scalar === "any" && map) return null;
   if (map) return {};
-  return list ? [] : (ZERO[scalar ?? ""] ?? null);
+  return list ? [] : ZERO[scalar ?? ""];
 }
 
 function checkBase64(value: string, path: string): void {
@@ -77,15 +78,18 @@ function checkBase64(value: string, path: string): void {
 }
 
 function fits(view: TypeView, value: unknown): boolean {
-  if (view.schema.format === "int-or-string") return typeof value === "string" || Number.isInteger(value);
+  if (view.schema.format === "int-or-string") return typeof value === "string" || isInt32(value);
+  if (view.name === QUANTITY) return typeof value === "string" || typeof value === "number";
   switch (view.scalar) {
     case "string": return typeof value === "string";
     case "boolean": return typeof value === "boolean";
-    case "integer": return typeof value === "number" && Number.isInteger(value);
+    case "integer": return view.schema.format === "int32" ? isInt32(value) : Number.isInteger(value);
     case "number": return typeof value === "number";
     default: return true;
   }
 }
+
+const isInt32 = (value: unknown): boolean => typeof value === "number" && value === (value | 0);
 
 const GO_TYPE: Record<string, string> = { string: "string", boolean: "bool", number: "float64", integer: "int32" };
 

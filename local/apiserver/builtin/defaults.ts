@@ -126,7 +126,9 @@ const FILLS: Record<string, Fill> = {
     fillPodSpec(templateSpec(specOf(object)));
   },
   Job: (object) => {
-    fill(specOf(object), { completions: 1, parallelism: 1, backoffLimit: 6, completionMode: "NonIndexed", suspend: false, manualSelector: false, podReplacementPolicy: "TerminatingOrFailed" });
+    // Of a queue of work nobody knows how much will be done.
+    if (specOf(object).parallelism === undefined) fill(specOf(object), { completions: 1 });
+    fill(specOf(object), { parallelism: 1, backoffLimit: 6, completionMode: "NonIndexed", suspend: false, manualSelector: false, podReplacementPolicy: "TerminatingOrFailed" });
     fillPodSpec(templateSpec(specOf(object)));
   },
   Pod: (object) => {

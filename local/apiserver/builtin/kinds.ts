@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "../../../kube/object.ts";
+import { textOf } from "./rules/rule.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
 import { label1035Name, labelName, pathSegmentName, subdomainName } from "../registry/names.ts";
@@ -55,11 +56,10 @@ const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
 /** Statuses that a create may carry: kube-apiserver resets the others. */
 const STATUS_ON_CREATE = new Set(["Node", "Pod", "Namespace"]);
 
-const text = (value: unknown) => (typeof value === "string" ? value : "");
 const at = (...path: string[]) => (object: KubeObject): string => {
   let value: unknown = object;
   for (const key of path) value = isMap(value) ? value[key] : undefined;
-  return text(value);
+  return textOf(value);
 };
 
 const SELECTABLE: Record<string, ResourceType["selectableFields"]> = {
@@ -107,7 +107,6 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
 function prepareChange(object: KubeObject, old: KubeObject, subresource: string): void {
   if (object.kind === "Namespace") {
     if (subresource !== "finalize") object.spec = old.spec;
-    if (subresource === "") object.status = old.status;
   } else if (object.kind === "Service" && subresource === "") keepAllocated(object, old);
 }
 

@@ -1,15 +1,17 @@
-// Quantities in the one form that Kubernetes stores: the largest unit that leaves a whole number.
+// Quantities in the one form that Kubernetes stores: the largest unit that leaves a whole number. Very long ones, and exponents of more than three digits, are refused: what they mean would fill the memory.
 
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3})?$/;
 const NANO = 9;
+const LONGEST = 1_000;
 
 /** What Go says of anything else. */
 export const NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** The canonical form; undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {
+  if (text.length > LONGEST) return undefined;
   const [, sign, whole, fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
   const digits = `${whole ?? ""}${fraction}`;
   // A unit alone is none of it.
@@ -47,10 +49,10 @@ function binary(scaled: bigint, decimals: number): string {
   return `${value}${BINARY[unit]}`;
 }
 
-function largest(nanos: bigint): { value: bigint; unit: number } {
+function largest(nanos: bigint, lastUnit = Infinity): { value: bigint; unit: number } {
   let value = nanos;
   let unit = 0;
-  while (value !== 0n && value % 1000n === 0n && unit < DECIMAL.length - 1) {
+  while (value !== 0n && value % 1000n === 0n && unit < lastUnit) {
     value /= 1000n;
     unit += 1;
   }
@@ -59,7 +61,7 @@ function largest(nanos: bigint): { value: bigint; unit: number } {
 
 function decimal(nanos: bigint): string {
   if (nanos === 0n) return "0";
-  const { value, unit } = largest(nanos);
+  const { value, unit } = largest(nanos, DECIMAL.length - 1);
   return `${value}${DECIMAL[unit]}`;
 }
 

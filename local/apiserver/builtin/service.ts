@@ -63,7 +63,8 @@ function restoreAllocated(spec: JsonMap, before: JsonMap): void {
 /** What a Service had and a client sent back unchanged goes when it turns into another name. */
 function dropAllocated(spec: JsonMap, before: JsonMap): void {
   if (before.type === "ExternalName") return;
-  // The list tells for both: who empties the one address alone means it.
-  if (isDeepStrictEqual(spec.clusterIPs, before.clusterIPs)) for (const field of ADDRESSES) delete spec[field];
+  // The list tells for both: who empties the one address alone means it. Without the list the address tells.
+  const isUnchanged = spec.clusterIPs === undefined ? spec.clusterIP === before.clusterIP : isDeepStrictEqual(spec.clusterIPs, before.clusterIPs);
+  if (isUnchanged) for (const field of ADDRESSES) delete spec[field];
   for (const field of ["ipFamilies", "ipFamilyPolicy"]) if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
 }

@@ -13,6 +13,7 @@ import { managedRows } from "./rows/managed.ts";
 import { objectRows } from "./rows/objects.ts";
 import { openapiRows } from "./rows/openapi.ts";
 import { printedRows } from "./rows/printed.ts";
+import { refusedRows } from "./rows/refused.ts";
 import { reviewRows } from "./rows/reviews.ts";
 import { strategicRows } from "./rows/strategic.ts";
 import { streamRows } from "./rows/streams.ts";
@@ -31,6 +32,7 @@ export const tables: Record<string, Row[]> = {
   deletion: deletionRows,
   crds: crdRows,
   corners: cornerRows,
+  refused: refusedRows,
   admission: admissionRows,
   webhooks: webhookRows,
   access: accessRows,

@@ -25,14 +25,13 @@ export const dataRules: Rule = (object, old) => {
   let size = 0;
   for (const field of ["data", "binaryData"]) {
     for (const [key, value] of Object.entries(mapOf(object[field]))) {
-      size += String(value).length;
+      size += Buffer.byteLength(String(value), field === "binaryData" || object.kind === "Secret" ? "base64" : "utf8");
       errors.push(...named(`${field}[${key}]`, key, configKey(key)));
     }
   }
   const twice = Object.keys(mapOf(object.data)).filter((key) => Object.hasOwn(mapOf(object.binaryData), key));
   errors.push(...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")));
-  const bytes = object.kind === "Secret" ? Math.floor((size * 3) / 4) : size;
-  if (bytes > DATA_LIMIT) errors.push(tooLong(object.kind === "Secret" ? "data" : "[]", DATA_LIMIT));
+  if (size > DATA_LIMIT) errors.push(tooLong(object.kind === "Secret" ? "data" : "[]", DATA_LIMIT));
   return old?.immutable === true ? [...errors, ...immutableRules(object, old)] : errors;
 };
 
@@ -42,9 +41,9 @@ function immutableRules(object: KubeObject, old: KubeObject): FieldError[] {
   return changed.map((field) => forbiddenField(field, "field is immutable when `immutable` is set"));
 }
 
-const KEYS_OF: Record<string, string[]> = {
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"], "kubernetes.io/dockercfg": [".dockercfg"], "kubernetes.io/tls": ["tls.crt", "tls.key"], "kubernetes.io/ssh-auth": ["ssh-privatekey"],
-};
+const KEYS_OF: ReadonlyMap<string, readonly string[]> = new Map([
+  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]], ["kubernetes.io/dockercfg", [".dockercfg"]], ["kubernetes.io/tls", ["tls.crt", "tls.key"]], ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+]);
 
 export const secretRules: Rule = (object, old) => {
   const type = textOf(object.type);
@@ -57,7 +56,7 @@ function typeRules({ data: given, metadata }: KubeObject, type: string): FieldEr
   const errors: FieldError[] = [];
   const data = mapOf(given);
   const isMissing = (key: string) => data[key] === undefined || (type === "kubernetes.io/ssh-auth" && data[key] === "");
-  for (const key of KEYS_OF[type] ?? []) if (isMissing(key)) errors.push(required(`data[${key}]`));
+  for (const key of KEYS_OF.get(type) ?? []) if (isMissing(key)) errors.push(required(`data[${key}]`));
   if (type === "kubernetes.io/basic-auth" && data.username === undefined && data.password === undefined) errors.push(required("data[username]"), required("data[password]"));
   if (type === "kubernetes.io/service-account-token" && !metadata.annotations?.["kubernetes.io/service-account.name"]) errors.push(required("metadata.annotations[kubernetes.io/service-account.name]"));
   return errors;
@@ -65,7 +64,7 @@ function typeRules({ data: given, metadata }: KubeObject, type: string): FieldEr
 
 /** Credentials of registries are JSON. */
 function dockerRules(type: string, data: Record<string, unknown>): FieldError[] {
-  const [key] = type.startsWith("kubernetes.io/dockerc") ? (KEYS_OF[type] ?? []) : [];
+  const [key] = type.startsWith("kubernetes.io/dockerc") ? (KEYS_OF.get(type) ?? []) : [];
   const value = key && data[key];
   if (typeof value !== "string") return [];
   const complaint = notAnObject(Buffer.from(value, "base64").toString());
@@ -74,7 +73,8 @@ function dockerRules(type: string, data: Record<string, unknown>): FieldError[] 
 
 function notAnObject(text: string): string | undefined {
   try {
-    return isMap(JSON.parse(text)) ? undefined : "json: cannot unmarshal into Go value of type map[string]interface {}";
+    const value: unknown = JSON.parse(text);
+    return value === null || isMap(value) ? undefined : "json: cannot unmarshal into Go value of type map[string]interface {}";
   } catch (error) {
     // The parser quotes what it read, which is secret.
     if (error instanceof SyntaxError) return "json: the text is not JSON";

@@ -1,4 +1,5 @@
-// Service: ports, addresses, selectors. What is about load balancers and external addresses is left out.
+// Service: ports, addresses, selectors. What is about load balancers, node ports and external addresses is left out, and whether the addresses of a list agree.
+import { isIP } from "node:net";
 import type { JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../../field-errors.ts";
@@ -33,7 +34,7 @@ function addressRules(spec: JsonMap): FieldError[] {
   const address = primaryAddress(spec);
   if (spec.clusterIP && address === "") return [required("spec.clusterIPs")];
   if (address === "None") return spec.type === "ClusterIP" ? [] : [invalidValue("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${textOf(spec.type)} services`)];
-  return address === "" || /^[\d.]+$|:/.test(address) ? [] : [invalidValue("spec.clusterIPs[0]", address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")];
+  return address === "" || isIP(address) !== 0 ? [] : [invalidValue("spec.clusterIPs[0]", address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")];
 }
 
 function externalRules(spec: JsonMap): FieldError[] {
