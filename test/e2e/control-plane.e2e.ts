@@ -51,6 +51,8 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
       const objects = await eventually(async () => {
         const found = await generated();
         expect(found.map((object) => object.kind).sort()).toEqual(["Deployment", "Ingress", "PodDisruptionBudget", "Service"]);
+        // Kubernetes' own controller has seen it.
+        expect(found.find(({ kind }) => kind === "Deployment")?.metadata.annotations).toHaveProperty(["deployment.kubernetes.io/revision"]);
         return found;
       }, 60_000);
       await expect(objects.map((object) => stringify(normalised(object))).join("---\n")).toMatchFileSnapshot("control-plane.golden.yaml");
