@@ -41,7 +41,7 @@ export function createNormaliser(): Normaliser {
     if (!seen.includes(version)) versions.set(uid, [...seen, version]);
     return `rv-${(versions.get(uid) ?? []).indexOf(version) + 1}`;
   };
-  const textOf = (text: string) => withoutWords([...uids].reduce((out, [uid, word]) => out.replaceAll(uid, word), text).replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv").replace(/(?<=in the precondition \()\d+(?=\))/g, "rv").replace(/(?<=ResourceVersion in (?:precondition|object meta): )\d+/g, "rv")).split("\n").sort().join("\n");
+  const textOf = (text: string) => withoutWords([...uids].reduce((out, [uid, word]) => out.replaceAll(uid, word), text).replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv").replace(/\b10\.(?:9[6-9]|1[01]\d)\.\d+\.\d+\b/g, "address").replace(/(?<=in the precondition \()\d+(?=\))/g, "rv").replace(/(?<=ResourceVersion in (?:precondition|object meta): )\d+/g, "rv")).split("\n").sort().join("\n");
 
   function object(value: Json): Json {
     const { metadata = {}, ...rest } = value;

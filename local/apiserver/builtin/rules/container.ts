@@ -71,7 +71,14 @@ function probeRules(probe: unknown, at: string): FieldError[] {
   if (!isMap(probe)) return [];
   const counts = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"].flatMap((field) => notNegative(`${at}.${field}`, probe[field]));
   const succeedsOnce = at.endsWith(".readinessProbe") || probe.successThreshold === 1;
-  return [...handlerRules(probe, at), ...counts, ...(succeedsOnce ? [] : [invalidValue(`${at}.successThreshold`, probe.successThreshold, "must be 1")])];
+  return [...handlerRules(probe, at), ...counts, ...(succeedsOnce ? [] : [invalidValue(`${at}.successThreshold`, probe.successThreshold, "must be 1")]), ...graceRules(`${at}.terminationGracePeriodSeconds`, probe.terminationGracePeriodSeconds)];
+}
+
+/** A container that is not ready is not ended. */
+function graceRules(at: string, seconds: unknown): FieldError[] {
+  if (typeof seconds !== "number") return [];
+  if (at.includes(".readinessProbe.")) return [invalidValue(at, seconds, "must not be set for readinessProbes")];
+  return seconds > 0 ? [] : [invalidValue(at, seconds, "must be greater than 0")];
 }
 
 function handlerRules(probe: JsonMap, at: string): FieldError[] {

@@ -49,6 +49,13 @@ export const refusedRows = [
     expect(await judge(api, deployments(ns), deployment({}, { resources: { limits: { cpu: true } } }))).toEqual([400]);
     expect(await judge(api, deployments(ns), deployment({}, { resources: { limits: { cpu: 2 } } }))).toEqual([201]);
   }),
+  row("only a probe that ends a container has a grace for it, and one", async ({ api, ns }) => {
+    const probe = (terminationGracePeriodSeconds: number) => ({ tcpSocket: { port: 80 }, terminationGracePeriodSeconds });
+    const at = "spec.template.spec.containers[0]";
+    expect(await judge(api, deployments(ns), deployment({}, { readinessProbe: probe(30) }))).toEqual([422, `${at}.readinessProbe.terminationGracePeriodSeconds`]);
+    expect(await judge(api, deployments(ns), deployment({}, { livenessProbe: probe(0) }))).toEqual([422, `${at}.livenessProbe.terminationGracePeriodSeconds`]);
+    expect(await judge(api, deployments(ns), deployment({}, { startupProbe: probe(1), livenessProbe: probe(1) }))).toEqual([201]);
+  }),
   row("a quantity keeps its power of ten", async ({ api, ns }) => {
     const { body } = await api.post(`${deployments(ns)}?dryRun=All`, { metadata: { name: "a" }, ...deployment({}, { resources: { limits: { cpu: "1e3", memory: "1e21" } } }) });
     expect(body.spec?.template.spec.containers[0].resources.limits).toEqual({ cpu: "1e3", memory: "1e21" });
