@@ -40,3 +40,8 @@ export function ownerReferenceTo(app: App): OwnerReference {
 export function belonging(app: App, appGUID: string, labels: Readonly<Record<string, string>>): Required<Pick<ReconcileResult, "labels" | "ownerReferences">> {
   return { labels: { ...labels, [LABELS.app]: appGUID }, ownerReferences: [ownerReferenceTo(app)] };
 }
+
+/** Whether the app's controller has spoken of the app as it is now. */
+export function isAnswered({ metadata, status }: App): boolean {
+  return status?.observedGeneration === metadata.generation;
+}

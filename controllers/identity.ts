@@ -41,15 +41,16 @@ export async function holdClaim(kind: string, object: KubeObject, name: ClaimedN
   const cached = context.read.find(Claim, key);
   if (cached && isClaimant(cached, kind, object)) return;
   const mine = newClaim(name, claimantOf(kind, object), context.now());
-  if (!cached && !isMadeByAPI(object) && (await create(mine, context))) return;
+  // What carries a GUID was made by the API, which claimed the name before: the cache of claims is only behind.
+  if (!cached && !carriesGUID(object) && (await create(mine, context))) return;
   const live = await context.client.find(Claim, key);
   if (live && isClaimant(live, kind, object)) return;
   if (live) await takeOver(live, mine, context);
   else if (!(await create(mine, context))) throw new NotReady("NameTaken", `another object is just claiming ${name.claimed}`, { requeueAfterMs: 1000 });
 }
 
-/** What carries a GUID was made by the API, which claimed the name before: the cache of claims is only behind. */
-function isMadeByAPI(object: KubeObject): boolean {
+/** Whether it says its GUID itself; what does not has its uid as GUID. */
+export function carriesGUID(object: KubeObject): boolean {
   return object.metadata.labels?.[LABELS.guid] !== undefined;
 }
 

@@ -75,6 +75,7 @@ export interface ListFilter {
 
 /** Values under which an object is found; called once per change. Must be pure. */
 export type IndexFunction<T> = (object: T) => readonly string[];
+
 /**
  * Synchronous reads over all kinds that somebody ensured. Objects are shared and must not be changed.
  * Every method throws NotWatched, NotSynced or NotPermitted rather than answer "empty" without having seen.

@@ -4,17 +4,16 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { appName, claimObjectName } from "../../crds/claim/rules.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/builtin.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
 import { defineController, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
-import { APP_INDEX, appKey } from "../app-part.ts";
+import { APP_INDEX, appKey, isAnswered } from "../app-part.ts";
 import { snapshotEnv } from "../environment.ts";
 import { removeAll } from "../history.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { byGUID, carriesGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { planMissingProcesses, planOldRevisions, planOutcome } from "./plan.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
@@ -71,8 +70,8 @@ function nextOf({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): Re
 }
 
 /** Without a label the uid is the GUID anyway, from the first instant: to say so may wait until the app is on its way. A label that is wrong may not. */
-function isLabelDue({ metadata, status }: App): boolean {
-  return metadata.labels?.[LABELS.guid] !== undefined || status?.observedGeneration === metadata.generation;
+function isLabelDue(app: App): boolean {
+  return carriesGUID(app) || isAnswered(app);
 }
 
 function appOf(part: Process | Revision): { namespace?: string; name: string } {

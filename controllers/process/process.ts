@@ -14,7 +14,7 @@ import { creationOrder } from "../../crds/guid.ts";
 import { defineController, NotReady, watch, type Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { Reader } from "../../kube/reader.ts";
-import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../app-part.ts";
+import { APP_INDEX, belonging, byApp, getApp, isAnswered, partsOf } from "../app-part.ts";
 import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
 import { findDomain, getPlace, PLACE_READS, type Place } from "../place.ts";
 import { lrpName, planLRP } from "./lrp.ts";
@@ -74,7 +74,7 @@ function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
 
 /** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
 function waitFor(app: App): ReconcileResult {
-  if (app.status?.observedGeneration !== app.metadata.generation) return { silent: true };
+  if (!isAnswered(app)) return { silent: true };
   return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
 }
 
