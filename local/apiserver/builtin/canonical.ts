@@ -34,10 +34,10 @@ export function dropZeros(view: TypeView, name: string | undefined, value: JsonM
   const shape = shapeOf(name);
   for (const [key, entry] of Object.entries(value)) {
     const type = typeAt(view, key);
-    // An empty list of these is a request to forget them.
-    if (!type || key === "managedFields") continue;
+    if (!type) continue;
     value[key] = canonicalValue(type, entry, path ? `${path}.${key}` : key);
-    if (shape?.drop.has(key) && !isStruct(type) && isZero(entry)) delete value[key];
+    // An empty list of these is a request to forget them.
+    if (key !== "managedFields" && shape?.drop.has(key) && !isStruct(type) && isZero(entry)) delete value[key];
   }
 }
 

@@ -2,6 +2,7 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { keepAllBut, restore } from "../builtin/kinds.ts";
+import { dropZeros } from "../builtin/canonical.ts";
 import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
 import { builtinView, OBJECT_META, viewOfSchema } from "../builtin/schemas.ts";
 import type { CompiledSchema, JsonSchema, ValidateOptions } from "../contract.ts";
@@ -148,7 +149,10 @@ function decodeMetadata(body: KubeObject, kind: string, version: string): string
   body.metadata ??= {} as KubeObject["metadata"];
   if (!isMap(body.metadata)) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta`);
   return asBadRequest(kind, version, () => {
-    const faults = cleanTyped(builtinView(OBJECT_META), body.metadata as unknown as JsonMap, "metadata");
+    const view = builtinView(OBJECT_META);
+    const metadata = body.metadata as unknown as JsonMap;
+    const faults = cleanTyped(view, metadata, "metadata");
+    dropZeros(view, view.name, metadata, "metadata");
     dropEmptyMetadata(body);
     // Of typed kinds alone an empty list is a request to reset.
     if (body.metadata.managedFields?.length === 0) delete body.metadata.managedFields;

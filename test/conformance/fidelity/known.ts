@@ -53,9 +53,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     words: [/(?<=Invalid value: )(?:null|\[\])(?=: either `defaultBackend`)/, /(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/],
   },
   {
-    name: "the traffic policy of a Service that is another name",
-    reason: "kube-apiserver stores it, shows it to none but who deletes, and takes it from its owner with the next change; here it is not stored",
-    explains: ({ step, real, embedded }) => step.kind === "Service" && embedded.body.spec?.type === "ExternalName" && isDeepStrictEqual(withoutPolicy(embedded.body), withoutPolicy(real.body)),
+    name: "the traffic policy of a Service that is another name, or was",
+    reason: "kube-apiserver stores it, shows it to none but who deletes, and takes it from its owner with the next change, unless that gives the Service addresses again; here it is not stored",
+    explains: ({ step, real, embedded }) => step.kind === "Service" && embedded.body.spec?.externalName !== undefined && isDeepStrictEqual(withoutPolicy(embedded.body), withoutPolicy(real.body)),
   },
   {
     name: "warnings about built-in kinds",

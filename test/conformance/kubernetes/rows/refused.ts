@@ -1,7 +1,7 @@
 // Rows: objects of built-in kinds that are accepted or refused for what stands in one field.
 import { expect } from "vitest";
 import type { Api, Json } from "../api.ts";
-import { row } from "../row.ts";
+import { row, widget, widgets } from "../row.ts";
 
 const ADMISSION = "admissionregistration.k8s.io/v1";
 const RBAC = "rbac.authorization.k8s.io/v1";
@@ -48,6 +48,14 @@ export const refusedRows = [
     expect(await judge(api, deployments(ns), deployment({ strategy: { rollingUpdate: { maxSurge: 99_999_999_999 } } }))).toEqual([400]);
     expect(await judge(api, deployments(ns), deployment({}, { resources: { limits: { cpu: true } } }))).toEqual([400]);
     expect(await judge(api, deployments(ns), deployment({}, { resources: { limits: { cpu: 2 } } }))).toEqual([201]);
+  }),
+  row("times in the metadata of any kind are times, fields of managers too", async ({ api, ns }) => {
+    const times = [{ deletionTimestamp: "soon" }, { creationTimestamp: "2026-01-01" }, { managedFields: [{ manager: "m", operation: "Update", apiVersion: "v1", time: "never", fieldsType: "FieldsV1", fieldsV1: {} }] }];
+    for (const time of times) {
+      const metadata = { name: "a", ...time };
+      expect(await judge(api, deployments(ns), { ...deployment({}), metadata })).toEqual([400]);
+      expect(await judge(api, widgets(ns), { ...widget("a"), metadata })).toEqual([400]);
+    }
   }),
   row("only a probe that ends a container has a grace for it, and one", async ({ api, ns }) => {
     const probe = (terminationGracePeriodSeconds: number) => ({ tcpSocket: { port: 80 }, terminationGracePeriodSeconds });
