@@ -8,15 +8,17 @@ export interface GuardedProcess {
   exited: Promise<number | null>;
   running(): boolean;
   log(): string;
-  /** SIGKILL to the whole group, at once: what runs here keeps nothing that outlives the test. */
+  /** SIGKILL: what runs here keeps nothing that outlives the test. Resolves when the process is gone and its port free. */
   kill(): Promise<void>;
 }
 
 // The shell holds our end of a pipe as descriptor 3. When we die, by whatever signal, the kernel closes it and `cat` ends: the shell then
-// kills the child and removes CLEAN, since nobody else will. When the child ends by itself, the watcher goes with it.
+// kills the child and removes CLEAN, since nobody else will. When the child ends by itself, the watcher goes with it. Told to end, the shell
+// waits for the child that it kills: a process is not gone at once, least of all on a busy machine.
 const guard = `
 exec 3<&0
 "$@" 3<&- </dev/null & child=$!
+trap 'kill -KILL $child; wait $child; exit' TERM
 trap 'kill -KILL $child; sleep 1; [ -z "$CLEAN" ] || rm -rf "$CLEAN"; exit 1' USR1
 { cat <&3 >/dev/null; kill -USR1 $$; } >/dev/null 2>&1 & watcher=$!
 wait $child; code=$?
@@ -45,8 +47,9 @@ export function startGuarded(command: [string, ...string[]], options: { name: st
     log: () => readFileSync(options.logFile, "utf8").split("\n").slice(-25).join("\n"),
     kill: async () => {
       child.ref();
-      killGroup(child);
+      child.kill("SIGTERM");
       await exited;
+      killGroup(child);
     },
   };
 }
