@@ -4,6 +4,7 @@ import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { describeDifference, deviationsOf, type Difference } from "./compare.ts";
 import { fuzz } from "./fuzz.ts";
 import { KNOWN_DIFFERENCES } from "./known.ts";
+import { createNormaliser } from "./normalise.ts";
 import { sequenceOf } from "./sequence.ts";
 import { type Servers, startServers } from "./servers.ts";
 import { shrink } from "./shrink.ts";
@@ -23,6 +24,13 @@ test("a seed makes the same sequences each time, another one others", () => {
 test("known differences have names of their own, and reasons", () => {
   expect(new Set(KNOWN_DIFFERENCES.map(({ name }) => name)).size).toBe(KNOWN_DIFFERENCES.length);
   expect(KNOWN_DIFFERENCES.filter(({ reason }) => reason.length < 20)).toEqual([]);
+});
+
+test("a generated name in a refusal is no difference, and a prefix need not be a text", () => {
+  const refusal = (name: string) => ({ status: 422, body: { kind: "Status", message: `pods "${name}" is invalid` }, headers: {}, text: "" });
+  const { outcome } = createNormaliser();
+  expect(outcome(refusal("gen-abcde"), "gen-")).toEqual(outcome(refusal("gen-12345"), "gen-"));
+  expect(outcome(refusal("gen-abcde"), 7)).toEqual(outcome(refusal("gen-abcde")));
 });
 
 test("deviations are told by path", () => {

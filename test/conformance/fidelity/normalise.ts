@@ -11,8 +11,8 @@ export interface Outcome {
 
 /** Remembers what it has seen: one for each sequence and server. */
 export interface Normaliser {
-  /** @param prefix the generateName that was sent, for refusals that name the object. */
-  outcome(answer: Answer, prefix?: string): Outcome;
+  /** @param prefix what was sent as generateName, of whatever type: refusals may name the object. */
+  outcome(answer: Answer, prefix?: unknown): Outcome;
 }
 
 const RANDOM_SUFFIX = 5;
@@ -78,10 +78,14 @@ export function createNormaliser(): Normaliser {
   return {
     outcome({ status: code, body, headers }, prefix) {
       const warnings = [headers.warning ?? []].flat().flatMap((text) => text.split(/, (?=299 - )/)).map(textOf).sort();
-      const sent = prefix && body?.kind === "Status" ? (JSON.parse(JSON.stringify(body).replaceAll(prefix.slice(0, 58), "<prefix>").replaceAll(/<prefix>[a-z0-9]{5}(?!\w)/g, "<generated>")) as Json) : body;
+      const sent = typeof prefix === "string" && prefix !== "" && body?.kind === "Status" ? withoutGenerated(body, prefix) : body;
       return { status: code, body: bodyOf(sent), warnings };
     },
   };
+}
+
+function withoutGenerated(body: Json, prefix: string): Json {
+  return JSON.parse(JSON.stringify(body).replaceAll(prefix.slice(0, PREFIX), "<prefix>").replaceAll(/<prefix>[a-z0-9]{5}(?!\w)/g, "<generated>")) as Json;
 }
 
 /** Several causes come in the order of Go's maps: they are compared as causes. Go's decoders speak of Go's own types: their words are cut off. */
