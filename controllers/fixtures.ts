@@ -9,8 +9,10 @@ import { Org } from "../crds/org/org.ts";
 import { Package } from "../crds/package/package.ts";
 import { Process } from "../crds/process/process.ts";
 import { Revision } from "../crds/revision/revision.ts";
+import { CF_ROLES, type CFRole } from "../crds/roles.ts";
 import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
+import type { RoleBinding } from "../kube/builtin.ts";
 import type { ObjectMeta } from "../kube/object.ts";
 import type { ObjectOf } from "../kube/resource-ref.ts";
 import type { ResourceDefinition } from "../kube/resource.ts";
@@ -44,3 +46,23 @@ export const aSpace = (spec: object = {}): Space => made(Space, "dev", { spec, m
 export const anLRP = (draft: object, status: object = {}): LRP => ({ ...(draft as LRP), status: status as LRP["status"] });
 
 export const place: Place = { space: { guid: "space-guid", name: "dev" }, org: { guid: "org-guid", name: "Acme Inc." }, orgNamespace: "acme", orgObject: "acme" };
+
+/** A binding of a user to a CF role, as it stands in a namespace. */
+export function aBinding(role: CFRole, user: string, labels: Record<string, string> = {}): ObjectOf<typeof RoleBinding> {
+  return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: `${role}-${user}`, labels }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[role].clusterRole }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }] };
+}
+
+interface Rights {
+  kind: string;
+  metadata: { namespace?: string };
+  rules?: { resources: string[]; verbs: string[]; resourceNames?: string[] }[];
+  subjects?: { name: string }[];
+}
+
+/** Roles and bindings, a line each. */
+export function rightsIn(drafts: readonly unknown[]): string[] {
+  return (drafts as Rights[]).map(({ kind, metadata, rules, subjects }) => {
+    const what = rules ? rules.map((rule) => `${rule.verbs.join(",")} ${rule.resources.join(",")}/${(rule.resourceNames ?? ["*"]).join(",")}`).join(";") : subjects?.map(({ name }) => name).join(",");
+    return `${kind} ${metadata.namespace ?? "-"} ${what}`;
+  });
+}

@@ -1,43 +1,23 @@
 // Rights by name in a space, and consent to adoption.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
-import { CF_ROLES, ORG_MANAGER_IN_SPACE, type CFRole } from "../../crds/roles.ts";
-import { anOrg, aSpace } from "../fixtures.ts";
+import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
+import { aBinding, anOrg, aSpace, rightsIn } from "../fixtures.ts";
 import type { NamespaceObject } from "../namespaces.ts";
-import { checkConsent, planSpaceNamespace, planSpaceRights, type SpaceBindings } from "./plan.ts";
-
-type Binding = SpaceBindings["org"][number];
-const binding = (role: CFRole, user: string, labels: Record<string, string> = {}): Binding =>
-  ({ metadata: { name: `${role}-${user}`, labels }, roleRef: { kind: "ClusterRole", name: CF_ROLES[role].clusterRole }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }] }) as unknown as Binding;
-
-interface Rights {
-  kind: string;
-  metadata: { namespace?: string };
-  roleRef?: { name: string };
-  rules?: { resources: string[]; verbs: string[]; resourceNames?: string[] }[];
-  subjects?: { name: string }[];
-}
-
-function summary(drafts: readonly unknown[]): string[] {
-  return (drafts as Rights[]).map((draft) =>
-    draft.rules
-      ? `${draft.kind} ${draft.metadata.namespace ?? "-"} ${draft.rules.map((rule) => `${rule.verbs.join(",")} ${rule.resources.join(",")}/${(rule.resourceNames ?? ["*"]).join(",")}`).join(";")}`
-      : `${draft.kind} ${draft.metadata.namespace ?? "-"} ${draft.subjects?.map((subject) => subject.name).join(",")}`,
-  );
-}
+import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
 
 describe("rights by name", () => {
-  const bindings = { org: [binding("organization_manager", "bob")], space: [binding("space_developer", "alice"), binding("space_manager", "carol"), binding("space_auditor", "ghost", { [LABELS.managedBy]: "space" })] };
+  const bindings = { org: [aBinding("organization_manager", "bob")], space: [aBinding("space_developer", "alice"), aBinding("space_manager", "carol"), aBinding("space_auditor", "ghost", { [LABELS.managedBy]: "space" })] };
 
   test("of a space: everyone inside reads it, managers change it, the org's managers see into it", () => {
-    expect(summary(planSpaceRights(aSpace(), "acme-dev", bindings))).toEqual([
+    expect(rightsIn(planSpaceRights(aSpace(), "acme-dev", bindings))).toEqual([
       "Role acme get,list,watch spaces/dev",
       "RoleBinding acme alice,carol",
       "Role acme update,patch spaces/dev",
       "RoleBinding acme carol",
       "RoleBinding acme-dev bob",
     ]);
-    expect((planSpaceRights(aSpace(), "acme-dev", bindings).at(-1) as unknown as Rights).roleRef?.name).toBe(ORG_MANAGER_IN_SPACE);
+    expect(planSpaceRights(aSpace(), "acme-dev", bindings).at(-1)).toMatchObject({ roleRef: { name: ORG_MANAGER_IN_SPACE } });
   });
 });
 
