@@ -1,6 +1,12 @@
 // Names and labels of namespaces.
 import { describe, expect, test } from "vitest";
-import { isReservedNamespace, isRight, planNamespaceName, type NamespaceObject } from "./namespaces.ts";
+import { LABELS } from "../crds/labels.ts";
+import { Org } from "../crds/org/org.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { ReconcileContext } from "../kube/controller.ts";
+import type { KubeObject } from "../kube/object.ts";
+import { anOrg } from "./fixtures.ts";
+import { adoptNamespace, endNamespace, endNamespaces, isReservedNamespace, isRight, keepNamespace, planNamespaceName, type NamespaceObject } from "./namespaces.ts";
 
 const uid = "12345678-90ab-4cde-8f01-234567890abc";
 const long = "a-very-long-name-for-an-org-indeed";
@@ -37,4 +43,59 @@ test("a namespace is right when it carries every label wanted and none that is n
   expect(isRight(seen, { labels: { a: "1", gone: undefined }, annotations: { b: "2" } })).toBe(true);
   expect(isRight(seen, { labels: { a: "1", other: undefined }, annotations: {} })).toBe(false);
   expect(isRight(seen, { labels: { a: "2" }, annotations: {} })).toBe(false);
+});
+
+describe("the end of an owner that others do not see yet", () => {
+  const org = anOrg();
+  const owner = { ref: Org, object: org };
+  const namespace = (labels: Record<string, string> = { [LABELS.ownerUid]: "uid-acme" }): NamespaceObject => ({ metadata: { name: "acme", uid: "n1", resourceVersion: "7", labels } }) as unknown as NamespaceObject;
+  const meta = { labels: {}, annotations: {} };
+
+  /** What is cached, and a server where the owner is as given. */
+  function contextOf(state: { cached?: NamespaceObject[]; live?: NamespaceObject[]; owner?: KubeObject }): { context: ReconcileContext; writes: string[] } {
+    const writes: string[] = [];
+    const client = {
+      list: () => Promise.resolve({ items: state.live ?? [] }),
+      find: () => Promise.resolve(state.owner),
+      create: () => Promise.resolve(namespace()),
+      delete: (_ref: unknown, { name }: { name: string }, { preconditions }: { preconditions: { uid: string } }) => Promise.resolve(void writes.push(`delete ${name} ${preconditions.uid}`)),
+      patch: (_ref: unknown, { name }: { name: string }, { body }: { body: { metadata: { resourceVersion?: string } } }) => Promise.resolve(void writes.push(`patch ${name} at ${body.metadata.resourceVersion}`)),
+    } as unknown as KubeClient;
+    const read = { list: () => state.cached ?? [], find: () => undefined } as unknown as ReconcileContext["read"];
+    return { context: { client, read } as unknown as ReconcileContext, writes };
+  }
+
+  test("a namespace that the cache does not show ends too", async () => {
+    const { context, writes } = contextOf({ live: [namespace()] });
+    await expect(endNamespaces(org, (found) => endNamespace(found, context), context)).rejects.toMatchObject({ reason: "NamespaceTerminating" });
+    expect(writes).toEqual(["delete acme n1"]);
+  });
+
+  test("without any there is nothing to wait for", async () => {
+    const { context } = contextOf({});
+    await endNamespaces(org, (found) => endNamespace(found, context), context);
+  });
+
+  test.each<[string, KubeObject | undefined]>([
+    ["is gone", undefined],
+    ["is being deleted", { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } }],
+    ["is another by now", { ...org, metadata: { ...org.metadata, uid: "another" } }],
+  ])("a namespace made for an owner that %s goes again", async (_what, live) => {
+    const { context, writes } = contextOf({ ...(live && { owner: live }) });
+    await expect(keepNamespace(owner, ["acme"], meta, context)).rejects.toMatchObject({ reason: "Deleted" });
+    expect(writes).toEqual(["delete acme n1"]);
+  });
+
+  test("one made for an owner that is there stays", async () => {
+    const { context, writes } = contextOf({ owner: org });
+    expect(await keepNamespace(owner, ["acme"], meta, context)).toBe("acme");
+    expect(writes).toEqual([]);
+  });
+
+  test("a namespace is adopted as it was judged, and given back when its owner has ended", async () => {
+    const { context, writes } = contextOf({});
+    const release = (): Promise<void> => Promise.resolve(void writes.push("release"));
+    await expect(adoptNamespace(owner, namespace({}), { meta, release }, context)).rejects.toMatchObject({ reason: "Deleted" });
+    expect(writes).toEqual(["patch acme at 7", "release"]);
+  });
 });

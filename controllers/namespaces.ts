@@ -2,10 +2,11 @@
 import { LABELS } from "../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { Namespace } from "../kube/builtin.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../kube/client/errors.ts";
+import { isAlreadyExists } from "../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../kube/controller.ts";
 import type { KubeObject } from "../kube/object.ts";
-import type { ObjectOf } from "../kube/resource-ref.ts";
+import type { ObjectOf, ResourceRef } from "../kube/resource-ref.ts";
+import { removeAll } from "./history.ts";
 
 export type NamespaceObject = ObjectOf<typeof Namespace>;
 
@@ -39,33 +40,63 @@ function withUid(plain: string, uid: string): string {
   return `${plain}-${uid.replaceAll("-", "").slice(0, 5)}`;
 }
 
+/** Who has a namespace: an Org or a Space. */
+export interface Owner {
+  ref: ResourceRef;
+  object: KubeObject;
+}
+
+const ownedBy = ({ metadata }: KubeObject): { labels: Record<string, string> } => ({ labels: { [LABELS.ownerUid]: metadata.uid ?? "" } });
+
+/** Whether the owner has a namespace already, as seen. */
+export function hasNamespace(owner: KubeObject, { read }: Pick<ReconcileContext, "read">): boolean {
+  return read.list(Namespace, ownedBy(owner)).length > 0;
+}
+
 /** Creates the namespace, or corrects what it carries; nothing is written when it is right. Returns its name. */
-export async function keepNamespace(owner: KubeObject, parts: readonly string[], meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
-  const uid = owner.metadata.uid ?? "";
-  const owned = context.read.list(Namespace, { labels: { [LABELS.ownerUid]: uid } });
+export async function keepNamespace(owner: Owner, parts: readonly string[], meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
+  const uid = owner.object.metadata.uid ?? "";
+  const owned = context.read.list(Namespace, ownedBy(owner.object));
   const isForeign = (name: string): boolean => {
     const seen = context.read.find(Namespace, { name });
     return seen !== undefined && seen.metadata.labels?.[LABELS.ownerUid] !== uid;
   };
   const name = planNamespaceName(uid, parts, owned, isForeign);
-  const full: NamespaceMeta = { ...meta, labels: { ...meta.labels, [LABELS.ownerUid]: uid } };
+  const full = withOwner(meta, owner.object);
   const seen = context.read.find(Namespace, { name });
   if (seen) return await correct(seen, full, context);
-  return (await create(name, full, context)) ?? (await createElsewhere(uid, name, full, context));
+  const made = (await create(name, full, context)) ?? (await createElsewhere(uid, name, full, context));
+  await requireOwner(owner, context, () => removeAll(context.client, Namespace, [made]));
+  return made.metadata.name;
 }
 
-async function correct(seen: NamespaceObject, meta: NamespaceMeta, { client }: ReconcileContext): Promise<string> {
-  const { name } = seen.metadata;
-  if (seen.metadata.deletionTimestamp) throw new NotReady("NamespaceTerminating", `namespace ${name} is being deleted; it is made again when it is gone`);
-  if (isRight(seen, meta)) return name;
-  const body = { metadata: { labels: toMerge(meta.labels), annotations: toMerge(meta.annotations) } };
-  await client.patch(Namespace, { name }, { type: "merge", body });
+/**
+ * Gives a namespace that exists already what a namespace of ours carries, if it is still as it was judged. `release` takes it away again.
+ * @throws KubeError 409 when somebody else was quicker
+ */
+export async function adoptNamespace(owner: Owner, seen: NamespaceObject, { meta, release }: { meta: NamespaceMeta; release: () => Promise<void> }, context: ReconcileContext): Promise<string> {
+  const name = await correct(seen, withOwner(meta, owner.object), context, seen.metadata.resourceVersion);
+  if (seen.metadata.labels?.[LABELS.ownerUid] === undefined) await requireOwner(owner, context, release);
   return name;
 }
 
-/** Gives a namespace that exists already what a namespace of ours carries. */
-export async function labelNamespace(seen: NamespaceObject, meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
-  return await correct(seen, meta, context);
+const withOwner = (meta: NamespaceMeta, owner: KubeObject): NamespaceMeta => ({ ...meta, labels: { ...meta.labels, ...ownedBy(owner).labels } });
+
+/** Whoever ended the owner meanwhile has looked for its namespaces already: what was made after that has to be undone by who made it. */
+async function requireOwner({ ref, object: { metadata } }: Owner, { client }: ReconcileContext, undo: () => Promise<void>): Promise<void> {
+  const live = await client.find(ref, metadata);
+  if (live?.metadata.uid === metadata.uid && !live?.metadata.deletionTimestamp) return;
+  await undo();
+  throw new NotReady("Deleted", `${ref.kind} ${metadata.name} has been deleted`);
+}
+
+async function correct(seen: NamespaceObject, meta: NamespaceMeta, { client }: ReconcileContext, resourceVersion?: string): Promise<string> {
+  const { name } = seen.metadata;
+  if (seen.metadata.deletionTimestamp) throw new NotReady("NamespaceTerminating", `namespace ${name} is being deleted; it is made again when it is gone`);
+  if (isRight(seen, meta)) return name;
+  const body = { metadata: { labels: toMerge(meta.labels), annotations: toMerge(meta.annotations), ...(resourceVersion && { resourceVersion }) } };
+  await client.patch(Namespace, { name }, { type: "merge", body });
+  return name;
 }
 
 export function isRight(seen: NamespaceObject, meta: NamespaceMeta): boolean {
@@ -79,36 +110,36 @@ function toMerge(values: Readonly<Record<string, string | undefined>>): Record<s
 }
 
 /** undefined when somebody else has the name. */
-async function create(name: string, meta: NamespaceMeta, { client }: ReconcileContext): Promise<string | undefined> {
+async function create(name: string, meta: NamespaceMeta, { client }: ReconcileContext): Promise<NamespaceObject | undefined> {
   const given = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
   try {
-    await client.create(Namespace, { metadata: { name, labels: given(meta.labels), annotations: given(meta.annotations) } });
-    return name;
+    return await client.create(Namespace, { metadata: { name, labels: given(meta.labels), annotations: given(meta.annotations) } });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const live = await client.find(Namespace, { name });
-    return live?.metadata.labels?.[LABELS.ownerUid] === meta.labels[LABELS.ownerUid] ? name : undefined;
+    return live?.metadata.labels?.[LABELS.ownerUid] === meta.labels[LABELS.ownerUid] ? live : undefined;
   }
 }
 
-async function createElsewhere(uid: string, name: string, meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
+async function createElsewhere(uid: string, name: string, meta: NamespaceMeta, context: ReconcileContext): Promise<NamespaceObject> {
   const other = withUid(name, uid);
   const made = name.endsWith(other.slice(-6)) ? undefined : await create(other, meta, context);
   if (made === undefined) throw new NotReady("NamespaceTaken", `namespaces ${name} and ${other} belong to somebody else`, { requeueAfterMs: 30_000 });
   return made;
 }
 
-/** Deletes the namespace and waits (NotReady) until it is gone. Only one that carries the owner's uid. */
-export async function endNamespace(name: string, owner: KubeObject, { read, client }: ReconcileContext): Promise<void> {
-  const seen = read.find(Namespace, { name });
-  if (!seen || seen.metadata.labels?.[LABELS.ownerUid] !== owner.metadata.uid) return;
-  if (!seen.metadata.deletionTimestamp) {
-    try {
-      await client.delete(Namespace, { name }, { preconditions: { uid: seen.metadata.uid } });
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
-  }
-  throw new NotReady("NamespaceTerminating", `waiting until namespace ${name} is gone`);
+/** Ends every namespace of an owner that is being deleted; `end` throws NotReady while one is not done. */
+export async function endNamespaces(owner: KubeObject, end: (namespace: NamespaceObject) => Promise<void>, { read, client }: ReconcileContext): Promise<void> {
+  for (const namespace of read.list(Namespace, ownedBy(owner))) await end(namespace);
+  // Nobody looks for them again: the server is asked for what a silent watch may have kept from us.
+  for (const namespace of (await client.list(Namespace, { labelSelector: `${LABELS.ownerUid}=${owner.metadata.uid}` })).items) await end(namespace);
+}
+
+/** Deletes the namespace as it was seen and waits until it is gone. @throws NotReady always: it is gone when it is not found any more */
+export async function endNamespace(namespace: NamespaceObject, { client }: ReconcileContext): Promise<never> {
+  const { name, deletionTimestamp } = namespace.metadata;
+  if (!deletionTimestamp) await removeAll(client, Namespace, [namespace]);
+  // Its watch wakes us; the clock is for one that went before it was seen at all.
+  throw new NotReady("NamespaceTerminating", `waiting until namespace ${name} is gone`, { requeueAfterMs: 1000 });
 }

@@ -2,15 +2,15 @@
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, orgName } from "../../crds/claim/rules.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
 import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
 import type { Reader } from "../../kube/reader.ts";
 import { removeAll } from "../history.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
-import { endNamespace, keepNamespace } from "../namespaces.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, settleGUID } from "../identity.ts";
+import { settleName } from "../name-in-force.ts";
+import { endNamespace, endNamespaces, keepNamespace, type NamespaceObject } from "../namespaces.ts";
 import { planCreatorRoles, planOrgNamespace, planOrgRights } from "./plan.ts";
 
 const NAMESPACE_INDEX = "org/namespace";
@@ -35,18 +35,19 @@ export const orgController = defineController({
 
   async reconcile(org, context) {
     const { guid, labels } = settleGUID(Org, org, context);
-    await holdClaim(Org.kind, org, orgName(org), context);
-    const namespace = await keepNamespace(org, [org.metadata.name], planOrgNamespace(org, guid), context);
+    const { name, refusal } = await settleName(org, orgName(org), context);
+    const namespace = await keepNamespace({ ref: Org, object: org }, [org.metadata.name], planOrgNamespace(org, guid, name), context);
     const bindings = { org: context.read.list(RoleBinding, { namespace }), spaces: bindingsOfSpaces(guid, context.read) };
-    return { children: planOrgRights(org, namespace, bindings), createOnce: planCreatorRoles(org, namespace), labels, status: { name: displayNameOf(org), namespace } };
+    return { children: planOrgRights(org, namespace, bindings), createOnce: planCreatorRoles(org, namespace), labels, status: { ...(name !== undefined && { name }), namespace }, ...refusal };
   },
 
   finalizer: "cupola.dev/org",
   async finalize(org, context) {
-    for (const namespace of ownNamespaces(org, context)) {
-      await endSpaces(namespace, context);
-      await endNamespace(namespace, org, context);
-    }
+    const end = async (namespace: NamespaceObject): Promise<void> => {
+      await endSpaces(namespace.metadata.name, context);
+      await endNamespace(namespace, context);
+    };
+    await endNamespaces(org, end, context);
   },
 });
 
@@ -64,10 +65,6 @@ function bindingsOfSpaces(guid: string, read: Reader): ReturnType<typeof listBin
 
 function listBindings(namespace: string, read: Reader) {
   return read.list(RoleBinding, { namespace });
-}
-
-function ownNamespaces(org: Org, { read }: ReconcileContext): string[] {
-  return read.list(Namespace, { labels: { [LABELS.ownerUid]: org.metadata.uid ?? "" } }).map((namespace) => namespace.metadata.name);
 }
 
 async function endSpaces(namespace: string, { read, client }: ReconcileContext): Promise<void> {

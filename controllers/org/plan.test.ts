@@ -22,5 +22,5 @@ describe("rights by name", () => {
 });
 
 test("the namespace carries the GUID as label, the name as annotation, and suspension for the policy", () => {
-  expect(planOrgNamespace(anOrg({ name: "Acme Inc.", suspended: true }), "g")).toEqual({ labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: "g", [LABELS.suspended]: "org" }, annotations: { "cupola.dev/org-name": "Acme Inc." } });
+  expect(planOrgNamespace(anOrg({ suspended: true }), "g", "Acme Inc.")).toEqual({ labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: "g", [LABELS.suspended]: "org" }, annotations: { "cupola.dev/org-name": "Acme Inc." } });
 });

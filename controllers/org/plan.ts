@@ -1,7 +1,6 @@
 // What an Org leads to: labels of its namespace, and the rights by name of those inside. Pure.
 import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
-import { displayNameOf } from "../../crds/names.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { bindingName, CF_ROLES, subjectOfUser, type CFRole } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/builtin.ts";
@@ -35,10 +34,11 @@ export interface OrgBindings {
 
 const SEE_DOMAINS: readonly CFRole[] = ["organization_manager", "organization_auditor", "space_developer", "space_manager", "space_auditor", "space_supporter"];
 
-export function planOrgNamespace(org: Org, guid: string): NamespaceMeta {
+/** `name` is the one in force. */
+export function planOrgNamespace(org: Org, guid: string, name: string | undefined): NamespaceMeta {
   return {
     labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: guid, [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : undefined },
-    annotations: { [ANNOTATIONS.orgName]: displayNameOf(org) },
+    annotations: { [ANNOTATIONS.orgName]: name },
   };
 }
 

@@ -27,3 +27,15 @@ export async function endContents(namespace: string, { read, client }: Reconcile
   // The watches wake us as they go; the clock is for one that went before it was seen going.
   if (remaining.length > 0) throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${remaining.join(", ")}`, { requeueAfterMs: 1000 });
 }
+
+/**
+ * The last look at a namespace that stays when its Space goes: the server is asked, since a silent watch may have kept something from us.
+ * @throws NotReady until the namespace holds no object of ours
+ */
+export async function requireEmpty(namespace: string, { client }: ReconcileContext): Promise<void> {
+  for (const ref of SPACE_CONTENTS) {
+    const { items } = await client.list(ref, { namespace });
+    await removeAll(client, ref, items.filter((object) => !object.metadata.deletionTimestamp));
+    if (items.length > 0) throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${items.length} ${ref.plural}`, { requeueAfterMs: 1000 });
+  }
+}

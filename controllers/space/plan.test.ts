@@ -22,7 +22,7 @@ describe("rights by name", () => {
 });
 
 test("the namespace carries GUIDs as labels, and is not suspended when the org is not", () => {
-  expect(planSpaceNamespace(aSpace(), anOrg(), "s").labels).toEqual({ [LABELS.namespaceKind]: "space", [LABELS.space]: "s", [LABELS.org]: "uid-acme", [LABELS.suspended]: undefined });
+  expect(planSpaceNamespace(aSpace(), anOrg(), { guid: "s", name: "dev" }).labels).toEqual({ [LABELS.namespaceKind]: "space", [LABELS.space]: "s", [LABELS.org]: "uid-acme", [LABELS.suspended]: undefined });
 });
 
 describe("adoption", () => {

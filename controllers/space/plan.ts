@@ -15,10 +15,11 @@ import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from ".
 
 type Binding = ObjectOf<typeof RoleBinding>;
 
-export function planSpaceNamespace(space: Space, org: Org, guid: string): NamespaceMeta {
+/** `name` is the one in force. */
+export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { guid: string; name: string | undefined }): NamespaceMeta {
   return {
     labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined },
-    annotations: { [ANNOTATIONS.spaceName]: displayNameOf(space), [ANNOTATIONS.orgName]: displayNameOf(org) },
+    annotations: { [ANNOTATIONS.spaceName]: name, [ANNOTATIONS.orgName]: displayNameOf(org) },
   };
 }
 

@@ -2,18 +2,18 @@
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, spaceName } from "../../crds/claim/rules.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, Role, RoleBinding } from "../../kube/builtin.ts";
 import { defineController, NotReady, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller.ts";
 import { NotPermitted } from "../../kube/reader.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, settleGUID } from "../identity.ts";
 import { removeAll } from "../history.ts";
 import { roleOfBinding } from "../members.ts";
-import { endNamespace, keepNamespace, labelNamespace, type NamespaceMeta } from "../namespaces.ts";
+import { settleName } from "../name-in-force.ts";
+import { adoptNamespace, endNamespace, endNamespaces, keepNamespace, type NamespaceMeta, type NamespaceObject } from "../namespaces.ts";
 import { findOrg } from "../place.ts";
-import { endContents, SPACE_CONTENTS } from "./contents.ts";
+import { endContents, requireEmpty, SPACE_CONTENTS } from "./contents.ts";
 import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
 
 const HOME_INDEX = "space/home";
@@ -44,21 +44,24 @@ export const spaceController = defineController({
     const org = findOrg(read, space.metadata.namespace ?? "");
     if (!org) throw new NotReady("OrgMissing", `namespace ${space.metadata.namespace} is no org's; make the Space in its Org's status.namespace`);
     const { guid, labels } = settleGUID(Space, space, context);
-    await holdClaim(Space.kind, space, spaceName(space), context);
-    const meta = planSpaceNamespace(space, org, guid);
-    const namespace = await (space.spec.namespace ? adoptNamespace(space, org, meta, context) : keepNamespace(space, [org.metadata.name, space.metadata.name], meta, context));
+    const { name, refusal } = await settleName(space, spaceName(space), context);
+    const meta = planSpaceNamespace(space, org, { guid, name });
+    const namespace = await (space.spec.namespace ? adopt(space, org, meta, context) : keepNamespace({ ref: Space, object: space }, [org.metadata.name, space.metadata.name], meta, context));
     const bindings = { org: read.list(RoleBinding, { namespace: space.metadata.namespace }), space: read.list(RoleBinding, { namespace }) };
     const blind = findBlind(namespace, read);
-    return { children: planSpaceRights(space, namespace, bindings), labels, status: { name: displayNameOf(space), namespace }, ...(blind && { ready: blind }) };
+    return { children: planSpaceRights(space, namespace, bindings), labels, status: { ...(name !== undefined && { name }), namespace }, ...refusal, ...(blind && { ready: blind }) };
   },
 
   finalizer: "cupola.dev/space",
   async finalize(space, context) {
-    const uid = space.metadata.uid ?? "";
-    for (const { metadata } of context.read.list(Namespace, { labels: { [LABELS.ownerUid]: uid } })) {
-      await endContents(metadata.name, context);
-      await (space.spec.namespace === metadata.name ? release(metadata.name, context) : endNamespace(metadata.name, space, context));
-    }
+    const end = async (namespace: NamespaceObject): Promise<void> => {
+      const { name } = namespace.metadata;
+      await endContents(name, context);
+      if (space.spec.namespace !== name) return await endNamespace(namespace, context);
+      await requireEmpty(name, context);
+      await release(name, context);
+    };
+    await endNamespaces(space, end, context);
   },
 });
 
@@ -97,12 +100,12 @@ function going(namespace: string, read: Read["read"]): { namespace?: string; nam
   return space?.metadata.deletionTimestamp ? [{ namespace: space.metadata.namespace, name: space.metadata.name }] : [];
 }
 
-async function adoptNamespace(space: Space, org: Org, meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
+async function adopt(space: Space, org: Org, meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
   const name = space.spec.namespace ?? "";
   const namespace = context.read.find(Namespace, { name });
   if (!namespace) throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
   checkConsent(space, org, namespace);
-  return await labelNamespace(namespace, { ...meta, labels: { ...meta.labels, [LABELS.ownerUid]: space.metadata.uid } }, context);
+  return await adoptNamespace({ ref: Space, object: space }, namespace, { meta, release: () => release(name, context) }, context);
 }
 
 /** Gives an adopted namespace back: it loses what made it ours, the roles in the space among it. */

@@ -286,6 +286,27 @@ export function controllersOn(server: Server): void {
       });
     }, 90_000);
 
+    test("who takes a name that is taken is suspended and loses rights all the same", async () => {
+      const { org, namespace: inside } = await makeSpace(client, "renamed", "dev");
+      const manager = { name: "manager-eve", namespace: "renamed" };
+      await client.apply(RoleBinding, { metadata: manager, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES.organization_manager.clusterRole }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "eve" }] }, apply);
+      const subjects = async (): Promise<unknown> => (await client.list(RoleBinding, { namespace: inside })).items.filter(({ roleRef }) => roleRef.name === ORG_MANAGER_IN_SPACE).flatMap((binding) => binding.subjects?.map(({ name }) => name));
+      await eventually(async () => expect(await subjects()).toEqual(["eve"]));
+      await client.patch(Space, { namespace: "renamed", name: "dev" }, { type: "merge", body: { spec: { name: "other" } } });
+      await makeSpace(client, "renamed", "sibling");
+      await client.patch(Space, { namespace: "renamed", name: "dev" }, { type: "merge", body: { spec: { name: "sibling" } } });
+      await client.patch(Org, org.metadata, { type: "merge", body: { spec: { name: "acme" } } });
+      await untilReady(client, Space, { namespace: "renamed", name: "dev" }, { status: "False", reason: "NameTaken" });
+      await untilReady(client, Org, org.metadata, { status: "False", reason: "NameTaken" });
+      expect((await client.get(Space, { namespace: "renamed", name: "dev" })).status?.name).toBe("other");
+
+      await client.delete(RoleBinding, manager);
+      await client.patch(Org, org.metadata, { type: "merge", body: { spec: { suspended: true } } });
+      await eventually(async () => expect(await subjects()).toEqual([]));
+      await eventually(async () => expect((await client.get(Namespace, { name: "renamed" })).metadata.labels?.[LABELS.suspended]).toBe("org"));
+      await eventually(async () => expect((await client.get(Namespace, { name: inside })).metadata.labels?.[LABELS.suspended]).toBe("org"));
+    }, 60_000);
+
     test("a namespace is adopted by consent only, and given back", async () => {
       await client.create(Namespace, { metadata: { name: "existing" } });
       const key = { namespace: "acme", name: "adopting" };
