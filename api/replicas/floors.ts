@@ -1,6 +1,6 @@
 // What this replica must have seen before it may answer: versions and deletions that some replica, this one too, has told a client of.
 import { setTimeout as delay } from "node:timers/promises";
-import { NotPermitted, type Store } from "../../kube/reader.ts";
+import { NotPermitted, NotSynced, type Store } from "../../kube/reader.ts";
 import { hasReached } from "../../kube/store.ts";
 import type { View } from "../view.ts";
 
@@ -144,6 +144,8 @@ function isGone(store: Store, uid: string): boolean {
   } catch (error) {
     // It is not in what is in sight, and there is more that is not.
     if (error instanceof NotPermitted) return true;
+    // The same, as soon as anything can be read: its own namespace is in sight, and another is being listed.
+    if (error instanceof NotSynced) return store.synced;
     throw error;
   }
 }
