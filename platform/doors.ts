@@ -21,7 +21,7 @@ export function openDoor({ listen, operations, log }: PlatformOptions, readiness
   return openFrontDoor({
     ...listen,
     health: () => healthOf(readiness, doors),
-    onFault: (err) => log.warn({ err }, "could not take a connection"),
+    onFault: (err) => log.warn({ err }, "could not take a connection or a request"),
     ...(operations.includes("api") && { api: (request, response) => (doors.api?.handler ?? later)(request, response) }),
     ...(operations.includes("local-router") && {
       apps: {

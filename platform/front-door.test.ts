@@ -95,6 +95,22 @@ describe("the front door", () => {
     expect((await get(door.url, "localhost")).status).toBe(200);
   });
 
+  test("goes on after a handler that threw, and says so", async () => {
+    const faults: string[] = [];
+    const fail = (): never => {
+      throw new Error("a bug");
+    };
+    door = await openFrontDoor(options({ health: fail, api: fail, apps: { request: (_request, response) => (response.write("begun"), fail()), upgrade: fail }, onFault: (error) => void faults.push(error.message) }));
+    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 500, body: "not answered: see the log\n" });
+    expect((await get(door.url, "localhost")).status).toBe(500);
+    await expect(get(door.url, "shop.apps.localhost")).rejects.toThrow();
+    const client = connect(Number(new URL(door.url).port), "127.0.0.1").on("error", () => undefined);
+    client.write("GET / HTTP/1.1\r\nHost: shop.apps.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    await new Promise((resolve) => client.once("close", resolve));
+    expect(faults).toEqual(["a bug", "a bug", "a bug", "a bug"]);
+    expect((await get(door.url, "localhost", "/livez")).status).toBe(200);
+  });
+
   test("without a router every host is the API's", async () => {
     const { apps: _apps, ...rest } = options();
     door = await openFrontDoor(rest);

@@ -28,7 +28,7 @@ export interface FrontDoorOptions {
   apps?: AppsDoor;
   /** Whether everything is there and may be served, and why not. */
   health: () => ReadinessReport;
-  /** Told of connections that could not be taken. */
+  /** Told of connections that could not be taken, and of handlers that threw. */
   onFault: (error: Error) => void;
 }
 
@@ -54,7 +54,7 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
   const answer: RequestListener = (request, response) => {
     // The client opens its next connection elsewhere.
     if (state.closing) response.setHeader("connection", "close");
-    dispatch(options, request, response);
+    attempt(options, () => dispatch(options, request, response), () => sayFault(response));
   };
   const server = tls ? createTlsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, answer) : createServer(limits, answer);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -62,7 +62,8 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
     socket.on("error", () => socket.destroy());
     state.upgraded.add(socket);
     socket.once("close", () => state.upgraded.delete(socket));
-    if (options.apps && !isForApi(options, request)) options.apps.upgrade(request, socket, head);
+    const { apps } = options;
+    if (apps && !isForApi(options, request)) attempt(options, () => apps.upgrade(request, socket, head), () => socket.destroy());
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
   await listen(server, options);
@@ -73,6 +74,16 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
     retire,
     close: (drainMs = 0) => (retire(), close(server, state.upgraded, drainMs)),
   };
+}
+
+/** What is thrown inside an event of the server would end the process. */
+function attempt({ onFault }: FrontDoorOptions, handle: () => void, giveUp: () => void): void {
+  try {
+    handle();
+  } catch (error) {
+    onFault(error instanceof Error ? error : new Error(String(error)));
+    giveUp();
+  }
 }
 
 function dispatch(options: FrontDoorOptions, request: IncomingMessage, response: ServerResponse): void {
@@ -92,6 +103,11 @@ function sayHealth(response: ServerResponse, { ready, pending, degraded }: Readi
 
 function say(response: ServerResponse, code: number, text: string): void {
   response.writeHead(code, { "content-type": "text/plain" }).end(`${text}\n`);
+}
+
+function sayFault(response: ServerResponse): void {
+  if (response.headersSent) return void response.destroy();
+  say(response, 500, "not answered: see the log");
 }
 
 function isForApi(options: FrontDoorOptions, request: IncomingMessage): boolean {
