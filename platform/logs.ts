@@ -58,7 +58,7 @@ const LOOK_MS = 200;
 export function startLogs({ client, watches, membership, ring, log }: LogsOptions): Logs {
   let known: string[] = [membership.identity];
   const look = (): void => {
-    const members = seenMembers(membership);
+    const members = seenMembers(membership) ?? [];
     // A replica that does not see itself does not see who owns what, and goes on as before.
     if (members.some(({ identity }) => identity === membership.identity)) known = [...new Set([membership.identity, ...keepers(members)])];
   };

@@ -2,8 +2,10 @@
 import { networkInterfaces } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
 import { openWire } from "../api/replicas/wire.ts";
+import type { Membership } from "../kube/membership.ts";
+import { NotPermitted, NotSynced } from "../kube/reader.ts";
 import { addressToken } from "./address-token.ts";
-import { startPeerServer, type PeerServer } from "./peers.ts";
+import { peerDirectory, startPeerServer, type PeerServer } from "./peers.ts";
 
 const outside = Object.values(networkInterfaces()).flatMap((all) => all ?? []).find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 const tokenFor = (url: string): string => addressToken("secret", "replicas", url);
@@ -36,4 +38,15 @@ describe.each([["127.0.0.1", "http:"], ...(outside ? [[outside, "https:"]] : [])
     expect(await ask()).toEqual({ identity: "a", marks: [] });
     await expect(ask("guess")).rejects.toThrow("401");
   });
+});
+
+test.each([new NotSynced("leases"), new NotPermitted("leases", "Forbidden")])("who cannot be seen is not nobody: $name", async (error) => {
+  server = await startPeerServer("127.0.0.1", tokenFor, (fault) => expect.unreachable(String(fault)));
+  const membership: Pick<Membership, "identity" | "members"> = {
+    identity: "a",
+    members() {
+      throw error;
+    },
+  };
+  expect(peerDirectory(membership as Membership, server).peers()).toBeUndefined();
 });

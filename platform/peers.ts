@@ -71,7 +71,10 @@ export function peerDirectory(membership: Membership, { url, authority }: PeerSe
   const others = (members: readonly Member[]): Peer[] => members.filter(({ identity }) => identity !== membership.identity).flatMap(toPeer);
   return {
     self: { identity: membership.identity, url, ...(authority && { authority }) },
-    peers: () => others(seenMembers(membership)),
+    peers() {
+      const members = seenMembers(membership);
+      return members && others(members);
+    },
     ask: async () => others(await membership.listConsistent()),
     onChange: (listener) => membership.onChange(listener),
     holds: () => membership.holds(),

@@ -61,12 +61,12 @@ export function joinReplicas({ client, watches, operations, identity, timing, an
   });
 }
 
-/** The living replicas; none while they cannot be seen. */
-export function seenMembers(membership: Membership): Member[] {
+/** The living replicas; undefined while they cannot be seen. */
+export function seenMembers(membership: Membership): Member[] | undefined {
   try {
     return membership.members();
   } catch (error) {
-    if (error instanceof NotSynced || error instanceof NotPermitted) return [];
+    if (error instanceof NotSynced || error instanceof NotPermitted) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 // What this process answers with: the CF API, the webhook, and the logs of pods.
 import { defined } from "../kube/defined.ts";
+import type { Member } from "../kube/membership.ts";
 import { createApi, type Api } from "../api/server.ts";
 import { startLogs, telemetryAddresses } from "./logs.ts";
 import type { Parts, Side } from "./parts.ts";
@@ -11,7 +12,8 @@ import { startWebhook, WEBHOOK_LISTEN } from "./webhook.ts";
 
 /** Answers at once with 503 until all it reads is listed and the other replicas are met. */
 export function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
-  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(seenMembers(membership), source), members: () => seenMembers(membership) });
+  const members = (): Member[] => seenMembers(membership) ?? [];
+  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(members(), source), members });
   const peers = side.peers && { directory: peerDirectory(membership, side.peers), tokenFor: side.peers.tokenFor };
   const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
   const over = new AbortController();

@@ -28,15 +28,18 @@ function cluster() {
   const listeners = new Set<() => void>();
   const tell = (): void => listeners.forEach((listener) => listener());
   const dropped: string[] = [];
+  const blind = new Set<string>();
   return {
     dropped,
+    /** From now on it does not see who is there. */
+    blind: (identity: string) => (blind.add(identity), tell()),
     join: (peer: Peer) => (members.set(peer.identity, peer), tell()),
     leave: (identity: string) => (members.delete(identity), tell()),
     directory(self: Peer, sees = () => true): PeerDirectory {
       const others = (): Peer[] => [...members.values()].filter(({ identity }) => identity !== self.identity);
       return {
         self,
-        peers: () => (sees() ? others() : []),
+        peers: () => (blind.has(self.identity) ? undefined : sees() ? others() : []),
         ask: async () => others(),
         onChange: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
         holds: () => members.has(self.identity),
@@ -254,6 +257,15 @@ describe("a peer that does not answer", () => {
     await read;
     expect(b.replicas.ready()).toBe(true);
   });
+});
+
+test("a replica that does not see the others any more, nor is counted by them, answers nothing", async () => {
+  const all = cluster();
+  const [, b] = [await joined("a", all), await joined("b", all)];
+  all.blind("b");
+  expect(held(b)).toBeUndefined();
+  all.leave("b");
+  expect(held(b)).toBeDefined();
 });
 
 test("a replica that stood still meets the others before it answers, and stays ready meanwhile", async () => {

@@ -16,8 +16,8 @@ import { openWire, type Peer } from "./wire.ts";
 /** The live replicas, as somebody who keeps a membership knows them. */
 export interface PeerDirectory {
   readonly self: Peer;
-  /** All others that count as alive, as far as it is known here. */
-  peers(): readonly Peer[];
+  /** All others that count as alive, as far as it is known here; undefined while nobody can be seen, which is not "none". */
+  peers(): readonly Peer[] | undefined;
   /** As `peers`, asked now: whoever joined before this call is in it. @throws Error when nobody can be asked */
   ask(): Promise<readonly Peer[]>;
   /** Called when `peers` or `holds` may have changed. */
@@ -198,7 +198,9 @@ class Circle implements Replicas {
   #look(): void {
     const { directory } = this.#o;
     if (!directory || this.#closed) return;
-    this.#keepLines(directory.peers());
+    const peers = directory.peers();
+    // Who cannot be seen may be there: it is told as before.
+    if (peers) this.#keepLines(peers);
     this.#waiters.check();
   }
 
