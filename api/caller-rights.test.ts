@@ -1,5 +1,5 @@
 // Rights by review: how long an answer is believed, and that a change of RBAC which is seen here does not wait for it.
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { App } from "../crds/app/app.ts";
 import { Space } from "../crds/space/space.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -8,6 +8,8 @@ import type { Asked, Authorization } from "./authorization.ts";
 import { createRights } from "./caller-rights.ts";
 import type { Caller } from "./identity/caller.ts";
 import { BRIEF_NO_MS, createReviews, REVIEW_MS } from "./reviews.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 const caller = { name: "ann", groups: [] } as unknown as Caller;
 const space: Asked = { verb: "get", on: Space, namespace: "acme", name: "dev" };
@@ -107,6 +109,18 @@ test.each([
   state.now = 1e12 + REVIEW_MS + 1;
   await decide();
   expect(state.asked).toBe(2);
+});
+
+test("a clock that is set back does not lengthen it", async () => {
+  const steady = vi.spyOn(performance, "now").mockReturnValue(1000);
+  const { state, decide } = cluster();
+  state.says = true;
+  expect(await decide()).toBe(true);
+  state.says = false;
+  state.now -= 3_600_000;
+  expect(await decide()).toBe(true);
+  steady.mockReturnValue(1000 + REVIEW_MS + 1);
+  expect(await decide()).toBe(false);
 });
 
 test("where RBAC's yes is trusted nothing is asked, and out of sight is an error", async () => {

@@ -40,26 +40,32 @@ export interface Reviews {
 
 /** Asks with the platform's identity, which may create SubjectAccessReviews. */
 export function createReviews(client: KubeClient, now: () => Date): Reviews {
-  const answers = new LRUCache<string, boolean>({ max: maxRemembered, ttl: REVIEW_MS, ttlResolution: 0, perf: { now: () => now().getTime() } });
+  // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps.
+  const answers = new LRUCache<string, { allowed: boolean; until: number }>({ max: maxRemembered, ttl: REVIEW_MS, ttlResolution: 0, perf: performance });
   const underWay = new Map<string, Promise<boolean>>();
   const limit = pLimit(parallel);
 
+  const known = (key: string): boolean | undefined => {
+    const answer = answers.get(key);
+    return answer && now().getTime() < answer.until ? answer.allowed : undefined;
+  };
+  const keep = (key: string, allowed: boolean, ttl: number): unknown => answers.set(key, { allowed, until: now().getTime() + ttl }, { ttl });
   const post = (key: string, who: Reviewed, asked: Question): Promise<boolean> => {
     const running = underWay.get(key);
     if (running) return running;
     // Without the request's signal: others may wait for the same answer.
     const answer = limit(() => review(client, who, asked)).finally(() => underWay.delete(key));
     underWay.set(key, answer);
-    void answer.then((allowed) => answers.set(key, allowed, { ttl: !allowed && asked.rbac ? BRIEF_NO_MS : REVIEW_MS }), () => undefined);
+    void answer.then((allowed) => keep(key, allowed, !allowed && asked.rbac ? BRIEF_NO_MS : REVIEW_MS), () => undefined);
     return answer;
   };
   return {
-    known: (who, question) => answers.get(keyOf(who, question)),
+    known: (who, question) => known(keyOf(who, question)),
     async ask(who, questions, signal) {
       const all = Promise.all(
         questions.map(async (one) => {
           const key = keyOf(who, one);
-          return answers.get(key) ?? post(key, who, one);
+          return known(key) ?? post(key, who, one);
         }),
       );
       return signal ? Promise.race([all, rejected(signal)]) : all;

@@ -35,15 +35,17 @@ export interface AuthenticatorDeps {
 
 /** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
 export function createAuthenticator({ client, decide, issuer, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
-  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined> }>({ max: maxRemembered, perf: { now: () => now().getTime() } });
+  // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps and by which credentials end.
+  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({ max: maxRemembered, ttlResolution: 0, perf: performance });
 
   const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
     const key = hashOf(credential);
     const hit = reviews.get(key);
-    if (hit) return hit.reviewed;
-    const ttl = lifetime(credential, now());
+    const asked = now();
+    if (hit && asked.getTime() < hit.until) return hit.reviewed;
+    const ttl = lifetime(credential, asked);
     if (ttl <= 0) return Promise.resolve(undefined);
-    const entry = { reviewed: review(client, credential, issuer) };
+    const entry = { reviewed: review(client, credential, issuer), until: asked.getTime() + ttl };
     reviews.set(key, entry, { ttl });
     entry.reviewed.then(
       (reviewed) => {

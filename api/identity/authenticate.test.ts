@@ -1,0 +1,35 @@
+// How long a review of a credential is believed: a minute by either clock, so also where the wall clock was set back.
+import { afterEach, expect, test, vi } from "vitest";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { createAuthenticator } from "./authenticate.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** A token that Kubernetes knows until it is told otherwise, and the two clocks of this machine. */
+function known(token: string) {
+  const state = { knows: true, wall: 1e12, steady: 1000 };
+  vi.spyOn(performance, "now").mockImplementation(() => state.steady);
+  const client = { review: () => Promise.resolve({ status: { authenticated: state.knows, user: { username: "ann" } } }) } as unknown as KubeClient;
+  const authenticate = createAuthenticator({ client, decide: () => Promise.resolve(false), now: () => new Date(state.wall) });
+  const name = (): Promise<string> => authenticate({ authorization: `bearer ${token}` }, AbortSignal.timeout(1000)).then((caller) => caller.name, (error: unknown) => String((error as Error).message));
+  return { state, name };
+}
+
+const expiring = `e30.${Buffer.from(JSON.stringify({ exp: 1e9 + 30 })).toString("base64url")}.sig`;
+
+test.each([
+  ["a minute later", "opaque", { wall: 60_001, steady: 60_001 }, false],
+  ["less than a minute later", "opaque", { wall: 59_000, steady: 59_000 }, true],
+  ["a minute later, when the clock was set back", "opaque", { wall: -3_600_000, steady: 60_001 }, false],
+  ["at once, when the clock was set back", "opaque", { wall: -3_600_000, steady: 1 }, true],
+  ["after the machine has slept, which a steady clock does not see", "opaque", { wall: 3_600_000, steady: 1 }, false],
+  ["before a token's own end", expiring, { wall: 29_000, steady: 29_000 }, true],
+  ["after a token's own end, also when the clock was set forward", expiring, { wall: 30_001, steady: 1 }, false],
+])("a token that was revoked, %s", async (_when, token, { wall, steady }, believed) => {
+  const { state, name } = known(token);
+  expect(await name()).toBe("ann");
+  state.knows = false;
+  state.wall += wall;
+  state.steady += steady;
+  expect(await name() === "ann").toBe(believed);
+});
