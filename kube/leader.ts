@@ -69,8 +69,8 @@ class Candidate {
     this.#timing = { ...LEADER_TIMING, ...options.timing };
   }
 
-  pause(signal = this.#o.signal, milliseconds = this.#timing.retryMs): Promise<void> {
-    return this.#nap.sleep(milliseconds * (1 + 0.2 * (this.#o.random ?? Math.random)()), signal);
+  pause(signal = this.#o.signal, milliseconds = this.#timing.retryMs, mostMs = Infinity): Promise<void> {
+    return this.#nap.sleep(Math.min(milliseconds * (1 + 0.2 * (this.#o.random ?? Math.random)()), mostMs), signal);
   }
 
   /** The lease in our name, or undefined when another holds it or the server cannot be asked. */
@@ -110,15 +110,18 @@ class Candidate {
 
   /** Returns when the signal is aborted or leadership is lost. */
   async #renewUntil(signal: AbortSignal, state: { lease: LeaseObject; renewedAt: number }): Promise<void> {
+    const { renewMs, retryMs, everyMs } = this.#timing;
+    const leftMs = (): number => Math.max(state.renewedAt + renewMs - performance.now(), 0);
     let failed = false;
     for (;;) {
-      await this.pause(signal, failed ? this.#timing.retryMs : this.#timing.everyMs);
-      if (signal.aborted) return;
+      // After a slow election there is less than the usual time.
+      await this.pause(signal, failed ? retryMs : Math.min(everyMs, leftMs() / 2), leftMs());
+      const withinMs = Math.min(leftMs(), renewMs / 2);
+      if (signal.aborted || withinMs === 0) return;
       failed = true;
-      const spec = { ...state.lease.spec, renewTime: this.#time() };
       const started = performance.now();
       try {
-        state.lease = await this.#o.client.update(Lease, { ...state.lease, spec }, { deadlineMs: this.#timing.renewMs / 2 });
+        state.lease = await this.#write(state.lease, {}, withinMs);
         state.renewedAt = started;
         failed = false;
       } catch (error) {
@@ -126,14 +129,33 @@ class Candidate {
         if (isConflict(error) || isNotFound(error)) return;
         this.#o.log.warn({ err: error, lease: this.#o.name }, "could not renew leadership");
       }
-      if (performance.now() - state.renewedAt > this.#timing.renewMs) return;
     }
   }
 
-  async #release(lease: LeaseObject): Promise<void> {
-    const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: this.#time() };
+  /** Renews the Lease of this term, and more. @throws KubeError; NotFound or Conflict when it is not ours any more */
+  async #write(lease: LeaseObject, more: LeaseObject["spec"], withinMs: number): Promise<LeaseObject> {
+    const { client } = this.#o;
+    const until = performance.now() + withinMs;
+    const options = (): { deadlineMs: number } => ({ deadlineMs: Math.max(until - performance.now(), 1) });
+    const update = (present: LeaseObject): Promise<LeaseObject> => client.update(Lease, { ...present, spec: { ...present.spec, renewTime: this.#time(), ...more } }, options());
     try {
-      await this.#o.client.update(Lease, { ...lease, spec }, { deadlineMs: this.#timing.retryMs });
+      return await update(lease);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // A renewal that was not answered may have taken effect all the same.
+      const present = await client.get(Lease, lease.metadata, options());
+      if (!this.#isOfTerm(present, lease)) throw error;
+      return update(present);
+    }
+  }
+
+  #isOfTerm({ metadata, spec }: LeaseObject, lease: LeaseObject): boolean {
+    return metadata.uid === lease.metadata.uid && spec?.holderIdentity === this.#o.identity && spec.leaseTransitions === lease.spec?.leaseTransitions;
+  }
+
+  async #release(lease: LeaseObject): Promise<void> {
+    try {
+      await this.#write(lease, { holderIdentity: "", leaseDurationSeconds: 1 }, this.#timing.retryMs);
     } catch (error) {
       this.#o.log.debug({ err: error, lease: this.#o.name }, "could not release leadership; it will expire");
     }
