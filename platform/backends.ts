@@ -97,7 +97,7 @@ export function translators(operations: readonly Operation[]): Controller[] {
   return operations.flatMap((operation) => TRANSLATORS[operation]?.() ?? []);
 }
 
-function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log }: BackendDeps): Backend {
+function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, holds }: BackendDeps): Backend {
   return createHostBuilder({
     home: join(data, "builds"),
     dropletsDir: join(data, "droplets"),
@@ -106,6 +106,7 @@ function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log }:
     telemetry,
     endpoint,
     blobs,
+    holds,
     onError: (err, what) => log.error({ err }, what),
   });
 }

@@ -55,6 +55,7 @@ async function startBuilder() {
     watches: watches as never,
     blobs,
     telemetry,
+    holds: () => true,
     onError: (error) => void errors.push(error),
   });
   builders.push(builder);
@@ -208,6 +209,8 @@ test("after a stop nothing of a build is left, and the next run builds the Stagi
   const slowOne = await aStaging("a", { buildpacks: [{ name: "slow", path: await slowBuildpack() }] });
   one.look(slowOne);
   await until(() => buildProcesses("a"), (pids) => pids.length > 1);
+  // Another directory for each try: by TMPDIR nobody finds what a next leader builds.
+  expect(await readdir(join(directory, "home", "staging"))).toEqual([expect.stringMatching(/^build-a\.[0-9a-f]{8}$/)]);
   await one.builder.stop();
   expect(await buildProcesses("a")).toEqual([]);
 

@@ -16,7 +16,7 @@ import { type Builds, createBuilds } from "./builds.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
-import { runStaging, type StagingJob } from "./staging-job.ts";
+import { newWorkName, runStaging, type StagingJob } from "./staging-job.ts";
 import { startSweep } from "./sweep.ts";
 
 /** The name of this class. */
@@ -37,6 +37,8 @@ export interface HostBuilderOptions {
   endpoint?: ClassPublication["endpoint"];
   /** Faults that no status shows; `what` says where. */
   onError: (error: unknown, what: string) => void;
+  /** Whether this process still is the one that builds. Asked before anything on the machine is started or changed. */
+  holds: () => boolean;
   /** Builds at once; 2 unless said. */
   concurrency?: number;
   now?: () => Date;
@@ -123,6 +125,8 @@ async function runBuild(options: HostBuilderOptions, staging: Staging, build: Bu
     return toOutcome(staging, { staged, root: rootOf(options, staging), names: chosen });
   } catch (error) {
     build.signal.throwIfAborted();
+    // How it ended here is nothing to tell: another process builds it now.
+    if (!options.holds()) throw error;
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
     const failure = error instanceof StagingFailure ? error : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
     for (const line of failure.message.split("\n")) log("ERR", line);
@@ -137,7 +141,7 @@ async function toStagingJob(options: HostBuilderOptions, staging: Staging, build
     store: options.blobs,
     space: spec.space.guid,
     content: spec.package.content.digest,
-    work: join(stagingDir(options), spec.buildGUID),
+    work: join(stagingDir(options), newWorkName(spec.buildGUID)),
     root: rootOf(options, staging),
     request: {
       cache: join(cacheDir(options), spec.app.guid),
@@ -157,6 +161,7 @@ async function toStagingJob(options: HostBuilderOptions, staging: Staging, build
     log: logOf(options, staging),
     onError: (error) => options.onError(error, nameOf(staging)),
     signal: build.signal,
+    holds: options.holds,
   };
 }
 

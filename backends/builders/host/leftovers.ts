@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { restoredDigest } from "../../host/restore.ts";
 import { killInstance } from "../../host/stop.ts";
-import { leaderFile, temporaryOf } from "./staging-job.ts";
+import { buildOf, leaderFile, temporaryOf } from "./staging-job.ts";
 
 const leader = z.object({ pid: z.int(), identity: z.string() });
 
@@ -18,7 +18,7 @@ export async function clearLeftovers(workDirectory: string, dropletsDirectory: s
     const work = join(workDirectory, name);
     await killInstance(await findLeader(work), temporaryOf(work));
     await rm(work, { recursive: true, force: true });
-    const root = join(dropletsDirectory, name);
+    const root = join(dropletsDirectory, buildOf(name));
     // A build that was done, but not yet known to be, is kept: its droplet is whole.
     if ((await restoredDigest(root)) === undefined) await rm(root, { recursive: true, force: true });
   }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { packMembers } from "../../../blobs/archive/tar.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory.ts";
 import type { BlobStore } from "../../../blobs/store.ts";
@@ -44,13 +44,14 @@ async function packageOf(files: Record<string, string>): Promise<string> {
   return (await store.put(space, "package", packMembers(members), { maxBytes: 1e9 })).digest;
 }
 
-async function stage(files: Record<string, string>, more: { limits?: Partial<StagingJob["limits"]>; request?: Partial<StagingJob["request"]>; signal?: AbortSignal } = {}): Promise<StagedDroplet> {
+async function stage(files: Record<string, string>, more: { limits?: Partial<StagingJob["limits"]>; request?: Partial<StagingJob["request"]>; signal?: AbortSignal; holds?: () => boolean; work?: string } = {}): Promise<StagedDroplet> {
   return runStaging({
     store,
     space,
     content: await packageOf(files),
-    work: work(),
+    work: more.work ?? work(),
     root: root(),
+    holds: more.holds ?? (() => true),
     request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: ownBuildpacks.map(ownFolder), detect: true, available: [], companion: ownFolder("procfile"), ...more.request },
     limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024, ...more.limits },
     log: (_stream, line) => void log.push(line),
@@ -187,6 +188,59 @@ test("a build that is given up dies, and so does one that an earlier run left", 
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
+describe("a builder that leads no more", () => {
+  const [mine, another] = ["b1.1", "b1.2"].map((name) => () => join(directory, "staging", name)) as [() => string, () => string];
+  /** The next leader has removed what this one had, and builds the same. */
+  async function overtake(): Promise<number> {
+    await rm(mine(), { recursive: true, force: true });
+    for (const path of [join(another(), "tmp"), root()]) await mkdir(path, { recursive: true });
+    await writeFile(join(root(), "next"), "");
+    const { pid = 0 } = spawn("sleep", ["300"], { detached: true, stdio: "ignore", env: { ...hostEnvironment(), TMPDIR: join(another(), "tmp") } });
+    groups.push(pid);
+    return pid;
+  }
+
+  test("as another has taken over, leaves the processes and directories of the next one alone", async () => {
+    let leads = true;
+    const running = stage({ a: "x" }, { work: mine(), holds: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
+    const ended = expect(running).rejects.toThrow();
+    await until(() => Promise.resolve(log.includes("ready")));
+    leads = false;
+    const leader = JSON.parse(await readFile(join(mine(), leaderFile), "utf8")) as { pid: number };
+    const pid = await overtake();
+    trySignal(-leader.pid, "SIGKILL");
+    await ended;
+    expect(await findProcess(pid)).toBeDefined();
+    expect([await exists(another()), await exists(join(root(), "next"))]).toEqual([true, true]);
+  });
+
+  test("begins no build", async () => {
+    await overtake();
+    await expect(stage({ a: "x" }, { work: mine(), holds: () => false })).rejects.toThrow("does not lead");
+    expect([await exists(mine()), await exists(join(root(), "next"))]).toEqual([false, true]);
+  });
+
+  test("since it stops, cleans up", async () => {
+    let leads = true;
+    const abort = new AbortController();
+    const running = stage({ a: "x" }, { signal: abort.signal, holds: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
+    const ended = expect(running).rejects.toThrow("the end");
+    await until(() => Promise.resolve(log.includes("ready")));
+    leads = false;
+    abort.abort(new Error("the end"));
+    await ended;
+    expect([await exists(work()), await exists(root())]).toEqual([false, false]);
+  });
+});
+
+test("what is left of one of several tries of a build is removed", async () => {
+  const tried = join(directory, "staging", "b1.0a1b2c3d");
+  await mkdir(tried, { recursive: true });
+  await mkdir(join(root(), "app"), { recursive: true });
+  await clearLeftovers(dirname(work()), dirname(root()));
+  expect([await exists(tried), await exists(root())]).toEqual([false, false]);
+});
+
 test("no build outlives the platform's process, however that ends", async () => {
   const content = await packageOf({ a: "x" });
   const folder = await shellBuildpack("echo ready; sleep 300");
@@ -195,7 +249,7 @@ test("no build outlives the platform's process, however that ends", async () => 
     const { createDirectoryStore } = await import(${JSON.stringify(new URL("../../../blobs/directory/directory.ts", import.meta.url).href)});
     const { runStaging } = await import(${JSON.stringify(new URL("staging-job.ts", import.meta.url).href)});
     const store = await createDirectoryStore(${JSON.stringify(join(directory, "blobs"))});
-    await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, signal: new AbortController().signal });`;
+    await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, holds: () => true, signal: new AbortController().signal });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", platform], { stdio: ["ignore", "pipe", "inherit"] });
   await new Promise<void>((resolve) => child.stdout.on("data", (chunk: Buffer) => chunk.includes("ready") && resolve()));
   const { pid } = JSON.parse(await readFile(join(work(), leaderFile), "utf8")) as { pid: number };

@@ -1,7 +1,8 @@
 // One build from this side: starts its process, feeds it the package, follows its log, holds it to its limits, keeps the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, rm, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -17,7 +18,7 @@ import { StagingFailure } from "./lifecycle/failure.ts";
 import type { LineSink } from "./lifecycle/run.ts";
 import { type BuildLimits, watchLimits } from "./limits.ts";
 
-/** What one build needs. Directories are absolute; `work` is removed at the end, `root` too unless a droplet came of it. */
+/** What one build needs. Directories are absolute; `work` is this try's own and is removed at the end, `root` too unless a droplet came of it. */
 export interface StagingJob {
   store: BlobStore;
   space: string;
@@ -30,6 +31,8 @@ export interface StagingJob {
   log: LineSink;
   onError: (error: unknown) => void;
   signal: AbortSignal;
+  /** Whether this process still is the one that builds: another may have taken over while it stood still. */
+  holds: () => boolean;
 }
 
 export interface StagedDroplet extends Blob {
@@ -38,6 +41,16 @@ export interface StagedDroplet extends Blob {
 
 /** The file in `work` by which a later start finds a process that was left behind. */
 export const leaderFile = "leader.json";
+
+/** A name for the `work` of one try of a build: by TMPDIR nobody finds what another process does for the same build. */
+export function newWorkName(build: string): string {
+  return `${build}.${randomBytes(4).toString("hex")}`;
+}
+
+/** The build whose `work` has that name. */
+export function buildOf(name: string): string {
+  return name.replace(/\.[0-9a-f]{8}$/, "");
+}
 
 /** TMPDIR of everything that a build runs: whoever carries it is the build's, wherever it has fled to. */
 export function temporaryOf(work: string): string {
@@ -51,25 +64,37 @@ const mebibyte = 2 ** 20;
 export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   const droplet = join(job.work, "droplet.tar.gz");
   let staged = false;
+  refuseUnlessHeld(job);
   try {
     await Promise.all([job.work, job.root].map((path) => rm(path, { recursive: true, force: true })));
     await mkdir(temporaryOf(job.work), { recursive: true, mode: 0o700 });
     const metadata = await runProcess(job, droplet);
     const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), { maxBytes: 2 * job.limits.diskMB * mebibyte });
+    refuseUnlessHeld(job);
     await markRestored(job.root, blob.digest);
     staged = true;
     return { ...blob, metadata };
   } finally {
-    await rm(job.work, { recursive: true, force: true });
-    if (!staged) await rm(job.root, { recursive: true, force: true });
+    await cleanUp(job, staged);
   }
 }
 
+function refuseUnlessHeld({ signal, holds }: StagingJob): void {
+  signal.throwIfAborted();
+  if (!holds()) throw new Error("this process does not lead any more, so it does not build");
+}
+
+/** Who takes over removes every `work` that it finds before it builds in the same `root`: while ours is there, so is what we made. */
+async function cleanUp({ work, root, holds }: StagingJob, staged: boolean): Promise<void> {
+  const isOurs = holds() || (await access(work).then(() => true, () => false));
+  if (!isOurs) return;
+  // Last of all: it says whose the root is.
+  if (!staged) await rm(root, { recursive: true, force: true });
+  await rm(work, { recursive: true, force: true });
+}
+
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
-  job.signal.throwIfAborted();
-  const bits = await job.store.open(job.space, job.content).catch((cause: unknown) => {
-    throw new StagingFailure("StagingError", "the package's content is not in the blob store; push again", { cause });
-  });
+  const bits = await openPackage(job);
   const child = spawn(process.execPath, [program], { cwd: job.work, detached: true, env: childEnvironment(job.work), stdio: ["pipe", "pipe", "pipe", "ipc"] });
   const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {
     child.once("error", resolve);
@@ -102,6 +127,19 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
     kill();
     await killInstance(leader, temporaryOf(job.work));
   }
+}
+
+async function openPackage(job: StagingJob): Promise<Readable> {
+  const bits = await job.store.open(job.space, job.content).catch((cause: unknown) => {
+    throw new StagingFailure("StagingError", "the package's content is not in the blob store; push again", { cause });
+  });
+  try {
+    refuseUnlessHeld(job);
+  } catch (error) {
+    bits.destroy();
+    throw error;
+  }
+  return bits;
 }
 
 interface Conversation {

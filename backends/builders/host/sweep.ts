@@ -29,12 +29,14 @@ export interface SweepOptions {
   dropletsDir: string;
   cacheDir: string;
   onError: (error: unknown, what: string) => void;
+  /** As of HostBuilderOptions. */
+  holds: () => boolean;
 }
 
 /** Sweeps now and then until the returned function is called. */
 export function startSweep(options: SweepOptions): () => void {
   const held = [options.watches.ensure(Droplet), options.watches.ensure(LRP), options.watches.ensure(Staging)];
-  const look = (): void => void sweep(options, Date.now()).catch((error: unknown) => options.onError(error, "removal of unused droplets and caches"));
+  const look = (): void => void (options.holds() && sweep(options, Date.now()).catch((error: unknown) => options.onError(error, "removal of unused droplets and caches")));
   const first = setTimeout(look, firstMs).unref();
   const every = setInterval(look, everyMs).unref();
   return () => {
@@ -45,7 +47,7 @@ export function startSweep(options: SweepOptions): () => void {
 }
 
 /** One look. Does nothing while any of the kinds cannot be seen: not to see a Droplet is no sign that it is gone. */
-export async function sweep({ watches, dropletsDir, cacheDir }: Omit<SweepOptions, "onError">, now: number): Promise<void> {
+export async function sweep({ watches, dropletsDir, cacheDir }: Omit<SweepOptions, "onError" | "holds">, now: number): Promise<void> {
   const { read } = watches;
   if (!(watches.store(Droplet).synced && watches.store(LRP).synced && watches.store(Staging).synced)) return;
   const stagings = read.list(Staging);
