@@ -190,6 +190,77 @@ describe("a container", () => {
   });
 });
 
+describe("a container that went while pods could not be seen is followed no more", () => {
+  async function asksAfter(how: () => void): Promise<string[]> {
+    await vi.waitFor(() => expect([kubelet.following("a/application"), kubelet.following("b/application")]).toEqual([1, 1]));
+    how();
+    const asked = kubelet.requests.length;
+    for (const name of ["a", "b"]) kubelet.end(`${name}/application`);
+    // The first pauses are alike, so whoever is followed has asked by the second time.
+    await vi.waitFor(() => expect(kubelet.requests.slice(asked).filter((request) => request.startsWith("b/application")).length).toBeGreaterThan(1), { timeout: 5000 });
+    return kubelet.requests.slice(asked);
+  }
+  const gone = expect.arrayContaining([expect.stringContaining("a/application")]) as string[];
+  beforeEach(() => {
+    kubelet.run("a/application", "01 one");
+    kubelet.run("b/application", "01 two");
+  });
+
+  test("all pods", async () => {
+    list(pod("a"), pod("b", { app: "app-2" }));
+    follow();
+    const asks = await asksAfter(() => {
+      store.setState("parked", "Forbidden");
+      list(pod("b", { app: "app-2" }));
+    });
+    expect(asks).not.toEqual(gone);
+    expect(said()).toEqual(["0 one"]);
+  });
+
+  test("those of one namespace", async () => {
+    store.split();
+    const [space, other] = [store.feed("space"), store.feed("other")];
+    space.replace([pod("a"), pod("b", { app: "app-2" })], "1");
+    other.replace([], "1");
+    for (const feed of [space, other]) feed.setState("watching");
+    follow();
+    const asks = await asksAfter(() => {
+      space.setState("parked", "Forbidden");
+      space.replace([pod("b", { app: "app-2" })], "2");
+      space.setState("watching");
+    });
+    expect(asks).not.toEqual(gone);
+  });
+
+  test("those of a namespace that went too", async () => {
+    const other = { ...pod("b", { app: "app-2" }), metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" } };
+    store.split();
+    const [space, here] = [store.feed("space"), store.feed("other")];
+    space.replace([pod("a")], "1");
+    here.replace([other], "1");
+    follow();
+    const asks = await asksAfter(() => {
+      space.setState("parked", "Forbidden");
+      store.forget("space", true);
+    });
+    expect(asks).not.toEqual(gone);
+  });
+
+  test("but not while its namespace is out of sight, and none of its lines is lost", async () => {
+    store.split();
+    const [space, other] = [store.feed("space"), store.feed("other")];
+    space.replace([pod("a")], "1");
+    other.replace([], "1");
+    const logs = follow();
+    await vi.waitFor(() => expect(kubelet.following("a/application")).toBe(1));
+    space.setState("parked", "Forbidden");
+    logs.reassign();
+    kubelet.cut("a/application");
+    kubelet.say("a/application", "02 still there");
+    await vi.waitFor(() => expect(said()).toEqual(["0 one", "0 still there"]), { timeout: 3000 });
+  });
+});
+
 describe("ownership", () => {
   test("decides what is followed; what moves is read by its new owner from the start", async () => {
     kubelet.run("a/application", "01 mine");

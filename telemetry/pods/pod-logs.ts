@@ -98,7 +98,14 @@ class Keeper implements PodLogs {
   reassign(): void {
     if (!this.#store.synced) return;
     for (const source of this.#sources.keys()) if (!this.#o.owns(source)) this.#release(source);
-    for (const pod of this.#store.list({ partial: true })) this.#saw(pod);
+    const present = new Set<string>();
+    for (const pod of this.#store.list({ partial: true })) {
+      present.add(pod.metadata.uid ?? "");
+      this.#saw(pod);
+    }
+    // Whose end nobody told, since it could not be seen. What is out of sight now is not gone.
+    const isGone = ({ key, namespace }: LoggingContainer): boolean => !present.has(podOf(key)) && this.#store.sightOf(namespace).synced;
+    for (const [name, { followed }] of [...this.#sources]) if (followed.size > 0) this.#end(name, isGone);
   }
 
   stop(): void {
@@ -121,17 +128,23 @@ class Keeper implements PodLogs {
     }
   }
 
-  #lost(pod: PodObject): void {
-    const name = pod.metadata.labels?.[LABELS.app] ?? "";
+  #lost({ metadata: { labels, uid } }: PodObject): void {
+    const source = labels?.[LABELS.app];
+    // Of a pod that went while it was out of sight only the uid is known.
+    for (const name of source === undefined ? [...this.#sources.keys()] : [source]) this.#end(name, ({ key }) => podOf(key) === uid);
+  }
+
+  #end(name: string, isGone: (container: LoggingContainer) => boolean): void {
     const known = this.#sources.get(name);
-    for (const [key, { log }] of known?.followed ?? []) {
-      if (!key.startsWith(`${pod.metadata.uid}/`)) continue;
+    if (!known) return;
+    for (const [key, { container, log }] of known.followed) {
+      if (!isGone(container)) continue;
       // Its last lines may still be on their way.
       log.finish(LAST_LINES_MS);
-      known?.followed.delete(key);
+      known.followed.delete(key);
     }
     // What was kept stays: the ring has bounds of its own.
-    if (known?.followed.size === 0) this.#sources.delete(name);
+    if (known.followed.size === 0) this.#sources.delete(name);
   }
 
   /** A source that is owned from now on: its past in the order of its times, then every new line. */
@@ -186,6 +199,11 @@ class Keeper implements PodLogs {
     };
     this.#forgetting.set(name, setTimeout(forget, HANDOVER_MS).unref());
   }
+}
+
+/** The uid of the pod of that container. */
+function podOf(key: string): string {
+  return key.slice(0, key.indexOf("/"));
 }
 
 /** Runs so many at a time, in order. */
