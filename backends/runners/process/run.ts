@@ -97,6 +97,8 @@ async function start(session: Session): Promise<LiveProcess | "stopped" | Error>
     await writeRecord(context.instancesDir, record);
     return live;
   } catch (error) {
+    // It may run by now, and nobody would find it again.
+    await killInstance(record.process, files.tmp);
     if (signal.aborted) return "stopped";
     context.onError(error, `start of instance ${record.index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
     return error instanceof Error ? error : new Error(String(error));

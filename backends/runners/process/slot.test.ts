@@ -1,7 +1,7 @@
 // Real processes: start, health, crash, limits, restart, stop, and being found again by the next run of the platform.
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
@@ -88,6 +88,23 @@ describe("an instance", () => {
     await slot.stop();
     await expect(fetch(url(slot))).rejects.toThrow();
     expect(readdirSync(context.instancesDir)).toEqual([]);
+  });
+
+  it("that was started and cannot be recorded does not live on", async () => {
+    const { prepare } = context.launcher;
+    let unrecorded: string | undefined;
+    context.launcher.prepare = (request) => {
+      if (unrecorded === undefined) {
+        unrecorded = dirname(request.env["TMPDIR"] ?? "");
+        // As a full disk does, between the start and what is written of it.
+        mkdirSync(join(unrecorded, "instance.json.new"));
+      }
+      return prepare(request);
+    };
+    const slot = open(lrp(server));
+    await running(slot);
+    expect(slot.status().guid).not.toBe(basename(unrecorded ?? ""));
+    expect(await findByEnvironment(`TMPDIR=${unrecorded}`)).toEqual([]);
   });
 
   it("crashes three times at once, then waits, and says why", async () => {
