@@ -119,8 +119,8 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
     if (!isNotFound(error)) throw error;
   }
   await replicas.written([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
-  // Terminating objects keep their name; the controller that finishes them gives it back.
-  if (!view.store(ref).byUid(uid)) await releaseName({ client: platform, view }, name, ref, object);
+  // Terminating objects keep their name; the controller that finishes them gives it back. Looked up in its own namespace, which is in sight whatever others are.
+  if (view.store(ref).find(objectKey(object))?.metadata.uid !== uid) await releaseName({ client: platform, view }, name, ref, object);
 }
 
 function nameTaken(): CFError {
