@@ -11,13 +11,9 @@ const SIGHT_SETTLE_MS = 50;
 export function whenSightChanges(stores: readonly Store[], changed: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const stops = stores.map((store) => {
-    const blind = new Set(store.holes);
+    const hasChanged = followBlind(store);
     return store.onState((_state, namespace) => {
-      const { state, synced } = store.sightOf(namespace);
-      const at = namespace ?? "";
-      if (state === "parked" ? blind.has(at) : !synced || !blind.has(at)) return;
-      if (state === "parked") blind.add(at);
-      else blind.delete(at);
+      if (!hasChanged(namespace)) return;
       timer ??= setTimeout(() => {
         timer = undefined;
         changed();
@@ -28,4 +24,28 @@ export function whenSightChanges(stores: readonly Store[], changed: () => void):
     clearTimeout(timer);
     for (const stop of stops) stop();
   };
+}
+
+/** All of it, where that cannot be seen. */
+const WHOLE = "";
+
+/** Keeps what of the store cannot be seen; the answer, to be asked for with every change of state, says whether something went or came back. */
+function followBlind(store: Store): (namespace: string | undefined) => boolean {
+  let blind = new Set(store.synced ? store.holes : [WHOLE]);
+  const lookAt = (namespace: string): boolean => {
+    const { state, synced } = store.sightOf(namespace);
+    if (state !== "parked") return synced && blind.delete(namespace);
+    const isNew = !blind.has(namespace);
+    blind.add(namespace);
+    return isNew;
+  };
+  const lookAtAll = (): boolean => {
+    const { state, synced } = store.sightOf(undefined);
+    if (!synced && state !== "parked") return false;
+    const before = blind;
+    blind = new Set(synced ? store.holes : [WHOLE]);
+    return before.symmetricDifference(blind).size > 0;
+  };
+  // What could not be seen at all may come back namespace by namespace.
+  return (namespace) => (namespace === undefined || blind.has(WHOLE) ? lookAtAll() : lookAt(namespace));
 }
