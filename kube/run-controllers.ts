@@ -142,24 +142,30 @@ interface Rule {
 
 async function begin(wiring: Wiring, rules: readonly Rule[]): Promise<void> {
   const { handles, own, owned, queue, options } = wiring;
-  await Promise.all(handles.map(({ store }) => untilSynced(store, options.signal)));
-  await Promise.all(handles.map(({ settled }) => settled));
+  const stores = handles.map(({ store }) => store);
+  do {
+    await untilSynced(stores, options.signal);
+    await Promise.all(handles.map(({ settled }) => settled));
+    // One may have gone out of sight meanwhile, and of what is as it was when it comes back nobody is told.
+  } while (!stores.every(({ synced }) => synced));
   listen(wiring, rules);
   for (const source of wiring.controller.sources ?? []) source((key) => void queue.add(keyOf(key)), options.signal);
   for (const object of own.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
   for (const store of owned) findOrphans(wiring, store);
 }
 
-function untilSynced(store: Store, signal: AbortSignal): Promise<void> {
+/** All at the same time. */
+function untilSynced(stores: readonly Store[], signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = () => {
-      if (!store.synced && !signal.aborted) return;
+      const missing = stores.find(({ synced }) => !synced);
+      if (missing && !signal.aborted) return;
       signal.removeEventListener("abort", look);
-      stop();
-      if (store.synced) resolve();
-      else reject(new Error(`stopped before ${resourceId(store.ref)} was synced`));
+      stops.forEach((stop) => stop());
+      if (missing) reject(new Error(`stopped before ${resourceId(missing.ref)} was synced`));
+      else resolve();
     };
-    const stop = store.onState(look);
+    const stops = stores.map((store) => store.onState(look));
     signal.addEventListener("abort", look);
     look();
   });
