@@ -4,6 +4,9 @@ import type { KubeObject } from "./object.ts";
 import { ObjectTable, tableKey } from "./object-table.ts";
 import type { Change } from "./reader.ts";
 
+/** What became of a namespace that is watched no longer: it does not exist any more, it is not ours, or it may be there and ours. */
+export type Farewell = "gone" | "foreign" | "unseen";
+
 export interface ContentsOptions<T> {
   /** Deep-freezes objects, so that a reader that changes one throws. */
   freeze: boolean;
@@ -89,11 +92,11 @@ export class Contents<T extends KubeObject> {
     this.#options.tell({ type: "deleted", object: last, old, initial });
   }
 
-  /** Drops a namespace that is no longer looked at. `gone`: it does not exist any more, so what was in it is deleted. */
-  forget(namespace: string, gone: boolean): void {
-    if (gone) return this.fill([], namespace);
+  /** Drops a namespace that is no longer looked at. Of one that is gone all is deleted; of one that is only unseen it is kept who was there. */
+  forget(namespace: string, farewell: Farewell): void {
+    if (farewell === "gone") return this.fill([], namespace);
     this.evict(namespace);
-    for (const key of this.ghosts.keys(namespace)) this.ghosts.take(key);
+    if (farewell === "foreign") for (const key of this.ghosts.keys(namespace)) this.ghosts.take(key);
   }
 }
 

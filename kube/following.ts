@@ -202,7 +202,7 @@ class SplitFeed implements Feed, Following {
 
   #forget(namespace: string, part: Part): void {
     this.#stopPart(namespace, part);
-    this.#options.store.forget(namespace, this.#options.namespaces.isGone(namespace));
+    this.#options.store.forget(namespace, this.#options.namespaces.farewell(namespace));
   }
 
   #stopParts(): void {

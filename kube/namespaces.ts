@@ -1,6 +1,7 @@
 // Which namespaces a kind is watched in when it may not be watched everywhere: those that carry a label, a fixed few, and those asked for.
-import { LRUCache } from "lru-cache";
-import type { Change, Store } from "./reader.ts";
+import type { Farewell } from "./contents.ts";
+import { LabelledNamespaces, type LabelledOptions } from "./labelled-namespaces.ts";
+import type { Store } from "./reader.ts";
 import type { KubeObject } from "./object.ts";
 import type { ResourceRef } from "./resource-ref.ts";
 
@@ -24,35 +25,34 @@ export interface Namespaces {
   holds(ref: ResourceRef, namespace: string): boolean;
   /** Told of one namespace that came or went, or without one that all may be others. */
   onChange(listener: (namespace?: string) => void): () => void;
-  /** Did the namespace go with all that was in it? Of the last GONE that did. */
-  isGone(namespace: string): boolean;
+  /** Of a namespace that is not one of those: what is known of it. */
+  farewell(namespace: string): Farewell;
 }
 
-/** Whoever asks does so at once, or when it lets go of a namespace that it had asked for by name. */
-export const GONE = 1000;
+export interface NamespaceViews extends Omit<LabelledOptions, "changed"> {
+  /** Starts the watch of the labelled namespaces; called when first asked. */
+  open: (labelSelector: string) => Store;
+}
 
-/** `open` starts the watch of the labelled namespaces; called when first asked. */
-export function createNamespaces(rule: SplitRule | undefined, open: (labelSelector: string) => Store): Namespaces {
+/** Those with the label stay as they were last seen while they cannot be seen. */
+export function createNamespaces(rule: SplitRule | undefined, { open, look, signal }: NamespaceViews): Namespaces {
   const listeners = new Set<(namespace?: string) => void>();
-  const gone = new LRUCache<string, true>({ max: GONE });
   let opened: Store | undefined;
 
   const tell = (namespace?: string): void => [...listeners].forEach((listener) => listener(namespace));
-  const hear = (change: Change<KubeObject>): void => {
-    const { name, deletionTimestamp } = change.object.metadata;
-    // Without a deletion under way it has only lost the label.
-    if (change.type === "deleted" && deletionTimestamp) gone.set(name, true);
-    else gone.delete(name);
-    if (change.type !== "modified") tell(name);
-  };
+  const labelled = new LabelledNamespaces({ look, signal, changed: tell });
   const begin = (labelSelector: string): Store => {
     opened = open(labelSelector);
-    opened.onChange(hear);
+    opened.onChange((change) => labelled.hear(change));
+    if (opened.synced) for (const object of opened.list()) labelled.keep(object);
     opened.onState(() => tell());
     return opened;
   };
   const store = (): Store | undefined => opened ?? (rule && begin(rule.labelSelector));
-  const labelled = (): Store | undefined => (store()?.synced ? opened : undefined);
+  const ours = (): LabelledNamespaces => {
+    store();
+    return labelled;
+  };
   return {
     get known() {
       const seen = store();
@@ -61,13 +61,16 @@ export function createNamespaces(rule: SplitRule | undefined, open: (labelSelect
     get complete() {
       return store()?.synced ?? false;
     },
-    of: (ref) => (rule ? choose(rule, ref, labelled()?.list() ?? []) : []),
-    holds: (ref, namespace) => rule !== undefined && isChosen(rule, ref, namespace, labelled()?.find({ name: namespace })),
+    of: (ref) => (rule ? choose(rule, ref, ours().all()) : []),
+    holds: (ref, namespace) => rule !== undefined && isChosen(rule, ref, namespace, ours().find(namespace)),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    isGone: (namespace) => gone.has(namespace),
+    farewell(namespace) {
+      if (labelled.isGone(namespace)) return "gone";
+      return store()?.synced === false ? "unseen" : "foreign";
+    },
   };
 }
 

@@ -37,7 +37,7 @@ async function life(count: number): Promise<Record<string, number>> {
       feed.setState("watching");
       feed.replace([thing(name, 20_000 + at)], String(20_000 + at));
     }),
-    forgotten: await each(({ name }) => store.forget(name, true)),
+    forgotten: await each(({ name }) => store.forget(name, "gone")),
   };
 }
 

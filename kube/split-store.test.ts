@@ -85,10 +85,18 @@ describe("a split store", () => {
 
   it("forgets a namespace silently when it is only not ours any more, and tells deletions when it is gone", () => {
     const { store, told } = halfBlind();
-    store.forget("a", false);
+    store.forget("a", "foreign");
     expect(told).toEqual([]);
-    store.forget("b", true);
+    store.forget("b", "gone");
     expect(told.sort()).toEqual(["deleted three unseen", "deleted two unseen"]);
+  });
+
+  it("remembers who was in a namespace that is only unseen", () => {
+    const { store, told } = halfBlind();
+    store.forget("a", "unseen");
+    expect(() => store.byUid("u-a-one")).toThrow(NotPermitted);
+    store.feed("a").replace([], "20");
+    expect(told).toEqual(["deleted one unseen"]);
   });
 
   it("waits for a version in its own namespace", async () => {

@@ -1,5 +1,5 @@
 // The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
-import { Contents } from "./contents.ts";
+import { Contents, type Farewell } from "./contents.ts";
 import type { Feed } from "./feed.ts";
 import type { KubeObject } from "./object.ts";
 import { tableKey } from "./object-table.ts";
@@ -209,9 +209,9 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
     };
   }
 
-  /** The namespace is no longer watched. `gone`: it does not exist any more, so what was in it is deleted; else it is only out of sight. */
-  forget(namespace: string, gone: boolean): void {
-    this.#contents.forget(namespace, gone);
+  /** The namespace is no longer watched. What was in it is deleted only when it is gone itself. */
+  forget(namespace: string, farewell: Farewell): void {
+    this.#contents.forget(namespace, farewell);
     this.#sights.forget(namespace);
     this.#waiters.check();
     this.#tellState(namespace);

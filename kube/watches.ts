@@ -92,6 +92,7 @@ export interface Watches {
   close(): Promise<void>;
 }
 
+const LOOK_DEADLINE_MS = 10_000;
 const SERVED_LOOKS_MS = [500, 2_000, 8_000];
 
 export function createWatches(options: WatchesOptions): Watches {
@@ -103,13 +104,18 @@ class WatchSet implements Watches {
   readonly #options: WatchesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #ending = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   readonly #namespaces: Namespaces;
   readonly #rights;
   #told: readonly WatchStatus[] = [];
 
   constructor(options: WatchesOptions) {
     this.#options = options;
-    this.#namespaces = createNamespaces(options.split, (labelSelector) => this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store);
+    this.#namespaces = createNamespaces(options.split, {
+      open: (labelSelector) => this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store,
+      look: (name, signal) => lookAtNamespace(options.client, name, signal),
+      signal: this.#closing.signal,
+    });
     this.#rights = createOwnRights(options.client, options.log, (namespace) => {
       for (const { following } of this.#entries.values()) following.recheck(namespace);
     });
@@ -153,6 +159,7 @@ class WatchSet implements Watches {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#rights.close();
     for (const [key, entry] of [...this.#entries]) void this.#end(key, entry);
     await Promise.all(this.#ending);
@@ -224,6 +231,12 @@ class WatchSet implements Watches {
     this.#ending.add(ended);
     return ended;
   }
+}
+
+/** By a list, which whoever may watch may ask for. */
+async function lookAtNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<KubeObject | undefined> {
+  const { items } = await client.list(Namespace, { fieldSelector: `metadata.name=${name}`, metadata: true, deadlineMs: LOOK_DEADLINE_MS, signal });
+  return items[0];
 }
 
 function choose(entries: readonly Entry[], id: string, namespace: string | undefined): Entry {
