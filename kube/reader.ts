@@ -145,6 +145,6 @@ export interface Store<T extends KubeObject = KubeObject> {
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Called synchronously, in order, after the cache has changed; must not throw. A late listener is not replayed: list first. Returns how to stop. */
   onChange(listener: (change: Change<T>) => void): () => void;
-  /** Called when the state changes (parking, resuming, first sync); with the namespace when it is that namespace's state. */
+  /** Called when the state changes (parking, resuming, first sync); with the namespace when it is that namespace's state, "stopped" when it is no longer watched. */
   onState(listener: (state: WatchState, namespace?: string) => void): () => void;
 }

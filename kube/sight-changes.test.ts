@@ -47,6 +47,15 @@ test("a namespace goes and comes back", () => {
   expect(told()).toBe(1);
 });
 
+test("a namespace that could not be seen and is gone stands in nobody's way any more", () => {
+  const { store } = halfBlind();
+  const told = follow(store);
+  store.forget("hole", "gone");
+  expect(told()).toBe(1);
+  store.forget("seen", "gone");
+  expect(told()).toBe(0);
+});
+
 test("a namespace that is seen again because everything is", () => {
   const { store } = halfBlind();
   const told = follow(store);

@@ -1,5 +1,5 @@
 // Tells when watches park or resume, namespaces of them included.
-import type { Store } from "./reader.ts";
+import type { Store, WatchState } from "./reader.ts";
 
 /** Many watches lose or regain sight together. */
 const SIGHT_SETTLE_MS = 50;
@@ -12,8 +12,8 @@ export function whenSightChanges(stores: readonly Store[], changed: () => void):
   let timer: NodeJS.Timeout | undefined;
   const stops = stores.map((store) => {
     const hasChanged = followBlind(store);
-    return store.onState((_state, namespace) => {
-      if (!hasChanged(namespace)) return;
+    return store.onState((state, namespace) => {
+      if (!hasChanged(state, namespace)) return;
       timer ??= setTimeout(() => {
         timer = undefined;
         changed();
@@ -30,11 +30,12 @@ export function whenSightChanges(stores: readonly Store[], changed: () => void):
 const WHOLE = "";
 
 /** Keeps what of the store cannot be seen; the answer, to be asked for with every change of state, says whether something went or came back. */
-function followBlind(store: Store): (namespace: string | undefined) => boolean {
+function followBlind(store: Store): (told: WatchState, namespace: string | undefined) => boolean {
   let blind = new Set(store.synced ? store.holes : [WHOLE]);
-  const lookAt = (namespace: string): boolean => {
+  const lookAt = (told: WatchState, namespace: string): boolean => {
     const { state, synced } = store.sightOf(namespace);
-    if (state !== "parked") return synced && blind.delete(namespace);
+    // Reads over all namespaces do without one that is no longer watched.
+    if (state !== "parked") return (synced || told === "stopped") && blind.delete(namespace);
     const isNew = !blind.has(namespace);
     blind.add(namespace);
     return isNew;
@@ -47,5 +48,5 @@ function followBlind(store: Store): (namespace: string | undefined) => boolean {
     return before.symmetricDifference(blind).size > 0;
   };
   // What could not be seen at all may come back namespace by namespace.
-  return (namespace) => (namespace === undefined || blind.has(WHOLE) ? lookAtAll() : lookAt(namespace));
+  return (told, namespace) => (namespace === undefined || blind.has(WHOLE) ? lookAtAll() : lookAt(told, namespace));
 }

@@ -120,8 +120,8 @@ export class StoreView<T extends KubeObject> implements Store<T> {
         resolve(this.synced);
       };
       const timer = setTimeout(finish, deadlineMs);
-      const stop = this.#base.onState((state) => {
-        if (this.synced || state === "stopped") finish();
+      const stop = this.#base.onState((state, of) => {
+        if (this.synced || (state === "stopped" && of === undefined)) finish();
       });
     });
   }

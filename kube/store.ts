@@ -214,7 +214,7 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
     this.#contents.forget(namespace, farewell);
     this.#sights.forget(namespace);
     this.#waiters.check();
-    this.#tellState(namespace);
+    this.#tellState(namespace, "stopped");
   }
 
   // Inside
@@ -230,8 +230,7 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
     for (const listener of this.#listeners) this.#guard(() => listener(change));
   }
 
-  #tellState(namespace?: string): void {
-    const state = namespace === undefined ? this.state : this.sightOf(namespace).state;
+  #tellState(namespace?: string, state = namespace === undefined ? this.state : this.sightOf(namespace).state): void {
     for (const listener of this.#stateListeners) this.#guard(() => listener(state, namespace));
   }
 
