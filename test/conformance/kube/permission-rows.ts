@@ -161,6 +161,34 @@ export function permissionRows(scene: Scene): void {
       expect(store.list().length).toBeGreaterThan(0);
     }, 90_000);
 
+    it("Namespaces revoked: those seen are watched on; granted: what was deleted meanwhile is told, and one without the label is let go of", async () => {
+      const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
+      const rights = newRights();
+      const namespaces = rule("", ["namespaces"], ["list", "watch"]);
+      const label = (name: string, value: string | null) => scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: value } } } });
+      await rights.everywhere([namespaces]);
+      await rights.role(machinery);
+      for (const name of [home, away]) {
+        await label(name, rights.user);
+        await rights.inNamespace(name);
+        for (const gadget of ["stays", "goes"]) await make(name, gadget);
+      }
+      const started = begin(scene.endpoint, rights.user, { split: { labelSelector: `${OURS}=${rights.user}` } });
+      const { store } = started.watches.ensure(Gadget);
+      await eventually(() => expect(store.synced && store.list()).toHaveLength(4), 20_000);
+      const deleted: string[] = [];
+      store.onChange(({ type, object: { metadata } }) => void (type === "deleted" && deleted.push(`${metadata.namespace}/${metadata.name}`)));
+
+      await rights.everywhere([]);
+      await eventually(() => expect(statusOf(started, "namespaces")).toMatchObject({ state: "parked" }), 20_000);
+      expect(store.list()).toHaveLength(4);
+      await scene.client.delete(Gadget, { namespace: home, name: "goes" });
+      await label(away, null);
+      await rights.everywhere([namespaces]);
+      await eventually(() => expect(store.list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([`${home}/stays`]), 20_000);
+      expect(deleted).toEqual([`${home}/goes`]);
+    }, 60_000);
+
     it("a new binding that names us is noticed at once where bindings are watched", async () => {
       const rights = newRights();
       const bindings = rule("rbac.authorization.k8s.io", ["clusterrolebindings"], READ);
