@@ -267,8 +267,11 @@ export function flagTests(get: Worldly): void {
         expect(answer.status).toBe(201);
         return answer.json;
       });
-      const { resources } = (await get().cf("nobody", "GET", `/v3/roles?organization_guids=${made.guid}`)).json;
-      expect(resources.map(({ type, relationships }: Json) => [type, relationships.user.data.guid]).sort()).toEqual([["organization_manager", "nobody"], ["organization_user", "nobody"]]);
+      // The 201 waits for the right to manage; the plain membership may be seen a moment later.
+      await eventually(async () => {
+        const { resources } = (await get().cf("nobody", "GET", `/v3/roles?organization_guids=${made.guid}`)).json;
+        expect(resources.map(({ type, relationships }: Json) => [type, relationships.user.data.guid]).sort()).toEqual([["organization_manager", "nobody"], ["organization_user", "nobody"]]);
+      });
       expect((await get().cf("nobody", "POST", "/v3/spaces", { name: "first", relationships: { organization: to(made.guid) } })).status).toBe(201);
       await set("user_org_creation", { enabled: false });
       await eventually(async () => expect((await tried(newOrg({}))).status).toBe(403));
