@@ -3,15 +3,16 @@ import type { KubeObject } from "../kube/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
 import { fieldPolicies } from "./field-policies.ts";
+import { GROUP } from "./groups.ts";
 import { ANNOTATIONS, STABLE_LABELS } from "./labels.ts";
 import { Org } from "./org/org.ts";
-import { IS_PLATFORM, resourceOf, toPolicyObjects, type Policy } from "./policy.ts";
+import { IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, toPolicyObjects, type Policy } from "./policy.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
 /** Each policy with its binding. */
 export function admissionPolicies(): KubeObject[] {
-  return [...fieldPolicies(), guidPolicy(), creatorPolicy(), ...tenancyPolicies(), ...suspensionPolicies(), ...featureFlagPolicies()].flatMap(toPolicyObjects);
+  return [...fieldPolicies(), guidPolicy(), lifetimePolicy(), creatorPolicy(), ...tenancyPolicies(), ...suspensionPolicies(), ...featureFlagPolicies()].flatMap(toPolicyObjects);
 }
 
 /** Who made an org becomes its manager, so nobody says that another did. Only the platform changes it later. */
@@ -44,6 +45,32 @@ function guidPolicy(): Policy {
         expression: `!${has("oldObject")} || (${has("object")} && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]) || ${IS_PLATFORM}`,
         message: `the label ${STABLE_LABELS.guid} is immutable`,
         reason: "Invalid",
+      },
+    ],
+  };
+}
+
+/**
+ * What decides when an object goes is for those who may delete it: the garbage collector deletes for whoever writes an owner that is not there, and without our
+ * finalizer a deletion leaves behind what the object stands for.
+ */
+function lifetimePolicy(): Policy {
+  const listOf = (field: string, object: string): string => `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : [])`;
+  const owners = (object: string): string => listOf("ownerReferences", object);
+  const keptFinalizers = `${listOf("finalizers", "oldObject")}.all(name, !name.startsWith('${GROUP}/') || name in ${listOf("finalizers", "object")})`;
+  // One expression for all kinds; those of the cluster have no namespace.
+  const namespace = "has(oldObject.metadata.namespace) ? oldObject.metadata.namespace : ''";
+  const mayDelete = `authorizer.group(request.resource.group).resource(request.resource.resource).namespace(${namespace}).name(oldObject.metadata.name).check('delete').allowed()`;
+  return {
+    name: "lifetimes.cupola.dev",
+    resources: DEFINITIONS.map((definition) => resourceOf(definition)),
+    operations: ["UPDATE"],
+    matchConditions: [NOT_THE_CLUSTER, NOT_THE_PLATFORM],
+    validations: [
+      {
+        expression: `(${owners("object")} == ${owners("oldObject")} && ${keptFinalizers}) || ${mayDelete}`,
+        message: `changing ownerReferences, or removing a finalizer of ${GROUP}, needs the right to delete the object`,
+        reason: "Forbidden",
       },
     ],
   };

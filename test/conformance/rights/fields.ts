@@ -33,6 +33,9 @@ const orgManagers: Person[] = ["admin", "organization_manager"];
 const nobody: Person[] = [];
 const spec = (fields: Json): Json => ({ spec: fields });
 const labels = (turn: number): Json => ({ metadata: { labels: { turn: String(turn) } } });
+/** An owner that does not exist: the garbage collector would delete the object. */
+const owners = (turn: number): Json => ({ metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: `uid-${turn}` }] } });
+const noFinalizers = (): Json => ({ metadata: { finalizers: [] } });
 const app = (things: Things): string => `/v3/apps/${things.app}`;
 const web = (things: Things): string => `/v3/apps/${things.app}/processes/web`;
 const even = (turn: number): boolean => turn % 2 === 0;
@@ -49,6 +52,7 @@ const ROWS: readonly Row[] = [
   { kind: "App", field: "droplet", who: operators, patch: (turn, { droplets }) => spec({ droplet: { name: droplets[turn % 2]?.[1] } }), cf: (turn, things) => ["PATCH", `${app(things)}/relationships/current_droplet`, to(things.droplets[turn % 2]?.[0] ?? "")] },
   { kind: "App", field: "state", who: operators, patch: (turn) => spec({ state: even(turn) ? "Started" : "Stopped" }), cf: (turn, things) => ["POST", `${app(things)}/actions/${even(turn) ? "start" : "stop"}`] },
   { kind: "App", field: "restart", who: operators, patch: (turn) => spec({ restart: `turn-${turn}` }), cf: (_turn, things) => ["POST", `${app(things)}/actions/restart`] },
+  { kind: "App", field: "ownerReferences", who: developers, patch: owners },
   { kind: "App", field: "status", who: ["admin"], subresource: "status", patch: (turn) => ({ status: { name: `x-${turn}` } }) },
   { kind: "Process", field: "instances", who: operators, patch: (turn) => spec({ instances: 1 + (turn % 2) }), cf: (turn, things) => ["POST", `${web(things)}/actions/scale`, { instances: 1 + (turn % 2) }] },
   { kind: "Process", field: "memoryMB", who: operators, patch: (turn) => spec({ memoryMB: 64 + turn }), cf: (turn, things) => ["POST", `${web(things)}/actions/scale`, { memory_in_mb: 64 + turn }] },
@@ -64,20 +68,26 @@ const ROWS: readonly Row[] = [
   { kind: "Process", field: "restartInstances", who: operators, patch: (turn) => spec({ restartInstances: { 0: `turn-${turn}` } }) },
   { kind: "Process", field: "ports", who: developers, patch: (turn) => spec({ ports: [8000 + turn] }) },
   { kind: "Process", field: "runner", who: developers, patch: (turn) => spec({ runner: `runner-${turn}` }) },
+  { kind: "Process", field: "ownerReferences", who: developers, patch: owners },
   { kind: "Process", field: "type, immutable", who: nobody, patch: (turn) => spec({ type: `t${turn}` }) },
   { kind: "Process", field: "appRef, immutable", who: nobody, patch: (turn) => spec({ appRef: { name: `t${turn}` } }) },
   { kind: "Route", field: "destinations", who: operators, patch: (turn, { appName }) => spec({ destinations: [{ app: appName, port: 8000 + turn }] }), cf: (turn, things) => ["PATCH", `/v3/routes/${things.route}/destinations`, { destinations: [{ app: { guid: things.app }, port: 8000 + turn }] }] },
   { kind: "Route", field: "labels", who: operators, patch: labels, cf: (turn, things) => ["PATCH", `/v3/routes/${things.route}`, labels(turn)] },
+  { kind: "Route", field: "ownerReferences", who: operators, patch: owners },
   { kind: "Route", field: "host, immutable", who: nobody, patch: (turn) => spec({ host: `h${turn}` }) },
   { kind: "Route", field: "path, immutable", who: nobody, patch: (turn) => spec({ path: `/p${turn}` }) },
   { kind: "Route", field: "domainRef, immutable", who: nobody, patch: (turn) => spec({ domainRef: { name: `d${turn}` } }) },
   { kind: "Space", field: "name", who: spaceManagers, patch: (turn) => spec({ name: `one-${turn}` }), cf: (turn, things) => ["PATCH", `/v3/spaces/${things.space}`, { name: `one-${turn}` }] },
   { kind: "Space", field: "labels", who: spaceManagers, patch: labels, cf: (turn, things) => ["PATCH", `/v3/spaces/${things.space}`, labels(turn)] },
   { kind: "Space", field: "allowSSH", who: spaceManagers, patch: (turn) => spec({ allowSSH: even(turn) }), cf: (turn, things) => ["PATCH", `/v3/spaces/${things.space}/features/ssh`, { enabled: even(turn) }] },
+  { kind: "Space", field: "ownerReferences", who: orgManagers, patch: owners },
+  { kind: "Space", field: "finalizers", who: orgManagers, patch: noFinalizers },
   { kind: "Space", field: "namespace, immutable", who: nobody, patch: (turn) => spec({ namespace: `n${turn}` }) },
   { kind: "Space", field: "suspended", who: orgManagers, patch: () => spec({ suspended: true }), cf: (_turn, things) => ["PATCH", `/v3/spaces/${things.space}`, { suspended: true }] },
   { kind: "Org", field: "name", who: orgManagers, patch: (turn) => spec({ name: `fields-${turn}` }), cf: (turn, things) => ["PATCH", `/v3/organizations/${things.org}`, { name: `fields-${turn}` }] },
   { kind: "Org", field: "labels", who: orgManagers, patch: labels, cf: (turn, things) => ["PATCH", `/v3/organizations/${things.org}`, labels(turn)] },
+  { kind: "Org", field: "ownerReferences", who: ["admin"], patch: owners },
+  { kind: "Org", field: "finalizers", who: ["admin"], patch: noFinalizers },
   { kind: "Org", field: "quotaRef", who: ["admin"], patch: (turn) => spec({ quotaRef: { name: `q${turn}` } }), cf: (turn, things) => ["POST", `/v3/organization_quotas/${things.quotas[turn % 2]}/relationships/organizations`, { data: [{ guid: things.org }] }] },
   { kind: "Org", field: "suspended", who: ["admin"], patch: () => spec({ suspended: true }), cf: (_turn, things) => ["PATCH", `/v3/organizations/${things.org}`, { suspended: true }] },
 ];
