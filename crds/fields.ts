@@ -1,6 +1,6 @@
 // Schema parts that several kinds share.
 import { z } from "zod";
-import { listAtomic, listMap, withRules } from "../kube/resource.ts";
+import { listAtomic, listMap, withRules, type CelRule } from "../kube/resource.ts";
 
 /** An object name as Kubernetes takes it. */
 export const objectName = z
@@ -8,6 +8,9 @@ export const objectName = z
   .min(1)
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+
+/** For kinds whose object names are put together with a dot between them, as in a consent to adoption. */
+export const noDotInName = (kind: string): CelRule => ({ rule: "!self.metadata.name.contains('.')", message: `the name of ${kind} has no dot` });
 
 /** A reference by name inside the same namespace. It may dangle: that is a condition, and heals when the name appears. */
 export function refTo(kind: string) {

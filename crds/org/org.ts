@@ -1,7 +1,7 @@
 // What an Org is: a tenant. Its namespace holds its Spaces and private Domains.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
-import { displayName, refTo } from "../fields.ts";
+import { displayName, noDotInName, refTo } from "../fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Org = defineResource({
@@ -17,6 +17,7 @@ export const Org = defineResource({
     { name: "Namespace", jsonPath: ".status.namespace" },
     { name: "Suspended", jsonPath: ".spec.suspended", type: "boolean", wide: true },
   ],
+  rules: [noDotInName("an Org")],
   spec: z.object({
     name: displayName,
     suspended: z.boolean().default(false).describe("While true, nobody but an admin may change anything in the org."),

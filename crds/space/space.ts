@@ -1,7 +1,7 @@
 // What a Space is: where apps live. It owns, or adopts, one namespace.
 import { z } from "zod";
 import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
-import { displayName } from "../fields.ts";
+import { displayName, noDotInName } from "../fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Space = defineResource({
@@ -16,6 +16,7 @@ export const Space = defineResource({
     { name: "CF-Name", jsonPath: ".status.name" },
     { name: "Space-Namespace", jsonPath: ".status.namespace" },
   ],
+  rules: [noDotInName("a Space")],
   spec: immutable(
     z.object({
       name: displayName,

@@ -104,6 +104,18 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     }
   });
 
+  const named = (kind: string, object: string): Json => ({ kind, metadata: { name: object, ...(kind !== "Org" && { namespace: "default" }) }, spec: {} });
+  test.each<[string, Json, number]>([
+    ["an Org", named("Org", "acme"), 201],
+    ["an Org with a dot in its name", named("Org", "acme.dev"), 422],
+    ["a Space", named("Space", "dev"), 201],
+    ["a Space with a dot in its name", named("Space", "dev.one"), 422],
+  ])("%s, by the schema", async (_what, object, status) => {
+    const whole = { apiVersion: "cupola.dev/v1alpha1", ...object };
+    const answer = await api.post(`${pathOf(whole).replace(/[/][^/]+$/, "")}?dryRun=All`, whole);
+    expect([answer.status, answer.text]).toEqual([status, answer.text]);
+  });
+
   // Only the real server's controller checks the types of expressions.
   test.skipIf(name === "embedded")("no expression of a policy has a type warning", async () => {
     const policies = objects.filter((object) => object.kind === "ValidatingAdmissionPolicy");
