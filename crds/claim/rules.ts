@@ -45,10 +45,13 @@ export function domainName(domain: Pick<Domain, "spec">): ClaimedName {
   return { scope: "domain", claimed: foldName(domain.spec.name) };
 }
 
-/** Routes are unique on the platform by domain, host, port and path. `domain` is the domain's own name: its object name differs between orgs. */
+/**
+ * Routes are unique on the platform by domain, host, port and path, as routers see them: in any case, and whether or not the path ends in a slash. `domain` is
+ * the domain's own name: its object name differs between orgs.
+ */
 export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedName {
   const { host, path, port } = route.spec;
-  return { scope: `route/${foldName(domain)}`, claimed: `${foldName(host)}:${port}${path.toLowerCase()}` };
+  return { scope: `route/${foldName(domain)}`, claimed: `${foldName(host)}:${port}${path.toLowerCase().replace(/\/+$/, "")}` };
 }
 
 /** The object name of a claim: a digest of what is claimed. */

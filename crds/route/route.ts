@@ -34,7 +34,12 @@ export const Route = defineResource({
         .regex(/^(|\*|[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)$/)
         .default("")
         .describe("Left-most label; * for a wildcard; empty for the domain itself."),
-      path: z.string().max(128).default("").describe("Starts with /; empty for all paths."),
+      path: z
+        .string()
+        .max(128)
+        .regex(/^(|\/[^?\s\p{Cc}]+)$/u)
+        .default("")
+        .describe("Starts with /; empty for all paths."),
       port: z.int().min(0).max(65535).default(0).describe("Port of a TCP route; 0 for HTTP."),
       domainRef: refTo("Domain").describe("A Domain of this org or a shared one."),
       destinations: listMap(z.array(destination).max(100), ["app", "process", "port"]).default([]).describe("Who answers. Without any the route is kept but not served."),

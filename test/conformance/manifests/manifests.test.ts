@@ -105,11 +105,20 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
   });
 
   const named = (kind: string, object: string): Json => ({ kind, metadata: { name: object, ...(kind !== "Org" && { namespace: "default" }) }, spec: {} });
+  const at = (path: string): Json => ({ kind: "Route", metadata: { name: "at", namespace: "default" }, spec: { path, domainRef: { name: "apps.example" } } });
   test.each<[string, Json, number]>([
     ["an Org", named("Org", "acme"), 201],
     ["an Org with a dot in its name", named("Org", "acme.dev"), 422],
     ["a Space", named("Space", "dev"), 201],
     ["a Space with a dot in its name", named("Space", "dev.one"), 422],
+    ["a Route of all paths", at(""), 201],
+    ["a Route of a path", at("/Some/path-1/%20/~x"), 201],
+    ["a Route of exactly /", at("/"), 422],
+    ["a Route of a path without its slash", at("x"), 422],
+    ["a Route of a path with a query", at("/x?y"), 422],
+    ["a Route of a path with a blank", at("/x y"), 422],
+    ["a Route of a path with a control character", at("/x\u0001"), 422],
+    ["a Route of a path that is too long", at(`/${"x".repeat(128)}`), 422],
   ])("%s, by the schema", async (_what, object, status) => {
     const whole = { apiVersion: "cupola.dev/v1alpha1", ...object };
     const answer = await api.post(`${pathOf(whole).replace(/[/][^/]+$/, "")}?dryRun=All`, whole);

@@ -1,0 +1,25 @@
+// When two addresses are one.
+import { describe, expect, test } from "vitest";
+import { Route } from "../route/route.ts";
+import { claimObjectName, routeName } from "./rules.ts";
+
+const named = (spec: object, domain = "apps.example"): string =>
+  claimObjectName(routeName({ spec: Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec }) }, domain));
+
+describe("the address of a route", () => {
+  test.each<[string, object]>([
+    ["in another case", { path: "/CART" }],
+    ["with a slash at its end", { path: "/cart/" }],
+    ["with several", { path: "/cart//" }],
+  ])("is the same %s", (_what, spec) => expect(named(spec)).toBe(named({ path: "/cart" })));
+
+  test("is that of all paths when it is slashes only", () => expect(named({ path: "//" })).toBe(named({ path: "" })));
+
+  test.each<[string, object, string?]>([
+    ["path", { path: "/carts" }],
+    ["longer path", { path: "/cart/x" }],
+    ["host", { host: "shops", path: "/cart" }],
+    ["port", { port: 1, path: "/cart" }],
+    ["domain", { path: "/cart" }, "other.example"],
+  ])("is another by another %s", (_what, spec, domain) => expect(named(spec, domain)).not.toBe(named({ path: "/cart" })));
+});
