@@ -1,6 +1,9 @@
 // Where a namespace stands: which space and org it belongs to, as its labels say. Kept by the space controller.
+import { Claim } from "../crds/claim/claim.ts";
+import { claimObjectName, domainName, standingOf, type Standing } from "../crds/claim/rules.ts";
 import { Domain } from "../crds/domain/domain.ts";
 import { resolveDomain } from "../crds/domain/resolve.ts";
+import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { ANNOTATIONS, LABELS } from "../crds/labels.ts";
 import { Org } from "../crds/org/org.ts";
 import { Space } from "../crds/space/space.ts";
@@ -24,7 +27,7 @@ export interface Place {
 }
 
 /** Kinds that findPlace and findDomain read. */
-export const PLACE_READS = [Namespace, Org, Space, Domain];
+export const PLACE_READS = [Namespace, Org, Space, Domain, Claim];
 
 /** The place of a space's namespace; undefined for any other namespace. */
 export function findPlace(read: Reader, namespace: string): Place | undefined {
@@ -59,12 +62,23 @@ export function findOrg(read: Reader, namespace: string): Org | undefined {
   return uid === undefined ? undefined : read.byUid(Org, uid);
 }
 
-/** The Domain that a name means in a place. @throws NotPermitted when it may be one that is out of sight */
+/** The Domain that a name means in a place, unless another one has its name. @throws NotPermitted when it may be one that is out of sight */
 export function findDomain(read: Reader, name: string, place: Place): Domain | undefined {
+  const domain = findNamedDomain(read, name, place);
+  return domain && domainStanding(read, domain) !== "lost" ? domain : undefined;
+}
+
+/** As findDomain, but also one that is not in force. */
+export function findNamedDomain(read: Reader, name: string, place: Place): Domain | undefined {
   const at = { org: place.orgObject, orgNamespace: place.orgNamespace };
   // The org's own come first; other orgs' namespaces matter only when nothing else bears the name.
   read.list(Domain, { namespace: place.orgNamespace });
   return resolveDomain(name, at, read.list(Domain, { partial: true })) ?? resolveDomain(name, at, read.list(Domain));
+}
+
+/** How a Domain stands with its name: only what holds it is in force. */
+export function domainStanding(read: Reader, domain: Domain): Standing {
+  return standingOf(read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(domainName(domain)) }), Domain.kind, domain);
 }
 
 /** The labels of everything generated for an app, and the names as annotations. */

@@ -1,4 +1,6 @@
 // Which Domain a route means, and which an org may use. The rule itself is crds/domain/resolve.ts.
+import { Claim } from "../../crds/claim/claim.ts";
+import { claimObjectName, domainName, standingOf } from "../../crds/claim/rules.ts";
 import { resolveDomain } from "../../crds/domain/resolve.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -11,11 +13,21 @@ export function ownerOf(view: View, domain: Domain): Org | undefined {
   return domain.metadata.namespace === SYSTEM_NAMESPACE ? undefined : view.orgOf(domain.metadata.namespace);
 }
 
-/** The Domain of a route, or of one that is still to be created; undefined when it dangles. */
+/** The Domain of a route, or of one that is still to be created; undefined when it dangles, or has lost its name to another Domain. */
 export function domainOf(view: View, route: Pick<Route, "metadata" | "spec">): Domain | undefined {
   const orgNamespace = view.spaceOf(route.metadata.namespace)?.metadata.namespace ?? "";
   const { name } = route.spec.domainRef;
-  return resolveDomain(name, { org: view.orgOf(orgNamespace)?.metadata.name ?? "", orgNamespace }, view.store(Domain).byIndex("objectName", name));
+  const domain = resolveDomain(name, { org: view.orgOf(orgNamespace)?.metadata.name ?? "", orgNamespace }, view.store(Domain).byIndex("objectName", name));
+  return domain && hasLostName(view, domain) ? undefined : domain;
+}
+
+/** Names of claims by Domain: a list asks for each of its routes, and a name costs a digest. */
+const claimNames = new WeakMap<Domain, string>();
+
+function hasLostName(view: View, domain: Domain): boolean {
+  const name = claimNames.get(domain) ?? claimObjectName(domainName(domain));
+  claimNames.set(domain, name);
+  return standingOf(view.store(Claim).find({ namespace: SYSTEM_NAMESPACE, name }), Domain.kind, domain) === "lost";
 }
 
 /** Whether an org may make routes in a domain. */

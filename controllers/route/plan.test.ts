@@ -1,7 +1,7 @@
 // What a RouteBinding holds, and what a missing app does to it.
 import { describe, expect, test } from "vitest";
 import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../fixtures.ts";
-import { planDestinations, planRoute, type Target } from "./plan.ts";
+import { planDestinations, planDomainLost, planRoute, type Target } from "./plan.ts";
 
 const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
 const app = { object: anApp(), guid: "app-guid" };
@@ -55,4 +55,10 @@ describe("the binding", () => {
   });
 
   test.each([[{ host: "" }, "apps.example"], [{ host: "*" }, "*.apps.example"], [{ host: "", port: 1234 }, "apps.example:1234"]])("the URL of %o is %s", (spec, url) => expect(plan([], spec).status).toEqual({ url }));
+});
+
+test("a domain that lost its name serves nothing, and the condition says so", () => {
+  const result = planDomainLost(aDomain());
+  expect(result).toMatchObject({ children: [], ready: { status: "False", reason: "DomainNameTaken", message: expect.stringContaining("Domain acme-dev/apps does not hold the name apps.example") as string } });
+  expect(result.status).toEqual({ url: undefined });
 });

@@ -12,6 +12,7 @@ import { routeHostname, routeURL } from "../../crds/route/url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
+import { keyOf } from "../../kube/object.ts";
 import { apiVersionOf } from "../../kube/resource-ref.ts";
 import { placeLabels, type Place } from "../place.ts";
 
@@ -38,6 +39,16 @@ export interface RouteInput {
 
 export function bindingName(route: Route): string {
   return generatedName(`${route.spec.host || "root"}-${route.spec.domainRef.name}`, route.metadata.uid ?? "");
+}
+
+/** A Route that is not in force: nothing is served at its address, and the condition says why. */
+export function planRefused(reason: string, message: string): ReconcileResult {
+  return { children: [], status: { url: undefined }, ready: { status: "False", reason, message } };
+}
+
+/** The Domain that the Route names has lost its own name to another. */
+export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
+  return planRefused("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {

@@ -10,12 +10,12 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller.ts";
+import { defineController, NotReady, watch, type ReconcileContext, type Wake } from "../../kube/controller.ts";
 import { appKey } from "../app-part.ts";
 import { chooseClass } from "../backend-class.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
-import { findDomain, getPlace, PLACE_READS } from "../place.ts";
-import { bindingName, planRoute, type Target } from "./plan.ts";
+import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../place.ts";
+import { bindingName, planDomainLost, planRoute, type Target } from "./plan.ts";
 
 const DOMAIN_INDEX = "route/domain";
 const DESTINATION_INDEX = "route/destination";
@@ -35,7 +35,7 @@ export const routeController = defineController({
     [ALL_INDEX]: () => ["all"],
   },
   watches: [
-    watch(Claim, (claim) => (claim.spec.scope.startsWith("route/") ? { [CLAIM_INDEX]: claim.spec.claimed } : [])),
+    watch(Claim, wokenBy),
     watch(Domain, (domain) => ({ [DOMAIN_INDEX]: domain.metadata.name })),
     watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
     watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
@@ -47,9 +47,13 @@ export const routeController = defineController({
     const { read } = context;
     const { namespace = "" } = route.metadata;
     const place = getPlace(read, namespace);
-    const domain = findDomain(read, route.spec.domainRef.name, place);
+    const domain = findNamedDomain(read, route.spec.domainRef.name, place);
     if (!domain) throw new NotReady("DomainMissing", `domain ${route.spec.domainRef.name} is neither of org ${place.org.name} nor shared`);
     const { guid, labels } = settleGUID(Route, route, context);
+    const standing = domainStanding(read, domain);
+    if (standing === "lost") return { labels, ...planDomainLost(domain) };
+    // A Domain that was just made: the claim on its name wakes us.
+    if (standing === "open") return { silent: true };
     await holdClaim(Route.kind, route, routeName(route, domain.spec.name), context);
     const router = chooseClass(read.list(BackendClass), { role: "router", named: domain.spec.router });
     const binding = read.find(RouteBinding, { namespace, name: bindingName(route) });
@@ -57,6 +61,12 @@ export const routeController = defineController({
     return { labels, ...planRoute({ route, guid, domain, place, class: router.metadata.name, targets, binding }) };
   },
 });
+
+/** A claim on an address wakes those who want it; one on a domain's name, the routes in the domain. */
+function wokenBy({ spec: { scope, claimed, claimant } }: Claim): Wake {
+  if (scope.startsWith("route/")) return { [CLAIM_INDEX]: claimed };
+  return claimant.kind === Domain.kind ? { [DOMAIN_INDEX]: claimant.name } : [];
+}
 
 function targetOf(destination: Destination, namespace: string, context: ReconcileContext): Target {
   const { read } = context;

@@ -1,7 +1,7 @@
-// When two addresses are one.
+// When two addresses are one, and who holds a name.
 import { describe, expect, test } from "vitest";
 import { Route } from "../route/route.ts";
-import { claimObjectName, routeName } from "./rules.ts";
+import { claimObjectName, domainName, newClaim, routeName, standingOf } from "./rules.ts";
 
 const named = (spec: object, domain = "apps.example"): string =>
   claimObjectName(routeName({ spec: Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec }) }, domain));
@@ -22,4 +22,16 @@ describe("the address of a route", () => {
     ["port", { port: 1, path: "/cart" }],
     ["domain", { path: "/cart" }, "other.example"],
   ])("is another by another %s", (_what, spec, domain) => expect(named(spec, domain)).not.toBe(named({ path: "/cart" })));
+});
+
+describe("standing", () => {
+  const domain = { metadata: { name: "apps", namespace: "acme" }, spec: { name: "apps.example", internal: false, sharedOrgs: [] } };
+  const claimedBy = (kind: string, name: string, namespace: string) => newClaim(domainName(domain), { kind, name, namespace }, new Date(0));
+
+  test.each([
+    ["its own claim", claimedBy("Domain", "apps", "acme"), "held"],
+    ["the claim of one in another namespace", claimedBy("Domain", "apps", "other"), "lost"],
+    ["the claim of one of another name", claimedBy("Domain", "theirs", "acme"), "lost"],
+    ["no claim", undefined, "open"],
+  ])("with %s", (_what, claim, expected) => expect(standingOf(claim, "Domain", domain)).toBe(expected));
 });

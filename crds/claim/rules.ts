@@ -76,6 +76,14 @@ export function isClaimant(claim: Pick<Claim, "spec">, kind: string, object: Pic
   return claimant.kind === kind && claimant.name === object.metadata.name && (claimant.namespace ?? "") === (object.metadata.namespace ?? "");
 }
 
+/** How an object stands with the name it bears: it holds the claim, another one does, or nobody has claimed the name yet. `claim` is the one on that name. */
+export type Standing = "held" | "lost" | "open";
+
+export function standingOf(claim: Pick<Claim, "spec"> | undefined, kind: string, object: Pick<KubeObject, "metadata">): Standing {
+  if (!claim) return "open";
+  return isClaimant(claim, kind, object) ? "held" : "lost";
+}
+
 /**
  * May the claim be taken over? Only past its grace, and when its claimant is gone or bears another name now.
  * `borne` is the name that the claimant bears at a live read; undefined when it does not exist.

@@ -4,9 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Claim } from "../../../crds/claim/claim.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { appName, newClaim } from "../../../crds/claim/rules.ts";
 import { guidOf, newGUID } from "../../../crds/guid.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
@@ -165,6 +167,21 @@ export function controllersOn(server: Server): void {
       await untilReady(client, App, { namespace, name: "two" }, { status: "False", reason: "NameTaken" });
       await client.delete(App, { namespace, name: "one" });
       await untilReady(client, App, { namespace, name: "two" });
+    });
+
+    test("a Domain that another has the name of serves no Route until the other is gone", async () => {
+      const rival = await makeSpace(client, "rival", "dev");
+      await client.create(Domain, { metadata: { namespace: "acme", name: "acme.example" }, spec: { name: "acme.example" } });
+      await untilReady(client, Domain, { namespace: "acme", name: "acme.example" });
+      await client.create(Domain, { metadata: { namespace: "rival", name: "mine" }, spec: { name: "acme.example" } });
+      const key = { namespace: rival.namespace, name: "x" };
+      await client.create(Route, { metadata: key, spec: { host: "x", domainRef: { name: "mine" } } });
+      await untilReady(client, Route, key, { status: "False", reason: "DomainNameTaken" });
+      expect((await client.list(RouteBinding, { namespace: rival.namespace })).items).toEqual([]);
+      const { items: claims } = await client.list(Claim, { namespace: SYSTEM_NAMESPACE });
+      expect(claims.filter(({ spec }) => spec.scope === "route/acme.example")).toEqual([]);
+      await client.delete(Domain, { namespace: "acme", name: "acme.example" });
+      expect((await untilReady(client, Route, key)).status?.url).toBe("x.acme.example");
     });
 
     test("a copied manifest does not steal a GUID", async () => {
