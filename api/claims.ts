@@ -1,7 +1,7 @@
 // Claims: taken by the platform before a named object is created or renamed, given back when that fails. Rules: crds/claim/rules.ts.
 import { App } from "../crds/app/app.ts";
 import { Claim } from "../crds/claim/claim.ts";
-import { appName, type ClaimedName, domainName, isClaimant, isStale, newClaim, orgName, routeName, spaceName } from "../crds/claim/rules.ts";
+import { appName, type ClaimedName, domainName, isClaimant, isStale, newClaim, orgName, routeName, spaceName, type Standing, standingOf } from "../crds/claim/rules.ts";
 import { Domain } from "../crds/domain/domain.ts";
 import { Org } from "../crds/org/org.ts";
 import { Route } from "../crds/route/route.ts";
@@ -45,9 +45,13 @@ export function claimedName(view: View, ref: ResourceRef, object: Named): Claime
 /** Whether an object holds its name: always for kinds without claims. Only then CF shows it. */
 export function holdsName(view: View, ref: ResourceRef, object: KubeObject): boolean {
   if (!claimedRefs.has(ref.kind) || !names.has(resourceId(ref))) return true;
+  return nameStanding(view, ref, object) === "held";
+}
+
+/** How an object of a kind with claims stands with its name; open, too, while nobody knows which name that is. */
+export function nameStanding(view: View, ref: ResourceRef, object: KubeObject): Standing {
   const key = rememberedKey(view, ref, object);
-  const claim = key && view.store(Claim).find(key);
-  return claim !== undefined && isClaimant(claim, ref.kind, object);
+  return standingOf(key && view.store(Claim).find(key), ref.kind, object);
 }
 
 /** Keys of claims by the object that bears the name: a list asks for each of its objects, and a key costs a digest. A route's rests on its domain too. */

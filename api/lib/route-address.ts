@@ -2,7 +2,9 @@
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Route } from "../../crds/route/route.ts";
+import { hostHolder } from "../../crds/route/host.ts";
 import { routeHostname } from "../../crds/route/url.ts";
+import { nameStanding } from "../claims.ts";
 import { notAuthorized, unprocessable } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { domainOf } from "./domains.ts";
@@ -29,11 +31,12 @@ function checkInternal({ host, path }: Address): void {
   if (path !== "") throw unprocessable("Paths are not supported for internal domains.");
 }
 
-/** On a shared domain a host belongs to one space, with all of its paths. */
+/** On a shared domain a host belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. */
 function checkShared(as: Session, domain: Domain, host: string, namespace: string): void {
   if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
   if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw notAuthorized();
-  const isElsewhere = ({ metadata, spec }: Route): boolean => spec.host === host && metadata.namespace !== namespace;
-  const others = as.view.store(Route).byIndex("domain", domain.metadata.name).filter((route) => isElsewhere(route) && domainOf(as.view, route) === domain);
-  if (others.length > 0) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
+  const { view } = as;
+  const there = view.store(Route).byIndex("domain", domain.metadata.name).filter((route) => route.spec.host === host && domainOf(view, route) === domain);
+  const holder = hostHolder(there.map((route) => ({ route, isLost: nameStanding(view, Route, route) === "lost" })));
+  if (holder && holder.metadata.namespace !== namespace) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
 }

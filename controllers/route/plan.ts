@@ -2,12 +2,14 @@
 import type { App } from "../../crds/app/app.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/names.ts";
 import { effectivePorts } from "../../crds/process/rules.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Destination, Route } from "../../crds/route/route.ts";
+import { hostHolder, type HostRoute } from "../../crds/route/host.ts";
 import { routeHostname, routeURL } from "../../crds/route/url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -49,6 +51,20 @@ export function planRefused(reason: string, message: string): ReconcileResult {
 /** The Domain that the Route names has lost its own name to another. */
 export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
   return planRefused("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
+}
+
+/**
+ * Why a Route of a shared domain is not in force, by what CF demands there: every Route has a host, and a host belongs to one space with all of its paths, to
+ * that of the oldest Route. `neighbours` are the other Routes of the host. undefined: nothing is against it.
+ */
+export function planShared(route: Route, domain: Domain, neighbours: readonly HostRoute[]): ReconcileResult | undefined {
+  const { host, port } = route.spec;
+  if (domain.metadata.namespace !== SYSTEM_NAMESPACE || port !== 0) return undefined;
+  const { name } = domain.spec;
+  if (host === "") return planRefused("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
+  const holder = hostHolder([{ route, isLost: false }, ...neighbours]) ?? route;
+  if (holder.metadata.namespace === route.metadata.namespace) return undefined;
+  return planRefused("HostTaken", `host ${host} of the shared domain ${name} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {

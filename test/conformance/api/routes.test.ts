@@ -1,5 +1,7 @@
 // Routes, destinations and domains.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Route } from "../../../crds/route/route.ts";
 import { type Bench, fault, startBench, to } from "./bench.ts";
 import { shapeProblems } from "./shape.ts";
 import type { Answer } from "./world.ts";
@@ -50,11 +52,24 @@ describe("routes", () => {
     expect(fault(await create("taken", { in: other }))[2]).toMatch(/^Route already exists/);
     expect((await create("taken", { path: "/x" })).status).toBe(201);
     expect(fault(await create("taken", { path: "/X" }))[2]).toMatch(/^Route already exists with host 'taken' and path '\/X'/);
+    expect(fault(await create("taken", { path: "/X/" }))[0]).toBe(422);
     expect(fault(await create("taken", { path: "/y", in: other }))[0]).toBe(422);
     // On a private domain the paths of a host may be in several spaces.
     await make("host", { at: privateDomain });
     expect((await create("host", { at: privateDomain, path: "/y", in: other })).status).toBe(201);
     expect((await create("", { at: privateDomain })).status).toBe(201);
+  });
+
+  test("who takes a host of another space by kubectl is not shown, and in nobody's way", async () => {
+    await make("squatted");
+    await delay(1100); // ages are in whole seconds
+    const { kube } = bench.world;
+    const key = { namespace: "org-other", name: "squatter" };
+    await kube.create(Route, { metadata: key, spec: { host: "squatted", path: "/login", domainRef: { name: "apps.example" } } });
+    await vi.waitFor(async () => expect((await kube.get(Route, key)).status?.conditions).toMatchObject([{ type: "Ready", status: "False", reason: "HostTaken" }]), 10_000);
+    expect(await bench.column("/v3/routes?hosts=squatted", "path")).toEqual([""]);
+    expect((await create("squatted", { path: "/login" })).status).toBe(201);
+    expect(fault(await create("squatted", { path: "/other", in: other }))[0]).toBe(422);
   });
 
   test.each([

@@ -184,6 +184,31 @@ export function controllersOn(server: Server): void {
       expect((await untilReady(client, Route, key)).status?.url).toBe("x.acme.example");
     });
 
+    test("a host of a shared domain belongs to the space of its oldest Route, with all paths", async () => {
+      const rival = await makeSpace(client, "rival", "dev");
+      const address = { host: "victim", domainRef: { name: "apps.example" } };
+      await client.create(Route, { metadata: { namespace, name: "victim" }, spec: address });
+      await untilReady(client, Route, { namespace, name: "victim" });
+      await delay(1100); // ages are in whole seconds
+      const key = { namespace: rival.namespace, name: "victim" };
+      await client.create(Route, { metadata: key, spec: { ...address, path: "/login" } });
+      await untilReady(client, Route, key, { status: "False", reason: "HostTaken" });
+      const hostnames = async (): Promise<string[]> => (await client.list(RouteBinding, { namespace: key.namespace })).items.map(({ spec }) => `${spec.hostname}${spec.path}`);
+      expect(await hostnames()).not.toContain("victim.apps.example/login");
+      // The path is still the first space's to take.
+      await client.create(Route, { metadata: { namespace, name: "login" }, spec: { ...address, path: "/login" } });
+      await untilReady(client, Route, { namespace, name: "login" });
+      for (const name of ["victim", "login"]) await client.delete(Route, { namespace, name });
+      await untilReady(client, Route, key);
+      expect(await hostnames()).toContain("victim.apps.example/login");
+    });
+
+    test("a Route of a shared domain without a host is not served", async () => {
+      await client.create(Route, { metadata: { namespace, name: "root" }, spec: { domainRef: { name: "apps.example" } } });
+      await untilReady(client, Route, { namespace, name: "root" }, { status: "False", reason: "HostMissing" });
+      expect((await client.list(RouteBinding, { namespace })).items.map(({ spec }) => spec.hostname)).not.toContain("apps.example");
+    });
+
     test("a copied manifest does not steal a GUID", async () => {
       const original = await client.create(App, { metadata: { namespace, name: "original" }, spec: {} });
       await untilReady(client, App, { namespace, name: "original" });
