@@ -7,6 +7,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
+import { foldPath } from "../../crds/route/url.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
 import { type CFError, notFound, unprocessable } from "../errors.ts";
@@ -136,7 +137,7 @@ export const domainEndpoints: readonly Endpoint[] = [
   endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, badQuery: "UnprocessableEntity", summary: "Is a route taken" }, ({ as, params, query }) => {
     const domain = as.get(Domain, params["guid"] ?? "");
     const port = Number(query.port ?? 0);
-    const matching = routesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "").toLowerCase() && spec.path.toLowerCase() === (query.path ?? "").toLowerCase() && spec.port === port);
+    const matching = routesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "").toLowerCase() && foldPath(spec.path) === foldPath(query.path ?? "") && spec.port === port);
     return ok({ matching_route: matching });
   }),
   ...sharingEndpoints,

@@ -4,7 +4,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
-import { routeURL } from "../../crds/route/url.ts";
+import { foldPath, routeURL } from "../../crds/route/url.ts";
 import { unprocessable } from "../errors.ts";
 import { appKey } from "../lib/app-parts.ts";
 import { domainOf, usableBy } from "../lib/domains.ts";
@@ -79,7 +79,7 @@ async function mapRoute(as: Session, app: App, wanted: Wanted): Promise<void> {
 
 function findRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Route | undefined {
   const same = (route: Route): boolean =>
-    route.spec.host === host && route.spec.port === port && route.spec.path.toLowerCase() === path.toLowerCase() && domainOf(as.view, route)?.metadata.uid === domain.metadata.uid;
+    route.spec.host === host && route.spec.port === port && foldPath(route.spec.path) === foldPath(path) && domainOf(as.view, route)?.metadata.uid === domain.metadata.uid;
   return as.list(Route, { index: ["domain", domain.metadata.name] }).find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
 }
 

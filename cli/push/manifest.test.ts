@@ -64,4 +64,8 @@ describe("render", () => {
   ])("route %s is split by the longest domain", (route, spec) => {
     expect(renderApp({ name: "a", routes: [{ route }] }, places).at(-1)?.spec).toMatchObject(spec);
   });
+
+  test("a slash alone is no path", () => {
+    expect(renderApp({ name: "a", routes: [{ route: "www.example.org/" }] }, places).at(-1)?.spec).not.toHaveProperty("path");
+  });
 });

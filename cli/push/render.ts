@@ -105,7 +105,8 @@ function toRoute(address: string, app: string, domains: readonly string[]): Rend
   const [hostname = "", ...segments] = address.replace(/^https?:\/\//, "").split("/");
   const domain = [...domains].sort((one, other) => other.length - one.length).find((name) => hostname === name || hostname.endsWith(`.${name}`)) ?? hostname;
   const host = hostname === domain ? "" : hostname.slice(0, -domain.length - 1);
-  const path = segments.length > 0 ? `/${segments.join("/")}` : "";
+  const rest = segments.join("/");
+  const path = rest ? `/${rest}` : "";
   const spec: SpecInput<typeof Route> = { ...(host && { host }), ...(path && { path }), domainRef: { name: domain }, destinations: [{ app }] };
   return object(Route, objectNameFor(address, "route"), spec);
 }

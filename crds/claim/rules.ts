@@ -7,6 +7,7 @@ import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
 import { displayNameOf, foldName } from "../names.ts";
 import type { Org } from "../org/org.ts";
 import type { Route } from "../route/route.ts";
+import { foldPath } from "../route/url.ts";
 import type { Space } from "../space/space.ts";
 import type { Claim } from "./claim.ts";
 
@@ -45,13 +46,10 @@ export function domainName(domain: Pick<Domain, "spec">): ClaimedName {
   return { scope: "domain", claimed: foldName(domain.spec.name) };
 }
 
-/**
- * Routes are unique on the platform by domain, host, port and path, as routers see them: in any case, and whether or not the path ends in a slash. `domain` is
- * the domain's own name: its object name differs between orgs.
- */
+/** Routes are unique on the platform by domain, host, port and path. `domain` is the domain's own name: its object name differs between orgs. */
 export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedName {
   const { host, path, port } = route.spec;
-  return { scope: `route/${foldName(domain)}`, claimed: `${foldName(host)}:${port}${path.toLowerCase().replace(/\/+$/, "")}` };
+  return { scope: `route/${foldName(domain)}`, claimed: `${foldName(host)}:${port}${foldPath(path)}` };
 }
 
 /** The object name of a claim: a digest of what is claimed. */

@@ -8,6 +8,11 @@ export function routeHostname(route: Pick<Address, "host">, domain: string): str
   return route.host ? `${route.host}.${domain}` : domain;
 }
 
+/** Paths are one when this is one: as routers compare them, in any case and whether or not they end in a slash. */
+export function foldPath(path: string): string {
+  return path.toLowerCase().replace(/\/+$/, "");
+}
+
 /** As `cf routes` shows it: `host.domain/path`, or `domain:port` for TCP. No scheme. */
 export function routeURL(route: Address, domain: string): string {
   return route.port ? `${domain}:${route.port}` : `${routeHostname(route, domain)}${route.path}`;
