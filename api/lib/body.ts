@@ -1,6 +1,6 @@
 // Request bodies: read whole within a bound, parsed as JSON or YAML. Multipart bodies are not read here.
 import type { IncomingMessage } from "node:http";
-import { parseAllDocuments, visit, type Document } from "yaml";
+import { isAlias, isScalar, parseAllDocuments, visit, type Document, type YAMLMap } from "yaml";
 import { CFError } from "../errors.ts";
 
 /** Largest JSON or YAML body, in bytes. */
@@ -50,6 +50,12 @@ export function parseJson(body: Buffer): Record<string, unknown> {
   return value;
 }
 
+/**
+ * What the parser has of checks and tags that take the square of a body's length is off: it compares each key with all before it,
+ * and copies the line for each error.
+ */
+const yamlOptions = { schema: "core", merge: false, uniqueKeys: false, resolveKnownTags: false, prettyErrors: false, logLevel: "silent" } as const;
+
 /** A YAML mapping without anchors, aliases or custom tags. @throws CFError MessageParseError, BadRequest */
 export function parseYaml(body: Buffer): Record<string, unknown> {
   const value = yamlDocument(decoded(body)).toJS({ maxAliasCount: 0 }) as unknown;
@@ -69,7 +75,7 @@ function yamlDocument(text: string): Document {
   if (nestsTooDeep(text)) throw parseError();
   let documents: Document[];
   try {
-    documents = parseAllDocuments(text, { schema: "core", merge: false, logLevel: "silent" }) as Document[];
+    documents = parseAllDocuments(text, yamlOptions) as Document[];
   } catch (cause) {
     throw parseError(cause);
   }
@@ -77,12 +83,29 @@ function yamlDocument(text: string): Document {
   if (documents.length !== 1 || !document || document.errors.length > 0) throw parseError(document?.errors[0]);
   visit(document, {
     Alias: () => refuseAlias(),
-    Node: (_key, node) => {
-      if (node.anchor) refuseAlias();
-      if (node.tag && !node.tag.startsWith("tag:yaml.org,2002:")) throw new CFError("BadRequest", "Manifest does not support custom tags");
+    Node: (_key, node) => checkNode(node),
+    Map: (_key, map) => {
+      checkNode(map);
+      checkKeys(map);
     },
   });
   return document;
+}
+
+function checkNode({ anchor, tag }: { anchor?: string | undefined; tag?: string | undefined }): void {
+  if (anchor) refuseAlias();
+  if (tag && !tag.startsWith("tag:yaml.org,2002:")) throw new CFError("BadRequest", "Manifest does not support custom tags");
+}
+
+/** Each key once, and none that is a list or a mapping: JSON has no such keys, and writing one as text costs its whole depth. */
+function checkKeys({ items }: YAMLMap): void {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    if (isAlias(key)) refuseAlias();
+    if (!isScalar(key)) throw parseError(new Error("Map keys must be scalars"));
+    if (seen.has(key.value)) throw parseError(new Error("Map keys must be unique"));
+    seen.add(key.value);
+  }
 }
 
 function refuseAlias(): never {
