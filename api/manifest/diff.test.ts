@@ -5,7 +5,7 @@ import { diffApplication } from "./diff.ts";
 const current = {
   name: "a",
   lifecycle: "buildpack",
-  env: { A: "1" },
+  env: { A: "1", processes: "0" },
   features: { ssh: true, revisions: true },
   routes: [{ route: "a.example", protocol: "http1" }],
   metadata: { labels: { x: "y" } },
@@ -28,6 +28,10 @@ test.each<[object, object[]]>([
   [{ metadata: { labels: { x: "z" }, annotations: { n: "m" } } }, [{ op: "replace", path: "/metadata/labels/x", was: "y", value: "z" }, { op: "add", path: "/metadata/annotations/n", value: "m" }]],
   [{ routes: [{ route: "b.example" }, { route: "a.example", protocol: "http2" }] }, [{ op: "add", path: "/routes/0", value: { route: "b.example" } }, { op: "replace", path: "/routes/1/protocol", was: "http1", value: "http2" }]],
   [{ processes: [{ type: "worker", memory: "64M", instances: 2 }] }, [{ op: "replace", path: "/processes/0/instances", was: 0, value: 2 }]],
+  [{ env: { routes: ["a"], constructor: ["b"], toString: "c", valueOf: { d: 1 } } }, [{ op: "add", path: "/env/routes", value: ["a"] }, { op: "add", path: "/env/constructor", value: ["b"] }, { op: "add", path: "/env/toString", value: "c" }, { op: "add", path: "/env/valueOf/d", value: 1 }]],
+  [{ env: { processes: ["a"] } }, [{ op: "replace", path: "/env/processes", was: "0", value: ["a"] }]],
+  [{ processes: [{ type: "web", toString: "x" }] }, [{ op: "add", path: "/processes/0/toString", value: "x" }]],
+  [{ constructor: ["a"] }, [{ op: "add", path: "/constructor", value: ["a"] }]],
   [{ "no-route": true, "random-route": true, path: "x" }, []],
 ])("%j", (wanted, differences) => {
   const original = structuredClone(current);

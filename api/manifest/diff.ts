@@ -10,8 +10,8 @@ export interface Difference {
   value?: unknown;
 }
 
-/** Items of these lists are told apart by this key. */
-const LIST_KEYS: Record<string, string> = { processes: "type", routes: "route", sidecars: "name" };
+/** Items of these lists of an app are told apart by this key. */
+const LIST_KEYS: ReadonlyMap<string, string> = new Map([["processes", "type"], ["routes", "route"], ["sidecars", "name"]]);
 const SIZES = new Set(["memory", "disk-quota"]);
 /** Say how to push, not what is there. */
 const INSTRUCTIONS = new Set(["path", "default-route", "random-route", "no-route", "docker", "buildpack", "name"]);
@@ -25,12 +25,24 @@ type Json = Record<string, unknown>;
 /** `current` is the generated manifest entry of the app; undefined for an app that is not there yet. */
 export function diffApplication(wanted: Json, current: Json | undefined, path: string): Difference[] {
   if (!current) return addAll(wanted, path);
-  return Object.entries(wanted).flatMap(([key, value]) => (INSTRUCTIONS.has(key) ? [] : diffValue(key, value, { was: currentValue(key, current), path: `${path}/${key}` })));
+  return Object.entries(wanted).flatMap(([key, value]) => (INSTRUCTIONS.has(key) ? [] : diffKey(key, value, { was: currentValue(key, current), path: `${path}/${key}` })));
+}
+
+/** A key of the app itself. Further in, such a name may be a variable's or a label's. */
+function diffKey(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
+  const identity = LIST_KEYS.get(key);
+  if (identity === undefined || !Array.isArray(value)) return diffValue(key, value, { was, path });
+  return diffList(identity, value as Json[], { was: Array.isArray(was) ? (was as Json[]) : [], path });
 }
 
 function currentValue(key: string, current: Json): unknown {
   const web = ((current["processes"] ?? []) as Json[]).find((process) => process["type"] === "web");
-  return (WEB_KEYS.has(key) ? web : current)?.[generatedKey(key)];
+  return own((WEB_KEYS.has(key) ? web : current) ?? {}, generatedKey(key));
+}
+
+/** Names are the user's: one may be called what every object inherits. */
+function own(object: Json, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function addAll(wanted: Json, path: string): Difference[] {
@@ -38,8 +50,7 @@ function addAll(wanted: Json, path: string): Difference[] {
 }
 
 function diffValue(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
-  if (Array.isArray(value) && LIST_KEYS[key]) return diffList(LIST_KEYS[key], value as Json[], { was: (was ?? []) as Json[], path });
-  if (isObject(value)) return Object.entries(value).flatMap(([name, child]) => diffValue(name, child, { was: isObject(was) ? was[name] : undefined, path: `${path}/${name}` }));
+  if (isObject(value)) return Object.entries(value).flatMap(([name, child]) => diffValue(name, child, { was: isObject(was) ? own(was, name) : undefined, path: `${path}/${name}` }));
   const after = normalised(key, value);
   if (comparable(key, value) === comparable(key, was)) return [];
   return [was === undefined || was === null ? { op: "add", path, value: after } : { op: "replace", path, was, value: after }];
@@ -49,7 +60,7 @@ function diffList(identity: string, value: readonly Json[], { was, path }: { was
   return value.flatMap((item, index) => {
     const before = was.find((one) => one[identity] === item[identity]);
     if (!before) return [{ op: "add" as const, path: `${path}/${index}`, value: item }];
-    return Object.entries(item).flatMap(([key, child]) => diffValue(key, child, { was: before[generatedKey(key)], path: `${path}/${index}/${key}` }));
+    return Object.entries(item).flatMap(([key, child]) => diffValue(key, child, { was: own(before, generatedKey(key)), path: `${path}/${index}/${key}` }));
   });
 }
 
