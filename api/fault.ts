@@ -1,5 +1,6 @@
 // The edge: whatever was thrown becomes one CF error, once. Kubernetes' errors are translated here and nowhere else.
 import type { Logger } from "pino";
+import { BlobNotFound } from "../blobs/store.ts";
 import { FEATURE_DISABLED } from "../crds/feature-flag/rules.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../crds/suspension-policies.ts";
 import { KubeError } from "../kube/client/errors.ts";
@@ -53,6 +54,7 @@ export function toCFError(thrown: unknown): CFError {
   if (thrown instanceof NotSynced || thrown instanceof NotPermitted || thrown instanceof NotWatched) {
     return unavailable("This API does not see all of its data yet. Try again.", { cause: thrown });
   }
+  if (thrown instanceof BlobNotFound) return new CFError("BlobstoreUnavailable", "", { cause: thrown });
   if (thrown instanceof URIError) return new CFError("BadRequest", "the path has an invalid % escape", { cause: thrown });
   return new CFError("UnknownError", "", { cause: thrown });
 }

@@ -8,6 +8,7 @@ import { accepted, endpoint, ok, type Endpoint, type Reply } from "../endpoint.t
 import { notFound, unprocessable } from "../errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appGUIDOf, appKey, appOf, currentDroplet } from "../lib/app-parts.ts";
+import { blobReply } from "../lib/blob-reply.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { metadataPatch } from "../lib/metadata.ts";
 import { presentPage } from "../lib/page.ts";
@@ -93,7 +94,7 @@ export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
     const { content } = droplet.spec;
     const space = as.view.spaceOf(droplet.metadata.namespace);
     if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
-    return { status: 200, body: await blobs.open(as.view.guid(Space, space), content.digest), contentType: "application/octet-stream", headers: { "content-length": String(content.size) } };
+    return blobReply(blobs, as.view.guid(Space, space), content.digest);
   });
   return [...rows, download];
 }

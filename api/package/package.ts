@@ -9,6 +9,7 @@ import { CFError, notFound, unprocessable } from "../errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../lib/feature-flags.ts";
 import { appGUIDOf, appInBody, appKey, nameFromGUID, ownedBy } from "../lib/app-parts.ts";
+import { blobReply } from "../lib/blob-reply.ts";
 import { listObjects, oneOf } from "../lib/list.ts";
 import { metadataPatch } from "../lib/metadata.ts";
 import { packageState } from "../lib/package-state.ts";
@@ -120,7 +121,7 @@ function downloadRow(blobs: BlobStore): Endpoint {
     as.require(contentRight("get", found));
     const { content } = found.spec;
     if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
-    return { status: 200, body: await blobs.open(spaceGUID(as, found), content.digest), contentType: "application/octet-stream", headers: { "content-length": String(content.size) } };
+    return blobReply(blobs, spaceGUID(as, found), content.digest);
   });
 }
 

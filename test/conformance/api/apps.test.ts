@@ -258,6 +258,20 @@ describe("packages and builds", () => {
     expect((await bench.call("GET", `/v3/packages/${made.guid}`)).status).toBe(404);
   });
 
+  test("a download has the length that is stored, not the one an object claims, and what is gone is CF's error", async () => {
+    const made = await bits();
+    await upload(made.guid, { bits: zip([{ name: "index.js", content: "x" }]) });
+    const whole = await bench.call("GET", `/v3/packages/${made.guid}/download`);
+    const digest = `sha256:${(await bench.read(`/v3/packages/${made.guid}`)).data.checksum.value}`;
+    for (const [name, size] of [["short", 1], ["long", 1_000_000]] as const) {
+      const droplet = await bench.droplet(app, name, { content: { digest, size } });
+      const answer = await bench.call("GET", `/v3/droplets/${droplet.guid}/download`);
+      expect([name, answer.status, answer.text === whole.text]).toEqual([name, 200, true]);
+    }
+    const gone = await bench.droplet(app, "gone");
+    expect(fault(await bench.call("GET", `/v3/droplets/${gone.guid}/download`))).toEqual([502, "CF-BlobstoreUnavailable", "Failed to perform operation due to blobstore unavailability."]);
+  });
+
   test.each([
     ["..", { bits: zip([{ name: "../evil", content: "x" }]) }],
     ["absolute", { bits: zip([{ name: "/etc/evil", content: "x" }]) }],
