@@ -37,9 +37,9 @@ export interface EnvSnapshot {
 }
 
 /** `secretValues`: base64 data by variable name, for those that name a Secret. Pure. */
-export function planEnv(app: string, env: readonly EnvVar[], secretValues: Readonly<Record<string, string>>, key: Uint8Array): EnvSnapshot {
+export function planEnv(app: string, env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>, key: Uint8Array): EnvSnapshot {
   const data = Object.fromEntries(
-    env.filter((variable) => variable.valueFrom).map((variable): [string, string] => [dataKey(variable.name), secretValues[variable.name] ?? ""]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    env.filter((variable) => variable.valueFrom).map((variable): [string, string] => [dataKey(variable.name), secretValues.get(variable.name) ?? ""]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   if (Object.keys(data).length === 0) return { env: env.map((variable) => ({ ...variable })) };
   const digest = createHmac("sha256", key).update(JSON.stringify([app, data])).digest("hex").slice(0, 16);
@@ -49,9 +49,9 @@ export function planEnv(app: string, env: readonly EnvVar[], secretValues: Reado
   return { env: env.map(refer), secret: { name, data } };
 }
 
-/** A variable's name as a key of a Secret, which takes fewer characters. */
+/** A variable's name as a key of a Secret, which takes fewer characters. Not every server takes `__proto__`. */
 export function dataKey(variable: string): string {
-  return /^[A-Za-z0-9_-][-._A-Za-z0-9]{0,252}$/.test(variable) ? variable : `x-${Buffer.from(variable).toString("hex").slice(0, 250)}`;
+  return /^(?!__proto__$)[A-Za-z0-9_-][-._A-Za-z0-9]{0,252}$/.test(variable) ? variable : `x-${Buffer.from(variable).toString("hex").slice(0, 250)}`;
 }
 
 /**
@@ -67,17 +67,17 @@ export async function snapshotEnv(app: App, guid: string, client: KubeClient): P
   return snapshot;
 }
 
-async function readSecretValues(app: App, guid: string, client: KubeClient): Promise<Record<string, string>> {
+async function readSecretValues(app: App, guid: string, client: KubeClient): Promise<Map<string, string>> {
   const secrets = new Map<string, SecretObject>();
-  const values: Record<string, string> = {};
+  const values = new Map<string, string>();
   for (const { name, valueFrom } of app.spec.env) {
     if (!valueFrom) continue;
     const ref = valueFrom.secretKeyRef;
     const secret = secrets.get(ref.name) ?? (await findAllowed(app, guid, ref.name, client));
     secrets.set(ref.name, secret);
-    const value = secret.data?.[ref.key];
+    const value = Object.hasOwn(secret.data ?? {}, ref.key) ? secret.data?.[ref.key] : undefined;
     if (value === undefined) throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, { requeueAfterMs: LOOK_AGAIN_MS });
-    values[name] = value;
+    values.set(name, value);
   }
   return values;
 }
@@ -90,8 +90,8 @@ async function findAllowed(app: App, guid: string, name: string, client: KubeCli
   throw new NotReady("SecretNotAllowed", message, { requeueAfterMs: LOOK_AGAIN_MS });
 }
 
-function checkSize(env: readonly EnvVar[], secretValues: Readonly<Record<string, string>>): void {
-  const size = (variable: EnvVar): number => Buffer.byteLength(variable.name) + (variable.value === undefined ? Buffer.byteLength(secretValues[variable.name] ?? "", "base64") : Buffer.byteLength(variable.value));
+function checkSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>): void {
+  const size = (variable: EnvVar): number => Buffer.byteLength(variable.name) + (variable.value === undefined ? Buffer.byteLength(secretValues.get(variable.name) ?? "", "base64") : Buffer.byteLength(variable.value));
   const bytes = env.reduce((sum, variable) => sum + size(variable), 0);
   if (bytes > MAX_ENV_BYTES) throw new Stalled("EnvironmentTooLarge", `the environment has ${bytes} bytes; an app may have ${MAX_ENV_BYTES}`);
 }

@@ -72,3 +72,17 @@ test("values go to the Secret, names to the App; what is so already is not writt
   expect(JSON.stringify(written.app)).not.toContain('"3"');
   expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map(({ name }) => name)).toEqual(["A", "B", "odd name"]);
 });
+
+const inherited = ["constructor", "toString", "valueOf"];
+
+test.each(inherited)("a variable named %s is as any other: it stays when another is set", async (name) => {
+  const { as, app, written } = bench(["get", "update"], { [name]: "mine", A: "1" });
+  await writeVariables(as, app, { A: "2" });
+  expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map((one) => one.name)).toEqual([name, "A"]);
+  expect(await readVariables(as, app)).toEqual({ [name]: "mine", A: "1" });
+});
+
+test.each(inherited)("a variable named %s that the Secret does not have reads as empty", async (name) => {
+  const { as, app } = bench(["get"], {}, [{ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } }]);
+  expect(await readVariables(as, app)).toEqual({ [name]: "" });
+});

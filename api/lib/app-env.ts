@@ -80,9 +80,10 @@ async function valuesOf(as: Session, app: App): Promise<Map<string, string | und
   const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
   const found = usesSecret ? await findSecret(as, app) : undefined;
   const secret = found === "foreign" ? undefined : found;
+  const data = new Map(Object.entries(secret?.data ?? {}));
   const valueOf = ({ value, valueFrom }: EnvVar): string | undefined => {
     const key = valueFrom?.secretKeyRef.name === secretName(app) ? valueFrom.secretKeyRef.key : undefined;
-    const kept = key === undefined ? undefined : secret?.data?.[key];
+    const kept = key === undefined ? undefined : data.get(key);
     return value ?? (kept === undefined ? undefined : Buffer.from(kept, "base64").toString("utf8"));
   };
   return new Map(app.spec.env.map((variable) => [variable.name, valueOf(variable)]));
@@ -110,7 +111,7 @@ export async function writeVariables(as: Session, app: App, wanted: Record<strin
 }
 
 function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
-  const kept = app.spec.env.filter(({ name }) => !(name in changes));
+  const kept = app.spec.env.filter(({ name }) => !Object.hasOwn(changes, name));
   const set = Object.entries(changes).filter(([, value]) => value !== null);
   return [...kept, ...set.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: secretName(app), key: secretKey(name) } } }))];
 }

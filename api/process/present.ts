@@ -58,8 +58,8 @@ export function presentProcess(view: View, process: Process, base: string, show:
 
 function commandOf(view: View, process: Process, app: App | undefined, show: CommandView): string | null {
   if (show !== "shown") return show === "list" ? HIDDEN_IN_LISTS : HIDDEN;
-  const detected = app && currentDroplet(view, app)?.spec.processTypes[process.spec.type];
-  return process.spec.command ?? detected ?? null;
+  const detected = (app && currentDroplet(view, app)?.spec.processTypes) ?? {};
+  return process.spec.command ?? (Object.hasOwn(detected, process.spec.type) ? detected[process.spec.type] : undefined) ?? null;
 }
 
 function revisionOf(view: View, app: App | undefined): object | null {
