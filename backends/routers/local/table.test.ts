@@ -72,6 +72,38 @@ describe("find", () => {
     expect(made.size).toBe(0);
   });
 
+  it.each([
+    ["up to its end", `/${"p".repeat(127)}`, true],
+    ["up to a slash", `/${"p".repeat(127)}/more`, true],
+    ["up to a query", `/${"p".repeat(127)}?more`, true],
+    ["not beyond", `/${"p".repeat(128)}`, false],
+    ["not in the middle of a segment", `/${"p".repeat(127)}more/`, false],
+  ])("matches the longest path that a route may have %s", (_where, path, isMatch) => {
+    const longest = route(`a.test/${"p".repeat(127)}`, "longest");
+    expect(table([longest], []).find("a.test", path) !== undefined).toBe(isMatch);
+  });
+
+  it("matches the longest host that a route may have, and no longer one", () => {
+    const host = (length: number): string => `${"h.".repeat(200)}`.slice(0, length - "example.com".length) + "example.com";
+    const longest = host(253).replace(".h.example.com", "hh.example.com");
+    expect(longest).toHaveLength(253);
+    expect(table([route(longest, "a")], ["a"]).find(longest, "/")?.endpoints).toHaveLength(1);
+    expect(table(routes, apps).find(longest, "/")?.route.guid).toBe("*.example.com");
+    expect(table(routes, apps).find(`h${longest}`, "/")).toBeUndefined();
+  });
+
+  // Each took seconds, from anybody.
+  it.each([
+    ["slashes, then more", "a.example.com", `/api${"/".repeat(60_000)}x`, "a.example.com/api"],
+    ["dots", ".".repeat(100_000), "/", undefined],
+    ["labels", `${"x.".repeat(60_000)}example.com`, "/", undefined],
+  ])("looks at a bounded part of a host or path of many %s", (_what, host, path, found) => {
+    const made = table(routes, apps);
+    const begin = performance.now();
+    expect(made.find(host, path)?.route.guid).toBe(found);
+    expect(performance.now() - begin).toBeLessThan(500);
+  });
+
   it("does not stumble over an endless path", () => {
     expect(table(routes, apps).find("a.example.com", `/api${"/x".repeat(100_000)}`)?.route.guid).toBe("a.example.com/api");
   });

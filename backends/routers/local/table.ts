@@ -1,5 +1,9 @@
 // The routing table: which route a host and path mean, and which endpoints stand behind it. Kept up to date by pieces; no I/O, no clock.
 
+/** No route's hostname or path is longer, so that more of a request need not be looked at. */
+const MAX_HOST = 253;
+const MAX_PATH = 128;
+
 /** A process that a route leads to. */
 export interface Destination {
   appGUID: string;
@@ -127,20 +131,23 @@ function targetKey({ appGUID, processType, port }: Pick<Destination, "appGUID" |
   return `${appGUID}/${processType}/${port}`;
 }
 
-/** The host itself, then wildcards over ever more labels: a.b.c, *.b.c, *.c. */
+/** The host itself, then wildcards over ever more labels: a.b.c, *.b.c, *.c. Nothing for one that is longer than any route's. */
 function* hostsFor(host: string): Generator<string> {
+  if (host.length > MAX_HOST) return;
   yield host;
   for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) yield `*${host.slice(dot)}`;
 }
 
-/** `/a/b/c`, `/a/b`, `/a` and the empty path. At most 128 characters are looked at: no route's path is longer. */
+/** `/a/b/c`, `/a/b`, `/a` and the empty path. The character after the longest prefix is looked at too: it may end a segment. */
 function* prefixesOf(path: string): Generator<string> {
-  const clean = normalPath(path.split("?", 1)[0] ?? "");
-  for (let end = clean.length; end > 0; end = clean.lastIndexOf("/", end - 1)) if (end <= 128) yield clean.slice(0, end);
+  const clean = normalPath(path.slice(0, MAX_PATH + 1).split("?", 1)[0] ?? "");
+  for (let end = clean.length; end > 0; end = clean.lastIndexOf("/", end - 1)) if (end <= MAX_PATH) yield clean.slice(0, end);
   yield "";
 }
 
 /** Lower case, as the match ignores case, and without slashes at the end. */
 function normalPath(path: string): string {
-  return path.toLowerCase().replace(/\/+$/, "");
+  let end = path.length;
+  while (path[end - 1] === "/") end -= 1;
+  return path.slice(0, end).toLowerCase();
 }
