@@ -72,6 +72,19 @@ describe("find", () => {
     expect(made.size).toBe(0);
   });
 
+  it("keeps nothing of what has no endpoints any more", () => {
+    const made = createRoutingTable();
+    made.setEndpoints("old", [endpoint("a", 0), endpoint("a", 1), endpoint("a", 0, { port: 9090 })]);
+    made.setEndpoints("new", [endpoint("a", 0)]);
+    expect(made.targets).toBe(2);
+    made.setEndpoints("old", [endpoint("b")]);
+    expect(made.targets).toBe(2);
+    made.setEndpoints("old", []);
+    expect(made.targets).toBe(1);
+    made.setEndpoints("new", []);
+    expect(made.targets).toBe(0);
+  });
+
   it.each([
     ["up to its end", `/${"p".repeat(127)}`, true],
     ["up to a slash", `/${"p".repeat(127)}/more`, true],

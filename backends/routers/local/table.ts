@@ -54,6 +54,8 @@ export interface RoutingTable {
   find(host: string, path: string): Match | undefined;
   /** Number of routes. */
   readonly size: number;
+  /** Number of (app, process type, port) with endpoints. */
+  readonly targets: number;
 }
 
 /** An empty table. */
@@ -78,6 +80,9 @@ export function createRoutingTable(): RoutingTable {
     get size() {
       return routes.size;
     },
+    get targets() {
+      return byTarget.size;
+    },
     setRoute(key, route) {
       const before = routes.get(key);
       if (before) unfile(byAddress, before);
@@ -87,7 +92,7 @@ export function createRoutingTable(): RoutingTable {
       file(byAddress, route);
     },
     setEndpoints(lrp, endpoints) {
-      for (const endpoint of byLrp.get(lrp) ?? []) byTarget.get(targetKey(endpoint))?.delete(lrp);
+      for (const endpoint of byLrp.get(lrp) ?? []) unfileTarget(byTarget, targetKey(endpoint), lrp);
       byLrp.delete(lrp);
       if (endpoints.length === 0) return;
       byLrp.set(lrp, endpoints);
@@ -125,6 +130,12 @@ function unfile(byAddress: ByAddress, route: RouteEntry): void {
   if (rest.length > 0) paths?.set(path, rest);
   else paths?.delete(path);
   if (paths?.size === 0) byAddress.delete(host);
+}
+
+function unfileTarget(byTarget: Map<string, Map<string, Endpoint[]>>, target: string, lrp: string): void {
+  const lrps = byTarget.get(target);
+  lrps?.delete(lrp);
+  if (lrps?.size === 0) byTarget.delete(target);
 }
 
 function targetKey({ appGUID, processType, port }: Pick<Destination, "appGUID" | "processType" | "port">): string {
