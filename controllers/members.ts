@@ -22,9 +22,14 @@ export function membersOf(bindings: readonly Binding[], roles?: readonly CFRole[
   for (const binding of bindings) {
     const role = roleOfBinding(binding);
     if (role === undefined || (roles && !roles.includes(role))) continue;
-    for (const subject of binding.subjects ?? []) found.set(`${subject.kind}\u0000${subject.namespace ?? ""}\u0000${subject.name}`, subject);
+    for (const subject of (binding.subjects ?? []).map((one) => anywhere(one, binding))) found.set(`${subject.kind}\u0000${subject.namespace ?? ""}\u0000${subject.name}`, subject);
   }
   return [...found.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
+}
+
+/** A service account that names no namespace is one of its RoleBinding's; elsewhere it would be another, and in a ClusterRoleBinding it is refused. */
+function anywhere(subject: Subject, { metadata: { namespace } }: Binding): Subject {
+  return subject.kind === "ServiceAccount" && !subject.namespace && namespace ? { ...subject, namespace } : subject;
 }
 
 export interface Grant {

@@ -70,8 +70,8 @@ export function bindingName(type: CFRole, user: string): string {
   return `${type.replaceAll("_", "-")}-${slug(user).slice(0, 40).replace(/-+$/, "") || "user"}-${digest5(user)}`;
 }
 
-/** The Kubernetes user name of a RoleBinding's subject; undefined for groups. */
-export function userOfSubject(subject: { kind: string; namespace?: string; name: string }): string | undefined {
+/** The Kubernetes user name of a RoleBinding's subject; undefined for groups. A service account without a namespace is one of the binding's. */
+export function userOfSubject(subject: { kind: string; namespace?: string; name: string }, bindingNamespace: string): string | undefined {
   if (subject.kind === "User") return subject.name;
-  return subject.kind === "ServiceAccount" ? `system:serviceaccount:${subject.namespace ?? ""}:${subject.name}` : undefined;
+  return subject.kind === "ServiceAccount" ? `system:serviceaccount:${subject.namespace || bindingNamespace}:${subject.name}` : undefined;
 }

@@ -28,7 +28,7 @@ export function rolesOf(object: KubeObject): HeldRole[] {
   const type = binding.roleRef?.kind === "ClusterRole" ? roleOfClusterRole(binding.roleRef.name) : undefined;
   if (!type || binding.metadata.labels?.[LABELS.managedBy]) return [];
   return (binding.subjects ?? []).flatMap((subject) => {
-    const user = userOfSubject(subject);
+    const user = userOfSubject(subject, binding.metadata.namespace ?? "");
     return user === undefined ? [] : [{ guid: roleGUID(binding.metadata.uid ?? "", subject), type, user, binding, subject }];
   });
 }

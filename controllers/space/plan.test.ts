@@ -2,9 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
+import type { RoleBinding } from "../../kube/builtin.ts";
+import type { ObjectOf } from "../../kube/resource-ref.ts";
 import { aBinding, anOrg, aSpace, rightsIn } from "../fixtures.ts";
 import type { NamespaceObject } from "../namespaces.ts";
 import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
+
+type Binding = ObjectOf<typeof RoleBinding>;
 
 describe("rights by name", () => {
   const bindings = { org: [aBinding("organization_manager", "bob")], space: [aBinding("space_developer", "alice"), aBinding("space_manager", "carol"), aBinding("space_auditor", "ghost", { [LABELS.managedBy]: "space" })] };
@@ -18,6 +22,18 @@ describe("rights by name", () => {
       "RoleBinding acme-dev bob",
     ]);
     expect(planSpaceRights(aSpace(), "acme-dev", bindings).at(-1)).toMatchObject({ roleRef: { name: ORG_MANAGER_IN_SPACE } });
+  });
+
+  test("a service account keeps its namespace in bindings of another, also where it left it out", () => {
+    const ofRobot = (namespace: string, given: object): Binding => {
+      const binding = aBinding("space_developer", "robot");
+      return { ...binding, metadata: { ...binding.metadata, namespace }, subjects: [{ kind: "ServiceAccount", name: "robot", ...given }] };
+    };
+    const rights = planSpaceRights(aSpace(), "acme-dev", { org: [], space: [ofRobot("acme-dev", {}), ofRobot("acme-dev", { namespace: "acme-dev" }), ofRobot("acme-dev", { namespace: "ci" })] });
+    expect(rights.find(({ kind }) => kind === "RoleBinding")).toMatchObject({
+      metadata: { namespace: "acme" },
+      subjects: [{ kind: "ServiceAccount", namespace: "acme-dev", name: "robot" }, { kind: "ServiceAccount", namespace: "ci", name: "robot" }],
+    });
   });
 });
 
