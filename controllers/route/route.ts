@@ -44,7 +44,7 @@ export const routeController = defineController({
   watches: [
     watch(Claim, wokenBy),
     watch(Domain, (domain) => ({ [DOMAIN_INDEX]: domain.metadata.name })),
-    watch(Route, (route) => ({ [HOST_INDEX]: hostKey(route) })),
+    watch(Route, rivalsOf),
     watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
     watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
     watch(Revision, (revision) => ({ [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name) })),
@@ -76,6 +76,12 @@ export const routeController = defineController({
 function wokenBy({ spec: { scope, claimed, claimant } }: Claim): Wake {
   if (scope.startsWith("route/")) return { [CLAIM_INDEX]: claimed };
   return claimant.kind === Domain.kind ? { [DOMAIN_INDEX]: claimant.name } : [];
+}
+
+/** Routes of the same host in other spaces: who goes may have had it. Within a space nobody waits for another. */
+function rivalsOf(route: Route, read: Reader): ObjectKey[] {
+  const others = read.byIndex(Route, HOST_INDEX, hostKey(route)).filter(({ metadata }) => metadata.namespace !== route.metadata.namespace);
+  return others.map(({ metadata: { namespace, name } }) => ({ ...(namespace && { namespace }), name }));
 }
 
 function hostKey({ spec }: Route): string {
