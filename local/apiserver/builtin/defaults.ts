@@ -61,6 +61,11 @@ const fillStatefulSet: Fill = (object) => {
   fillPodSpec(templateSpec(spec));
 };
 
+function fillBalancers({ type }: JsonMap, status: JsonMap | undefined): void {
+  if (type !== "LoadBalancer") return;
+  for (const place of itemsAt(mapAt(status ?? {}, "loadBalancer"), "ingress")) if (place.ip) fill(place, { ipMode: "VIP" });
+}
+
 const fillService: Fill = (object) => {
   const spec = specOf(object);
   fill(spec, { type: "ClusterIP", sessionAffinity: "None" });
@@ -72,6 +77,7 @@ const fillService: Fill = (object) => {
     port.targetPort ||= port.port;
   }
   object.status ??= { loadBalancer: {} };
+  fillBalancers(spec, mapAt(object, "status"));
 };
 
 const fillSubjects: Fill = (object) => {

@@ -14,6 +14,7 @@ const faults = (kind: string, more: object, old?: object, subresource = ""): str
 };
 const pods = (pod: object, more: object = {}) => ({ spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }], ...pod } }, ...more } });
 const backend = { service: { name: "s", port: { number: 80 } } };
+const SUBDOMAIN = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 const LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
 
 test.each([
@@ -51,6 +52,21 @@ test.each([
   ["an address for a host", { rules: [{ host: "1.2.3.4" }] }, ['spec.rules[0].host: Invalid value: "1.2.3.4": must be a DNS name, not an IP address']],
   ["two ports in one", { defaultBackend: { service: { name: "s", port: { number: 80, name: "http" } } } }, ['spec.defaultBackend: Invalid value: "": cannot set both port name & port number']],
 ])("Ingress: %s", (_what, spec, expected) => expect(faults("Ingress", { spec })).toEqual(expected));
+
+test.each([
+  ["good ones", [{ ip: "010.1.1.1" }, { ip: "::ffff:1.2.3.4" }, { hostname: "a.b" }, {}], []],
+  ["a name that is none", [{ ip: "10.1.1.1" }, { hostname: "Not OK!" }], [`status.loadBalancer.ingress[1].hostname: Invalid value: "Not OK!": ${SUBDOMAIN}`]],
+  ["an address that is none, and one for a name", [{ ip: "1.2.3", hostname: "10.1.1.1" }], ['status.loadBalancer.ingress[0].ip: Invalid value: "1.2.3": must be a valid IP address,', 'status.loadBalancer.ingress[0].hostname: Invalid value: "10.1.1.1": must be a DNS name, not an IP address']],
+])("what load balancers report: %s", (_what, ingress, expected) => {
+  const status = { loadBalancer: { ingress } };
+  expect(faults("Ingress", { status }, {}, "status")).toEqual(expected);
+  expect(faults("Service", { spec: { type: "LoadBalancer" }, status }, {}, "status")).toEqual(expected);
+});
+
+test.each([
+  ["of a Service without any", {}, [{ ip: "10.1.1.1" }], ["status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"]],
+  ["how packets come", { type: "LoadBalancer" }, [{ hostname: "a", ipMode: "VIP" }, { ip: "1.1.1.1", ipMode: "X" }, { ip: "1.1.1.1", ipMode: "Proxy" }], ["status.loadBalancer.ingress[0].ipMode: Forbidden: may not be specified when `ip` is not set", 'status.loadBalancer.ingress[1].ipMode: Unsupported value: "X": supported values: "Proxy", "VIP"']],
+])("what load balancers report: %s", (_what, spec, ingress, expected) => expect(faults("Service", { spec, status: { loadBalancer: { ingress } } }, {}, "status")).toEqual(expected));
 
 test("a Lease of no time is refused", () => {
   expect(faults("Lease", { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } })).toEqual(["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0", "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0"]);

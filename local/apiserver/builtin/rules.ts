@@ -7,6 +7,7 @@ import { listOf, type Rule } from "./rules/rule.ts";
 import { dataRules, secretRules } from "./rules/data.ts";
 import { ingressRules } from "./rules/ingress.ts";
 import { leaseRules } from "./rules/lease.ts";
+import { ingressStatusRules, serviceStatusRules } from "./rules/load-balancer.ts";
 import { bindingRules, policyRules } from "./rules/policy.ts";
 import { roleBindingRules, roleRules } from "./rules/rbac.ts";
 import { serviceRules } from "./rules/service.ts";
@@ -21,7 +22,7 @@ const RULES: Record<string, Rule> = {
   ValidatingWebhookConfiguration: webhookRules, MutatingWebhookConfiguration: webhookRules,
 };
 
-const STATUS_RULES: Record<string, Rule> = { Deployment: deploymentStatusRules };
+const STATUS_RULES: Record<string, Rule> = { Deployment: deploymentStatusRules, Ingress: ingressStatusRules, Service: serviceStatusRules };
 
 /** Faults of an object of a built-in kind. `subresource` is the door it came by, "" or "status". */
 export function validateBuiltin(object: KubeObject, old: KubeObject | undefined, subresource: string): FieldError[] {

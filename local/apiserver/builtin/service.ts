@@ -38,6 +38,7 @@ export function keepAllocated(object: KubeObject, old: KubeObject): void {
   const before = (old.spec ?? {}) as JsonMap;
   if (!spec) return;
   dropWithoutAddress(spec);
+  dropBalancers(object);
   if (spec.type === "ExternalName") {
     followAddress(spec, before);
     return dropAllocated(spec, before);
@@ -45,6 +46,11 @@ export function keepAllocated(object: KubeObject, old: KubeObject): void {
   if (before.type === "ExternalName") allocate(object);
   else restoreAllocated(spec, before);
   followAddress(spec, before);
+}
+
+/** No load balancer answers for a Service that has none any more. */
+function dropBalancers(object: KubeObject): void {
+  if ((object.spec as JsonMap).type !== "LoadBalancer") object.status = { ...(object.status as JsonMap | undefined), loadBalancer: {} };
 }
 
 /** Who changes the one address alone means the first of all. */

@@ -96,4 +96,20 @@ export const cornerRows = [
     await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
     expect(body.metadata).toMatchObject({ deletionTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 });
   }),
+  row("load balancers report addresses and names, of a Service only while it has some", async ({ api, ns }) => {
+    const ingresses = `/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses`;
+    await api.post(ingresses, { apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: { name: "a" }, spec: { defaultBackend: { service: { name: "s", port: { number: 80 } } } } });
+    await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a" }, spec: { type: "LoadBalancer", ports: [{ port: 80 }] } });
+    await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { ports: [{ port: 80 }] } });
+    const report = async (path: string, ...ingress: object[]) => {
+      const { status, body } = await api.patch("merge", `${path}/status`, { status: { loadBalancer: { ingress } } });
+      return status === 200 ? body.status.loadBalancer.ingress : [status, ...(body.details?.causes ?? []).map(({ field }: { field: string }) => field)];
+    };
+    const at = "status.loadBalancer.ingress";
+    for (const path of [`${ingresses}/a`, `${services(ns)}/a`]) expect(await report(path, { ip: "1.2.3" }, { hostname: "Not OK!" }, { hostname: "10.1.1.1" })).toEqual([422, `${at}[0].ip`, `${at}[1].hostname`, `${at}[2].hostname`]);
+    expect(await report(`${ingresses}/a`, { ip: "10.1.1.1" })).toEqual([{ ip: "10.1.1.1" }]);
+    expect(await report(`${services(ns)}/a`, { ip: "10.1.1.1" }, { hostname: "a.example" })).toEqual([{ ip: "10.1.1.1", ipMode: "VIP" }, { hostname: "a.example" }]);
+    expect(await report(`${services(ns)}/b`, { ip: "10.1.1.1" })).toEqual([422, at]);
+    expect((await api.patch("merge", `${services(ns)}/a`, { spec: { type: "ClusterIP" } })).body.status).toEqual({ loadBalancer: {} });
+  }),
 ];
