@@ -79,7 +79,8 @@ const SELECTABLE: Record<string, ResourceType["selectableFields"]> = {
 /** What a new object of some kinds gets besides defaults. */
 const PREPARE: Record<string, (object: KubeObject) => void> = {
   Namespace(object) {
-    object.spec = { finalizers: ["kubernetes"] };
+    const { finalizers = [] } = (object.spec ?? {}) as { finalizers?: string[] };
+    object.spec = { finalizers: finalizers.includes("kubernetes") ? finalizers : [...finalizers, "kubernetes"] };
     object.status = { phase: "Active" };
     object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name };
   },

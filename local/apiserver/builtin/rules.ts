@@ -8,6 +8,7 @@ import { dataRules, secretRules } from "./rules/data.ts";
 import { ingressRules } from "./rules/ingress.ts";
 import { leaseRules } from "./rules/lease.ts";
 import { ingressStatusRules, serviceStatusRules } from "./rules/load-balancer.ts";
+import { namespaceRules } from "./rules/namespace.ts";
 import { bindingRules, policyRules } from "./rules/policy.ts";
 import { roleBindingRules, roleRules } from "./rules/rbac.ts";
 import { serviceRules } from "./rules/service.ts";
@@ -16,7 +17,7 @@ import { deploymentRules, deploymentStatusRules, workloadRules } from "./rules/w
 const webhookRules: Rule = (object) => checkWebhooks(listOf(object.webhooks) as unknown as Webhook[]);
 
 const RULES: Record<string, Rule> = {
-  ConfigMap: dataRules, Secret: secretRules, Service: serviceRules, Ingress: ingressRules, Lease: leaseRules, RoleBinding: roleBindingRules, ClusterRoleBinding: roleBindingRules,
+  ConfigMap: dataRules, Secret: secretRules, Service: serviceRules, Ingress: ingressRules, Lease: leaseRules, Namespace: namespaceRules, RoleBinding: roleBindingRules, ClusterRoleBinding: roleBindingRules,
   Role: roleRules, ClusterRole: roleRules, Deployment: deploymentRules, StatefulSet: workloadRules, ReplicaSet: workloadRules, DaemonSet: workloadRules,
   ValidatingAdmissionPolicy: policyRules, ValidatingAdmissionPolicyBinding: bindingRules,
   ValidatingWebhookConfiguration: webhookRules, MutatingWebhookConfiguration: webhookRules,

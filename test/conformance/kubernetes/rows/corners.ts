@@ -112,4 +112,25 @@ export const cornerRows = [
     expect(await report(`${services(ns)}/b`, { ip: "10.1.1.1" })).toEqual([422, at]);
     expect((await api.patch("merge", `${services(ns)}/a`, { spec: { type: "ClusterIP" } })).body.status).toEqual({ loadBalancer: {} });
   }),
+  row("a Namespace keeps the finalizers of its content, and gets the one of Kubernetes", async ({ api, unique }) => {
+    const make = (...finalizers: (string | null)[]) => api.post("/api/v1/namespaces?dryRun=All", { apiVersion: "v1", kind: "Namespace", metadata: { name: unique("finalized") }, spec: { finalizers } });
+    for (const [given, kept] of [[[], ["kubernetes"]], [["kubernetes", "kubernetes"], ["kubernetes", "kubernetes"]], [["example.com/a"], ["example.com/a", "kubernetes"]]] as const) {
+      expect((await make(...given)).body.spec).toEqual({ finalizers: kept });
+    }
+    for (const name of ["no-domain", "Not OK!", "example.com/Not OK!", null]) {
+      const { status, body } = await make(name);
+      expect([status, ...new Set(body.details?.causes.map(({ field }: { field: string }) => field))]).toEqual([422, "spec.finalizers"]);
+    }
+  }),
+  row("a Namespace stays until the last finalizer of its content goes", async ({ api, unique, eventually }) => {
+    const name = unique("held");
+    await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: ["example.com/a"] } });
+    expect((await api.delete(`/api/v1/namespaces/${name}`)).status).toBe(200);
+    await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}`)).body.spec).toEqual({ finalizers: ["example.com/a"] }));
+    const { body } = await api.get(`/api/v1/namespaces/${name}`);
+    const refused = await api.put(`/api/v1/namespaces/${name}/finalize`, { ...body, spec: { finalizers: ["example.com/a", "no-domain"] } });
+    expect(refused.body).toMatchObject({ code: 422, details: { causes: [{ field: "spec.finalizers[1]" }] } });
+    expect((await api.put(`/api/v1/namespaces/${name}/finalize`, { ...body, spec: {} })).status).toBe(200);
+    await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}`)).status).toBe(404));
+  }),
 ];

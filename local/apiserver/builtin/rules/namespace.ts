@@ -1,0 +1,20 @@
+// Namespace: who wants to be heard before it goes.
+import type { FieldError } from "../../contract.ts";
+import { invalidValue } from "../../field-errors.ts";
+import { qualifiedName } from "../../registry/names.ts";
+import { mapOf, named, type Rule, textOf } from "./rule.ts";
+
+const STANDARD = ["foregroundDeletion", "kubernetes", "orphan"];
+const AT = "spec.finalizers";
+
+/** Finalizers of the namespace's content, not those of its metadata. Of a new one they are told without their place. */
+export const namespaceRules: Rule = ({ spec }, old) => {
+  const { finalizers } = mapOf(spec);
+  const names = Array.isArray(finalizers) ? (finalizers as unknown[]).map(textOf) : [];
+  return names.flatMap((name, index) => finalizerRules(old ? `${AT}[${index}]` : AT, name));
+};
+
+const finalizerRules = (at: string, name: string): FieldError[] => [
+  ...named(at, name, qualifiedName(name)),
+  ...(name.includes("/") || STANDARD.includes(name) ? [] : [invalidValue(at, name, "name is neither a standard finalizer name nor is it fully qualified")]),
+];
