@@ -12,7 +12,7 @@ import { fillZeros, settleEmpties } from "./canonical.ts";
 import { decodeTyped } from "./decode.ts";
 import { applyBuiltinDefaults } from "./defaults.ts";
 import { eventFromCore, eventToCore } from "./events.ts";
-import { validateBuiltin } from "./rules.ts";
+import { validateBuiltin, validateFirst } from "./rules.ts";
 import { allocate, keepAllocated } from "./service.ts";
 import { builtinSchemas, builtinView } from "./schemas.ts";
 
@@ -138,6 +138,7 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       fillZeros(view, data.schema, object);
       settleEmpties(data.schema, object);
     },
+    validateFirst,
     validate: (object, old, subresource) => [...validateBuiltin(object, old, subresource), ...(subresource === "status" ? [] : (extraRules?.validate?.(object, old) ?? []))],
     validateName: NAME_RULES[data.kind] ?? subdomainName,
     unconditionalUpdate: !CONDITIONAL.has(data.kind),

@@ -11,7 +11,7 @@ import { ingressStatusRules, serviceStatusRules } from "./rules/load-balancer.ts
 import { namespaceRules } from "./rules/namespace.ts";
 import { bindingRules, policyRules } from "./rules/policy.ts";
 import { roleBindingRules, roleRules } from "./rules/rbac.ts";
-import { serviceRules } from "./rules/service.ts";
+import { addressingRules, serviceRules } from "./rules/service.ts";
 import { deploymentRules, deploymentStatusRules, workloadRules } from "./rules/workload.ts";
 
 const webhookRules: Rule = (object) => checkWebhooks(listOf(object.webhooks) as unknown as Webhook[]);
@@ -24,6 +24,13 @@ const RULES: Record<string, Rule> = {
 };
 
 const STATUS_RULES: Record<string, Rule> = { Deployment: deploymentStatusRules, Ingress: ingressStatusRules, Service: serviceStatusRules };
+
+const FIRST_RULES: Record<string, Rule> = { Service: addressingRules };
+
+/** Faults for which nothing else of the object is looked at. */
+export function validateFirst(object: KubeObject, subresource: string): FieldError[] {
+  return subresource === "status" ? [] : (FIRST_RULES[object.kind]?.(object, undefined) ?? []);
+}
 
 /** Faults of an object of a built-in kind. `subresource` is the door it came by, "" or "status". */
 export function validateBuiltin(object: KubeObject, old: KubeObject | undefined, subresource: string): FieldError[] {

@@ -1,6 +1,7 @@
 // The verb create.
 import type { KubeObject } from "../../../kube/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
+import type { FieldError } from "../contract.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
 import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
@@ -67,11 +68,17 @@ function complete(core: Core, call: InternalCall, object: KubeObject): void {
   metadata.uid = core.newUid();
   metadata.creationTimestamp = timestamp(core.now());
   type.strategy.prepareCreate(object, call.target.subresource);
-  // Of an object of another kind nothing is told but that.
-  const common = type.builtin || object.kind === type.kind ? validateMetadata(object, type) : [];
-  const errors = [...common, ...type.strategy.validate(object, undefined, "", common)];
+  const errors = faultsOf(call, object);
   if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, metadata.name, errors);
   if (!type.builtin) call.warnings.push(...finalizerWarnings(object));
+}
+
+function faultsOf({ target: { type, subresource } }: InternalCall, object: KubeObject): FieldError[] {
+  const first = type.strategy.validateFirst?.(object, subresource) ?? [];
+  if (first.length > 0) return first;
+  // Of an object of another kind nothing is told but that.
+  const common = type.builtin || object.kind === type.kind ? validateMetadata(object, type) : [];
+  return [...common, ...type.strategy.validate(object, undefined, "", common)];
 }
 
 /** The options of a write as admission sees them: what the client gave. */

@@ -58,6 +58,8 @@ export interface Strategy {
   prepareCreate(object: KubeObject, subresource: string): void;
   /** `subresource` is "" or "status"; resets what this door may not change. */
   prepareUpdate(object: KubeObject, old: KubeObject, subresource: string): void;
+  /** Faults for which nothing else is looked at, not even metadata. */
+  validateFirst?(object: KubeObject, subresource: string): FieldError[];
   /** `metadata` are faults found there before: with some of them rules do not run. */
   validate(object: KubeObject, old: KubeObject | undefined, subresource: string, metadata: FieldError[]): FieldError[];
   validateName(name: string, isPrefix: boolean): string[];

@@ -124,8 +124,9 @@ async function prepare(core: Core, call: InternalCall, options: WriteOptions, { 
 /** Throws 422. */
 function checkRules(call: InternalCall, object: KubeObject, current: KubeObject): void {
   const { type, subresource, name } = call.target;
+  const first = type.strategy.validateFirst?.(object, subresource) ?? [];
   const common = validateMetadataUpdate(object, current, type);
-  const errors = [...common, ...type.strategy.validate(object, current, subresource, common)];
+  const errors = first.length > 0 ? first : [...common, ...type.strategy.validate(object, current, subresource, common)];
   if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, name, errors);
   if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
 }

@@ -9,13 +9,10 @@ import { labelRules, listOf, mapOf, named, portNumber, portNumberOrName, type Ru
 const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const LONGEST_AFFINITY = 86_400;
 
-export const serviceRules: Rule = (object, old) => {
-  // Addresses are given out before the rest is judged.
-  const refused = dualRules(mapOf(object.spec));
-  return refused.length > 0 ? refused : specRules(object, old);
-};
+/** Addresses are given out before anything else is judged, metadata included. */
+export const addressingRules: Rule = (object) => dualRules(mapOf(object.spec));
 
-const specRules: Rule = (object, old) => {
+export const serviceRules: Rule = (object, old) => {
   const spec = mapOf(object.spec);
   const ports = listOf(spec.ports);
   const errors: FieldError[] = [];

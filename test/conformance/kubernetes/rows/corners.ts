@@ -133,4 +133,11 @@ export const cornerRows = [
     expect((await api.put(`/api/v1/namespaces/${name}/finalize`, { ...body, spec: {} })).status).toBe(200);
     await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}`)).status).toBe(404));
   }),
+  row("of a Service that cannot have its addresses nothing is said but that", async ({ api, ns }) => {
+    const bad = { labels: { a: "not valid!" } };
+    const fieldsOf = ({ status, body }: { status: number; body: { details?: { causes: { field: string }[] } } }) => [status, ...(body.details?.causes ?? []).map(({ field }) => field).sort()];
+    expect(fieldsOf(await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a", ...bad }, spec: { ipFamilyPolicy: "RequireDualStack", ports: [{ port: 80 }] } }))).toEqual([422, "spec.ipFamilyPolicy"]);
+    await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a" }, spec: { clusterIP: "None" } });
+    expect(fieldsOf(await api.patch("merge", `${services(ns)}/a`, { metadata: { ...bad, deletionTimestamp: "2020-01-01T00:00:00Z" }, spec: { selector: { a: "b" } } }))).toEqual([422, "spec.ipFamilies[1]", "spec.ipFamilyPolicy"]);
+  }),
 ];
