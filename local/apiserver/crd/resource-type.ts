@@ -131,6 +131,7 @@ function strategyOf(crd: Crd): Strategy {
       schema.applyDefaults(body);
       return { object: body, faults };
     },
+    settleApplied: (object) => schemaOf(object.apiVersion).withoutNulls(object),
     prepareCreate(object) {
       if (hasStatus(object)) delete object.status;
     },

@@ -6,7 +6,7 @@ import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
 import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
-import { resetFields, unsettle } from "./update.ts";
+import { resetFields, settle, unsettle } from "./update.ts";
 
 /** Stores a new object; answers with it in the version of the call. `body` belongs to the registry from here on. */
 export async function create(core: Core, call: InternalCall, body: KubeObject): Promise<KubeObject> {
@@ -40,8 +40,9 @@ export async function createDecoded(core: Core, call: InternalCall, { object: se
   await admit(core, call, name, { ...asked, object });
   // The namespace may have begun to go away while admission was asked.
   checkNamespace(core, call.target, name);
-  const made = commitNew(core, call, object, options.dryRun);
-  if (rewrites && !call.target.type.builtin) unsettle(core, call, made);
+  const settled = settle(call.target.type, object, managed);
+  const made = commitNew(core, call, settled, options.dryRun);
+  if ((rewrites && !call.target.type.builtin) || settled !== object) unsettle(core, call, made);
   return made;
 }
 

@@ -54,6 +54,8 @@ export interface Strategy {
   decode(body: KubeObject, version: VersionType): Decoded;
   /** The same for what server-side apply made, where the schema was heard already. Absent: as decode. */
   decodeApplied?(body: KubeObject, version: VersionType): Decoded;
+  /** What is left of an applied object, found good, once it is read again; the same object where that is all. */
+  settleApplied?(object: KubeObject): KubeObject;
   /** `subresource` is "" but for an object that came into being by a write of its status. */
   prepareCreate(object: KubeObject, subresource: string): void;
   /** `subresource` is "" or "status"; resets what this door may not change. */

@@ -9,6 +9,7 @@ import { fromStored, inOrder, toStored } from "./convert.ts";
 import { admissionOptions, createDecoded, fieldsRequest, placeInNamespace } from "./create.ts";
 import { admit, checkBodyKind, type Core, currentOf, type InternalCall, mutate, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
+import type { ResourceType } from "./types.ts";
 
 const ATTEMPTS = 5;
 
@@ -70,7 +71,8 @@ export async function change(core: Core, call: InternalCall, options: WriteOptio
     checkPreconditions(call, object, { current, isPatch: isPatch === true, dryRun: options.dryRun });
     const next = await prepare(core, call, options, { object, current, managed: managed === true });
     complete?.(next);
-    const done = commit(core, call, { next, stored, dryRun: options.dryRun, rewrites: rewrites === true && !type.builtin });
+    const settled = settle(type, next, managed === true);
+    const done = commit(core, call, { next: settled, stored, dryRun: options.dryRun, rewrites: (rewrites === true && !type.builtin) || settled !== next });
     if (done) return done;
     if (!retry) break;
   }
@@ -145,6 +147,9 @@ export function unsettle(core: Core, { target }: InternalCall, { metadata }: Kub
   const stored = core.store.table(target.type.storageKey).find(metadata.namespace ?? "", metadata.name);
   if (stored) unsettled.add(stored);
 }
+
+/** kube-apiserver stores what was applied, and reads it back. */
+export const settle = ({ strategy }: ResourceType, object: KubeObject, isApplied: boolean): KubeObject => (isApplied ? (strategy.settleApplied?.(object) ?? object) : object);
 
 /** Undefined when the object changed meanwhile. */
 function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites }: Commit): KubeObject | undefined {

@@ -27,6 +27,10 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
       if (compiled.withEmbedded) cleanEmbeddedMetadata(object, root);
     },
     applyDefaults: (object) => applyDefaults(object, root),
+    withoutNulls: (object) => {
+      const copy = structuredClone(object);
+      return pruneNulls(copy, root) ? copy : object;
+    },
     validate: (object, old, options) => validate(object, old, compiled, options),
   };
 };

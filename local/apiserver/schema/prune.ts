@@ -57,13 +57,17 @@ function keepUnknown(value: unknown, node: SchemaNode, path: string, found: Foun
   }
 }
 
-/** Takes out nulls where the schema allows none and has no default to put in their place. */
-export function pruneNulls(value: unknown, node: SchemaNode | undefined): void {
-  if (Array.isArray(value)) for (const item of value) pruneNulls(item, node?.items);
-  if (!isObject(value)) return;
+/** Takes out nulls where the schema allows none and has no default to put in their place. @returns whether there were any. */
+export function pruneNulls(value: unknown, node: SchemaNode | undefined): boolean {
+  if (Array.isArray(value)) return value.map((item) => pruneNulls(item, node?.items)).includes(true);
+  if (!isObject(value)) return false;
+  let isPruned = false;
   for (const [name, inner] of Object.entries(value)) {
     const schema = fieldSchema(node, name);
-    if (inner === null && schema && !schema.nullable && schema.default === undefined) delete value[name];
-    else pruneNulls(inner, schema);
+    if (inner === null && schema && !schema.nullable && schema.default === undefined) {
+      delete value[name];
+      isPruned = true;
+    } else if (pruneNulls(inner, schema)) isPruned = true;
   }
+  return isPruned;
 }

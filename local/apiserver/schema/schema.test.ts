@@ -51,6 +51,14 @@ describe("pruning", () => {
     schema.applyDefaults(thing);
     expect(thing["spec"]).toEqual({ kept: null, filled: "d" });
   });
+  it("finds nulls that may not be in a copy", () => {
+    const schema = compileSchema(schemaOf(object({ any: { "x-kubernetes-preserve-unknown-fields": true }, list: { type: "array", items: object({ k: text }) } })));
+    const thing = objectOf({ any: null, list: [{ k: null }] });
+    expect(schema.withoutNulls(thing)["spec"]).toEqual({ list: [{}] });
+    expect(thing["spec"]).toEqual({ any: null, list: [{ k: null }] });
+    const good = objectOf({ any: { z: null } });
+    expect(schema.withoutNulls(good)).toBe(good);
+  });
 });
 
 describe("defaults", () => {

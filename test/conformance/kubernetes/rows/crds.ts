@@ -61,6 +61,16 @@ export const crdRows = [
     expect(body.spec.size).toBe(1);
     expect(body.spec).not.toHaveProperty("color");
   }),
+  row("null that was applied where none may be is owned, and not shown", async (scene) => {
+    const { path, make } = await install(scene, object({ any: { "x-kubernetes-preserve-unknown-fields": true } }));
+    const apply = (any: Json) => scene.api.patch("apply", `${path}/a?fieldManager=one`, make("a", { any }));
+    expect((await apply({ z: null })).body.spec).toEqual({ any: { z: null } });
+    const emptied = (await apply({})).body;
+    expect([emptied.spec ?? {}, emptied.metadata.generation]).toEqual([{}, 2]);
+    const { body } = await scene.api.patch("merge", `${path}/a`, { metadata: { labels: { a: "b" } } });
+    expect(body.metadata.generation).toBe(2);
+    expect(body.metadata.managedFields[0]).toMatchObject({ manager: "one", fieldsV1: { "f:spec": { "f:any": {} } } });
+  }),
   row("an optional field that may never change: set, changed, added, removed", async ({ api, ns }) => {
     const with_ = (await api.post(widgets(ns), widget("with", { fixed: "x" }))).body;
     await api.post(widgets(ns), widget("without"));
