@@ -24,7 +24,7 @@ const view = viewOfSchema(schema);
 const TIME = "2026-01-01T00:00:00Z";
 const widget = (spec: unknown): KubeObject => ({ apiVersion: "x/v1", kind: "Widget", metadata: { name: "w" }, spec });
 const request = (manager: string, of: TypeView = view) => ({ view: of, manager, subresource: "", apiVersion: "x/v1", time: TIME, reset: [] });
-const apply = (live: KubeObject | undefined, manager: string, spec: unknown, force = false) => applyConfiguration({ ...request(manager), force, described: "/w; x/v1, Kind=Widget" }, live, widget(spec));
+const apply = (live: KubeObject | undefined, manager: string, spec: unknown, force = false) => applyConfiguration({ ...request(manager), force, gvk: "x/v1, Kind=Widget" }, live, widget(spec));
 const owned = (object: KubeObject, manager: string) => object.metadata.managedFields?.find((entry) => entry.manager === manager)?.fieldsV1;
 
 function update(live: KubeObject, manager: string, spec: unknown): KubeObject {
@@ -80,7 +80,7 @@ describe("apply", () => {
 
   test("a second run changes nothing, not even the time", () => {
     const live = apply(undefined, "a", { color: "red", ports: [{ port: 1 }] });
-    const again = applyConfiguration({ ...request("a"), time: "2027-01-01T00:00:00Z", force: false, described: "" }, live, widget({ color: "red", ports: [{ port: 1 }] }));
+    const again = applyConfiguration({ ...request("a"), time: "2027-01-01T00:00:00Z", force: false, gvk: "" }, live, widget({ color: "red", ports: [{ port: 1 }] }));
     expect(again).toEqual(live);
   });
 
@@ -116,7 +116,7 @@ test("updaters beyond ten are folded into one entry", () => {
 
 test("keys of list-maps have defaults: a Service port without protocol is TCP", () => {
   const service = (ports: unknown): KubeObject => ({ apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec: { ports } });
-  const object = applyConfiguration({ ...request("a", builtinView("io.k8s.api.core.v1.Service")), force: false, described: "" }, service([{ port: 80, protocol: "TCP", targetPort: 80 }]), service([{ port: 80, name: "http" }]));
+  const object = applyConfiguration({ ...request("a", builtinView("io.k8s.api.core.v1.Service")), force: false, gvk: "" }, service([{ port: 80, protocol: "TCP", targetPort: 80 }]), service([{ port: 80, name: "http" }]));
   expect(object.spec).toEqual({ ports: [{ port: 80, protocol: "TCP", targetPort: 80, name: "http" }] });
   expect(owned(object, "a")).toEqual({ "f:spec": { "f:ports": { 'k:{"port":80,"protocol":"TCP"}': { ".": {}, "f:name": {}, "f:port": {} } } } });
 });

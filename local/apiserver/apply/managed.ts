@@ -9,7 +9,7 @@ import { capUpdaters, decodeManagers, encodeManagers, identityOf, type Manager, 
 import { mergeValues } from "./merge.ts";
 import type { TypeView } from "./type-view.ts";
 import { isMap, sameValue } from "./values.ts";
-import { shapeFaults, TOP_WITH_DUPLICATES } from "./validate.ts";
+import { shapeFaults, TOP_WITH_DUPLICATES, UNDECLARED } from "./validate.ts";
 
 /** One write, as the bookkeeping needs it. Objects are in the version of the request. */
 export interface FieldsRequest {
@@ -99,16 +99,18 @@ function takeOver(managers: Managers, changes: Comparison, self: string | undefi
 
 export interface ApplyRequest extends FieldsRequest {
   force: boolean;
-  /** How messages name the object: `ns/name; apps/v1, Kind=Deployment`. */
-  described: string;
+  /** How messages name its kind: `apps/v1, Kind=Deployment`. */
+  gvk: string;
 }
 
 /** The live object (undefined: it does not exist) with a configuration applied. Throws StatusError 409 on conflicts. */
 export function applyConfiguration(request: ApplyRequest, live: KubeObject | undefined, config: KubeObject): KubeObject {
-  checkConfiguration(request, config);
   const base = live ? withoutManaged(live) : blank(request, config);
   const managers = decodeManagers(live?.metadata.managedFields);
   if (live && managers.size === 0) ownBefore(request, managers, { config, base });
+  checkConfiguration(request, config);
+  // What an object starts from has a shape.
+  refuseShape("failed to create typed live object", describe(request, base), liveFaults(request, base));
 
   const mine: Manager = { name: request.manager, operation: "Apply", apiVersion: request.apiVersion, subresource: request.subresource, set: ownedBy(request, config) };
   const id = identityOf(mine);
@@ -128,23 +130,30 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   return result;
 }
 
+const describe = ({ gvk }: ApplyRequest, { metadata: { namespace = "", name = "" } }: KubeObject): string => `(${namespace}/${name}; ${gvk})`;
+
+function refuseShape(what: string, described: string, faults: string[]): void {
+  if (faults.length === 0) return;
+  throw failure(500, "", `${what} ${described}: ${faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`}`);
+}
+
+/** What keeps the live object from being merged with. Fields that its schema names no more are not among it. */
+const liveFaults = ({ view }: ApplyRequest, base: KubeObject): string[] => shapeFaults(view, base, TOP_WITH_DUPLICATES).filter((fault) => !fault.endsWith(UNDECLARED));
+
 /** Somebody must own what is there; of an object without a shape it cannot be told what that is. */
 function ownBefore(request: ApplyRequest, managers: Managers, { config, base }: { config: KubeObject; base: KubeObject }): void {
-  const [fault] = shapeFaults(request.view, base, TOP_WITH_DUPLICATES);
-  if (fault !== undefined) throw failure(500, "", `failed to create manager for existing fields: failed to convert new object (${request.described}) to smd typed: ${fault}`);
+  refuseShape("failed to create manager for existing fields: failed to convert new object", `${describe(request, base)} to smd typed`, liveFaults(request, base));
   recordChange({ ...request, manager: "before-first-apply" }, managers, blank(request, config), base);
 }
 
 function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
   const sent: unknown = config.metadata.managedFields ?? undefined;
-  // Of a custom resource, a list with something else in it is no list of owners.
-  const isUnread = !request.empty && Array.isArray(sent) && !sent.every(isMap);
-  if (sent !== undefined && !isUnread) throw badRequest("metadata.managedFields must be nil");
-  delete config.metadata.managedFields;
   const faults = shapeFaults(request.view, config);
-  if (faults.length === 0) return;
-  const list = faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`;
-  throw failure(500, "", `failed to create typed patch object (${request.described}): ${list}`);
+  // What is no list of owners is refused as that.
+  const isRead = Array.isArray(sent) && sent.every(isMap) && !faults.some((fault) => fault.startsWith(".metadata.managedFields") && !fault.endsWith(UNDECLARED));
+  if (isRead) throw badRequest("metadata.managedFields must be nil");
+  refuseShape("failed to create typed patch object", describe(request, config), faults);
+  delete config.metadata.managedFields;
 }
 
 function ownedBy(request: FieldsRequest, config: KubeObject): FieldSet {

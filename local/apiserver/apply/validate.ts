@@ -12,6 +12,9 @@ interface At {
 const TOP: At = { path: "", duplicates: false };
 export const TOP_WITH_DUPLICATES: At = { path: "", duplicates: true };
 
+/** How faults end that say that a field has no type. */
+export const UNDECLARED = ": field not declared in schema";
+
 /** Faults as structured merge words them, each with its path in front; empty = fits. */
 export function shapeFaults(view: TypeView, value: unknown, at: At = TOP): string[] {
   const { path } = at;
@@ -46,7 +49,7 @@ function mapFaults(view: TypeView, value: unknown, { path, duplicates }: At): st
   if (!map || !isMap(value)) return [];
   return Object.entries(value).flatMap(([key, entry]) => {
     const type = map.field(key) ?? map.element?.();
-    return type ? shapeFaults(type, entry, { path: `${path}.${key}`, duplicates }) : [`${path}.${key}: field not declared in schema`];
+    return type ? shapeFaults(type, entry, { path: `${path}.${key}`, duplicates }) : [`${path}.${key}${UNDECLARED}`];
   });
 }
 

@@ -143,8 +143,7 @@ function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, 
   const { type, version, name } = call.target;
   const config = structuredClone(sent);
   config.metadata ??= {} as KubeObject["metadata"];
-  const described = `${config.metadata.namespace ?? ""}/${config.metadata.name ?? ""}; ${gvkText(sent)}`;
-  const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, described }, current, config);
+  const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, gvk: gvkText(sent) }, current, config);
   const object = decodeResult(type, version, JSON.parse(JSON.stringify(result)) as KubeObject);
   // A status that is asked to be nothing is none; one that lost its last field stays null, and is refused.
   if (sent.status === null && object.status === null) delete object.status;

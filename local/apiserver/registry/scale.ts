@@ -82,7 +82,7 @@ function scaleOf(core: Core, call: InternalCall, options: WriteOptions, { live, 
   const request = { ...fieldsRequest(core, call, options), view, apiVersion: "autoscaling/v1", reset: [] };
   if (mediaType === APPLY_PATCH) {
     const sent = body as KubeObject;
-    return applyConfiguration({ ...request, force: options.force === true, described: `${sent.metadata.namespace ?? ""}/${sent.metadata.name}; autoscaling/v1, Kind=Scale` }, live, structuredClone(sent));
+    return applyConfiguration({ ...request, force: options.force === true, gvk: "autoscaling/v1, Kind=Scale" }, live, structuredClone(sent));
   }
   const scale = mediaType ? patched({ view }, mediaType, { current: live, patch: body }) : (structuredClone(body) as KubeObject);
   decodeScale(scale, mediaType !== undefined);

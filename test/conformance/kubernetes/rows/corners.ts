@@ -140,4 +140,30 @@ export const cornerRows = [
     await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a" }, spec: { clusterIP: "None" } });
     expect(fieldsOf(await api.patch("merge", `${services(ns)}/a`, { metadata: { ...bad, deletionTimestamp: "2020-01-01T00:00:00Z" }, spec: { selector: { a: "b" } } }))).toEqual([422, "spec.ipFamilies[1]", "spec.ipFamilyPolicy"]);
   }),
+  row("owners that were applied are refused as owners, what is no list of them as what it is", async ({ api, ns }) => {
+    for (const [path, object] of [[leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease" }], [widgets(ns), { apiVersion: `${group}/v1`, kind: "Widget" }]] as const) {
+      const apply = async (managedFields: unknown) => {
+        const { status, body } = await api.patch("apply", `${path}/a?fieldManager=one`, { ...object, metadata: { name: "a", managedFields } });
+        return [status, body.message];
+      };
+      for (const owners of [[], [{}], [{ unknown: 1 }]]) expect(await apply(owners)).toEqual([400, "metadata.managedFields must be nil"]);
+      for (const owners of [7, {}, "x"]) expect(await apply(owners)).toEqual([500, expect.stringContaining(".metadata.managedFields: expected list")]);
+      expect(await apply([1])).toEqual([500, expect.stringContaining(".metadata.managedFields[0]: expected map")]);
+      expect(await apply([{ manager: 7 }])).toEqual([500, expect.stringContaining(".metadata.managedFields[0].manager: expected string")]);
+      expect((await apply([null]))[0]).toBe(201);
+    }
+  }),
+  row("nothing can be applied to what has an item without its key", async ({ api, ns }) => {
+    const accounts = `/api/v1/namespaces/${ns}/serviceaccounts`;
+    const account = { apiVersion: "v1", kind: "ServiceAccount" };
+    const apply = (name: string, more: object) => api.patch("apply", `${accounts}/${name}?fieldManager=one`, { ...account, metadata: { name }, ...more });
+    await api.post(accounts, { ...account, metadata: { name: "unowned" }, secrets: [null] });
+    const refused = await apply("unowned", { secrets: [{ name: "s" }] });
+    expect([refused.status, refused.body.message]).toEqual([500, expect.stringContaining(`failed to create manager for existing fields: failed to convert new object (${ns}/unowned; `)]);
+    // The fault of what is there is told before that of what is applied.
+    expect((await apply("unowned", { unknown: 1 })).body.message).toMatch(/^failed to create manager for existing fields: /);
+    expect((await apply("owned", { secrets: [{ name: null }] })).status).toBe(201);
+    expect((await apply("owned", {})).body).toMatchObject({ code: 500, message: expect.stringContaining("failed to create typed live object") });
+    expect((await apply("owned", { unknown: 1 })).body.message).toMatch(/^failed to create typed patch object /);
+  }),
 ];
