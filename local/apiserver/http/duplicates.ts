@@ -10,9 +10,9 @@ interface Frame {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-/** `duplicate field "spec.size"` for each; the text must be valid JSON. */
+/** `duplicate field "spec.size"` for each field, however often it comes; the text must be valid JSON. */
 export function duplicateFields(text: string): string[] {
-  const faults: string[] = [];
+  const faults = new Set<string>();
   const frames: Frame[] = [];
   let isKey = false;
   const at = () => {
@@ -26,7 +26,7 @@ export function duplicateFields(text: string): string[] {
     if (!isKey || !frame?.keys) return;
     frame.key = JSON.parse(token) as string;
     isKey = false;
-    if (frame.keys.has(frame.key)) faults.push(`duplicate field ${JSON.stringify(at())}`);
+    if (frame.keys.has(frame.key)) faults.add(`duplicate field ${JSON.stringify(at())}`);
     frame.keys.add(frame.key);
   };
   const onMark: Record<string, () => void> = {
@@ -47,5 +47,5 @@ export function duplicateFields(text: string): string[] {
     },
   };
   for (const [token] of text.matchAll(TOKEN)) (onMark[token] ?? (() => onString(token)))();
-  return faults;
+  return [...faults];
 }

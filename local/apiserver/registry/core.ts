@@ -174,6 +174,17 @@ export function reportFaults(call: Call, options: WriteOptions, faults: string[]
   call.warnings.push(...all);
 }
 
+/** As reportFaults, of a whole object. What Go's types do not know they do not look at: given twice it is unknown, and no more is said of it. */
+export function reportBodyFaults(call: Call, options: WriteOptions, faults: string[]): void {
+  const { type, version } = call.target;
+  const unknown = type.builtin ? faults.map(pathOf) : [];
+  const repeated = call.faults.filter((fault) => !unknown.some((path) => isWithin(pathOf(fault), path)));
+  reportFaults({ ...call, faults: repeated }, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
+}
+
+const pathOf = (fault: string): string => fault.slice(fault.indexOf('"') + 1, -1);
+const isWithin = (path: string, outer: string): boolean => path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
+
 export const plainError = (code: number, message: string) => failure(code, "", message);
 
 /** As checkBodyKind, of a built-in kind: it need not say which it is. */

@@ -4,7 +4,7 @@ import { trackUpdate } from "../apply/managed.ts";
 import type { FieldError } from "../contract.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
-import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
+import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportBodyFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
 import { resetFields, settle, unsettle } from "./update.ts";
 
@@ -14,7 +14,7 @@ export async function create(core: Core, call: InternalCall, body: KubeObject): 
   const { type, version } = call.target;
   checkBodyKind(call.target, body, options);
   const { object, faults } = type.strategy.decode(body, version);
-  reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
+  reportBodyFaults(call, options, faults);
   return createDecoded(core, call, { object }, options);
 }
 

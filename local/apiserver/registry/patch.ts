@@ -41,9 +41,9 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
       const result = patched(version, mediaType, { current, patch: body });
       const refuse = refusalOf(JSON.stringify(result));
       if (type.builtin) {
-        result.kind ??= type.kind;
-        if (result.apiVersion === undefined && result.kind !== type.kind) throw refuse(`no kind ${JSON.stringify(result.kind)} is registered for the internal version of group ${JSON.stringify(type.group)} in scheme "pkg/runtime/scheme.go:110"`);
-        result.apiVersion ??= current.apiVersion;
+        result.kind ||= type.kind;
+        if (!result.apiVersion && mediaType !== STRATEGIC_PATCH) throw refusalOfInternal(call, options, result, refuse);
+        result.apiVersion ||= current.apiVersion;
         checkKind(call, result);
       }
       const decoded = decodePatched(type, version, result, refuse);
@@ -54,6 +54,15 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
     },
   });
   return { object, created: false };
+}
+
+/** kube-apiserver reads what has no version as its own internal form, in which no field has the name that clients know. */
+function refusalOfInternal(call: InternalCall, options: WriteOptions, object: KubeObject, refuse: (message: string) => StatusError): StatusError {
+  const { type, name } = call.target;
+  if (object.kind !== type.kind) return refuse(`no kind ${JSON.stringify(object.kind)} is registered for the internal version of group ${JSON.stringify(type.group)} in scheme "pkg/runtime/scheme.go:110"`);
+  const { apiVersion: _none, kind: _kind, ...fields } = object;
+  reportFaults(call, options, Object.keys(fields).map((field) => `unknown field "${field}"`), refuse);
+  return nameless(name);
 }
 
 /** Faults of the patched object are told with the whole of it. */
@@ -99,8 +108,10 @@ function checkKind({ target: { type } }: InternalCall, object: KubeObject): void
   if (object.kind !== type.kind) throw refusalOf(JSON.stringify(object))(`no kind ${JSON.stringify(object.kind)} is registered for version ${JSON.stringify(object.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
 }
 
+const nameless = (name: string) => badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+
 function checkName({ metadata }: KubeObject, name: string): void {
-  if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (!metadata.name) throw nameless(name);
   if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 }
 

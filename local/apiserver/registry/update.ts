@@ -7,7 +7,7 @@ import { copyOf } from "../storage/store.ts";
 import { invalidValue } from "../field-errors.ts";
 import { fromStored, inOrder, toStored } from "./convert.ts";
 import { admissionOptions, createDecoded, fieldsRequest, placeInNamespace } from "./create.ts";
-import { admit, checkBodyKind, type Core, currentOf, type InternalCall, mutate, namedOf, reportFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
+import { admit, checkBodyKind, type Core, currentOf, type InternalCall, mutate, namedOf, reportBodyFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
 import type { ResourceType } from "./types.ts";
 
@@ -24,7 +24,7 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   const { type, version, name } = call.target;
   checkBodyKind(call.target, body, options);
   const { object, faults } = type.strategy.decode(body, version);
-  reportFaults(call, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
+  reportBodyFaults(call, options, faults);
   placeInNamespace(call, object);
   if (!object.metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);

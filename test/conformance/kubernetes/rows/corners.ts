@@ -166,4 +166,32 @@ export const cornerRows = [
     expect((await apply("owned", {})).body).toMatchObject({ code: 500, message: expect.stringContaining("failed to create typed live object") });
     expect((await apply("owned", { unknown: 1 })).body.message).toMatch(/^failed to create typed patch object /);
   }),
+  row("of a field that nobody knows it is not said that it came twice, but of a custom object's", async ({ api, ns }) => {
+    const faultsOf = async (method: "POST" | "PUT", path: string, text: string) => (await api.send(method, `${path}?fieldValidation=Strict`, { body: text, headers: { "content-type": "application/json" } })).body.message?.split("strict decoding error: ")[1];
+    const lease = (more: string) => `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"},${more}}`;
+    for (const [more, faults] of [
+      ['"none":1,"none":1', 'unknown field "none"'], ['"spec":{"none":{"a":1,"a":1}}', 'unknown field "spec.none"'], ['"spec":{"none":[{"a":1,"a":1}]}', 'unknown field "spec.none"'],
+      ['"spec":{"holderIdentity":"a","holderIdentity":"b","holderIdentity":"c"}', 'duplicate field "spec.holderIdentity"'],
+    ] as const) {
+      expect(await faultsOf("POST", leases(ns), lease(more))).toBe(faults);
+      expect(await faultsOf("PUT", `${leases(ns)}/a`, lease(more))).toBe(faults);
+    }
+    expect(await faultsOf("POST", widgets(ns), `{"apiVersion":"${group}/v1","kind":"Widget","metadata":{"name":"a"},"none":1,"none":1}`)).toBe('duplicate field "none", unknown field "none"');
+  }),
+  row("a patched object without a version is none of the fields that clients know", async ({ api, ns }) => {
+    const secret = `/api/v1/namespaces/${ns}/secrets/a`;
+    await api.post(`/api/v1/namespaces/${ns}/secrets`, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
+    const patched = async (type: "json" | "merge" | "strategic", query: string, patch: unknown) => {
+      const { status, body } = await api.patch(type, `${secret}?dryRun=All${query}`, patch);
+      return [status, body.message?.replace(/.*strict decoding/s, "strict decoding")];
+    };
+    const nameless = [400, "the name of the object (a based on URL) was undeterminable: name must be provided"];
+    const emptied = [{ op: "replace", path: "", value: {} }, { op: "add", path: "/stringData", value: { s: "" } }];
+    expect(await patched("json", "", emptied)).toEqual(nameless);
+    expect(await patched("json", "&fieldValidation=Strict", emptied)).toEqual([422, 'strict decoding error: unknown field "stringData"']);
+    expect(await patched("json", "", [{ op: "remove", path: "/apiVersion" }])).toEqual(nameless);
+    expect(await patched("merge", "", { apiVersion: null })).toEqual(nameless);
+    expect(await patched("merge", "", { kind: null })).toEqual([200, undefined]);
+    expect(await patched("strategic", "", { apiVersion: null, kind: null })).toEqual([200, undefined]);
+  }),
 ];
