@@ -1,10 +1,12 @@
 // A short run of the fuzzer, as part of every test run; longer ones are `npm run fidelity`. Also: the same seed makes the same sequences, and a difference is seen and made small.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import type { Api } from "../kubernetes/api.ts";
 import { describeDifference, deviationsOf, type Difference } from "./compare.ts";
 import { fuzz } from "./fuzz.ts";
 import { KNOWN_DIFFERENCES } from "./known.ts";
 import { createNormaliser } from "./normalise.ts";
+import { runSequence } from "./runner.ts";
 import { sequenceOf } from "./sequence.ts";
 import { type Servers, startServers } from "./servers.ts";
 import { shrink } from "./shrink.ts";
@@ -31,6 +33,15 @@ test("a generated name in a refusal is no difference, and a prefix need not be a
   const { outcome } = createNormaliser();
   expect(outcome(refusal("gen-abcde"), "gen-")).toEqual(outcome(refusal("gen-12345"), "gen-"));
   expect(outcome(refusal("gen-abcde"), 7)).toEqual(outcome(refusal("gen-abcde")));
+});
+
+test("a read from a cache that is behind is asked again", async () => {
+  const versions = ["5", "6", "5", "5", "6", "6"];
+  const answer = (body: object) => Promise.resolve({ status: 200, body, headers: {}, text: "" });
+  const api = { post: () => Promise.resolve({ status: 201 }), send: () => answer({ kind: "Widget", metadata: { uid: "u", resourceVersion: versions.shift() } }) } as unknown as Api;
+  const update: Step = { verb: "update", kind: "Widget", name: "a", query: {}, body: {} };
+  const outcomes = await runSequence(api, "ns", [update, update, { verb: "get", kind: "Widget", name: "a", query: { resourceVersion: "0" } }]);
+  expect(outcomes.slice(0, 3).map(({ body }) => body.metadata.resourceVersion)).toEqual(["rv-1", "rv-2", "rv-2"]);
 });
 
 test("deviations are told by path", () => {

@@ -9,6 +9,7 @@ const methods = { create: "POST", get: "GET", list: "GET", update: "PUT", patch:
 /** Written by a controller of the embedded server into each namespace; the other side runs none. */
 const NOT_OURS = "metadata.name!=kube-root-ca.crt,metadata.name!=default";
 const MOST_PAGES = 6;
+const MOST_READS = 200;
 
 interface Seen {
   uid?: string;
@@ -46,10 +47,24 @@ async function runStep(run: Run, step: Step): Promise<Outcome> {
   const live = step.edit ? await send(run, { ...step, verb: "get", query: {} }, undefined) : undefined;
   if (live && live.status !== 200) return run.normaliser.outcome(live);
   if (live) learn(run, step, live);
-  const answer = await send(run, step, bodyText(run, step, live?.body));
+  const answer = await sendUntilFresh(run, step, bodyText(run, step, live?.body));
   learn(run, step, answer);
   const outcome = run.normaliser.outcome(answer, step.body?.metadata?.generateName);
   return step.verb === "list" ? withPages(run, step, { answer, outcome }) : outcome;
+}
+
+/** A watch cache may be a little behind: a read from it is asked again until it shows what was seen already. */
+async function sendUntilFresh(run: Run, step: Step, body: string | undefined): Promise<Answer> {
+  let answer = await send(run, step, body);
+  for (let reads = 1; reads < MOST_READS && isBehind(run, step, answer); reads++) answer = await send(run, step, body);
+  return answer;
+}
+
+function isBehind(run: Run, step: Step, answer: Answer): boolean {
+  const seen = run.seen.get(keyOf(step));
+  if (step.verb !== "get" || step.query.resourceVersion !== "0" || answer.status !== 200 || !seen) return false;
+  const { uid, resourceVersion } = answer.body.metadata;
+  return uid === seen.uid && seen.versions.includes(resourceVersion) && seen.versions.at(-1) !== resourceVersion;
 }
 
 /** The pages that follow a first one. */
