@@ -147,7 +147,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "a bad object is quoted with its patch",
     reason: "the whole patched object, or the metadata of one inside it, stands in the message, its fields in Go's order",
-    words: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=\.metadata: Invalid value: )\{.*\}(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
+    words: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: |…)/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=\.metadata: Invalid value: )\{.*\}(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
   },
 ];
 
