@@ -241,7 +241,7 @@ describe("a container that went while pods could not be seen is followed no more
     follow();
     const asks = await asksAfter(() => {
       space.setState("parked", "Forbidden");
-      store.forget("space", true);
+      store.forget("space", "gone");
     });
     expect(asks).not.toEqual(gone);
   });
