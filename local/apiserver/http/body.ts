@@ -9,7 +9,8 @@ import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
 const ACCEPTED = ["application/json", "application/yaml", PROTOBUF];
-const YAML_ALIASES = 100;
+/** Without what takes the square of a body's length: keys compared with all before them, tags that do so, lists and maps as keys, lines copied for each error. Of a doubled key the last counts, as in kube-apiserver. */
+const YAML = { maxAliasCount: 100, merge: true, uniqueKeys: false, stringKeys: true, resolveKnownTags: false, prettyErrors: false, logLevel: "error" } as const;
 const PROTOTYPE = "__proto__";
 
 /** The whole body. Throws 413 beyond the limit. */
@@ -53,7 +54,7 @@ function parseText(text: string): unknown {
   const first = /\S/.exec(text)?.[0];
   let body: unknown;
   try {
-    body = first === "{" || first === "[" ? JSON.parse(text) : parse(text, { maxAliasCount: YAML_ALIASES, merge: true });
+    body = first === "{" || first === "[" ? JSON.parse(text) : parse(text, YAML);
   } catch (cause) {
     // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
     const message = cause instanceof Error ? cause.message : "unreadable";
