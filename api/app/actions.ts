@@ -2,7 +2,6 @@
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { defaultInstances } from "../../crds/process/rules.ts";
 import { VERBS } from "../../crds/verbs.ts";
 import { endpoint, ok } from "../endpoint.ts";
 import { unprocessable } from "../errors.ts";
@@ -50,10 +49,10 @@ const setDroplet = endpoint("PATCH", `${path}/relationships/current_droplet`, { 
   return ok({ ...toOne(body.data.guid), links: dropletLinks(base, params["guid"] ?? "") });
 });
 
-/** A process of its own for each type of the droplet; none is ever taken away. */
+/** A process of its own for each type of the droplet, of as many instances as its type has by default; none is ever taken away. */
 async function addProcesses(as: Session, app: App, types: readonly string[]): Promise<void> {
   const known = new Set(processesOf(as, app).map((process) => process.spec.type));
-  for (const type of types.filter((one) => !known.has(one))) await putProcess(as, app, type, { instances: defaultInstances(type) });
+  for (const type of types.filter((one) => !known.has(one))) await putProcess(as, app, type, {});
 }
 
 function dropletLinks(base: string, guid: string): object {

@@ -1,6 +1,7 @@
 // Apps with their environment, droplets, packages and builds.
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Process } from "../../../crds/process/process.ts";
 import { type Bench, fault, startBench, to } from "./bench.ts";
 import { shapeProblems } from "./shape.ts";
 import type { Answer } from "./world.ts";
@@ -153,6 +154,9 @@ describe("droplets", () => {
     expect((await bench.read(`${path}/droplets/current`)).guid).toBe(droplet.guid);
     const { resources } = await bench.read(`${path}/processes`);
     expect(resources.map((one: { type: string; instances: number }) => [one.type, one.instances])).toEqual([["web", 1], ["worker", 0]]);
+    // Nobody has said how many, so nobody wrote it, whoever was first to make the process.
+    const made = (await bench.world.kube.list(Process)).items.filter(({ spec }) => spec.appRef.name === "run");
+    expect(made.map(({ spec }) => [spec.type, spec.instances]).sort()).toEqual([["web", undefined], ["worker", undefined]]);
     expect((await bench.read(`${path}/processes/web`)).command).toBe("npm start");
     expect(fault(await bench.call("DELETE", `/v3/droplets/${droplet.guid}`)).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
     const second = await bench.droplet(app, "run-2");
