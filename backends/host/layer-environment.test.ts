@@ -28,6 +28,7 @@ test.each<[string, Record<string, string>, Record<string, string>, Record<string
   ["the delimiter is only between", { "l/env/A.append": "2", "l/env/A.delim": ":" }, {}, { A: "2" }],
   ["prepend", { "l/env/A.prepend": "0", "l/env/A.delim": "," }, { A: "1" }, { A: "0,1" }],
   ["content is taken as it is", { "l/env/A": "$HOME\n" }, {}, { A: "$HOME\n" }],
+  ["a name that every object inherits", { "l/env/constructor.append": "x" }, {}, { constructor: "x" }],
   ["an unknown suffix is nothing", { "l/env/A.bak": "x" }, {}, {}],
   ["env.launch after env", { "l/env/A": "1", "l/env.launch/A": "2" }, {}, { A: "2" }],
   ["env.launch/<process> after both", { "l/env/A": "1", "l/env.launch/A": "2", "l/env.launch/web/A": "3" }, {}, { A: "3" }],

@@ -28,13 +28,18 @@ export function parseFileName(fileName: string): Pick<EnvironmentFile, "name" | 
   return known && dot > 0 ? { name: fileName.slice(0, dot), action: known } : undefined;
 }
 
+/** "" for a variable that is not set, also where its name is one that every object inherits. */
+function valueOf(environment: Environment, name: string): string {
+  return (Object.hasOwn(environment, name) && environment[name]) || "";
+}
+
 /** Applies one layer's files: directories in the order env, env.build or env.launch, env.launch/<process>. Returns a new environment. */
 export function applyFiles(environment: Environment, directories: readonly (readonly EnvironmentFile[])[]): Environment {
   const result = { ...environment };
   const delimiters = new Map(directories.flat().filter((file) => file.action === "delim").map((file) => [file.name, file.content]));
   // Of defaults in one layer, env/ wins: it comes first, and a later one finds the variable set.
   for (const file of directories.flat()) {
-    const before = result[file.name] ?? "";
+    const before = valueOf(result, file.name);
     const delimiter = before === "" ? "" : (delimiters.get(file.name) ?? "");
     if (file.action === "override") result[file.name] = file.content;
     if (file.action === "default" && before === "") result[file.name] = file.content;

@@ -12,7 +12,8 @@ export async function readEnvironment(client: Pick<KubeClient, "find">, namespac
     variables.map((variable) => {
       const ref = variable.valueFrom?.secretKeyRef;
       if (!ref) return [variable.name, variable.value ?? ""];
-      const encoded = secrets.get(ref.name)?.data?.[ref.key];
+      const data = secrets.get(ref.name)?.data ?? {};
+      const encoded = Object.hasOwn(data, ref.key) ? data[ref.key] : undefined;
       if (encoded === undefined) throw new Error(`variable ${variable.name} needs key ${ref.key} of Secret ${ref.name} in ${namespace}, which is not there`);
       return [variable.name, Buffer.from(encoded, "base64").toString()];
     }),
