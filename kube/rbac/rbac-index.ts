@@ -61,13 +61,20 @@ interface Scope {
   names: Map<string, AllowedNames>;
 }
 
+/** What a namespace holds (`Role x`, `RoleBinding y`), and the change that touched it last. */
+interface NamespaceEntry {
+  version: number;
+  objects: Set<string>;
+}
+
 interface State {
   roles: Map<string, PolicyRule[]>;
   bindings: Map<string, Binding>;
   /** Subject key, then namespace ("" = ClusterRoleBinding), then binding keys. */
   bySubject: Map<string, Map<string, Set<string>>>;
   clusterVersion: number;
-  namespaceVersions: Map<string, number>;
+  /** Namespaces with a Role or RoleBinding, and no others. */
+  namespaces: Map<string, NamespaceEntry>;
   changes: number;
   users: LRUCache<string, Remembered>;
 }
@@ -79,7 +86,7 @@ export function createRbacIndex(): RbacIndex {
     bindings: new Map(),
     bySubject: new Map(),
     clusterVersion: 0,
-    namespaceVersions: new Map(),
+    namespaces: new Map(),
     changes: 0,
     users: new LRUCache({ max: usersRemembered }),
   };
@@ -104,24 +111,36 @@ function bindingKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Notes a change. Cluster-scoped objects count everywhere: a RoleBinding may refer to a ClusterRole. */
-function touch(state: State, namespace: string): void {
-  state.changes++;
-  if (namespace === "") state.clusterVersion++;
-  else state.namespaceVersions.set(namespace, (state.namespaceVersions.get(namespace) ?? 0) + 1);
+/** Notes a change, and what the namespace holds from now on. Cluster-scoped objects count everywhere: a RoleBinding may refer to a ClusterRole. */
+function touch(state: State, namespace: string, change: (objects: Set<string>) => void): void {
+  const version = ++state.changes;
+  if (namespace === "") {
+    state.clusterVersion = version;
+    return;
+  }
+  const objects = state.namespaces.get(namespace)?.objects ?? new Set();
+  change(objects);
+  if (objects.size > 0) state.namespaces.set(namespace, { version, objects });
+  else forgetNamespace(state, namespace);
+}
+
+/** A namespace without objects is as the cluster; what was remembered for it would stay for ever. */
+function forgetNamespace(state: State, namespace: string): void {
+  state.namespaces.delete(namespace);
+  for (const { scopes } of state.users.values()) scopes.delete(namespace);
 }
 
 function setObject(state: State, kind: RbacKind, object: RbacObject): void {
   const { name, namespace = "" } = object.metadata;
   if (kind === "Role" || kind === "ClusterRole") state.roles.set(roleKey(kind, namespace, name), object.rules ?? []);
   else setBinding(state, { namespace, name, roleRef: object.roleRef ?? { kind: "", name: "" }, subjects: object.subjects ?? [] });
-  touch(state, namespace);
+  touch(state, namespace, (objects) => objects.add(`${kind} ${name}`));
 }
 
 function removeObject(state: State, kind: RbacKind, { name, namespace = "" }: { name: string; namespace?: string }): void {
   if (kind === "Role" || kind === "ClusterRole") state.roles.delete(roleKey(kind, namespace, name));
   else dropBinding(state, bindingKey(namespace, name));
-  touch(state, namespace);
+  touch(state, namespace, (objects) => objects.delete(`${kind} ${name}`));
 }
 
 function setBinding(state: State, binding: Binding): void {
@@ -199,7 +218,7 @@ function scopeOf(state: State, user: RbacUser, asked: string): Scope {
   const who = identityOf(user).joined;
   let remembered = state.users.get(who);
   if (!remembered) state.users.set(who, (remembered = { scopes: new Map() }));
-  const namespaceVersion = state.namespaceVersions.get(namespace) ?? 0;
+  const namespaceVersion = state.namespaces.get(namespace)?.version ?? 0;
   const known = remembered.scopes.get(namespace);
   if (known?.clusterVersion === state.clusterVersion && known.namespaceVersion === namespaceVersion) return known;
   const scope: Scope = { clusterVersion: state.clusterVersion, namespaceVersion, applied: apply(state, user, namespace), names: new Map() };

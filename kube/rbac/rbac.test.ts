@@ -111,6 +111,21 @@ describe("the index", () => {
     expect(index.allows(alice, q("get", "pods", { namespace: "a" }))).toBe(true);
     expect(index.allows(alice, q("get", "pods", { namespace: "b" }))).toBe(false);
   });
+  it("answers anew for a namespace that ended and came again", () => {
+    const index = createRbacIndex();
+    const ann: RbacUser = { name: "ann", groups: [] };
+    const binding = { metadata: { name: "b", namespace: "space" }, roleRef: { kind: "Role", name: "r" }, subjects: [{ kind: "User", name: "ann" }] };
+    for (const [verb, other] of [["get", "list"], ["list", "get"], ["get", "list"]] as const) {
+      index.set("Role", { metadata: { name: "r", namespace: "space" }, rules: [{ ...pods, verbs: [verb] }] });
+      index.set("RoleBinding", binding);
+      expect(index.allows(ann, q(verb, "pods", { namespace: "space" }))).toBe(true);
+      expect(index.allows(ann, q(other, "pods", { namespace: "space" }))).toBe(false);
+      index.remove("RoleBinding", { name: "b", namespace: "space" });
+      index.remove("Role", { name: "r", namespace: "space" });
+      expect(index.allows(ann, q(verb, "pods", { namespace: "space" }))).toBe(false);
+    }
+  });
+
   it("collects names over bindings", () => {
     const index = createRbacIndex();
     for (const name of ["one", "two"]) {
