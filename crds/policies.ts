@@ -32,7 +32,10 @@ function creatorPolicy(): Policy {
   };
 }
 
-/** A GUID once given stays. Only the platform, which holds every right on claims, repairs a duplicate. */
+/**
+ * A GUID stays as it is, there or not there. Given late it would be that of an object in another namespace, which an older one takes for itself
+ * (guid.ts). Only the platform, which holds every right on claims, gives one and repairs a duplicate.
+ */
 function guidPolicy(): Policy {
   const key = `'${STABLE_LABELS.guid}'`;
   const has = (object: string): string => `(has(${object}.metadata.labels) && ${key} in ${object}.metadata.labels)`;
@@ -42,8 +45,8 @@ function guidPolicy(): Policy {
     operations: ["UPDATE"],
     validations: [
       {
-        expression: `!${has("oldObject")} || (${has("object")} && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]) || ${IS_PLATFORM}`,
-        message: `the label ${STABLE_LABELS.guid} is immutable`,
+        expression: `(${has("object")} == ${has("oldObject")} && (!${has("object")} || object.metadata.labels[${key}] == oldObject.metadata.labels[${key}])) || ${IS_PLATFORM}`,
+        message: `the label ${STABLE_LABELS.guid} is immutable, and the platform's to give to an object that has none`,
         reason: "Invalid",
       },
     ],

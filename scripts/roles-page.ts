@@ -70,6 +70,7 @@ function onFields(): string[] {
     ...FIELD_RIGHTS.map(({ on, subresource, fields, metadata }) => `| ${on.kind} | ${[...fields.map((field) => `\`${field}\``), ...(metadata ? ["labels, annotations"] : [])].join(", ")} | update \`${on.plural}/${subresource}\` |`),
     "",
     "On every kind, who changes `metadata.ownerReferences`, or removes a finalizer of `cupola.dev/`, needs the right to delete the object: it would go, or go at once, by that.",
+    "The label `cupola.dev/guid` is given at creation, or later by the platform; nobody else changes it, takes it away, or adds it to an object that has none.",
     "",
   ];
 }

@@ -1,5 +1,6 @@
 // One table: which role may write which field, by the CF API and by kubectl. Both doors must say what the table says.
 import { beforeAll, describe, expect, test } from "vitest";
+import { newGUID } from "../../../crds/guid.ts";
 import { base, dryRun, eventually, makeHome, PEOPLE, to, type Home, type Person } from "./world.ts";
 import type { Worldly } from "./suite.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
@@ -36,6 +37,7 @@ const labels = (turn: number): Json => ({ metadata: { labels: { turn: String(tur
 /** An owner that does not exist: the garbage collector would delete the object. */
 const owners = (turn: number): Json => ({ metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: `uid-${turn}` }] } });
 const noFinalizers = (): Json => ({ metadata: { finalizers: [] } });
+const guid = (value: string | null): Json => ({ metadata: { labels: { "cupola.dev/guid": value } } });
 const app = (things: Things): string => `/v3/apps/${things.app}`;
 const web = (things: Things): string => `/v3/apps/${things.app}/processes/web`;
 const even = (turn: number): boolean => turn % 2 === 0;
@@ -53,6 +55,8 @@ const ROWS: readonly Row[] = [
   { kind: "App", field: "state", who: operators, patch: (turn) => spec({ state: even(turn) ? "Started" : "Stopped" }), cf: (turn, things) => ["POST", `${app(things)}/actions/${even(turn) ? "start" : "stop"}`] },
   { kind: "App", field: "restart", who: operators, patch: (turn) => spec({ restart: `turn-${turn}` }), cf: (_turn, things) => ["POST", `${app(things)}/actions/restart`] },
   { kind: "App", field: "ownerReferences", who: developers, patch: owners },
+  { kind: "App", field: "GUID, another one", who: ["admin"], patch: () => guid(newGUID()) },
+  { kind: "App", field: "GUID, taken away", who: ["admin"], patch: () => guid(null) },
   { kind: "App", field: "status", who: ["admin"], subresource: "status", patch: (turn) => ({ status: { name: `x-${turn}` } }) },
   { kind: "Process", field: "instances", who: operators, patch: (turn) => spec({ instances: 1 + (turn % 2) }), cf: (turn, things) => ["POST", `${web(things)}/actions/scale`, { instances: 1 + (turn % 2) }] },
   { kind: "Process", field: "memoryMB", who: operators, patch: (turn) => spec({ memoryMB: 64 + turn }), cf: (turn, things) => ["POST", `${web(things)}/actions/scale`, { memory_in_mb: 64 + turn }] },
@@ -69,6 +73,8 @@ const ROWS: readonly Row[] = [
   { kind: "Process", field: "ports", who: developers, patch: (turn) => spec({ ports: [8000 + turn] }) },
   { kind: "Process", field: "runner", who: developers, patch: (turn) => spec({ runner: `runner-${turn}` }) },
   { kind: "Process", field: "ownerReferences", who: developers, patch: owners },
+  // One that never had a GUID, and is older than whoever's it would take.
+  { kind: "Process", field: "GUID, given late", who: ["admin"], patch: (_turn, things) => guid(things.app) },
   { kind: "Process", field: "type, immutable", who: nobody, patch: (turn) => spec({ type: `t${turn}` }) },
   { kind: "Process", field: "appRef, immutable", who: nobody, patch: (turn) => spec({ appRef: { name: `t${turn}` } }) },
   { kind: "Route", field: "destinations", who: operators, patch: (turn, { appName }) => spec({ destinations: [{ app: appName, port: 8000 + turn }] }), cf: (turn, things) => ["PATCH", `/v3/routes/${things.route}/destinations`, { destinations: [{ app: { guid: things.app }, port: 8000 + turn }] }] },
@@ -133,6 +139,13 @@ export function fieldTests(get: Worldly): void {
       const { status, json } = await get().cf(person, method, path, body);
       return status < 300 ? "yes" : [403, 404].includes(status) ? "no" : JSON.stringify(json);
     }
+
+    test("an apply that says nothing of labels passes, and leaves the GUID as it is", async () => {
+      const path = pathOf.App();
+      const before = (await get().kubernetes.get(path)).body.metadata;
+      const { status, body } = await get().at("space_developer").patch("apply", `${path}?dryRun=All&fieldManager=kubectl`, { apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name: before.name, annotations: { applied: "yes" } }, spec: {} });
+      expect([status, body.metadata.labels]).toEqual([200, before.labels]);
+    });
 
     test("at creation every value given counts, but the default", async () => {
       const world = get();
