@@ -24,6 +24,8 @@ function bindingPolicy(): Policy {
   const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;
   const kind = `namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}']`;
   const isManager = `${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} && !${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`;
+  const finalizers = (object: string): string => `(has(${object}.metadata.finalizers) ? ${object}.metadata.finalizers : [])`;
+  const goesAtOnce = `object == null ? !has(request.options.propagationPolicy) || request.options.propagationPolicy != 'Foreground' : ${finalizers("object")}.all(name, oldObject != null && name in ${finalizers("oldObject")})`;
   const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(clusterRolesOf("org"))} : ${list(clusterRolesOf("space"))})`;
   return {
     name: "role-bindings.cupola.dev",
@@ -41,6 +43,12 @@ function bindingPolicy(): Policy {
       {
         expression: `(${listed}) || !(${isManager})`,
         message: "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
+        reason: "Forbidden",
+      },
+      {
+        // A finalizer would keep a role that is taken away; so would an object that the binding owns, where the deletion waits for those.
+        expression: `(${goesAtOnce}) || !(${isManager})`,
+        message: "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
         reason: "Forbidden",
       },
       {

@@ -79,7 +79,7 @@ const GIVING = [
     "## Giving roles",
     "",
     "Managers of an org give its roles and those of its spaces, managers of a space give the space's, as themselves: RBAC's `bind` on the ClusterRoles of those roles. A policy keeps their",
-    "RoleBindings to these ClusterRoles and away from the bindings that the platform keeps and from names that begin with `cupola-`. For CF a space role needs a role in the org before; `kubectl` does not ask for it.",
+    "RoleBindings to these ClusterRoles and away from the bindings that the platform keeps and from names that begin with `cupola-`. They put no finalizer on one, since RBAC honours it until it is gone. For CF a space role needs a role in the org before; `kubectl` does not ask for it.",
     "",
 ];
 

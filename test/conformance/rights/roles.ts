@@ -1,7 +1,7 @@
 // Which role sees, makes, deletes and grants what, at both doors; and roles that kubectl gives.
 import { beforeAll, describe, expect, test } from "vitest";
 import { CF_ROLES, type CFRole } from "../../../crds/roles.ts";
-import type { Json } from "../kubernetes/api.ts";
+import type { Answer, Json } from "../kubernetes/api.ts";
 import type { Worldly } from "./suite.ts";
 import { base, CF_ROLE_NAMES, eventually, giveRole, makeHome, PEOPLE, to, type Home, type Person } from "./world.ts";
 
@@ -151,6 +151,27 @@ export function roleTests(get: Worldly): void {
       }
       // An admin of the cluster binds what they like, there too.
       expect((await get().kubernetes.post(`${RBAC}/namespaces/${spaceNamespace}/rolebindings?dryRun=All`, binding("tried", "view", ["guest"]))).status).toBe(201);
+    });
+
+    test("a manager gives no role that outlives its RoleBinding's deletion", async () => {
+      const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
+      const role = binding("kept", CF_ROLES.space_auditor.clusterRole, ["guest"]);
+      const held = { ...role, metadata: { ...role.metadata, finalizers: ["guest.example/stay"] } };
+      const door = get().at("space_manager");
+      const finalizers = (names: string[]): Json => ({ metadata: { finalizers: names } });
+      const refused = async (answer: Promise<Answer>): Promise<void> => expect([(await answer).status, (await answer).body.message]).toEqual([403, expect.stringContaining("RBAC honours it until it is gone")]);
+      await refused(door.post(path, held));
+      expect((await door.post(path, role)).status).toBe(201);
+      for (const name of ["guest.example/stay", "foregroundDeletion", "orphan"]) await refused(door.patch("merge", `${path}/kept`, finalizers([name])));
+      await refused(door.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }));
+      // What an admin has put there a manager leaves, adds nothing to, and may remove.
+      expect((await get().kubernetes.patch("merge", `${path}/kept`, finalizers(["admin.example/audit"]))).status).toBe(200);
+      await refused(door.patch("merge", `${path}/kept`, finalizers(["admin.example/audit", "guest.example/stay"])));
+      expect((await door.patch("merge", `${path}/kept`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
+      expect((await door.patch("merge", `${path}/kept`, finalizers([]))).status).toBe(200);
+      expect((await door.delete(`${path}/kept`)).status).toBe(200);
+      expect((await get().kubernetes.get(`${path}/kept`)).status).toBe(404);
+      expect((await get().at("admin").post(`${path}?dryRun=All`, held)).status).toBe(201);
     });
 
     test("the platform's bindings are nobody's to change", async () => {

@@ -66,7 +66,7 @@ export function tenancyTests(get: Worldly): void {
     });
 
     test("bindings in namespaces that are not ours, and others' in ours, are left alone", async () => {
-      const own = { ...binding("team", "view", ["guest"]), metadata: { name: "team", labels: { "cupola.dev/managed-by": "somebody" } } };
+      const own = { ...binding("team", "view", ["guest"]), metadata: { name: "team", labels: { "cupola.dev/managed-by": "somebody" }, finalizers: ["team.example/keep"] } };
       for (const name of ["theirs", "kube-system"]) expect([name, (await get().at("partial").post(`${RBAC}/namespaces/${name}/rolebindings?dryRun=All`, own)).status]).toEqual([name, 201]);
       for (const role of ["view", "cluster-admin"]) expect((await get().at("partial").post(`${RBAC}/namespaces/${home.spaceNamespace}/rolebindings?dryRun=All`, binding("team", role, ["guest"]))).status).toBe(201);
       // Who has rights in one namespace by somebody else's role and none of ours is no manager of ours either.
