@@ -129,7 +129,16 @@ async function createElsewhere(uid: string, name: string, meta: NamespaceMeta, c
   return made;
 }
 
-/** Ends every namespace of an owner that is being deleted; `end` throws NotReady while one is not done. */
+/**
+ * The namespace as the server has it; undefined when it is not the owner's any more, whatever the cache shows. To be asked after one has
+ * looked at what is in it and before anything of that is deleted: what was there while the namespace was the owner's is the owner's, too.
+ */
+export async function findOwned(owner: KubeObject, { metadata: { name, uid } }: NamespaceObject, { client }: ReconcileContext): Promise<NamespaceObject | undefined> {
+  const live = await client.find(Namespace, { name });
+  return live?.metadata.uid === uid && live?.metadata.labels?.[LABELS.ownerUid] === owner.metadata.uid ? live : undefined;
+}
+
+/** Ends every namespace of an owner that is being deleted; `end` asks findOwned first, and throws NotReady while one is not done. */
 export async function endNamespaces(owner: KubeObject, end: (namespace: NamespaceObject) => Promise<void>, { read, client }: ReconcileContext): Promise<void> {
   for (const namespace of read.list(Namespace, ownedBy(owner))) await end(namespace);
   // Nobody looks for them again: the server is asked for what a silent watch may have kept from us.

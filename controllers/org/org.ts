@@ -10,7 +10,7 @@ import type { Reader } from "../../kube/reader.ts";
 import { removeAll } from "../history.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, settleGUID } from "../identity.ts";
 import { settleName } from "../name-in-force.ts";
-import { endNamespace, endNamespaces, keepNamespace, type NamespaceObject } from "../namespaces.ts";
+import { endNamespace, endNamespaces, findOwned, keepNamespace, type NamespaceObject } from "../namespaces.ts";
 import { planCreatorRoles, planOrgNamespace, planOrgRights } from "./plan.ts";
 
 const NAMESPACE_INDEX = "org/namespace";
@@ -44,8 +44,11 @@ export const orgController = defineController({
   finalizer: "cupola.dev/org",
   async finalize(org, context) {
     const end = async (namespace: NamespaceObject): Promise<void> => {
-      await endSpaces(namespace.metadata.name, context);
-      await endNamespace(namespace, context);
+      const spaces = context.read.list(Space, { namespace: namespace.metadata.name });
+      const live = await findOwned(org, namespace, context);
+      if (!live) return;
+      await endSpaces(spaces, context);
+      await endNamespace(live, context);
     };
     await endNamespaces(org, end, context);
   },
@@ -67,8 +70,7 @@ function listBindings(namespace: string, read: Reader) {
   return read.list(RoleBinding, { namespace });
 }
 
-async function endSpaces(namespace: string, { read, client }: ReconcileContext): Promise<void> {
-  const spaces = read.list(Space, { namespace });
+async function endSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<void> {
   await removeAll(client, Space, spaces.filter((space) => !space.metadata.deletionTimestamp));
   if (spaces.length > 0) throw new NotReady("SpacesRemain", `waiting until ${spaces.length} space(s) are gone: ${spaces.slice(0, 5).map((space) => space.metadata.name).join(", ")}`);
 }

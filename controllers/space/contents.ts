@@ -10,32 +10,32 @@ import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { removeAll } from "../history.ts";
 
 /** In the order in which they are asked to go: what leads to others first, so that nothing is made anew. */
 export const SPACE_CONTENTS: readonly ResourceRef[] = [Route, App, Process, Build, Package, Droplet, Revision, Staging, RouteBinding, LRP];
 
-/** @throws NotReady until the namespace holds no object of ours */
-export async function endContents(namespace: string, { read, client }: ReconcileContext): Promise<void> {
-  const remaining: string[] = [];
-  for (const ref of SPACE_CONTENTS) {
-    const objects = read.list(ref, { namespace });
-    await removeAll(client, ref, objects.filter((object) => !object.metadata.deletionTimestamp));
-    if (objects.length > 0) remaining.push(`${objects.length} ${ref.plural}`);
-  }
-  // The watches wake us as they go; the clock is for one that went before it was seen going.
-  if (remaining.length > 0) throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${remaining.join(", ")}`, { requeueAfterMs: 1000 });
+/** What there is of ours in a namespace, kind by kind. */
+type Contents = readonly { ref: ResourceRef; objects: readonly KubeObject[] }[];
+
+/** As this process has heard of it. */
+export function seenContents(namespace: string, { read }: ReconcileContext): Contents {
+  return SPACE_CONTENTS.map((ref) => ({ ref, objects: read.list(ref, { namespace }) }));
 }
 
-/**
- * The last look at a namespace that stays when its Space goes: the server is asked, since a silent watch may have kept something from us.
- * @throws NotReady until the namespace holds no object of ours
- */
-export async function requireEmpty(namespace: string, { client }: ReconcileContext): Promise<void> {
-  for (const ref of SPACE_CONTENTS) {
-    const { items } = await client.list(ref, { namespace });
-    await removeAll(client, ref, items.filter((object) => !object.metadata.deletionTimestamp));
-    if (items.length > 0) throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${items.length} ${ref.plural}`, { requeueAfterMs: 1000 });
-  }
+/** As the server has it, for the last look at a namespace that stays when its Space goes: a silent watch may have kept something from us. */
+export async function storedContents(namespace: string, { client }: ReconcileContext): Promise<Contents> {
+  return await Promise.all(SPACE_CONTENTS.map(async (ref) => ({ ref, objects: (await client.list(ref, { namespace })).items })));
+}
+
+/** @throws NotReady unless there is none */
+export async function endContents(namespace: string, contents: Contents, { client }: ReconcileContext): Promise<void> {
+  const remaining = contents.filter(({ objects }) => objects.length > 0);
+  for (const { ref, objects } of remaining) await removeAll(client, ref, objects.filter((object) => !object.metadata.deletionTimestamp));
+  if (remaining.length === 0) return;
+  const counts = remaining.map(({ ref, objects }) => `${objects.length} ${ref.plural}`).join(", ");
+  // The watches wake us as they go; the clock is for one that went before it was seen going.
+  throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${counts}`, { requeueAfterMs: 1000 });
 }

@@ -11,9 +11,9 @@ import { byGUID, CLAIM_INDEX, GUID_INDEX, settleGUID } from "../identity.ts";
 import { removeAll } from "../history.ts";
 import { roleOfBinding } from "../members.ts";
 import { settleName } from "../name-in-force.ts";
-import { adoptNamespace, endNamespace, endNamespaces, keepNamespace, type NamespaceMeta, type NamespaceObject } from "../namespaces.ts";
+import { adoptNamespace, endNamespace, endNamespaces, findOwned, keepNamespace, type NamespaceMeta, type NamespaceObject } from "../namespaces.ts";
 import { findOrg } from "../place.ts";
-import { endContents, requireEmpty, SPACE_CONTENTS } from "./contents.ts";
+import { endContents, seenContents, SPACE_CONTENTS, storedContents } from "./contents.ts";
 import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
 
 const HOME_INDEX = "space/home";
@@ -54,16 +54,22 @@ export const spaceController = defineController({
 
   finalizer: "cupola.dev/space",
   async finalize(space, context) {
-    const end = async (namespace: NamespaceObject): Promise<void> => {
-      const { name } = namespace.metadata;
-      await endContents(name, context);
-      if (space.spec.namespace !== name) return await endNamespace(namespace, context);
-      await requireEmpty(name, context);
-      await release(name, context);
-    };
-    await endNamespaces(space, end, context);
+    await endNamespaces(space, (namespace) => end(space, namespace, context), context);
   },
 });
+
+async function end(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
+  const { name } = namespace.metadata;
+  const seen = seenContents(name, context);
+  const live = await findOwned(space, namespace, context);
+  if (!live) return;
+  await endContents(name, seen, context);
+  if (space.spec.namespace !== name) return await endNamespace(live, context);
+  const stored = await storedContents(name, context);
+  if (!(await findOwned(space, namespace, context))) return;
+  await endContents(name, stored, context);
+  await release(space, namespace, context);
+}
 
 /** What is in the namespace can say nothing for itself when the platform may not see it, so the Space does. */
 function findBlind(namespace: string, read: Read["read"]): ReconcileResult["ready"] | undefined {
@@ -105,12 +111,17 @@ async function adopt(space: Space, org: Org, meta: NamespaceMeta, context: Recon
   const namespace = context.read.find(Namespace, { name });
   if (!namespace) throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
   checkConsent(space, org, namespace);
-  return await adoptNamespace({ ref: Space, object: space }, namespace, { meta, release: () => release(name, context) }, context);
+  return await adoptNamespace({ ref: Space, object: space }, namespace, { meta, release: () => release(space, namespace, context) }, context);
 }
 
 /** Gives an adopted namespace back: it loses what made it ours, the roles in the space among it. */
-async function release(name: string, { client, read }: ReconcileContext): Promise<void> {
-  await removeAll(client, RoleBinding, read.list(RoleBinding, { namespace: name }).filter((binding) => roleOfBinding(binding) !== undefined));
+async function release(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
+  const { client, read } = context;
+  const { name } = namespace.metadata;
+  const roles = read.list(RoleBinding, { namespace: name }).filter((binding) => roleOfBinding(binding) !== undefined);
+  const live = await findOwned(space, namespace, context);
+  if (!live) return;
+  await removeAll(client, RoleBinding, roles);
   const gone = Object.fromEntries([LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]));
-  await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: gone } } });
+  await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: gone, resourceVersion: live.metadata.resourceVersion } } });
 }
