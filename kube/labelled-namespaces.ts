@@ -62,8 +62,7 @@ export class LabelledNamespaces {
     const isDeleted = Boolean(metadata.deletionTimestamp ?? known?.metadata.deletionTimestamp);
     // An event shows it as it went: without a deletion under way it has only lost the label. A list shows nothing of it.
     if (isDeleted || !initial) return this.#drop(metadata.name, isDeleted);
-    if (!known) return;
-    this.#missing.set(metadata.name, known.metadata.uid);
+    this.#missing.set(metadata.name, metadata.uid);
     if (!this.#isAsking) void this.#askForMissing();
   }
 

@@ -73,6 +73,18 @@ test.each<[what: string, KubeObject | undefined, farewell: string]>([
   expect([namespaces.of(Thing), namespaces.farewell("a"), look.mock.calls.map(([name]) => name)]).toEqual([["b", "base"], farewell, ["a"]]);
 });
 
+test("first asked for while none can be seen: they are ours as soon as they can, and one that went meanwhile is asked for", async () => {
+  const { store, namespaces, told } = begin();
+  store.replace([namespace("a"), namespace("b")], "1");
+  store.setState("parked", "Forbidden");
+  expect([namespaces.known, namespaces.complete, namespaces.of(Thing)]).toEqual([true, false, ["base"]]);
+  store.replace([namespace("b")], "1");
+  store.setState("watching");
+  expect([namespaces.complete, namespaces.of(Thing), namespaces.holds(Thing, "b")]).toEqual([true, ["b", "base"], true]);
+  await vi.waitFor(() => expect(told.at(-1)).toBe("a"));
+  expect(namespaces.farewell("a")).toBe("gone");
+});
+
 test("nobody answers: it is asked for again; it comes back: it is not asked for any more", async () => {
   vi.useFakeTimers();
   const { store, namespaces, look } = begin();

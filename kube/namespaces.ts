@@ -43,9 +43,7 @@ export function createNamespaces(rule: SplitRule | undefined, { open, look, sign
   const labelled = new LabelledNamespaces({ look, signal, changed: tell });
   const begin = (labelSelector: string): Store => {
     opened = open(labelSelector);
-    opened.onChange((change) => labelled.hear(change));
-    if (opened.synced) for (const object of opened.list()) labelled.keep(object);
-    opened.onState(() => tell());
+    follow(opened, labelled, tell);
     return opened;
   };
   const store = (): Store | undefined => opened ?? (rule && begin(rule.labelSelector));
@@ -72,6 +70,19 @@ export function createNamespaces(rule: SplitRule | undefined, { open, look, sign
       return store()?.synced === false ? "unseen" : "foreign";
     },
   };
+}
+
+function follow(store: Store, labelled: LabelledNamespaces, tell: () => void): void {
+  // Of one that was seen before we asked, and is as it was, nobody tells when it is seen again.
+  const see = (): void => {
+    if (store.synced) for (const object of store.list()) labelled.keep(object);
+  };
+  store.onChange((change) => labelled.hear(change));
+  see();
+  store.onState(() => {
+    see();
+    tell();
+  });
 }
 
 function choose(rule: SplitRule, ref: ResourceRef, labelled: readonly KubeObject[]): string[] {
