@@ -62,7 +62,10 @@ export function createOwnRights(client: KubeClient, log: Logger, changed: (names
 }
 
 function subjectsOf(change: Change<KubeObject>): Subject[] {
-  return [change.object, ...(change.type === "added" ? [] : [change.old])].flatMap((binding) => (binding["subjects"] as Subject[] | undefined) ?? []);
+  const { namespace } = change.object.metadata;
+  const bindings = [change.object, ...(change.type === "added" ? [] : [change.old])];
+  // A service account that names no namespace is one of its binding's.
+  return bindings.flatMap((binding) => ((binding["subjects"] as Subject[] | undefined) ?? []).map((subject) => (namespace ? { ...subject, namespace: subject.namespace || namespace } : subject)));
 }
 
 /** A roleRef is immutable, so a binding grants something else only when it names others. */
