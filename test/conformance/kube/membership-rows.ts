@@ -110,7 +110,7 @@ export function membershipRows(scene: Scene): void {
       await eventually(() => expect(names(a)).toEqual(["a", "b"]));
       cut = true;
       await eventually(() => expect(b.holds()).toBe(false));
-      expect(b.problem()).toBe("cut off");
+      await eventually(() => expect(b.problem()).toBe("cut off"));
       await eventually(async () => expect(await leases(of)).toEqual(["a"]));
       cut = false;
       await eventually(() => expect(caughtUp).toBe(1));
