@@ -17,9 +17,8 @@ export function fieldPolicies(): Policy[] {
 
 function validation(right: FieldRight): Validation {
   const { on, subresource, fields, metadata } = right;
-  const schema = toStructuralSchema(on.spec, "spec");
   const untouched = [...fields.map(unchanged), ...(metadata ? ["labels", "annotations"].map((field) => sameIn("metadata", field)) : [])];
-  const plain = fields.map((field) => isDefault(`object.spec.${field}`, find(schema, field)));
+  const plain = fields.map((field) => isDefault(on, field));
   const what = [...fields.map((field) => `spec.${field}`), ...(metadata ? ["labels, annotations"] : [])].join(", ");
   return {
     expression: `(oldObject == null ? ${all(plain)} : ${all(untouched)}) || ${mayDo(on, subresource)} || ${IS_PLATFORM}`,
@@ -60,10 +59,10 @@ function find(schema: SchemaNode, field: string): SchemaNode {
   return found;
 }
 
-/** Is the field left out, or what the schema would fill in? */
-function isDefault(path: string, schema: SchemaNode): string {
-  const [base = "", ...steps] = path.split(/(?<=^object\.spec)\./);
-  return `(!${present(base, steps.join("."))} || ${equals(path, schema["default"], schema)})`;
+/** Of a kind's spec, as an expression: is the field left out, or what the schema would fill in? */
+export function isDefault(on: ResourceDefinition, field: string): string {
+  const schema = find(toStructuralSchema(on.spec, "spec"), field);
+  return `(!${present("object.spec", field)} || ${equals(`object.spec.${field}`, schema["default"], schema)})`;
 }
 
 function equals(path: string, value: unknown, schema: SchemaNode): string {

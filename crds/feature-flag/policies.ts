@@ -4,6 +4,7 @@ import { App } from "../app/app.ts";
 import { Build } from "../build/build.ts";
 import { Domain } from "../domain/domain.ts";
 import { Droplet } from "../droplet/droplet.ts";
+import { isDefault } from "../field-policies.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Package } from "../package/package.ts";
 import { IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "../policy.ts";
@@ -28,15 +29,22 @@ const runsAs = (type: string): string =>
   `object.spec.lifecycle.type == '${type}' && (${isNew} || (object.spec.state == 'Started' && (oldObject.spec.state != 'Started' || ${changed("restart")})))`;
 const buildsAs = (type: string): string => `has(object.spec.lifecycle) && object.spec.lifecycle.type == '${type}'`;
 
-const SIZES = ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"];
+const SIZES = ["memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"];
 const ownersOf = (object: string): string => `(has(${object}.metadata.ownerReferences) ? ${object}.metadata.ownerReferences : [])`;
 const ownersChanged = `${ownersOf("object")} != ${ownersOf("oldObject")}`;
+const isResized = [ownersChanged, ...["instances", ...SIZES].map(changed)].join(" || ");
+
+/**
+ * A new app has the size it likes, as in CF, which is that of its web process: there is one of that name, and it stays as long as the app. What else is made may be
+ * made for an app that is there, so it has the size that everything has, and no instances.
+ */
+const isSized = `object.spec.type != 'web' && !(${SIZES.map((field) => isDefault(Process, field)).join(" && ")} && (!has(object.spec.instances) || object.spec.instances == 0))`;
 
 /** Kinds that are not there yet (tasks, service instances, brokers) bring their own lines. */
 const GUARDS: readonly Guard[] = [
   { flag: "app_bits_upload", on: Package, operations: ["CREATE", "UPDATE"], when: `${isNew} ? has(object.spec.content) : ${changed("content")}` },
   // Nor may a process be taken away, or be left to the garbage collector, while its app stays: it would be made anew, of another size.
-  { flag: "app_scaling", on: Process, operations: ["UPDATE", "DELETE"], when: ["object == null", ownersChanged, ...SIZES.map(changed)].join(" || ") },
+  { flag: "app_scaling", on: Process, operations: ["CREATE", "UPDATE", "DELETE"], when: `object == null || (${isNew} ? ${isSized} : ${isResized})` },
   { flag: "app_scaling", on: Process, subresource: "scale", operations: ["UPDATE"], when: changed("replicas") },
   { flag: "diego_docker", on: App, operations: ["CREATE", "UPDATE"], when: runsAs("docker") },
   { flag: "diego_docker", on: Build, operations: ["CREATE"], when: buildsAs("docker") },

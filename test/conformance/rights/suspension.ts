@@ -158,6 +158,7 @@ export function flagTests(get: Worldly): void {
     let turn = 0;
     const fresh = (): string => `n${++turn}`;
     const space = (): object => ({ relationships: { space: to(place.space) } });
+    const worker = (sizes: Json): Json => object("Process", "shop.worker", { appRef: { name: "shop" }, type: "worker", ...sizes });
     const rows: Row[] = [
       { flag: "app_scaling", who: "space_developer", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { instances: 2 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { spec: { instances: 2 + ++turn } }] },
       { flag: "app_scaling", who: "space_supporter", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { memory_in_mb: 100 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 2 + ++turn } }] },
@@ -166,6 +167,9 @@ export function flagTests(get: Worldly): void {
       // Without the process it could be made anew, of another size: it is neither deleted nor left to the garbage collector.
       { flag: "app_scaling", who: "space_developer", kubectl: () => ["delete", `${inSpace()}/processes/shop.web`] },
       { flag: "app_scaling", who: "space_developer", kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "gone" }] } }] },
+      // Nor does an app grow by a process of another type.
+      { flag: "app_scaling", who: "space_developer", kubectl: () => ["post", `${inSpace()}/processes`, worker({ instances: 200, memoryMB: 65536 })] },
+      { flag: "app_scaling", who: "space_supporter", kubectl: () => ["post", `${inSpace()}/processes`, worker({ cpu: "100m" })] },
       { flag: "route_creation", who: "space_developer", cf: () => ["POST", "/v3/routes", { host: fresh(), relationships: { space: to(place.space), domain: to(place.domain) } }], kubectl: () => ["post", `${inSpace()}/routes`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })] },
       { flag: "private_domain_creation", who: "organization_manager", cf: () => ["POST", "/v3/domains", { name: `${fresh()}.flags.example`, relationships: { organization: to(place.org) } }], kubectl: () => ["post", `${base}/namespaces/${place.orgNamespace}/domains`, object("Domain", "new", { name: "new.flags.example" })] },
       { flag: "diego_docker", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "docker", data: {} }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "docker" } })] },
@@ -221,6 +225,25 @@ export function flagTests(get: Worldly): void {
       expect((await get().at("space_developer").post(`${inSpace()}/processes?dryRun=All`, sized)).status).toBe(201);
       await set("app_scaling", { enabled: true });
     }, 90_000);
+
+    test("a push that scales nothing passes while app_scaling is off, with the size that a new app likes", async () => {
+      const { spaceNamespace } = place;
+      const tried = async (sizes: Json): Promise<number> => (await get().at("space_developer").post(`${inSpace()}/processes?dryRun=All`, worker(sizes))).status;
+      const droplet = object("Droplet", "pushed", { appRef: { name: "pushed" }, kind: "docker", image: "example.com/pushed", processTypes: { web: "run", worker: "work" } });
+      const { uid } = (await get().kubernetes.post(`${inSpace()}/droplets`, droplet)).body.metadata;
+      await set("app_scaling", { enabled: false });
+      await eventually(async () => expect(await tried({ instances: 1 })).toBe(403));
+      for (const sizes of [{ memoryMB: 1025 }, { diskMB: 1023 }, { logRateLimitBytesPerSecond: -1 }]) expect([sizes, await tried(sizes)]).toEqual([sizes, 403]);
+      for (const sizes of [{}, { command: "work" }, { instances: 0, memoryMB: 1024, diskMB: 1024, logRateLimitBytesPerSecond: 1048576 }]) expect([sizes, await tried(sizes)]).toEqual([sizes, 201]);
+      const manifest = "applications: [{ name: pushed, processes: [{ type: web, instances: 2, memory: 64M }, { type: clock, command: tick }] }]";
+      expect((await get().cf("space_developer", "POST", `/v3/spaces/${place.space}/actions/apply_manifest`, manifest)).status).toBe(202);
+      const app = (await get().cf("admin", "GET", `/v3/apps?names=pushed&space_guids=${place.space}`)).json.resources[0].guid;
+      await eventually(async () => expect((await get().cf("space_developer", "PATCH", `/v3/apps/${app}/relationships/current_droplet`, to(uid))).status).toBe(200));
+      const { items } = (await get().kubernetes.get(`${base}/namespaces/${spaceNamespace}/processes`)).body;
+      const sizes = items.filter(({ spec }: Json) => spec.appRef.name === "pushed").map(({ spec }: Json) => [spec.type, spec.instances, spec.memoryMB]).sort();
+      expect(sizes).toEqual([["clock", undefined, 1024], ["web", 2, 64], ["worker", undefined, 1024]]);
+      await set("app_scaling", { enabled: true });
+    });
 
     test("no build of an image while diego_docker is off, though neither app nor build says that it is one", async () => {
       const made = async (plural: string, body: Json): Promise<void> => expect((await get().at("space_developer").post(`${inSpace()}/${plural}`, body)).status).toBe(201);
