@@ -16,8 +16,9 @@ import { type Builds, createBuilds } from "./builds.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
-import { newWorkName, runStaging, type StagingJob } from "./staging-job.ts";
+import { runStaging, type StagingJob } from "./staging-job.ts";
 import { startSweep } from "./sweep.ts";
+import { newWorkName } from "./tries.ts";
 
 /** The name of this class. */
 export const hostClass = "host";
@@ -73,7 +74,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
       classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) }),
     ],
     async start() {
-      await clearLeftovers(stagingDir(options), options.dropletsDir);
+      await clearLeftovers({ ...options, stagingDir: stagingDir(options) });
       const watch = options.watches.ensure(Staging);
       cleanUp.push(
         () => watch.release(),

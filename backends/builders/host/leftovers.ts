@@ -4,24 +4,41 @@ import { join } from "node:path";
 import { z } from "zod";
 import { restoredDigest } from "../../host/restore.ts";
 import { killInstance } from "../../host/stop.ts";
-import { buildOf, leaderFile, temporaryOf } from "./staging-job.ts";
+import { leaderFile } from "./staging-job.ts";
+import { buildOf, removeRoot, temporaryOf } from "./tries.ts";
 
 const leader = z.object({ pid: z.int(), identity: z.string() });
 
-/** Kills what is left of the builds, and removes the builds' directories. Await it before the first build. */
-export async function clearLeftovers(workDirectory: string, dropletsDirectory: string): Promise<void> {
-  const builds = await readdir(workDirectory).catch((error: unknown) => {
+export interface Leftovers {
+  /** Holds the `work` of each try. */
+  stagingDir: string;
+  dropletsDir: string;
+  /** As of HostBuilderOptions. */
+  holds: () => boolean;
+}
+
+/** Kills what is left of the builds, and removes the builds' directories. Await it before the first build. Ends early when this process does not lead any more. */
+export async function clearLeftovers(leftovers: Leftovers): Promise<void> {
+  const names = await readdir(leftovers.stagingDir).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
     throw error;
   });
-  for (const name of builds) {
-    const work = join(workDirectory, name);
-    await killInstance(await findLeader(work), temporaryOf(work));
-    await rm(work, { recursive: true, force: true });
-    const root = join(dropletsDirectory, buildOf(name));
-    // A build that was done, but not yet known to be, is kept: its droplet is whole.
-    if ((await restoredDigest(root)) === undefined) await rm(root, { recursive: true, force: true });
-  }
+  for (const name of names) await clearTry(leftovers, name);
+}
+
+async function clearTry({ stagingDir, dropletsDir, holds }: Leftovers, name: string): Promise<void> {
+  const work = join(stagingDir, name);
+  const root = join(dropletsDir, buildOf(name));
+  const left = await findLeader(work);
+  if (!holds()) return;
+  await killInstance(left, temporaryOf(work));
+  // A build that was done, but not yet known to be, is kept: its droplet is whole.
+  const isWhole = (await restoredDigest(root)) !== undefined;
+  if (!holds()) return;
+  if (!isWhole) await removeRoot(root, work);
+  if (!holds()) return;
+  // Last of all: it says whose the root is.
+  await rm(work, { recursive: true, force: true });
 }
 
 async function findLeader(work: string): Promise<z.output<typeof leader> | undefined> {

@@ -1,5 +1,6 @@
 // Builds for real: our buildpacks, in a process of their own, from a stored package to a droplet that is launched and answers.
 import { spawn } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -183,22 +184,41 @@ test("a build that is given up dies, and so does one that an earlier run left", 
   await mkdir(work(), { recursive: true });
   await mkdir(join(root(), "app"), { recursive: true });
   await writeFile(join(work(), leaderFile), JSON.stringify({ pid: pgid, identity: (await findProcess(pgid))?.identity }));
-  await clearLeftovers(dirname(work()), dirname(root()));
+  await clearLeftovers({ stagingDir: dirname(work()), dropletsDir: dirname(root()), holds: () => true });
   await until(async () => membersOf(await readProcesses(), pgid).length === 0);
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
 describe("a builder that leads no more", () => {
-  const [mine, another] = ["b1.1", "b1.2"].map((name) => () => join(directory, "staging", name)) as [() => string, () => string];
+  const [mine, another] = ["b1.00000001", "b1.00000002"].map((name) => () => join(directory, "staging", name)) as [() => string, () => string];
   /** The next leader has removed what this one had, and builds the same. */
-  async function overtake(): Promise<number> {
-    await rm(mine(), { recursive: true, force: true });
-    for (const path of [join(another(), "tmp"), root()]) await mkdir(path, { recursive: true });
-    await writeFile(join(root(), "next"), "");
+  function overtake(): number {
+    rmSync(mine(), { recursive: true, force: true });
+    for (const path of [join(another(), "tmp"), root()]) mkdirSync(path, { recursive: true });
+    writeFileSync(join(root(), "next"), "");
     const { pid = 0 } = spawn("sleep", ["300"], { detached: true, stdio: "ignore", env: { ...hostEnvironment(), TMPDIR: join(another(), "tmp") } });
     groups.push(pid);
     return pid;
   }
+
+  /** Leads as far as it can see when it asks, and stands still for longer than a lease right after it has asked `then`. */
+  function standsStill(then: () => boolean): () => boolean {
+    let leads = true;
+    return () => {
+      if (!leads) return false;
+      leads = !then();
+      if (!leads) overtake();
+      return true;
+    };
+  }
+
+  test.each<[string, () => boolean]>([
+    ["before it began", () => true],
+    ["before it cleaned up", () => log.includes("ready")],
+  ])("since it stood still %s, leaves the directories of the next one alone", async (_when, then) => {
+    await expect(stage({ a: "x" }, { work: mine(), holds: standsStill(then), request: { buildpacks: [await shellBuildpack("echo ready; exit 1")], detect: false } })).rejects.toThrow();
+    expect([await exists(mine()), await exists(another()), await exists(join(root(), "next"))]).toEqual([false, true, true]);
+  });
 
   test("as another has taken over, leaves the processes and directories of the next one alone", async () => {
     let leads = true;
@@ -207,7 +227,7 @@ describe("a builder that leads no more", () => {
     await until(() => Promise.resolve(log.includes("ready")));
     leads = false;
     const leader = JSON.parse(await readFile(join(mine(), leaderFile), "utf8")) as { pid: number };
-    const pid = await overtake();
+    const pid = overtake();
     trySignal(-leader.pid, "SIGKILL");
     await ended;
     expect(await findProcess(pid)).toBeDefined();
@@ -215,7 +235,7 @@ describe("a builder that leads no more", () => {
   });
 
   test("begins no build", async () => {
-    await overtake();
+    overtake();
     await expect(stage({ a: "x" }, { work: mine(), holds: () => false })).rejects.toThrow("does not lead");
     expect([await exists(mine()), await exists(join(root(), "next"))]).toEqual([false, true]);
   });
@@ -233,12 +253,22 @@ describe("a builder that leads no more", () => {
   });
 });
 
-test("what is left of one of several tries of a build is removed", async () => {
-  const tried = join(directory, "staging", "b1.0a1b2c3d");
-  await mkdir(tried, { recursive: true });
-  await mkdir(join(root(), "app"), { recursive: true });
-  await clearLeftovers(dirname(work()), dirname(root()));
-  expect([await exists(tried), await exists(root())]).toEqual([false, false]);
+test("a failed build that has removed its own directory leaves nothing", async () => {
+  const folder = await shellBuildpack(`rm -rf ${work()}; exit 1`);
+  await expect(stage({ a: "x" }, { request: { buildpacks: [folder], detect: false } })).rejects.toThrow();
+  expect([await exists(work()), await exists(root())]).toEqual([false, false]);
+});
+
+// Elsewhere there is no second file system that may be counted on.
+test.runIf(process.platform === "linux")("a failed build leaves nothing, also where droplets lie on another file system", async () => {
+  const memory = await mkdtemp("/dev/shm/cupola-host-");
+  try {
+    const elsewhere = join(memory, "b1");
+    await expect(stage({ a: "x" }, { work: elsewhere, request: { buildpacks: [await shellBuildpack("exit 1")], detect: false } })).rejects.toThrow();
+    expect([await exists(elsewhere), await exists(root())]).toEqual([false, false]);
+  } finally {
+    await rm(memory, { recursive: true, force: true });
+  }
 });
 
 test("no build outlives the platform's process, however that ends", async () => {

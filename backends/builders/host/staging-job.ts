@@ -1,8 +1,7 @@
 // One build from this side: starts its process, feeds it the package, follows its log, holds it to its limits, keeps the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -17,6 +16,7 @@ import type { JobAnswer, JobRequest } from "./job.ts";
 import { StagingFailure } from "./lifecycle/failure.ts";
 import type { LineSink } from "./lifecycle/run.ts";
 import { type BuildLimits, watchLimits } from "./limits.ts";
+import { makeWork, removeRoot, temporaryOf } from "./tries.ts";
 
 /** What one build needs. Directories are absolute; `work` is this try's own and is removed at the end, `root` too unless a droplet came of it. */
 export interface StagingJob {
@@ -42,32 +42,18 @@ export interface StagedDroplet extends Blob {
 /** The file in `work` by which a later start finds a process that was left behind. */
 export const leaderFile = "leader.json";
 
-/** A name for the `work` of one try of a build: by TMPDIR nobody finds what another process does for the same build. */
-export function newWorkName(build: string): string {
-  return `${build}.${randomBytes(4).toString("hex")}`;
-}
-
-/** The build whose `work` has that name. */
-export function buildOf(name: string): string {
-  return name.replace(/\.[0-9a-f]{8}$/, "");
-}
-
-/** TMPDIR of everything that a build runs: whoever carries it is the build's, wherever it has fled to. */
-export function temporaryOf(work: string): string {
-  return join(work, "tmp");
-}
-
 const program = join(import.meta.dirname, `build-process${extname(import.meta.filename)}`);
 const mebibyte = 2 ** 20;
+const notLeading = "this process does not lead any more, so it does not build";
 
 /** Runs the build. Aborting the signal kills all of its processes. @throws StagingFailure; whatever else it throws is no fault of the app */
 export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   const droplet = join(job.work, "droplet.tar.gz");
   let staged = false;
   refuseUnlessHeld(job);
+  if (!(await makeWork(job.work, job.holds))) throw new Error(notLeading);
   try {
-    await Promise.all([job.work, job.root].map((path) => rm(path, { recursive: true, force: true })));
-    await mkdir(temporaryOf(job.work), { recursive: true, mode: 0o700 });
+    await removeRoot(job.root, job.work);
     const metadata = await runProcess(job, droplet);
     const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), { maxBytes: 2 * job.limits.diskMB * mebibyte });
     refuseUnlessHeld(job);
@@ -81,16 +67,19 @@ export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
 
 function refuseUnlessHeld({ signal, holds }: StagingJob): void {
   signal.throwIfAborted();
-  if (!holds()) throw new Error("this process does not lead any more, so it does not build");
+  if (!holds()) throw new Error(notLeading);
 }
 
 /** Who takes over removes every `work` that it finds before it builds in the same `root`: while ours is there, so is what we made. */
-async function cleanUp({ work, root, holds }: StagingJob, staged: boolean): Promise<void> {
-  const isOurs = holds() || (await access(work).then(() => true, () => false));
-  if (!isOurs) return;
-  // Last of all: it says whose the root is.
-  if (!staged) await rm(root, { recursive: true, force: true });
-  await rm(work, { recursive: true, force: true });
+async function cleanUp(job: StagingJob, staged: boolean): Promise<void> {
+  if (!staged) await removeOwnRoot(job);
+  await rm(job.work, { recursive: true, force: true });
+}
+
+async function removeOwnRoot({ work, root, holds }: StagingJob): Promise<void> {
+  // A build may have removed its own `work`, which is its HOME.
+  if (holds()) await makeWork(work, holds);
+  await removeRoot(root, work);
 }
 
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
