@@ -1,4 +1,5 @@
 // Who has which role: the subjects of RoleBindings to our ClusterRoles, and the RBAC objects that follow from them. Pure.
+import { createHash } from "node:crypto";
 import { LABELS } from "../crds/labels.ts";
 import { generatedName } from "../crds/names.ts";
 import { roleOfClusterRole, type CFRole } from "../crds/roles.ts";
@@ -7,6 +8,9 @@ import type { Draft } from "../kube/client/client.ts";
 import type { ObjectOf } from "../kube/resource-ref.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
+/** A subject's name may be some hundred bytes long; some thousand subjects stay below any limit. */
+const SUBJECTS_PER_BINDING = 1000;
+
 type Binding = ObjectOf<typeof RoleBinding>;
 type Subject = NonNullable<Binding["subjects"]>[number];
 
@@ -22,9 +26,13 @@ export function membersOf(bindings: readonly Binding[], roles?: readonly CFRole[
   for (const binding of bindings) {
     const role = roleOfBinding(binding);
     if (role === undefined || (roles && !roles.includes(role))) continue;
-    for (const subject of (binding.subjects ?? []).map((one) => anywhere(one, binding))) found.set(`${subject.kind}\u0000${subject.namespace ?? ""}\u0000${subject.name}`, subject);
+    for (const subject of (binding.subjects ?? []).map((one) => anywhere(one, binding))) found.set(keyOf(subject), subject);
   }
   return [...found.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
+}
+
+function keyOf({ kind, namespace = "", name }: Subject): string {
+  return `${kind}\u0000${namespace}\u0000${name}`;
 }
 
 /** A service account that names no namespace is one of its RoleBinding's; elsewhere it would be another, and in a ClusterRoleBinding it is refused. */
@@ -33,7 +41,7 @@ function anywhere(subject: Subject, { metadata: { namespace } }: Binding): Subje
 }
 
 export interface Grant {
-  /** Readable start of the name of both objects; `unique` makes it one. */
+  /** Readable start of the name of its objects; `unique` makes it one. */
   name: string;
   unique: string;
   /** Where role and binding live; cluster-wide when left out. */
@@ -42,23 +50,39 @@ export interface Grant {
   subjects: readonly Subject[];
 }
 
-/** A role and its binding; nothing when nobody is to hold it. */
-export function planGrant(grant: Grant): Draft[] {
-  if (grant.subjects.length === 0) return [];
-  const prefix = grant.namespace ? "" : "Cluster";
-  const metadata = { name: generatedName(grant.name, grant.unique), ...(grant.namespace && { namespace: grant.namespace }) };
+/** A role and its bindings; nothing when nobody is to hold it. */
+export function planGrant({ name: readable, unique, namespace, rules, subjects }: Grant): Draft[] {
+  if (subjects.length === 0) return [];
+  const prefix = namespace ? "" : "Cluster";
+  const name = generatedName(readable, unique);
   return [
-    { apiVersion: `${RBAC}/v1`, kind: `${prefix}Role`, metadata, rules: grant.rules },
-    bindingTo(`${prefix}Role`, metadata.name, { kind: `${prefix}RoleBinding`, metadata, subjects: grant.subjects }),
+    { apiVersion: `${RBAC}/v1`, kind: `${prefix}Role`, metadata: { name, ...(namespace && { namespace }) }, rules },
+    ...bindingsTo({ kind: `${prefix}Role`, name }, { readable, unique, namespace, subjects }),
   ];
 }
 
-/** A platform-owned RoleBinding to one of our ClusterRoles; nothing when nobody is to hold it. */
+/** Platform-owned RoleBindings to one of our ClusterRoles; nothing when nobody is to hold it. */
 export function planBinding(clusterRole: string, namespace: string, subjects: readonly Subject[]): Draft[] {
-  if (subjects.length === 0) return [];
-  return [bindingTo("ClusterRole", clusterRole, { kind: "RoleBinding", metadata: { name: generatedName(clusterRole, namespace), namespace }, subjects })];
+  return bindingsTo({ kind: "ClusterRole", name: clusterRole }, { readable: clusterRole, unique: namespace, namespace, subjects });
 }
 
-function bindingTo(kind: string, name: string, binding: { kind: string; metadata: Draft["metadata"]; subjects: readonly Subject[] }): Draft {
-  return { apiVersion: `${RBAC}/v1`, ...binding, roleRef: { apiGroup: RBAC, kind, name } };
+function bindingsTo(role: { kind: string; name: string }, { readable, unique, namespace, subjects }: Omit<Grant, "name" | "rules"> & { readable: string }): Draft[] {
+  return share(subjects).map((some, at) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: namespace ? "RoleBinding" : "ClusterRoleBinding",
+    metadata: { name: generatedName(readable, at === 0 ? unique : `${unique}/${at}`), ...(namespace && { namespace }) },
+    subjects: some,
+    roleRef: { apiGroup: RBAC, ...role },
+  }));
+}
+
+/**
+ * An object of more than some megabytes is refused, so of very many subjects each binding names a share. Who is in which follows from
+ * the subject alone, until twice as many need twice the bindings: else every newcomer would move others from one to the next.
+ */
+function share(subjects: readonly Subject[]): Subject[][] {
+  if (subjects.length === 0) return [];
+  const shares = Array.from({ length: 2 ** Math.max(0, Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING))) }, (): Subject[] => []);
+  for (const subject of subjects) shares[createHash("sha256").update(keyOf(subject)).digest().readUInt32BE() % shares.length]?.push(subject);
+  return shares;
 }
