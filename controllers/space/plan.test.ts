@@ -1,6 +1,6 @@
 // Rights by name in a space, and consent to adoption.
 import { describe, expect, test } from "vitest";
-import { LABELS } from "../../crds/labels.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/builtin.ts";
 import type { ObjectOf } from "../../kube/resource-ref.ts";
@@ -41,10 +41,16 @@ test("the namespace carries GUIDs as labels, and is not suspended when the org i
   expect(planSpaceNamespace(aSpace(), anOrg(), { guid: "s", name: "dev" }).labels).toEqual({ [LABELS.namespaceKind]: "space", [LABELS.space]: "s", [LABELS.org]: "uid-acme", [LABELS.suspended]: undefined });
 });
 
+test("the namespace goes by the name of its org that is in force", () => {
+  const org = { ...anOrg({ name: "Taken" }), status: { name: "Acme" } };
+  expect(planSpaceNamespace(aSpace(), org, { guid: "s", name: "dev" }).annotations).toEqual({ [ANNOTATIONS.spaceName]: "dev", [ANNOTATIONS.orgName]: "Acme" });
+});
+
 describe("adoption", () => {
   const namespace = (name: string, labels: Record<string, string>): NamespaceObject => ({ metadata: { name, labels } }) as unknown as NamespaceObject;
   test.each([
     ["the org", { [LABELS.adoptableBy]: "acme" }],
+    ["the org that had the name then, and no later one", { [LABELS.adoptableBy]: "uid-acme" }],
     ["this space", { [LABELS.adoptableBy]: "acme.dev" }],
     ["anyone", { [LABELS.adoptableBy]: "any" }],
     ["what is this space's already", { [LABELS.ownerUid]: "uid-dev" }],

@@ -15,17 +15,17 @@ import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from ".
 
 type Binding = ObjectOf<typeof RoleBinding>;
 
-/** `name` is the one in force. */
+/** `name` is the one in force, as is that of an Org with a status. */
 export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { guid: string; name: string | undefined }): NamespaceMeta {
   return {
     labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined },
-    annotations: { [ANNOTATIONS.spaceName]: name, [ANNOTATIONS.orgName]: displayNameOf(org) },
+    annotations: { [ANNOTATIONS.spaceName]: name, [ANNOTATIONS.orgName]: org.status?.name ?? displayNameOf(org) },
   };
 }
 
 /**
  * May this Space adopt the namespace that it names? Whoever may update the namespace consents by the label adoptable-by, whose
- * value is the org's object name, `<org>.<space>`, or `any`. What is ours already stays ours.
+ * value is the org's GUID, its object name, `<org>.<space>`, or `any`. What is ours already stays ours.
  * @throws Stalled when not
  */
 export function checkConsent(space: Space, org: Org, namespace: NamespaceObject): void {
@@ -35,7 +35,7 @@ export function checkConsent(space: Space, org: Org, namespace: NamespaceObject)
   if (owner === space.metadata.uid) return;
   if (owner !== undefined) throw new Stalled("NamespaceTaken", `namespace ${name} belongs to another org or space`);
   const consent = labels[LABELS.adoptableBy];
-  const accepted = ["any", org.metadata.name, `${org.metadata.name}.${space.metadata.name}`];
+  const accepted = ["any", guidOf(org), org.metadata.name, `${org.metadata.name}.${space.metadata.name}`];
   if (consent === undefined || !accepted.includes(consent)) {
     throw new Stalled("NotConsented", `namespace ${name} does not consent: label it ${LABELS.adoptableBy}=${org.metadata.name}`);
   }
