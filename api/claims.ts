@@ -140,15 +140,21 @@ function held(at: Place, claim: Claim): HeldClaim {
   return { resourceVersion: claim.metadata.resourceVersion, release: () => release().catch(() => undefined) };
 }
 
-async function dropClaim(client: KubeClient, claim: Claim): Promise<void> {
+/** Whether it is gone by that. */
+async function dropClaim(client: KubeClient, claim: Claim): Promise<boolean> {
   const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
-  // Exactly this version: somebody who has taken it over since keeps it. Failing is harmless, a claim without an object grows stale.
-  await client.delete(Claim, { name, namespace }, { preconditions: { uid, ...(resourceVersion && { resourceVersion }) } }).catch(() => undefined);
+  try {
+    // Exactly this version: somebody who has taken it over since keeps it.
+    await client.delete(Claim, { name, namespace }, { preconditions: { uid, ...(resourceVersion && { resourceVersion }) } });
+    return true;
+  } catch {
+    // Harmless: a claim without an object grows stale.
+    return false;
+  }
 }
 
-/** Gives up the claim on the name that an object bore, after it is deleted or renamed. Never throws. */
-export async function releaseName(at: { client: KubeClient; view: View }, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Promise<void> {
+/** Gives up the claim on the name that an object bore, after it is deleted or renamed; the claim, when it is gone by that. Never throws. */
+export async function releaseName(at: { client: KubeClient; view: View }, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Promise<Claim | undefined> {
   const claim = name && at.view.store(Claim).find(claimKey(name));
-  if (claim && isClaimant(claim, ref.kind, object)) await dropClaim(at.client, claim);
+  return claim && isClaimant(claim, ref.kind, object) && (await dropClaim(at.client, claim)) ? claim : undefined;
 }
-

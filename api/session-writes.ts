@@ -120,7 +120,8 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   }
   await replicas.written([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
   // Terminating objects keep their name; the controller that finishes them gives it back. Looked up in its own namespace, which is in sight whatever others are.
-  if (view.store(ref).find(objectKey(object))?.metadata.uid !== uid) await releaseName({ client: platform, view }, name, ref, object);
+  const released = view.store(ref).find(objectKey(object))?.metadata.uid === uid ? undefined : await releaseName({ client: platform, view }, name, ref, object);
+  if (released) await replicas.written(goneClaim(released));
 }
 
 function nameTaken(): CFError {
@@ -155,4 +156,9 @@ function written(ref: ResourceRef, { metadata: { namespace, resourceVersion } }:
 
 function writtenClaim(claim: HeldClaim | undefined): Mark[] {
   return claim?.resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: claim.resourceVersion }] : [];
+}
+
+/** Whose a host is, claims say: once a deletion is answered, every replica knows that it is free. */
+function goneClaim({ metadata: { uid, resourceVersion } }: Claim): Mark[] {
+  return uid && resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: resourceVersion, gone: uid }] : [];
 }

@@ -14,6 +14,7 @@ import { OrgQuota } from "../crds/org-quota/org-quota.ts";
 import { Package } from "../crds/package/package.ts";
 import { Process } from "../crds/process/process.ts";
 import { Revision } from "../crds/revision/revision.ts";
+import { claimedHosts } from "../crds/route/host.ts";
 import { Route } from "../crds/route/route.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
@@ -59,7 +60,7 @@ const kinds: readonly Watched[] = [
   watched(Stack),
   watched(OrgQuota),
   watched(FeatureFlag),
-  watched(Claim),
+  watched(Claim, { host: claimedHosts }),
   watched(LRP),
   watched(BackendClass),
   watched(Namespace),

@@ -1,13 +1,11 @@
 // Which addresses a route may have: what the domain allows, and what others have already. Whether exactly this address is taken, its claim decides.
+import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { Route } from "../../crds/route/route.ts";
-import { hostHolder } from "../../crds/route/host.ts";
+import { hostHolder, hostKey } from "../../crds/route/host.ts";
 import { routeHostname } from "../../crds/route/url.ts";
-import { nameStanding } from "../claims.ts";
 import { notAuthorized, unprocessable } from "../errors.ts";
 import type { Session } from "../session.ts";
-import { domainOf } from "./domains.ts";
 
 export interface Address {
   host: string;
@@ -35,8 +33,6 @@ function checkInternal({ host, path }: Address): void {
 function checkShared(as: Session, domain: Domain, host: string, namespace: string): void {
   if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
   if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw notAuthorized();
-  const { view } = as;
-  const there = view.store(Route).byIndex("domain", domain.metadata.name).filter((route) => route.spec.host === host && domainOf(view, route) === domain);
-  const holder = hostHolder(there.map((route) => ({ route, isLost: nameStanding(view, Route, route) === "lost" })));
-  if (holder && holder.metadata.namespace !== namespace) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
+  const holder = hostHolder(as.view.store(Claim).byIndex("host", hostKey(domain.spec.name, host)));
+  if (holder && holder.spec.claimant.namespace !== namespace) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
 }

@@ -4,6 +4,7 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { CLAIM_GRACE_MS } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
+import { claimedHosts } from "../../crds/route/host.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { isConflict, isNotFound } from "../../kube/client/errors.ts";
@@ -11,6 +12,7 @@ import { defineController, watch, type Controller, type ReconcileContext } from 
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/object.ts";
 import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { borneName, type Find } from "../borne-name.ts";
+import { HOST_CLAIMS_INDEX } from "../host-claims.ts";
 import { PLACE_READS } from "../place.ts";
 
 const CLAIMANT_INDEX = "claimant";
@@ -33,7 +35,7 @@ export function claimController(): Controller {
     // A claim is one write; it gets no status.
     writesStatus: false,
     reads: PLACE_READS,
-    indexes: { [CLAIMANT_INDEX]: (claim: Claim) => [claimantKey(claim.spec.claimant.kind, claim.spec.claimant)] },
+    indexes: { [CLAIMANT_INDEX]: (claim: Claim) => [claimantKey(claim.spec.claimant.kind, claim.spec.claimant)], [HOST_CLAIMS_INDEX]: claimedHosts },
     watches: CLAIMANTS.map((ref) => watch(ref, (object: KubeObject) => ({ [CLAIMANT_INDEX]: claimantKey(ref.kind, object.metadata) }))),
 
     async reconcile(claim, context) {

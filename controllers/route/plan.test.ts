@@ -1,10 +1,12 @@
 // What a RouteBinding holds, and what a missing app does to it.
 import { describe, expect, test } from "vitest";
 import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../fixtures.ts";
-import type { HostRoute } from "../../crds/route/host.ts";
-import type { Route } from "../../crds/route/route.ts";
+import type { Claim } from "../../crds/claim/claim.ts";
+import { newClaim, routeName } from "../../crds/claim/rules.ts";
+import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { planDestinations, planDomainLost, planRoute, planShared, type Target } from "./plan.ts";
+import type { Route } from "../../crds/route/route.ts";
+import { isHostShared, planDestinations, planDomainLost, planRoute, planShared, type Target } from "./plan.ts";
 
 const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
 const app = { object: anApp(), guid: "app-guid" };
@@ -68,29 +70,22 @@ test("a domain that lost its name serves nothing, and the condition says so", ()
 
 describe("on a shared domain", () => {
   const shared = { ...aDomain(), metadata: { name: "apps", namespace: SYSTEM_NAMESPACE } };
-  const at = (second: number, spec: object, space: string, uid = `uid-${second}-${space}`): Route => aRoute(spec, { metadata: { namespace: space, uid, creationTimestamp: `2026-01-01T00:00:0${second}Z` } });
-  const neighbour = (second: number, space: string, more: { spec?: object; isLost?: boolean; uid?: string } = {}): HostRoute => ({ route: at(second, more.spec ?? {}, space, more.uid), isLost: more.isLost ?? false });
-  const route = at(5, { path: "/login" }, "mine", "uid-m");
+  const route = aRoute({}, { metadata: { namespace: "mine" } });
+  const heldFrom = (namespace: string): Claim => newClaim(routeName(aRoute({ path: "/login" }), "apps.example"), { kind: "Route", namespace, name: "login" }, new Date(0));
 
-  test.each<[string, HostRoute[], string | undefined]>([
-    ["is free alone", [], undefined],
-    ["is another space's who was first", [neighbour(4, "theirs")], "HostTaken"],
-    ["is the space's whose route is the oldest", [neighbour(6, "theirs")], undefined],
-    ["is all of the space's, by its oldest route", [neighbour(4, "theirs"), neighbour(3, "mine")], undefined],
-    ["is another space's, whatever else the space has", [neighbour(3, "theirs"), neighbour(4, "mine")], "HostTaken"],
-    ["is that of the smaller uid within a second", [neighbour(5, "theirs", { uid: "uid-a" })], "HostTaken"],
-    ["is not that of the greater uid", [neighbour(5, "theirs", { uid: "uid-z" })], undefined],
-    ["is nobody's by a route that is not in force", [neighbour(4, "theirs", { isLost: true })], undefined],
-    ["is nobody's by a port", [neighbour(4, "theirs", { spec: { port: 1234 } })], undefined],
-  ])("a host %s", (_what, neighbours, reason) => expect(planShared(route, shared, neighbours)?.ready?.reason).toBe(reason));
+  test.each<[string, Claim | undefined, string | undefined]>([
+    ["nobody's", undefined, undefined],
+    ["this space's", heldFrom("mine"), undefined],
+    ["another space's", heldFrom("theirs"), "HostTaken"],
+  ])("a host that is %s", (_what, holder, reason) => expect(planShared(route, shared, holder)?.ready?.reason).toBe(reason));
 
-  test("a route without a host is refused, but not by port", () => {
-    expect(planShared(at(5, { host: "" }, "mine"), shared, [])).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
-    expect(planShared(at(5, { host: "", port: 1234 }, "mine"), shared, [])).toBeUndefined();
+  test("a route without a host is refused", () => {
+    expect(planShared(aRoute({ host: "" }), shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
   });
 
-  test("a private one has neither rule", () => {
-    expect(planShared(at(5, { host: "" }, "mine"), aDomain(), [])).toBeUndefined();
-    expect(planShared(route, aDomain(), [neighbour(4, "theirs")])).toBeUndefined();
-  });
+  test.each<[string, Route, Domain, boolean]>([
+    ["of a shared domain", route, shared, true],
+    ["by port", aRoute({ host: "", port: 1234 }), shared, false],
+    ["of a private domain", route, aDomain(), false],
+  ])("the rules hold for a route %s: %s", (_what, one, domain, holds) => expect(isHostShared(one, domain)).toBe(holds));
 });

@@ -1,5 +1,6 @@
 // From a Route to its RouteBinding: the address whole, the processes behind it by GUID and port. Pure.
 import type { App } from "../../crds/app/app.ts";
+import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -9,7 +10,6 @@ import { effectivePorts } from "../../crds/process/rules.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Destination, Route } from "../../crds/route/route.ts";
-import { hostHolder, type HostRoute } from "../../crds/route/host.ts";
 import { routeHostname, routeURL } from "../../crds/route/url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -53,17 +53,19 @@ export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
   return planRefused("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
 }
 
+/** Is the Route's host one that belongs to a space as a whole? */
+export function isHostShared({ spec }: Route, domain: Domain): boolean {
+  return domain.metadata.namespace === SYSTEM_NAMESPACE && spec.port === 0;
+}
+
 /**
- * Why a Route of a shared domain is not in force, by what CF demands there: every Route has a host, and a host belongs to one space with all of its paths, to
- * that of the oldest Route. `neighbours` are the other Routes of the host. undefined: nothing is against it.
+ * Why a Route of a shared domain is not in force, by what CF demands there: every Route has a host, and a host belongs to one space with all of its paths.
+ * `holder` is the claim that gives it to its space; while there is none, whoever claims first has it. undefined: nothing is against it.
  */
-export function planShared(route: Route, domain: Domain, neighbours: readonly HostRoute[]): ReconcileResult | undefined {
-  const { host, port } = route.spec;
-  if (domain.metadata.namespace !== SYSTEM_NAMESPACE || port !== 0) return undefined;
-  const { name } = domain.spec;
+export function planShared(route: Route, { spec: { name } }: Domain, holder: Claim | undefined): ReconcileResult | undefined {
+  const { host } = route.spec;
   if (host === "") return planRefused("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
-  const holder = hostHolder([{ route, isLost: false }, ...neighbours]) ?? route;
-  if (holder.metadata.namespace === route.metadata.namespace) return undefined;
+  if (!holder || holder.spec.claimant.namespace === route.metadata.namespace) return undefined;
   return planRefused("HostTaken", `host ${host} of the shared domain ${name} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
 }
 

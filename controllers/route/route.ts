@@ -2,29 +2,26 @@
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Claim } from "../../crds/claim/claim.ts";
-import { claimObjectName, routeName, standingOf } from "../../crds/claim/rules.ts";
+import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { processName } from "../../crds/process/rules.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import type { HostRoute } from "../../crds/route/host.ts";
+import { hostKey } from "../../crds/route/host.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { defineController, NotReady, watch, type ReconcileContext, type Wake } from "../../kube/controller.ts";
-import type { ObjectKey } from "../../kube/object.ts";
-import type { Reader } from "../../kube/reader.ts";
 import { appKey } from "../app-part.ts";
 import { chooseClass } from "../backend-class.ts";
+import { findHostHolder } from "../host-claims.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
-import { domainStanding, findDomain, findNamedDomain, findPlace, getPlace, PLACE_READS } from "../place.ts";
-import { bindingName, planDomainLost, planRoute, planShared, type Target } from "./plan.ts";
+import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../place.ts";
+import { bindingName, isHostShared, planDomainLost, planRoute, planShared, type Target } from "./plan.ts";
+import { HOST_INDEX, rivalsOf, wantedHost } from "./rivals.ts";
 
 const DOMAIN_INDEX = "route/domain";
 const DESTINATION_INDEX = "route/destination";
-/** By host and name of the domain: what the name means in each place, an index function cannot see. */
-const HOST_INDEX = "route/host";
 const ALL_INDEX = "route/all";
 
 export const routeController = defineController({
@@ -37,14 +34,14 @@ export const routeController = defineController({
     // A claim's own name holds the domain's, which an index function cannot see: what is claimed inside the domain must do.
     [CLAIM_INDEX]: (route: Route) => [routeName(route, "").claimed],
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
-    [HOST_INDEX]: (route: Route) => [hostKey(route)],
+    [HOST_INDEX]: (route: Route) => [wantedHost(route.spec)],
     [DESTINATION_INDEX]: (route: Route) => [...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app)))],
     [ALL_INDEX]: () => ["all"],
   },
   watches: [
     watch(Claim, wokenBy),
+    watch(Claim, rivalsOf),
     watch(Domain, (domain) => ({ [DOMAIN_INDEX]: domain.metadata.name })),
-    watch(Route, rivalsOf),
     watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
     watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
     watch(Revision, (revision) => ({ [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name) })),
@@ -62,7 +59,7 @@ export const routeController = defineController({
     if (standing === "lost") return { labels, ...planDomainLost(domain) };
     // A Domain that was just made: the claim on its name wakes us.
     if (standing === "open") return { silent: true };
-    const refusal = planShared(route, domain, neighboursOf(route, domain, read));
+    const refusal = isHostShared(route, domain) && planShared(route, domain, findHostHolder(read, hostKey(domain.spec.name, route.spec.host)));
     if (refusal) return { labels, ...refusal };
     await holdClaim(Route.kind, route, routeName(route, domain.spec.name), context);
     const router = chooseClass(read.list(BackendClass), { role: "router", named: domain.spec.router });
@@ -76,33 +73,6 @@ export const routeController = defineController({
 function wokenBy({ spec: { scope, claimed, claimant } }: Claim): Wake {
   if (scope.startsWith("route/")) return { [CLAIM_INDEX]: claimed };
   return claimant.kind === Domain.kind ? { [DOMAIN_INDEX]: claimant.name } : [];
-}
-
-/** Routes of the same host in other spaces: who goes may have had it. Within a space nobody waits for another. */
-function rivalsOf(route: Route, read: Reader): ObjectKey[] {
-  const others = read.byIndex(Route, HOST_INDEX, hostKey(route)).filter(({ metadata }) => metadata.namespace !== route.metadata.namespace);
-  return others.map(({ metadata: { namespace, name } }) => ({ ...(namespace && { namespace }), name }));
-}
-
-function hostKey({ spec }: Route): string {
-  return `${spec.host} ${spec.domainRef.name}`;
-}
-
-/** All other Routes of this host, in whatever space the name of the domain means the same Domain. */
-function neighboursOf(route: Route, domain: Domain, read: Reader): HostRoute[] {
-  return read
-    .byIndex(Route, HOST_INDEX, hostKey(route))
-    .filter((other) => other.metadata.uid !== route.metadata.uid && meansDomain(other, domain, read))
-    .map((other) => ({ route: other, isLost: standingOf(read.find(Claim, claimKey(other, domain)), Route.kind, other) === "lost" }));
-}
-
-function meansDomain({ metadata, spec }: Route, domain: Domain, read: Reader): boolean {
-  const place = findPlace(read, metadata.namespace ?? "");
-  return place !== undefined && findDomain(read, spec.domainRef.name, place)?.metadata.uid === domain.metadata.uid;
-}
-
-function claimKey(route: Route, domain: Domain): ObjectKey {
-  return { namespace: SYSTEM_NAMESPACE, name: claimObjectName(routeName(route, domain.spec.name)) };
 }
 
 function targetOf(destination: Destination, namespace: string, context: ReconcileContext): Target {

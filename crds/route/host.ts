@@ -1,18 +1,32 @@
-// To which space a host of a shared domain belongs. Pure.
-import type { Route } from "./route.ts";
+// To which space a host of a shared domain belongs: to the one whose claim on an address of the host is the oldest. Pure.
+import type { Claim } from "../claim/claim.ts";
+import { routeName } from "../claim/rules.ts";
 
-/** A Route of the host; `isLost` when its whole address is somebody else's, so that it is not in force anyway. */
-export interface HostRoute {
-  route: Route;
-  isLost: boolean;
+/** What the claims on all addresses of a host are filed under. `domain` is the domain's own name. */
+export function hostKey(domain: string, host: string): string {
+  const { scope, claimed } = routeName({ spec: { host, path: "", port: 0, domainRef: { name: "" }, destinations: [] } }, domain);
+  return `${scope} ${claimed}`;
 }
 
-/** The Route whose space has the host, with all of its paths: the oldest, of two made in the same second the one with the smaller uid. Ports have no hosts. */
-export function hostHolder(routes: readonly HostRoute[]): Route | undefined {
-  const inForce = routes.filter(({ route, isLost }) => !isLost && route.spec.port === 0).map(({ route }) => route);
-  return inForce.toSorted((one, other) => (age(one) < age(other) ? -1 : 1))[0];
+/** An index function: the host that a claim is on with some path. Ports have no hosts. */
+export function claimedHosts({ spec: { scope, claimed } }: Pick<Claim, "spec">): string[] {
+  const [host] = /^[^:]*:0(?=$|\/)/.exec(claimed) ?? [];
+  return scope.startsWith("route/") && host !== undefined ? [`${scope} ${host}`] : [];
 }
 
-function age({ metadata }: Route): string {
-  return `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
+/**
+ * The claim whose claimant's space has the host. The age of Routes says nothing: an old one may have meant another domain until now. Nobody but the platform
+ * writes a claim, and it stays as it is while it is held, so all who see the same claims agree, and agree tomorrow.
+ */
+export function hostHolder(claims: readonly Claim[]): Claim | undefined {
+  return claims.reduce<Claim | undefined>((first, claim) => (first && !isBefore(claim, first) ? first : claim), undefined);
+}
+
+/** Of two taken in the same millisecond the one with the smaller name is first. */
+export function isBefore(one: Claim, other: Claim): boolean {
+  return order(one) < order(other);
+}
+
+function order({ metadata, spec }: Claim): string {
+  return `${spec.since} ${metadata.name}`;
 }

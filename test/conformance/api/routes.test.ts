@@ -1,5 +1,4 @@
 // Routes, destinations and domains.
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Route } from "../../../crds/route/route.ts";
 import { type Bench, fault, startBench, to } from "./bench.ts";
@@ -60,9 +59,20 @@ describe("routes", () => {
     expect((await create("", { at: privateDomain })).status).toBe(201);
   });
 
+  test("a host of a shared domain is another space's to take as soon as the last route on it is gone", async () => {
+    for (let turn = 0; turn < 10; turn++) {
+      const [here, there] = turn % 2 ? [other, space] : [space, other];
+      const routes = [await make("passed-on", { in: here }), await make("passed-on", { in: here, path: "/x" })];
+      await bench.job(await bench.call("DELETE", `/v3/routes/${routes[0].guid}`));
+      expect(fault(await create("passed-on", { in: there }))[2]).toBe("Route already exists with host 'passed-on' for domain 'apps.example' in another space.");
+      await bench.job(await bench.call("DELETE", `/v3/routes/${routes[1].guid}`));
+      const taken = await make("passed-on", { in: there });
+      await bench.job(await bench.call("DELETE", `/v3/routes/${taken.guid}`));
+    }
+  });
+
   test("who takes a host of another space by kubectl is not shown, and in nobody's way", async () => {
     await make("squatted");
-    await delay(1100); // ages are in whole seconds
     const { kube } = bench.world;
     const key = { namespace: "org-other", name: "squatter" };
     await kube.create(Route, { metadata: key, spec: { host: "squatted", path: "/login", domainRef: { name: "apps.example" } } });

@@ -184,12 +184,11 @@ export function controllersOn(server: Server): void {
       expect((await untilReady(client, Route, key)).status?.url).toBe("x.acme.example");
     });
 
-    test("a host of a shared domain belongs to the space of its oldest Route, with all paths", async () => {
+    test("a host of a shared domain belongs to the space that has held it longest, with all paths", async () => {
       const rival = await makeSpace(client, "rival", "dev");
       const address = { host: "victim", domainRef: { name: "apps.example" } };
       await client.create(Route, { metadata: { namespace, name: "victim" }, spec: address });
       await untilReady(client, Route, { namespace, name: "victim" });
-      await delay(1100); // ages are in whole seconds
       const key = { namespace: rival.namespace, name: "victim" };
       await client.create(Route, { metadata: key, spec: { ...address, path: "/login" } });
       await untilReady(client, Route, key, { status: "False", reason: "HostTaken" });
@@ -201,6 +200,27 @@ export function controllersOn(server: Server): void {
       for (const name of ["victim", "login"]) await client.delete(Route, { namespace, name });
       await untilReady(client, Route, key);
       expect(await hostnames()).toContain("victim.apps.example/login");
+    });
+
+    test("older Routes that a Domain of one's own kept elsewhere take no host of the shared domain when it goes", async () => {
+      const thief = await makeSpace(client, "thief", "dev");
+      const shadow = { namespace: "thief", name: "apps.example" };
+      await client.create(Domain, { metadata: shadow, spec: { name: "thief.example" } });
+      await untilReady(client, Domain, shadow);
+      const [older, younger] = [{ namespace: thief.namespace, name: "coveted" }, { namespace, name: "coveted" }];
+      await client.create(Route, { metadata: older, spec: { host: "coveted", path: "/x", domainRef: { name: "apps.example" } } });
+      expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.thief.example/x");
+      await delay(1100); // ages are in whole seconds
+      await client.create(Route, { metadata: younger, spec: { host: "coveted", domainRef: { name: "apps.example" } } });
+      await untilReady(client, Route, younger);
+      await client.delete(Domain, shadow);
+      await untilReady(client, Route, older, { status: "False", reason: "HostTaken" });
+      await world.idle();
+      const hostnames = (await client.list(RouteBinding, {})).items.map(({ spec }) => spec.hostname);
+      expect(hostnames.filter((name) => name.startsWith("coveted."))).toEqual(["coveted.apps.example"]);
+      expect((await client.get(Route, younger)).status?.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
+      await client.delete(Route, younger);
+      expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
     });
 
     test("a Route of a shared domain without a host is not served", async () => {
