@@ -246,18 +246,49 @@ describe("a container that went while pods could not be seen is followed no more
     expect(asks).not.toEqual(gone);
   });
 
-  test("but not while its namespace is out of sight, and none of its lines is lost", async () => {
+  test("those of a namespace that is not ours any more; when it is again, all that was said is there once", async () => {
+    const other = { ...pod("b", { app: "app-2" }), metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" } };
+    store.split();
+    const [space, here] = [store.feed("space"), store.feed("other")];
+    space.replace([pod("a")], "1");
+    here.replace([other], "1");
+    follow();
+    const asks = await asksAfter(() => store.forget("space", "foreign"));
+    expect(asks).not.toEqual(gone);
+    const asked = kubelet.requests.length;
+    store.feed("space").replace([pod("a")], "2");
+    await vi.waitFor(() => expect(kubelet.requests.slice(asked)).toEqual(gone));
+    await vi.waitFor(() => expect(said()).toEqual(["0 one"]));
+  });
+
+  test.each<[string, () => void]>([
+    ["parked", () => store.feed("space").setState("parked", "Forbidden")],
+    ["listed again", () => {
+      store.feed("space").setState("parked", "Forbidden");
+      store.feed("space").setState("listing");
+    }],
+    ["let go of while namespaces cannot be seen", () => store.forget("space", "unseen")],
+    ["to be watched by itself from now on, and its label has not been seen yet", () => {
+      list(pod("a"));
+      store.split();
+      store.feed("other").replace([], "2");
+    }],
+  ])("but not while its namespace is %s, and none of its lines is lost or there twice", async (_what, how) => {
     store.split();
     const [space, other] = [store.feed("space"), store.feed("other")];
     space.replace([pod("a")], "1");
     other.replace([], "1");
     const logs = follow();
     await vi.waitFor(() => expect(kubelet.following("a/application")).toBe(1));
-    space.setState("parked", "Forbidden");
+    how();
     logs.reassign();
+    expect([store.synced, store.sightOf("space").synced]).toEqual([true, false]);
     kubelet.cut("a/application");
     kubelet.say("a/application", "02 still there");
     await vi.waitFor(() => expect(said()).toEqual(["0 one", "0 still there"]), { timeout: 3000 });
+    store.feed("space").replace([pod("a")], "3");
+    kubelet.say("a/application", "03 and now");
+    await vi.waitFor(() => expect(said()).toEqual(["0 one", "0 still there", "0 and now"]), { timeout: 3000 });
   });
 });
 

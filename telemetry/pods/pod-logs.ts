@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { Pod } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { Store } from "../../kube/reader.ts";
+import { NotPermitted, NotSynced, type Store } from "../../kube/reader.ts";
 import { FOLLOW, type Right } from "../../kube/rights.ts";
 import type { Watches } from "../../kube/watches.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -103,9 +103,7 @@ class Keeper implements PodLogs {
       present.add(pod.metadata.uid ?? "");
       this.#saw(pod);
     }
-    // Whose end nobody told, since it could not be seen. What is out of sight now is not gone.
-    const isGone = ({ key, namespace }: LoggingContainer): boolean => !present.has(podOf(key)) && this.#store.sightOf(namespace).synced;
-    for (const [name, { followed }] of [...this.#sources]) if (followed.size > 0) this.#end(name, isGone);
+    for (const [name, { followed }] of [...this.#sources]) if (followed.size > 0) this.#endUntold(name, followed, present);
   }
 
   stop(): void {
@@ -132,6 +130,26 @@ class Keeper implements PodLogs {
     const source = labels?.[LABELS.app];
     // Of a pod that went while it was out of sight only the uid is known.
     for (const name of source === undefined ? [...this.#sources.keys()] : [source]) this.#end(name, ({ key }) => podOf(key) === uid);
+  }
+
+  /** Whose end nobody told, since it could not be seen. `present` has the uids of the pods in sight; what is out of sight now is not gone. */
+  #endUntold(name: string, followed: ReadonlyMap<string, Followed>, present: ReadonlySet<string>): void {
+    // It may come back with the same pods, and then all that they said is read again.
+    if ([...followed.values()].every(({ container }) => this.#isForeign(container))) return this.#release(name);
+    this.#end(name, (container) => this.#isForeign(container) || (!present.has(podOf(container.key)) && this.#store.sightOf(container.namespace).synced));
+  }
+
+  /** Is its namespace not ours any more? It looks as one that is yet to be listed, but the store remembers nobody there. */
+  #isForeign({ key, namespace }: LoggingContainer): boolean {
+    const { state, synced } = this.#store.sightOf(namespace);
+    if (synced || state === "parked") return false;
+    try {
+      return this.#store.byUid(podOf(key)) === undefined;
+    } catch (error) {
+      // The pod is out of sight, or something is being listed; in the end a change of state is told.
+      if (error instanceof NotPermitted || error instanceof NotSynced) return false;
+      throw error;
+    }
   }
 
   #end(name: string, isGone: (container: LoggingContainer) => boolean): void {
