@@ -1,8 +1,9 @@
 // Names and labels of namespaces.
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LABELS } from "../crds/labels.ts";
 import { Org } from "../crds/org/org.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { KubeError } from "../kube/client/errors.ts";
 import type { ReconcileContext } from "../kube/controller.ts";
 import type { KubeObject } from "../kube/object.ts";
 import { anOrg } from "./fixtures.ts";
@@ -51,18 +52,28 @@ describe("the end of an owner that others do not see yet", () => {
   const namespace = (labels: Record<string, string> = { [LABELS.ownerUid]: "uid-acme" }): NamespaceObject => ({ metadata: { name: "acme", uid: "n1", resourceVersion: "7", labels } }) as unknown as NamespaceObject;
   const meta = { labels: {}, annotations: {} };
 
+  interface State {
+    cached?: NamespaceObject[];
+    live?: NamespaceObject[];
+    owner?: KubeObject;
+    /** What the first requests for the owner fail with. */
+    failures?: KubeError[];
+    signal?: AbortSignal;
+  }
+
   /** What is cached, and a server where the owner is as given. */
-  function contextOf(state: { cached?: NamespaceObject[]; live?: NamespaceObject[]; owner?: KubeObject }): { context: ReconcileContext; writes: string[] } {
+  function contextOf(state: State): { context: ReconcileContext; writes: string[] } {
     const writes: string[] = [];
+    const failures = [...(state.failures ?? [])];
     const client = {
       list: () => Promise.resolve({ items: state.live ?? [] }),
-      find: () => Promise.resolve(state.owner),
+      find: () => (failures.length > 0 ? Promise.reject(failures.shift()!) : Promise.resolve(state.owner)),
       create: () => Promise.resolve(namespace()),
       delete: (_ref: unknown, { name }: { name: string }, { preconditions }: { preconditions: { uid: string } }) => Promise.resolve(void writes.push(`delete ${name} ${preconditions.uid}`)),
       patch: (_ref: unknown, { name }: { name: string }, { body }: { body: { metadata: { resourceVersion?: string } } }) => Promise.resolve(void writes.push(`patch ${name} at ${body.metadata.resourceVersion}`)),
     } as unknown as KubeClient;
     const read = { list: () => state.cached ?? [], find: () => undefined } as unknown as ReconcileContext["read"];
-    return { context: { client, read } as unknown as ReconcileContext, writes };
+    return { context: { client, read, signal: state.signal ?? new AbortController().signal, log: { warn: () => undefined } } as unknown as ReconcileContext, writes };
   }
 
   test("a namespace that the cache does not show ends too", async () => {
@@ -97,5 +108,54 @@ describe("the end of an owner that others do not see yet", () => {
     const release = (): Promise<void> => Promise.resolve(void writes.push("release"));
     await expect(adoptNamespace(owner, namespace({}), { meta, release }, context)).rejects.toMatchObject({ reason: "Deleted" });
     expect(writes).toEqual(["patch acme at 7", "release"]);
+  });
+
+  describe("and a server that does not always answer", () => {
+    beforeEach(() => void vi.useFakeTimers());
+    afterEach(() => void vi.useRealTimers());
+    const unanswered = new KubeError({ reason: "Deadline" });
+    const failing = new KubeError({ code: 500, reason: "InternalError" });
+
+    /** What it ends with, once everything that it waits for has passed. */
+    async function endOf(work: Promise<unknown>): Promise<unknown> {
+      const settled = work.catch((error: unknown) => error);
+      await vi.advanceTimersByTimeAsync(60_000);
+      return await settled;
+    }
+
+    test("it is asked for the owner until it says whether there is one", async () => {
+      const { context, writes } = contextOf({ failures: [unanswered, failing] });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
+      expect(writes).toEqual(["delete acme n1"]);
+    });
+
+    test("what others may have filled meanwhile is left to the end of its owner", async () => {
+      const { context, writes } = contextOf({ owner: { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } }, failures: [unanswered] });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
+      expect(writes).toEqual([]);
+    });
+
+    test("it is not asked any more when this process stops", async () => {
+      const { context } = contextOf({ failures: [unanswered], signal: AbortSignal.abort() });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toBe(unanswered);
+    });
+
+    test("a refusal is an answer", async () => {
+      const forbidden = new KubeError({ code: 403, reason: "Forbidden" });
+      const { context } = contextOf({ failures: [forbidden] });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toBe(forbidden);
+    });
+
+    test("a namespace that changes while it is given back is given back as it is then", async () => {
+      const { context, writes } = contextOf({});
+      const conflicts = [new KubeError({ code: 409, reason: "Conflict" })];
+      const release = (): Promise<void> => {
+        writes.push("release");
+        const conflict = conflicts.shift();
+        return conflict ? Promise.reject(conflict) : Promise.resolve();
+      };
+      expect(await endOf(adoptNamespace(owner, namespace({}), { meta, release }, context))).toMatchObject({ reason: "Deleted" });
+      expect(writes).toEqual(["patch acme at 7", "release", "release"]);
+    });
   });
 });

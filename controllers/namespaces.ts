@@ -1,8 +1,9 @@
 // Namespaces of orgs and spaces: their names, their labels, their end. A namespace is never a pruned child: it goes only by name, here.
 import { LABELS } from "../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
+import { backoffDelay, createNap } from "../kube/backoff.ts";
 import { Namespace } from "../kube/builtin.ts";
-import { isAlreadyExists } from "../kube/client/errors.ts";
+import { isAlreadyExists, isConflict, isUnreachable, KubeError } from "../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../kube/controller.ts";
 import type { KubeObject } from "../kube/object.ts";
 import type { ObjectOf, ResourceRef } from "../kube/resource-ref.ts";
@@ -12,6 +13,9 @@ export type NamespaceObject = ObjectOf<typeof Namespace>;
 
 /** Longest part of a namespace's name that comes from one object's name. */
 const PART = 24;
+
+/** For what has no other chance, while the server does not answer. */
+const ASKING = { minMs: 1000, maxMs: 30_000, jitter: 0 };
 
 /** Labels and annotations that a namespace of ours carries; undefined removes one. */
 export interface NamespaceMeta {
@@ -82,12 +86,34 @@ export async function adoptNamespace(owner: Owner, seen: NamespaceObject, { meta
 
 const withOwner = (meta: NamespaceMeta, owner: KubeObject): NamespaceMeta => ({ ...meta, labels: { ...meta.labels, ...ownedBy(owner).labels } });
 
-/** Whoever ended the owner meanwhile has looked for its namespaces already: what was made after that has to be undone by who made it. */
-async function requireOwner({ ref, object: { metadata } }: Owner, { client }: ReconcileContext, undo: () => Promise<void>): Promise<void> {
+/**
+ * Whoever ended the owner meanwhile has looked for its namespaces already: what was made after that has to be undone by who made it.
+ * Asked until the server has answered, or this process stops: the next reconcile sees the namespace and does not ask, and there may be none.
+ */
+async function requireOwner(owner: Owner, context: ReconcileContext, undo: () => Promise<void>): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await askForOwner(owner, context, { undo, isLate: failures > 1 });
+    } catch (error) {
+      if (context.signal.aborted || !isPassing(error)) throw error;
+      context.log.warn({ err: error }, "it cannot be told whether the owner of a new namespace is still there; asked again");
+      await createNap().sleep(backoffDelay(ASKING, failures, 0), context.signal);
+    }
+  }
+}
+
+async function askForOwner({ ref, object: { metadata } }: Owner, { client }: ReconcileContext, { undo, isLate }: { undo: () => Promise<void>; isLate: boolean }): Promise<void> {
   const live = await client.find(ref, metadata);
-  if (live?.metadata.uid === metadata.uid && !live?.metadata.deletionTimestamp) return;
-  await undo();
+  const isThere = live?.metadata.uid === metadata.uid;
+  if (isThere && !live?.metadata.deletionTimestamp) return;
+  // By then others may have filled it. As long as the owner is there, its end finds both, and in order.
+  if (!isThere || !isLate) await undo();
   throw new NotReady("Deleted", `${ref.kind} ${metadata.name} has been deleted`);
+}
+
+/** No answer, one of a server that is not well, or of one where something else has changed meanwhile. */
+function isPassing(error: unknown): boolean {
+  return isUnreachable(error) || isConflict(error) || (error instanceof KubeError && (error.code === 429 || error.code >= 500));
 }
 
 async function correct(seen: NamespaceObject, meta: NamespaceMeta, { client }: ReconcileContext, resourceVersion?: string): Promise<string> {
