@@ -1,4 +1,5 @@
-// The name that an Org or a Space goes by. Rights and suspension of what is there do not wait for one: whoever is renamed to a taken name keeps the old.
+// The name that an Org or a Space goes by. Rights and suspension of what is there do not wait for one: whoever is renamed to a taken name goes on under
+// the old one, though no claim holds that any more, so that another may bear it, too.
 import type { ClaimedName } from "../crds/claim/rules.ts";
 import { displayNameOf } from "../crds/names.ts";
 import type { Org } from "../crds/org/org.ts";
@@ -8,6 +9,7 @@ import { holdClaim } from "./identity.ts";
 import { hasNamespace } from "./namespaces.ts";
 
 export interface NameInForce {
+  /** The one it asks for, or else the one it had last. */
   name: string | undefined;
   /** What is to be told when that is not the name it asks for. */
   refusal: Pick<ReconcileResult, "ready" | "requeueAfterMs">;
