@@ -35,8 +35,8 @@ export function isReservedNamespace(name: string): boolean {
 export function planNamespaceName(uid: string, parts: readonly string[], owned: readonly NamespaceObject[], isForeign: (name: string) => boolean): string {
   const own = owned.map((namespace) => namespace.metadata.name).toSorted()[0];
   if (own !== undefined) return own;
-  const plain = parts.map((part) => part.slice(0, PART).replace(/[-.]+$/, "").replaceAll(".", "-")).join("-");
-  const isPlain = parts.every((part) => part.length <= PART && !part.includes("."));
+  const plain = parts.map((part) => part.slice(0, PART).replace(/-+$/, "")).join("-");
+  const isPlain = parts.every((part) => part.length <= PART);
   return isPlain && !isReservedNamespace(plain) && !isForeign(plain) ? plain : withUid(plain, uid);
 }
 
