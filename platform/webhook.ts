@@ -1,7 +1,7 @@
 // The operation `webhook`: early, friendly refusals of names that are taken. What it says is a courtesy: claims decide, with it or without it.
 import type { Logger } from "pino";
 import { borneName } from "../controllers/borne-name.ts";
-import { PLACE_READS } from "../controllers/place.ts";
+import { DOMAIN_INDEXES, PLACE_READS } from "../controllers/place.ts";
 import { App } from "../crds/app/app.ts";
 import { Claim } from "../crds/claim/claim.ts";
 import { claimObjectName, isClaimant, type ClaimedName } from "../crds/claim/rules.ts";
@@ -40,7 +40,7 @@ const NAMED: readonly { ref: ResourceRef; what: string }[] = [
   { ref: Domain, what: "Domain" },
   { ref: Route, what: "Route" },
 ];
-const READS: readonly ResourceRef[] = [...new Set([...PLACE_READS, ...NAMED.map(({ ref }) => ref), Claim])];
+const READS: readonly ResourceRef[] = [...new Set([...PLACE_READS, ...NAMED.map(({ ref }) => ref)])];
 
 const SCOPE: WebhookScope = {
   rules: [{ apiGroups: [GROUP], apiVersions: [...new Set(NAMED.map(({ ref }) => ref.version))], operations: ["CREATE", "UPDATE"], resources: NAMED.map(({ ref }) => ref.plural), scope: "*" }],
@@ -83,7 +83,7 @@ export interface RunningWebhook {
 
 /** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
 export async function startWebhook({ client, watches, listen, log }: { client: KubeClient; watches: Watches; listen: WebhookListen; log: Logger }): Promise<RunningWebhook> {
-  const handles = READS.map((ref) => watches.ensure(ref));
+  const handles = [...READS.map((ref) => watches.ensure(ref)), watches.ensure(Domain, { indexes: DOMAIN_INDEXES })];
   const server = await startAdmissionServer({ host: listen.host, port: listen.port, path: PATH, decide: (request) => judgeName(request, watches.read), deadlineMs: DEADLINE_MS, log });
   const address: WebhookAddress = listen.service ? { service: { ...SERVICE, path: PATH, port: 443 } } : { url: `https://${server.authority}${PATH}` };
   const halt = new AbortController();
