@@ -1,6 +1,6 @@
 // What an earlier run left is cleared by whoever leads, and by nobody who has been overtaken meanwhile.
 import { mkdirSync, rmSync } from "node:fs";
-import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -25,6 +25,18 @@ const exists = (path: string): Promise<boolean> => access(path).then(() => true,
 test("what is left of one of several tries of a build is removed", async () => {
   await clear(() => true);
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
+});
+
+// Elsewhere there is no second file system that may be counted on.
+test.runIf(process.platform === "linux")("what is left of a build is removed, also where droplets lie on another file system", async () => {
+  const memory = await mkdtemp("/dev/shm/cupola-leftovers-");
+  try {
+    await mkdir(join(memory, "b1.0a1b2c3d"));
+    await clearLeftovers({ stagingDir: memory, dropletsDir: join(directory, "droplets"), holds: () => true });
+    expect([await readdir(memory), await exists(root())]).toEqual([[], false]);
+  } finally {
+    await rm(memory, { recursive: true, force: true });
+  }
 });
 
 test("a droplet that is whole is kept", async () => {

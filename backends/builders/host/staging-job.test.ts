@@ -259,18 +259,6 @@ test("a failed build that has removed its own directory leaves nothing", async (
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
-// Elsewhere there is no second file system that may be counted on.
-test.runIf(process.platform === "linux")("a failed build leaves nothing, also where droplets lie on another file system", async () => {
-  const memory = await mkdtemp("/dev/shm/cupola-host-");
-  try {
-    const elsewhere = join(memory, "b1");
-    await expect(stage({ a: "x" }, { work: elsewhere, request: { buildpacks: [await shellBuildpack("exit 1")], detect: false } })).rejects.toThrow();
-    expect([await exists(elsewhere), await exists(root())]).toEqual([false, false]);
-  } finally {
-    await rm(memory, { recursive: true, force: true });
-  }
-});
-
 test("no build outlives the platform's process, however that ends", async () => {
   const content = await packageOf({ a: "x" });
   const folder = await shellBuildpack("echo ready; sleep 300");
