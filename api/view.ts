@@ -118,11 +118,8 @@ export function createView(watches: Watches): View {
     position: (ref) => kept(ref).position,
     relist: (ref) => watches.relist(ref),
     authorization: createAuthorization(rbac),
-    guid: (ref, object) => resolvedGUID(store(ref), object),
-    byGUID: (ref, guid) => {
-      const held = store(ref);
-      return held.byIndex("guid", guid).find((object) => resolvedGUID(held, object) === guid);
-    },
+    guid: guidIn,
+    byGUID: (ref, guid) => store(ref).byIndex("guid", guid).find((object) => guidIn(ref, object) === guid),
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
     version: (refs) => refs.reduce((sum, ref) => sum + kept(ref).changes, 0),
@@ -134,6 +131,14 @@ export function createView(watches: Watches): View {
     },
   };
 
+  /** A web process presents its app's GUID, so an app's is no process's: the older has it, as among objects of one kind. */
+  function guidIn(ref: ResourceRef, object: KubeObject): string {
+    const own = resolvedGUID(store(ref), object);
+    if (ref.kind !== Process.kind || own === object.metadata.uid) return own;
+    const apps = store(App);
+    const app = apps.byIndex("guid", own).find((one) => resolvedGUID(apps, one) === own);
+    return app && keepsGUID(app, object) === app ? (object.metadata.uid ?? own) : own;
+  }
   function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {
     return kept(ref).held as unknown as Store<T>;
   }

@@ -4,11 +4,14 @@ import { App } from "../crds/app/app.ts";
 import { appName, claimObjectName, newClaim } from "../crds/claim/rules.ts";
 import type { Claim } from "../crds/claim/claim.ts";
 import { LABELS } from "../crds/labels.ts";
+import { Process } from "../crds/process/process.ts";
 import { KubeError } from "../kube/client/errors.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { ReconcileContext } from "../kube/controller.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { ResourceRef } from "../kube/resource-ref.ts";
 import { anApp } from "./fixtures.ts";
-import { holdClaim, planGUID } from "./identity.ts";
+import { holdClaim, planGUID, settleGUID } from "./identity.ts";
 
 const guid = "0190a1b2-0000-7000-8000-000000000001";
 
@@ -20,6 +23,11 @@ describe("planGUID", () => {
   test("the older of two keeps it, the younger gets its uid", () => {
     expect(planGUID(older, [older, younger])).toBe(guid);
     expect(planGUID(younger, [older, younger])).toBe("u2");
+  });
+  test("nor has it that of an older object of a kind that presents the same GUIDs", () => {
+    const read = { byIndex: (ref: ResourceRef) => (ref.kind === App.kind ? [older] : [younger]) } as unknown as ReconcileContext["read"];
+    expect(settleGUID(Process, younger as KubeObject as Process, { read }).guid).toBe(guid);
+    expect(settleGUID(Process, younger as KubeObject as Process, { read }, [App])).toEqual({ guid: "u2", labels: { [LABELS.guid]: "u2" } });
   });
   test("one without a label has its uid", () => expect(planGUID(bare, [bare])).toBe("u3"));
 });

@@ -26,9 +26,9 @@ export function planGUID(object: KubeObject, sameGUID: readonly KubeObject[]): s
   return older ? (object.metadata.uid ?? "") : guidOf(object);
 }
 
-/** The GUID of an object, settled among its kind, and the label that says so. The kind needs `GUID_INDEX`. */
-export function settleGUID<T extends KubeObject>(ref: ResourceRef<T>, object: T, { read }: Pick<ReconcileContext, "read">): { guid: string; labels: Record<string, string> } {
-  const guid = planGUID(object, read.byIndex(ref, GUID_INDEX, guidOf(object)));
+/** The GUID of an object, settled among its kind and `others` that present the same, and the label that says so. The kinds need `GUID_INDEX`. */
+export function settleGUID<T extends KubeObject>(ref: ResourceRef<T>, object: T, { read }: Pick<ReconcileContext, "read">, others: readonly ResourceRef[] = []): { guid: string; labels: Record<string, string> } {
+  const guid = planGUID(object, [ref as ResourceRef, ...others].flatMap((kind) => read.byIndex(kind, GUID_INDEX, guidOf(object))));
   return { guid, labels: { [LABELS.guid]: guid } };
 }
 

@@ -44,9 +44,9 @@ export function processController({ apiURL }: ProcessOptions): Controller {
   });
 }
 
-/** The standing web process carries no GUID of its own: it presents its app's. */
+/** The standing web process carries no GUID of its own: it presents its app's. So no process has an app's GUID for its own. */
 function identify(process: Process, appGUID: string, context: ReconcileContext): { guid: string; labels: Record<string, string> } {
-  return process.spec.type === "web" ? { guid: appGUID, labels: {} } : settleGUID(Process, process, context);
+  return process.spec.type === "web" ? { guid: appGUID, labels: {} } : settleGUID(Process, process, context, [App]);
 }
 
 interface Sight {
@@ -103,7 +103,7 @@ function urisOf(process: Process, place: Place, read: Reader): string[] {
     .filter((route) => route.spec.destinations.some((destination) => destination.app === appRef.name && destination.process === type))
     .toSorted((a, b) => (creationOrder(a) < creationOrder(b) ? -1 : 1))
     .flatMap((route) => {
-      const domain = findDomain(read, route.spec.domainRef.name, place);
+      const domain = findDomain(read, route, place);
       return domain ? [routeURL(route.spec, domain.spec.name)] : [];
     });
 }

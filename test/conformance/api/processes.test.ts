@@ -1,5 +1,9 @@
 // Processes: what they are, scaling, health checks, instances.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { Process } from "../../../crds/process/process.ts";
 import { type Bench, fault, startBench, to } from "./bench.ts";
 import { shapeProblems } from "./shape.ts";
 
@@ -26,6 +30,18 @@ test("the web process bears its app's GUID, by whatever way it is asked for", as
   expect(fault(await bench.call("GET", `/v3/apps/${app.guid}/processes/nope`))).toEqual([404, "CF-ResourceNotFound", "Process not found"]);
   expect((await bench.read(`${path()}?embed=process_instances`)).process_instances).toMatchObject([{ index: 0, state: "DOWN" }]);
   expect((await bench.call("GET", `${path()}?embed=nope`)).status).toBe(400);
+});
+
+test("a younger process that bears an app's GUID is not taken for the app's web process", async () => {
+  // Ages are in whole seconds.
+  await delay(1100);
+  const { namespace } = (await bench.world.kube.list(App)).items.find((one) => one.spec.name === "app")?.metadata ?? {};
+  const made = await bench.world.kube.create(Process, { metadata: { namespace, name: "posing.worker", labels: { [LABELS.guid]: app.guid } }, spec: { appRef: { name: "posing" }, type: "worker" } });
+  const uid = made.metadata.uid ?? "";
+  await vi.waitFor(async () => expect((await bench.read(`/v3/processes/${uid}`)).type).toBe("worker"), { timeout: 5000, interval: 20 });
+  expect(await bench.read(`/v3/processes/${app.guid}`)).toMatchObject({ guid: app.guid, type: "web" });
+  expect(await bench.column(`/v3/processes?guids=${app.guid},${uid}`, "guid")).toEqual([app.guid, uid]);
+  await bench.world.kube.delete(Process, made.metadata);
 });
 
 describe("scale", () => {
