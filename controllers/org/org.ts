@@ -1,6 +1,7 @@
 // Keeps an Org's namespace and the rights of those inside it; at its end, its spaces go first.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, orgName } from "../../crds/claim/rules.ts";
+import { Domain } from "../../crds/domain/domain.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
@@ -19,7 +20,7 @@ export const orgController = defineController({
   name: "org",
   for: Org,
   owns: [ClusterRole, ClusterRoleBinding, Role, RoleBinding],
-  reads: [Space],
+  reads: [Space, Domain],
   indexes: {
     [GUID_INDEX]: byGUID,
     [CLAIM_INDEX]: (org: Org) => [claimObjectName(orgName(org))],
@@ -51,6 +52,7 @@ export const orgController = defineController({
       await endNamespace(live, context);
     };
     await endNamespaces(org, end, context);
+    await endShares(org, context);
   },
 });
 
@@ -73,4 +75,12 @@ function listBindings(namespace: string, read: Reader) {
 async function endSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<void> {
   await removeAll(client, Space, spaces.filter((space) => !space.metadata.deletionTimestamp));
   if (spaces.length > 0) throw new NotReady("SpacesRemain", `waiting until ${spaces.length} space(s) are gone: ${spaces.slice(0, 5).map((space) => space.metadata.name).join(", ")}`);
+}
+
+/** Others' domains were shared with this Org, not with the next one of its name. */
+async function endShares({ metadata: { name } }: Org, { read, client }: ReconcileContext): Promise<void> {
+  for (const { metadata, spec } of read.list(Domain, { partial: true }).filter((domain) => domain.spec.sharedOrgs.includes(name))) {
+    const sharedOrgs = spec.sharedOrgs.filter((org) => org !== name);
+    await client.patch(Domain, metadata, { type: "merge", body: { metadata: { resourceVersion: metadata.resourceVersion }, spec: { sharedOrgs } } });
+  }
 }
