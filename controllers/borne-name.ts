@@ -28,7 +28,7 @@ const BORNE: Readonly<Record<string, (at: Claimant, sight: Sight) => Promise<Cla
     const route = await find(Route, at);
     if (!route) return undefined;
     const place = findPlace(read, at.namespace ?? "");
-    const domain = place && findDomain(read, route.spec.domainRef.name, place);
+    const domain = place && findDomain(read, route, place);
     return domain && routeName(route, domain.spec.name);
   },
 };

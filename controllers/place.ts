@@ -2,7 +2,7 @@
 import { Claim } from "../crds/claim/claim.ts";
 import { claimObjectName, domainName, standingOf, type Standing } from "../crds/claim/rules.ts";
 import { Domain } from "../crds/domain/domain.ts";
-import { resolveDomain } from "../crds/domain/resolve.ts";
+import { resolveDomain, type Referrer } from "../crds/domain/resolve.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { ANNOTATIONS, LABELS } from "../crds/labels.ts";
 import { Org } from "../crds/org/org.ts";
@@ -28,6 +28,10 @@ export interface Place {
 
 /** Kinds that findPlace and findDomain read. */
 export const PLACE_READS = [Namespace, Org, Space, Domain, Claim];
+
+const OBJECT_NAME_INDEX = "domain/object-name";
+/** By which findDomain finds Domains. The domain controller keeps them. */
+export const DOMAIN_INDEXES = { [OBJECT_NAME_INDEX]: (domain: Domain): string[] => [domain.metadata.name] };
 
 /** The place of a space's namespace; undefined for any other namespace. */
 export function findPlace(read: Reader, namespace: string): Place | undefined {
@@ -62,18 +66,24 @@ export function findOrg(read: Reader, namespace: string): Org | undefined {
   return uid === undefined ? undefined : read.byUid(Org, uid);
 }
 
-/** The Domain that a name means in a place, unless another one has its name. @throws NotPermitted when it may be one that is out of sight */
-export function findDomain(read: Reader, name: string, place: Place): Domain | undefined {
-  const domain = findNamedDomain(read, name, place);
+/** The Domain that a route means in a place, unless another one has its name. @throws NotPermitted when it may be one that is out of sight */
+export function findDomain(read: Reader, route: Referrer, place: Place): Domain | undefined {
+  const domain = findNamedDomain(read, route, place);
   return domain && domainStanding(read, domain) !== "lost" ? domain : undefined;
 }
 
-/** As findDomain, but also one that is not in force. */
-export function findNamedDomain(read: Reader, name: string, place: Place): Domain | undefined {
-  const at = { org: place.orgObject, orgNamespace: place.orgNamespace };
-  // The org's own come first; other orgs' namespaces matter only when nothing else bears the name.
-  read.list(Domain, { namespace: place.orgNamespace });
-  return resolveDomain(name, at, read.list(Domain, { partial: true })) ?? resolveDomain(name, at, read.list(Domain));
+/** As findDomain, but also one that is not in force. Whoever reads Domains elsewhere than beside the domain controller needs `DOMAIN_INDEXES`. */
+export function findNamedDomain(read: Reader, route: Referrer, place: Place): Domain | undefined {
+  const found = resolveDomain(route, {
+    org: place.orgObject,
+    orgNamespace: place.orgNamespace,
+    find: (key) => read.find(Domain, key),
+    named: (name) => read.byIndex(Domain, OBJECT_NAME_INDEX, name),
+    hasLost: (domain) => domainStanding(read, domain) === "lost",
+  });
+  // Absence is believed only where all is in sight.
+  if (!found) read.list(Domain);
+  return found;
 }
 
 /** How a Domain stands with its name: only what holds it is in force. */

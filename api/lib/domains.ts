@@ -1,11 +1,11 @@
 // Which Domain a route means, and which an org may use. The rule itself is crds/domain/resolve.ts.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName, standingOf } from "../../crds/claim/rules.ts";
-import { resolveDomain } from "../../crds/domain/resolve.ts";
+import { resolveDomain, type Referrer } from "../../crds/domain/resolve.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Org } from "../../crds/org/org.ts";
-import type { Route } from "../../crds/route/route.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { View } from "../view.ts";
 
 /** The org that owns a private domain; undefined for a shared one. */
@@ -14,10 +14,16 @@ export function ownerOf(view: View, domain: Domain): Org | undefined {
 }
 
 /** The Domain of a route, or of one that is still to be created; undefined when it dangles, or has lost its name to another Domain. */
-export function domainOf(view: View, route: Pick<Route, "metadata" | "spec">): Domain | undefined {
+export function domainOf(view: View, route: Referrer & Pick<KubeObject, "metadata">): Domain | undefined {
   const orgNamespace = view.spaceOf(route.metadata.namespace)?.metadata.namespace ?? "";
-  const { name } = route.spec.domainRef;
-  const domain = resolveDomain(name, { org: view.orgOf(orgNamespace)?.metadata.name ?? "", orgNamespace }, view.store(Domain).byIndex("objectName", name));
+  const named = view.store(Domain).byIndex("objectName", route.spec.domainRef.name);
+  const domain = resolveDomain(route, {
+    org: view.orgOf(orgNamespace)?.metadata.name ?? "",
+    orgNamespace,
+    find: ({ namespace }) => named.find(({ metadata }) => metadata.namespace === namespace),
+    named: () => named,
+    hasLost: (candidate) => hasLostName(view, candidate),
+  });
   return domain && hasLostName(view, domain) ? undefined : domain;
 }
 

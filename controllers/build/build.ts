@@ -118,7 +118,7 @@ async function begin(open: Open, pkg: Package, lifecycle: ReturnType<typeof life
 function urisOf(app: App, place: Place, read: ReconcileContext["read"]): string[] {
   const routes = read.list(Route, { namespace: app.metadata.namespace }).filter((route) => route.spec.destinations.some((destination) => destination.app === app.metadata.name));
   return routes.flatMap((route) => {
-    const domain = findDomain(read, route.spec.domainRef.name, place);
+    const domain = findDomain(read, route, place);
     return domain ? [routeURL(route.spec, domain.spec.name)] : [];
   });
 }

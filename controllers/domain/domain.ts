@@ -4,11 +4,12 @@ import { claimObjectName, domainName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { defineController, watch } from "../../kube/controller.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
+import { DOMAIN_INDEXES } from "../place.ts";
 
 export const domainController = defineController({
   name: "domain",
   for: Domain,
-  indexes: { [GUID_INDEX]: byGUID, [CLAIM_INDEX]: (domain: Domain) => [claimObjectName(domainName(domain))] },
+  indexes: { ...DOMAIN_INDEXES, [GUID_INDEX]: byGUID, [CLAIM_INDEX]: (domain: Domain) => [claimObjectName(domainName(domain))] },
   watches: [watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name }))],
   async reconcile(domain, context) {
     const { labels } = settleGUID(Domain, domain, context);

@@ -48,6 +48,16 @@ export function planRefused(reason: string, message: string): ReconcileResult {
   return { children: [], status: { url: undefined }, ready: { status: "False", reason, message } };
 }
 
+/**
+ * No Domain is meant, so nothing is served: the address may be somebody else's by now. The URL stays as it was: it says which domain the Route is of, should
+ * another Domain of this object name be shared with the org.
+ */
+export function planDomainMissing({ spec, status }: Route, { org }: Place): ReconcileResult {
+  const message = `domain ${spec.domainRef.name} is neither of org ${org.name} nor shared`;
+  const was = status?.url === undefined ? "" : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
+  return { children: [], ready: { status: "False", reason: "DomainMissing", message: `${message}${was}` } };
+}
+
 /** The Domain that the Route names has lost its own name to another. */
 export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
   return planRefused("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);

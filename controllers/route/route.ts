@@ -11,13 +11,13 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { hostKey } from "../../crds/route/host.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { defineController, NotReady, watch, type ReconcileContext, type Wake } from "../../kube/controller.ts";
+import { defineController, watch, type ReconcileContext, type Wake } from "../../kube/controller.ts";
 import { appKey } from "../app-part.ts";
 import { chooseClass } from "../backend-class.ts";
 import { findHostHolder } from "../host-claims.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../place.ts";
-import { bindingName, isHostShared, planDomainLost, planRoute, planShared, type Target } from "./plan.ts";
+import { bindingName, isHostShared, planDomainLost, planDomainMissing, planRoute, planShared, type Target } from "./plan.ts";
 import { HOST_INDEX, rivalsOf, wantedHost } from "./rivals.ts";
 
 const DOMAIN_INDEX = "route/domain";
@@ -52,9 +52,9 @@ export const routeController = defineController({
     const { read } = context;
     const { namespace = "" } = route.metadata;
     const place = getPlace(read, namespace);
-    const domain = findNamedDomain(read, route.spec.domainRef.name, place);
-    if (!domain) throw new NotReady("DomainMissing", `domain ${route.spec.domainRef.name} is neither of org ${place.org.name} nor shared`);
+    const domain = findNamedDomain(read, route, place);
     const { guid, labels } = settleGUID(Route, route, context);
+    if (!domain) return { labels, ...planDomainMissing(route, place) };
     const standing = domainStanding(read, domain);
     if (standing === "lost") return { labels, ...planDomainLost(domain) };
     // A Domain that was just made: the claim on its name wakes us.

@@ -1,16 +1,43 @@
-// Which Domain a name means, seen from a space. Pure.
+// Which Domain a route means. Pure; the same for API and controllers.
 import { SYSTEM_NAMESPACE } from "../groups.ts";
+import type { Route } from "../route/route.ts";
+import { routeURL } from "../route/url.ts";
 import type { Domain } from "./domain.ts";
 
+/** What is seen from a space. */
+export interface DomainSight {
+  /** Object name of the org. */
+  org: string;
+  /** The namespace of its own domains. */
+  orgNamespace: string;
+  find: (key: { namespace: string; name: string }) => Domain | undefined;
+  /** All of an object name, in any order. */
+  named: (name: string) => readonly Domain[];
+  /** Has another Domain the name that this one bears? */
+  hasLost: (domain: Domain) => boolean;
+}
+
+/** A route, or one that is still to be created. */
+export type Referrer = Pick<Route, "spec"> & { status?: Route["status"] };
+
+/** Of the Domains that the reference names: the org's own, else the shared one, else a private one that its owner shared with this org. */
+export function resolveDomain(route: Referrer, sight: DomainSight): Domain | undefined {
+  const { name } = route.spec.domainRef;
+  return sight.find({ namespace: sight.orgNamespace, name }) ?? sight.find({ namespace: SYSTEM_NAMESPACE, name }) ?? lentDomain(route, sight);
+}
+
 /**
- * Of the Domains with this object name: the org's own, else the shared one, else a private one that its owner shared with this
- * org. `org` is the org's object name, `orgNamespace` the namespace of its private domains.
+ * Anybody may share a Domain with an org that did not ask for it, so nothing that is done later changes what a route means: of those in force it is the
+ * oldest, and once the route was served in a domain it is that domain or none.
  */
-export function resolveDomain(name: string, place: { org: string; orgNamespace: string }, domains: readonly Domain[]): Domain | undefined {
-  const named = domains.filter((domain) => domain.metadata.name === name);
-  return (
-    named.find((domain) => domain.metadata.namespace === place.orgNamespace) ??
-    named.find((domain) => domain.metadata.namespace === SYSTEM_NAMESPACE) ??
-    named.find((domain) => domain.spec.sharedOrgs.includes(place.org))
-  );
+function lentDomain(route: Referrer, { org, named, hasLost }: DomainSight): Domain | undefined {
+  const served = route.status?.url;
+  const isMeant = ({ spec }: Domain): boolean => spec.sharedOrgs.includes(org) && (served === undefined || served === routeURL(route.spec, spec.name));
+  const lent = named(route.spec.domainRef.name).filter(isMeant).toSorted((one, other) => (order(one) < order(other) ? -1 : 1));
+  return lent.find((domain) => !hasLost(domain)) ?? lent[0];
+}
+
+/** Not by GUID, which is its maker's to choose. */
+function order({ metadata: { creationTimestamp = "", uid = "" } }: Domain): string {
+  return `${creationTimestamp} ${uid}`;
 }

@@ -223,6 +223,28 @@ export function controllersOn(server: Server): void {
       expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
     });
 
+    test("of two Domains of one object name that are shared with an org the older counts, and its Routes move to no other", async () => {
+      const guest = await makeSpace(client, "guest", "dev");
+      await makeSpace(client, "lender", "dev");
+      await makeSpace(client, "a-stranger", "dev");
+      const lend = (owner: string, domain: string): Promise<Domain> => client.create(Domain, { metadata: { namespace: owner, name: "lent" }, spec: { name: domain, sharedOrgs: ["guest"] } });
+      const route = async (host: string): Promise<Route> => {
+        await client.apply(Route, { metadata: { namespace: guest.namespace, name: host }, spec: { host, domainRef: { name: "lent" } } }, apply);
+        return untilReady(client, Route, { namespace: guest.namespace, name: host });
+      };
+      await lend("lender", "lender.example");
+      expect((await route("one")).status?.url).toBe("one.lender.example");
+      await delay(1100); // ages are in whole seconds
+      // Controllers that start anew see the stranger's first.
+      await world.without(() => lend("a-stranger", "stranger.example"));
+      await untilReady(client, Domain, { namespace: "a-stranger", name: "lent" });
+      expect([(await route("two")).status?.url, (await route("one")).status?.url]).toEqual(["two.lender.example", "one.lender.example"]);
+      await client.patch(Domain, { namespace: "lender", name: "lent" }, { type: "merge", body: { spec: { sharedOrgs: [] } } });
+      for (const host of ["one", "two"]) await untilReady(client, Route, { namespace: guest.namespace, name: host }, { status: "False", reason: "DomainMissing" });
+      expect((await route("three")).status?.url).toBe("three.stranger.example");
+      await eventually(async () => expect((await client.list(RouteBinding, { namespace: guest.namespace })).items.map(({ spec }) => spec.hostname)).toEqual(["three.stranger.example"]));
+    });
+
     test("a Route of a shared domain without a host is not served", async () => {
       await client.create(Route, { metadata: { namespace, name: "root" }, spec: { domainRef: { name: "apps.example" } } });
       await untilReady(client, Route, { namespace, name: "root" }, { status: "False", reason: "HostMissing" });
