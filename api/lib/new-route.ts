@@ -5,8 +5,9 @@ import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/names.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/url.ts";
-import type { CFError } from "../errors.ts";
+import { type CFError, unprocessable } from "../errors.ts";
 import type { Session } from "../session.ts";
+import { domainOf } from "./domains.ts";
 import { checkAddress } from "./route-address.ts";
 
 export interface WantedRoute {
@@ -27,5 +28,14 @@ export async function createRoute(as: Session, wanted: WantedRoute, taken: () =>
   const url = routeURL({ host, path, port }, domain.spec.name);
   const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
   const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };
-  return as.create(Route, { metadata, spec: { host, path, port, domainRef: { name: domain.metadata.name }, destinations: wanted.destinations ?? [] } }, taken);
+  const spec: Route["spec"] = { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [...(wanted.destinations ?? [])] };
+  checkMeant(as, domain, domainOf(as.view, { metadata, spec }), namespace);
+  return as.create(Route, { metadata, spec }, taken);
+}
+
+/** A route names its domain by object name, which another Domain that this org sees may have, too. @throws CFError 422 */
+function checkMeant(as: Session, wanted: Domain, meant: Domain | undefined, namespace: string): void {
+  if (meant?.metadata.uid === wanted.metadata.uid) return;
+  const org = as.view.orgOf(as.view.spaceOf(namespace)?.metadata.namespace);
+  throw unprocessable(`Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`);
 }

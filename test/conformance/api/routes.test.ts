@@ -1,5 +1,6 @@
 // Routes, destinations and domains.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Domain } from "../../../crds/domain/domain.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { type Bench, fault, startBench, to } from "./bench.ts";
 import { shapeProblems } from "./shape.ts";
@@ -69,6 +70,18 @@ describe("routes", () => {
       const taken = await make("passed-on", { in: there });
       await bench.job(await bench.call("DELETE", `/v3/routes/${taken.guid}`));
     }
+  });
+
+  test("a route that would be of another domain than was asked for is refused", async () => {
+    const guest = await bench.org("shadowed");
+    const home = await bench.space(guest, "s");
+    const { kube } = bench.world;
+    await kube.create(Domain, { metadata: { namespace: "shadowed", name: "apps.example" }, spec: { name: "shadow.test" } });
+    await vi.waitFor(async () => expect(await bench.column("/v3/domains?names=shadow.test", "name")).toEqual(["shadow.test"]), 10_000);
+    expect(fault(await create("lands", { in: home }))).toEqual([422, "CF-UnprocessableEntity", "Invalid domain. In organization 'shadowed' the object name 'apps.example' means another domain than 'apps.example'."]);
+    const [shadow] = (await bench.read("/v3/domains?names=shadow.test")).resources;
+    expect((await make("lands", { in: home, at: shadow })).url).toBe("lands.shadow.test");
+    expect((await create("lands")).status).toBe(201);
   });
 
   test("who takes a host of another space by kubectl is not shown, and in nobody's way", async () => {
