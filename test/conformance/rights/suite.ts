@@ -1,9 +1,10 @@
 // Who may do what, at every door, on one server: fields, roles, namespaces, flags, suspension. Both servers' test files run it.
 import { afterAll, beforeAll, describe } from "vitest";
 import { fieldTests } from "./fields.ts";
+import { flagTests } from "./flags.ts";
 import { roleTests } from "./roles.ts";
 import { secretTests } from "./secrets.ts";
-import { flagTests, suspensionTests } from "./suspension.ts";
+import { suspensionTests } from "./suspension.ts";
 import { tenancyTests } from "./tenancy.ts";
 import { startWorld, type ServerUnderTest, type World } from "./world.ts";
 
