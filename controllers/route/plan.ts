@@ -80,12 +80,23 @@ export function planShared(route: Route, { spec: { name } }: Domain, holder: Cla
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {
+  if (isElsewhere(input)) return planMove();
   const missing = [...new Set(input.targets.filter((target) => !target.app).map((target) => target.destination.app))];
   return {
     children: [planBinding(input)],
     status: { url: routeURL(input.route.spec, input.domain.spec.name) },
     ready: missing.length > 0 ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` } : routerReady(input.binding),
   };
+}
+
+/** The name of its domain has come to mean another one. */
+function isElsewhere({ route, domain, binding }: RouteInput): boolean {
+  return binding !== undefined && binding.spec.hostname !== routeHostname(route.spec, domain.spec.name);
+}
+
+/** The address of a binding never changes: the old one goes first, and its end wakes the Route. */
+function planMove(): ReconcileResult {
+  return { children: [], ready: { status: "False", reason: "Moving", message: "its domain is another one now: what served the old address is ending" } };
 }
 
 /** What the router says against it; silence is consent. */

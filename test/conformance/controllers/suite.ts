@@ -223,6 +223,23 @@ export function controllersOn(server: Server): void {
       expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
     });
 
+    test("a Route moves to the Domain of one's own that is made under the name, and back when it goes", async () => {
+      const mover = await makeSpace(client, "mover", "dev");
+      const key = { namespace: mover.namespace, name: "moved" };
+      const own = { namespace: "mover", name: "apps.example" };
+      const settled = (domain: string): Promise<void> =>
+        eventually(async () => {
+          expect((await client.list(RouteBinding, { namespace: mover.namespace })).items.map(({ spec }) => spec.hostname)).toEqual([`moved.${domain}`]);
+          expect((await untilReady(client, Route, key)).status?.url).toBe(`moved.${domain}`);
+        });
+      await client.create(Route, { metadata: key, spec: { host: "moved", domainRef: { name: "apps.example" } } });
+      await settled("apps.example");
+      await client.create(Domain, { metadata: own, spec: { name: "mover.example" } });
+      await settled("mover.example");
+      await client.delete(Domain, own);
+      await settled("apps.example");
+    });
+
     test("of two Domains of one object name that are shared with an org the older counts, and its Routes move to no other", async () => {
       const guest = await makeSpace(client, "guest", "dev");
       await makeSpace(client, "lender", "dev");
