@@ -30,8 +30,10 @@ export interface Place {
 export const PLACE_READS = [Namespace, Org, Space, Domain, Claim];
 
 const OBJECT_NAME_INDEX = "domain/object-name";
-/** By which findDomain finds Domains. The domain controller keeps them. */
-export const DOMAIN_INDEXES = { [OBJECT_NAME_INDEX]: (domain: Domain): string[] => [domain.metadata.name] };
+/** Name of the index of Domains by what is claimed for their own name. */
+export const DOMAIN_NAME_INDEX = "domain/name";
+/** By which Domains are found. The domain controller keeps them. */
+export const DOMAIN_INDEXES = { [OBJECT_NAME_INDEX]: (domain: Domain): string[] => [domain.metadata.name], [DOMAIN_NAME_INDEX]: (domain: Domain): string[] => [domainName(domain).claimed] };
 
 /** The place of a space's namespace; undefined for any other namespace. */
 export function findPlace(read: Reader, namespace: string): Place | undefined {

@@ -11,16 +11,15 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { hostKey } from "../../crds/route/host.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { defineController, watch, type ReconcileContext, type Wake } from "../../kube/controller.ts";
+import { defineController, watch, type ReconcileContext } from "../../kube/controller.ts";
 import { appKey } from "../app-part.ts";
 import { chooseClass } from "../backend-class.ts";
 import { findHostHolder } from "../host-claims.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../place.ts";
 import { bindingName, isHostShared, planDomainLost, planDomainMissing, planRoute, planShared, type Target } from "./plan.ts";
-import { HOST_INDEX, rivalsOf, wantedHost } from "./rivals.ts";
+import { DOMAIN_INDEX, HOST_INDEX, rivalsOf, wantedAddress, wantedHost, wokenByClaim, wokenByDomain } from "./wakes.ts";
 
-const DOMAIN_INDEX = "route/domain";
 const DESTINATION_INDEX = "route/destination";
 const ALL_INDEX = "route/all";
 
@@ -31,17 +30,16 @@ export const routeController = defineController({
   reads: [...PLACE_READS, Droplet],
   indexes: {
     [GUID_INDEX]: byGUID,
-    // A claim's own name holds the domain's, which an index function cannot see: what is claimed inside the domain must do.
-    [CLAIM_INDEX]: (route: Route) => [routeName(route, "").claimed],
+    [CLAIM_INDEX]: (route: Route) => [wantedAddress(route)],
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
     [HOST_INDEX]: (route: Route) => [wantedHost(route.spec)],
     [DESTINATION_INDEX]: (route: Route) => [...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app)))],
     [ALL_INDEX]: () => ["all"],
   },
   watches: [
-    watch(Claim, wokenBy),
+    watch(Claim, wokenByClaim),
     watch(Claim, rivalsOf),
-    watch(Domain, (domain) => ({ [DOMAIN_INDEX]: domain.metadata.name })),
+    watch(Domain, wokenByDomain),
     watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
     watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
     watch(Revision, (revision) => ({ [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name) })),
@@ -68,12 +66,6 @@ export const routeController = defineController({
     return { labels, ...planRoute({ route, guid, domain, place, class: router.metadata.name, targets, binding }) };
   },
 });
-
-/** A claim on an address wakes those who want it; one on a domain's name, the routes in the domain. */
-function wokenBy({ spec: { scope, claimed, claimant } }: Claim): Wake {
-  if (scope.startsWith("route/")) return { [CLAIM_INDEX]: claimed };
-  return claimant.kind === Domain.kind ? { [DOMAIN_INDEX]: claimant.name } : [];
-}
 
 function targetOf(destination: Destination, namespace: string, context: ReconcileContext): Target {
   const { read } = context;

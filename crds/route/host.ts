@@ -24,9 +24,5 @@ export function hostHolder(claims: readonly Claim[]): Claim | undefined {
 
 /** Of two taken in the same millisecond the one with the smaller name is first. */
 export function isBefore(one: Claim, other: Claim): boolean {
-  return order(one) < order(other);
-}
-
-function order({ metadata, spec }: Claim): string {
-  return `${spec.since} ${metadata.name}`;
+  return one.spec.since === other.spec.since ? one.metadata.name < other.metadata.name : one.spec.since < other.spec.since;
 }

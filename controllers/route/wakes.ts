@@ -1,0 +1,81 @@
+// Which Routes look again at what others do. Whatever somebody does in a space or an org of his own wakes as few of others as can be.
+import type { Claim } from "../../crds/claim/claim.ts";
+import { routeName } from "../../crds/claim/rules.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { claimedHosts, hostHolder, isBefore } from "../../crds/route/host.ts";
+import { Route } from "../../crds/route/route.ts";
+import type { Wake } from "../../kube/controller.ts";
+import type { ObjectKey } from "../../kube/object.ts";
+import type { Reader } from "../../kube/reader.ts";
+import { claimsOnHost } from "../host-claims.ts";
+import { CLAIM_INDEX } from "../identity.ts";
+import { DOMAIN_NAME_INDEX, findPlace } from "../place.ts";
+
+/** Name of the index of Routes by the object name of their domain. */
+export const DOMAIN_INDEX = "route/domain";
+/** Name of the index of Routes by `wantedHost`. */
+export const HOST_INDEX = "route/host";
+
+/** The host and the object name of its domain: what that means in each place, an index function cannot see. */
+export function wantedHost({ host, domainRef }: Pick<Route["spec"], "host" | "domainRef">): string {
+  return `${host} ${domainRef.name}`;
+}
+
+/** As `wantedHost`, of the whole address, for `CLAIM_INDEX`. */
+export function wantedAddress(route: Route): string {
+  return `${routeName(route, "").claimed} ${route.spec.domainRef.name}`;
+}
+
+/** A claim on an address concerns those who want it; one on a domain's name, the routes in the domain. */
+export function wokenByClaim(claim: Claim, read: Reader): Wake {
+  const { claimed, claimant } = claim.spec;
+  if (claimant.kind === Route.kind) return { [CLAIM_INDEX]: domainsOf(claim, read).map(({ metadata }) => `${claimed} ${metadata.name}`) };
+  const domain = claimant.kind === Domain.kind ? read.find(Domain, claimant) : undefined;
+  // One that is gone, or still to come, wakes them itself.
+  return domain ? wokenByDomain(domain, read) : [];
+}
+
+/** Routes that may mean the Domain: everybody's where it is shared by all, else those of its org and of the orgs that it is shared with. */
+export function wokenByDomain({ metadata, spec }: Domain, read: Reader): Wake {
+  if (metadata.namespace === SYSTEM_NAMESPACE) return { [DOMAIN_INDEX]: metadata.name };
+  const orgs = new Set(spec.sharedOrgs);
+  const known = new Map<string, boolean>();
+  const isConcerned = (namespace: string): boolean => {
+    const place = findPlace(read, namespace);
+    return !place || place.orgNamespace === metadata.namespace || orgs.has(place.orgObject);
+  };
+  const concerned = read.byIndex(Route, DOMAIN_INDEX, metadata.name).filter(({ metadata: { namespace = "" } }) => {
+    const answer = known.get(namespace) ?? isConcerned(namespace);
+    known.set(namespace, answer);
+    return answer;
+  });
+  return concerned.map(keyOfRoute);
+}
+
+/** On a shared domain, the Routes of the host of a claim that came, changed or went; none while the host stays with the space that has it. */
+export function rivalsOf(claim: Claim, read: Reader): ObjectKey[] {
+  const [key] = claimedHosts(claim);
+  const shared = key === undefined ? [] : domainsOf(claim, read).filter(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE);
+  if (key === undefined || shared.length === 0) return [];
+  const claims = claimsOnHost(read, key);
+  const holder = hostHolder(claims);
+  // It neither had the host nor has it now.
+  if (holder && isBefore(holder, claim)) return [];
+  const { namespace } = claim.spec.claimant;
+  const isDisputed = claims.some(({ spec }) => spec.claimant.namespace !== namespace);
+  if (!isDisputed && claims.some(({ metadata }) => metadata.name !== claim.metadata.name)) return [];
+  // Hosts have no colon.
+  const [host = ""] = claim.spec.claimed.split(":");
+  const wanting = shared.flatMap(({ metadata }) => read.byIndex(Route, HOST_INDEX, wantedHost({ host, domainRef: metadata })));
+  return wanting.filter(({ metadata }) => isDisputed || metadata.namespace !== namespace).map(keyOfRoute);
+}
+
+function keyOfRoute({ metadata: { namespace, name } }: Route): ObjectKey {
+  return { ...(namespace && { namespace }), name };
+}
+
+/** The Domains of the name that a claim on an address is in: one, unless another wants its name. */
+function domainsOf({ spec }: Claim, read: Reader): Domain[] {
+  return read.byIndex(Domain, DOMAIN_NAME_INDEX, spec.scope.slice("route/".length));
+}
