@@ -2,11 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { Domain } from "../../crds/domain/domain.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { Org } from "../../crds/org/org.ts";
+import type { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReconcileContext } from "../../kube/controller.ts";
 import type { ResourceRef } from "../../kube/resource-ref.ts";
-import type { Space } from "../../crds/space/space.ts";
 import { anOrg, aSpace } from "../fixtures.ts";
 import type { NamespaceObject } from "../namespaces.ts";
 import { orgController } from "./org.ts";
@@ -14,10 +15,11 @@ import { orgController } from "./org.ts";
 const namespaceOf = (owner: string, uid: string): NamespaceObject => ({ metadata: { name: "acme", uid, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;
 const ours = namespaceOf("uid-acme", "n1");
 
-function contextOf(spaces: Space[], live: NamespaceObject | undefined, domains: Domain[] = []): { context: ReconcileContext; writes: string[] } {
+/** `live` is the namespace as the server has it, `org` the Org. */
+function contextOf(spaces: Space[], live: NamespaceObject | undefined, { domains = [], org = anOrg() }: { domains?: Domain[]; org?: Org } = {}): { context: ReconcileContext; writes: string[] } {
   const writes: string[] = [];
   const client = {
-    find: () => Promise.resolve(live),
+    find: (ref: ResourceRef) => Promise.resolve(ref === Org ? org : live),
     list: () => Promise.resolve({ items: [] }),
     delete: (ref: ResourceRef, { name }: { name: string }) => Promise.resolve(void writes.push(`delete ${ref.kind} ${name}`)),
     patch: (ref: ResourceRef, { name }: { name: string }, { body }: { body: unknown }) => Promise.resolve(void writes.push(`patch ${ref.kind} ${name} ${JSON.stringify(body)}`)),
@@ -43,9 +45,20 @@ describe("a namespace that the cache shows as the Org's", () => {
   });
 });
 
-test("domains are not shared any more with an Org that has gone", async () => {
+describe("domains that others share with an Org", () => {
   const domain = (name: string, sharedOrgs: string[]): Domain => ({ metadata: { name, namespace: "other", resourceVersion: "7" }, spec: { name: `${name}.example`, sharedOrgs } }) as unknown as Domain;
-  const { context, writes } = contextOf([], undefined, [domain("both", ["acme", "third"]), domain("others", ["third"])]);
-  await orgController.finalize?.(anOrg(), context);
-  expect(writes).toEqual(['patch Domain both {"metadata":{"resourceVersion":"7"},"spec":{"sharedOrgs":["third"]}}']);
+  const domains = [domain("both", ["acme", "third"]), domain("others", ["third"])];
+
+  test("are not shared with it any more when it goes", async () => {
+    const { context, writes } = contextOf([], undefined, { domains });
+    await orgController.finalize?.(anOrg(), context);
+    expect(writes).toEqual(['patch Domain both {"metadata":{"resourceVersion":"7"},"spec":{"sharedOrgs":["third"]}}']);
+  });
+
+  test("stay shared with the next one of its name, when it went elsewhere already", async () => {
+    const next = anOrg();
+    const { context, writes } = contextOf([], undefined, { domains, org: { ...next, metadata: { ...next.metadata, uid: "uid-next" } } });
+    await orgController.finalize?.(anOrg(), context);
+    expect(writes).toEqual([]);
+  });
 });

@@ -77,9 +77,11 @@ async function endSpaces(spaces: readonly Space[], { client }: ReconcileContext)
   if (spaces.length > 0) throw new NotReady("SpacesRemain", `waiting until ${spaces.length} space(s) are gone: ${spaces.slice(0, 5).map((space) => space.metadata.name).join(", ")}`);
 }
 
-/** Others' domains were shared with this Org, not with the next one of its name. */
-async function endShares({ metadata: { name } }: Org, { read, client }: ReconcileContext): Promise<void> {
-  for (const { metadata, spec } of read.list(Domain, { partial: true }).filter((domain) => domain.spec.sharedOrgs.includes(name))) {
+/** Others' domains were shared with this Org, not with the next one of its name; when that is there already, its shares are its own. */
+async function endShares({ metadata: { name, uid } }: Org, { read, client }: ReconcileContext): Promise<void> {
+  const shared = read.list(Domain, { partial: true }).filter((domain) => domain.spec.sharedOrgs.includes(name));
+  if (shared.length > 0 && (await client.find(Org, { name }))?.metadata.uid !== uid) return;
+  for (const { metadata, spec } of shared) {
     const sharedOrgs = spec.sharedOrgs.filter((org) => org !== name);
     await client.patch(Domain, metadata, { type: "merge", body: { metadata: { resourceVersion: metadata.resourceVersion }, spec: { sharedOrgs } } });
   }
