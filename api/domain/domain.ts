@@ -129,7 +129,7 @@ export const domainEndpoints: readonly Endpoint[] = [
   endpoint("DELETE", path, { permission: { verb: "delete", on: Domain }, summary: "Delete a domain and its routes" }, async ({ as, params }) => {
     const domain = as.get(Domain, params["guid"] ?? "");
     const guid = as.view.guid(Domain, domain);
-    if (domain.spec.sharedOrgs.length > 0) throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
+    if (domain.spec.sharedOrgs.some((name) => as.view.store(Org).find({ name }))) throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
     for (const route of routesIn(as, domain)) await as.remove(Route, route);
     await as.remove(Domain, domain);
     return accepted(newJob("domain.delete", guid, as.now()));

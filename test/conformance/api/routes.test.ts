@@ -224,6 +224,16 @@ describe("domains", () => {
     expect((await bench.read(`/v3/organizations/${org.guid}/domains/default`)).guid).toBe(domain.guid);
   });
 
+  test("a share ends with the org that it was for, and is in nobody's way", async () => {
+    const made = await bench.make("/v3/domains", { name: "lent.test", relationships: { organization: to(org) } });
+    const guest = await bench.org("passing");
+    await bench.call("POST", `/v3/domains/${made.guid}/relationships/shared_organizations`, { data: [{ guid: guest.guid }] });
+    await bench.job(await bench.call("DELETE", `/v3/organizations/${guest.guid}`));
+    const next = await bench.org("passing");
+    expect(await bench.column(`/v3/organizations/${next.guid}/domains`, "name")).toEqual(["apps.example"]);
+    expect((await bench.job(await bench.call("DELETE", `/v3/domains/${made.guid}`))).operation).toBe("domain.delete");
+  });
+
   test("names are unique, and nobody takes one around or inside another org's", async () => {
     const stranger = await bench.org("stranger");
     const at = (name: string, who?: { guid: string }): Promise<Answer> => bench.call("POST", "/v3/domains", { name, ...(who && { relationships: { organization: to(who) } }) });
