@@ -3,10 +3,8 @@ import { describe, expect, test } from "vitest";
 import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../fixtures.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
-import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import type { Route } from "../../crds/route/route.ts";
-import { isHostShared, planDestinations, planDomainLost, planRoute, planShared, type Target } from "./plan.ts";
+import { planDestinations, planDomainLost, planHost, planRoute, type Target } from "./plan.ts";
 
 const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
 const app = { object: anApp(), guid: "app-guid" };
@@ -68,24 +66,29 @@ test("a domain that lost its name serves nothing, and the condition says so", ()
   expect(result.status).toEqual({ url: undefined });
 });
 
-describe("on a shared domain", () => {
+describe("a host", () => {
   const shared = { ...aDomain(), metadata: { name: "apps", namespace: SYSTEM_NAMESPACE } };
   const route = aRoute({}, { metadata: { namespace: "mine" } });
-  const heldFrom = (namespace: string): Claim => newClaim(routeName(aRoute({ path: "/login" }), "apps.example"), { kind: "Route", namespace, name: "login" }, new Date(0));
+  const heldFrom = (namespace: string, spec: object = { path: "/login" }, domain = "apps.example"): Claim => newClaim(routeName(aRoute(spec), domain), { kind: "Route", namespace, name: "login" }, new Date(0));
+  const asDomain = { host: "", path: "/login" };
 
   test.each<[string, Claim | undefined, string | undefined]>([
     ["nobody's", undefined, undefined],
     ["this space's", heldFrom("mine"), undefined],
     ["another space's", heldFrom("theirs"), "HostTaken"],
-  ])("a host that is %s", (_what, holder, reason) => expect(planShared(route, shared, holder)?.ready?.reason).toBe(reason));
+    ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
+  ])("of a shared domain that is %s", (_what, holder, reason) => expect(planHost(route, shared, holder)?.ready?.reason).toBe(reason));
 
-  test("a route without a host is refused", () => {
-    expect(planShared(aRoute({ host: "" }), shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
+  test.each<[string, Claim | undefined, string | undefined]>([
+    ["nobody's", undefined, undefined],
+    ["another space's", heldFrom("theirs"), undefined],
+    ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
+    ["this space's domain", heldFrom("mine", asDomain, "shop.apps.example"), undefined],
+  ])("of a private domain that is %s", (_what, holder, reason) => expect(planHost(route, aDomain(), holder)?.ready?.reason).toBe(reason));
+
+  test("is needed on a shared domain", () => {
+    const root = aRoute({ host: "" });
+    expect(planHost(root, shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
+    expect(planHost(root, aDomain(), undefined)).toBeUndefined();
   });
-
-  test.each<[string, Route, Domain, boolean]>([
-    ["of a shared domain", route, shared, true],
-    ["by port", aRoute({ host: "", port: 1234 }), shared, false],
-    ["of a private domain", route, aDomain(), false],
-  ])("the rules hold for a route %s: %s", (_what, one, domain, holds) => expect(isHostShared(one, domain)).toBe(holds));
 });

@@ -2,14 +2,15 @@
 import type { App } from "../../crds/app/app.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
+import { isShared } from "../../crds/domain/resolve.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/names.ts";
 import { effectivePorts } from "../../crds/process/rules.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Destination, Route } from "../../crds/route/route.ts";
+import { isHostTaken } from "../../crds/route/host.ts";
 import { routeHostname, routeURL } from "../../crds/route/url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -63,20 +64,17 @@ export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
   return planRefused("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
 }
 
-/** Is the Route's host one that belongs to a space as a whole? */
-export function isHostShared({ spec }: Route, domain: Domain): boolean {
-  return domain.metadata.namespace === SYSTEM_NAMESPACE && spec.port === 0;
-}
-
 /**
- * Why a Route of a shared domain is not in force, by what CF demands there: every Route has a host, and a host belongs to one space with all of its paths.
- * `holder` is the claim that gives it to its space; while there is none, whoever claims first has it. undefined: nothing is against it.
+ * Why a Route is not in force, by what CF demands of hosts: on a shared domain every Route has one, it belongs to one space with all of its paths, and no
+ * domain that is named like it changes that. `holder` is the claim that has the hostname; while there is none, whoever claims first has it. undefined:
+ * nothing is against it.
  */
-export function planShared(route: Route, { spec: { name } }: Domain, holder: Claim | undefined): ReconcileResult | undefined {
+export function planHost(route: Route, domain: Domain, holder: Claim | undefined): ReconcileResult | undefined {
   const { host } = route.spec;
-  if (host === "") return planRefused("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
-  if (!holder || holder.spec.claimant.namespace === route.metadata.namespace) return undefined;
-  return planRefused("HostTaken", `host ${host} of the shared domain ${name} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
+  const { name } = domain.spec;
+  if (host === "" && isShared(domain)) return planRefused("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
+  if (!isHostTaken(holder, domain, route.metadata.namespace)) return undefined;
+  return planRefused("HostTaken", `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {

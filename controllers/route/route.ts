@@ -8,7 +8,6 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { processName } from "../../crds/process/rules.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import { hostKey } from "../../crds/route/host.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { defineController, watch, type ReconcileContext } from "../../kube/controller.ts";
@@ -17,7 +16,7 @@ import { chooseClass } from "../backend-class.ts";
 import { findHostHolder } from "../host-claims.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../place.ts";
-import { bindingName, isHostShared, planDomainLost, planDomainMissing, planRoute, planShared, type Target } from "./plan.ts";
+import { bindingName, planDomainLost, planDomainMissing, planHost, planRoute, type Target } from "./plan.ts";
 import { DOMAIN_INDEX, HOST_INDEX, rivalsOf, wantedAddress, wantedHost, wokenByClaim, wokenByDomain } from "./wakes.ts";
 
 const DESTINATION_INDEX = "route/destination";
@@ -57,7 +56,8 @@ export const routeController = defineController({
     if (standing === "lost") return { labels, ...planDomainLost(domain) };
     // A Domain that was just made: the claim on its name wakes us.
     if (standing === "open") return { silent: true };
-    const refusal = isHostShared(route, domain) && planShared(route, domain, findHostHolder(read, hostKey(domain.spec.name, route.spec.host)));
+    const { host, port } = route.spec;
+    const refusal = port === 0 ? planHost(route, domain, findHostHolder(read, host, domain)) : undefined;
     if (refusal) return { labels, ...refusal };
     await holdClaim(Route.kind, route, routeName(route, domain.spec.name), context);
     const router = chooseClass(read.list(BackendClass), { role: "router", named: domain.spec.router });

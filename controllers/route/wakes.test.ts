@@ -147,6 +147,15 @@ describe("who is woken", () => {
     expect(woken(world, Claim, first.claim)).toEqual(all);
   });
 
+  test("by a claim on a hostname as that of a domain: who has it as a host, and the other way round", () => {
+    const world = startAcme();
+    const { claim: theirs } = addRoute(world, "acme", 1);
+    addDomain(world, "other", "inner", { name: "shop.apps.example" });
+    const inner = world.put(Route, made(Route, "root", { spec: { host: "", domainRef: { name: "inner" } }, metadata: { namespace: "other-dev" } }));
+    const claim = newClaim(routeName(inner, "shop.apps.example"), { kind: "Route", namespace: "other-dev", name: "root" }, new Date(0));
+    expect([woken(world, Claim, theirs), woken(world, Claim, claim)]).toEqual([["acme-dev/r1", "other-dev/root"], ["acme-dev/r1", "other-dev/root"]]);
+  });
+
   test("by a claim on an address: nobody who wants the same one of another domain", () => {
     const world = startAcme();
     addDomain(world, "acme", "own", { name: "own.example" });

@@ -2,8 +2,9 @@
 import type { Claim } from "../../crds/claim/claim.ts";
 import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { isShared } from "../../crds/domain/resolve.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { claimedHosts, hostHolder, isBefore } from "../../crds/route/host.ts";
+import { hostHolder, hostSplits, isBefore, type Split, splitOf } from "../../crds/route/host.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { Wake } from "../../kube/controller.ts";
 import type { ObjectKey } from "../../kube/object.ts";
@@ -29,8 +30,8 @@ export function wantedAddress(route: Route): string {
 
 /** A claim on an address concerns those who want it; one on a domain's name, the routes in the domain. */
 export function wokenByClaim(claim: Claim, read: Reader): Wake {
-  const { claimed, claimant } = claim.spec;
-  if (claimant.kind === Route.kind) return { [CLAIM_INDEX]: domainsOf(claim, read).map(({ metadata }) => `${claimed} ${metadata.name}`) };
+  const { scope, claimed, claimant } = claim.spec;
+  if (claimant.kind === Route.kind) return { [CLAIM_INDEX]: domainsOf({ domain: scope.slice("route/".length) }, read).map(({ metadata }) => `${claimed} ${metadata.name}`) };
   const domain = claimant.kind === Domain.kind ? read.find(Domain, claimant) : undefined;
   // One that is gone, or still to come, wakes them itself.
   return domain ? wokenByDomain(domain, read) : [];
@@ -53,29 +54,35 @@ export function wokenByDomain({ metadata, spec }: Domain, read: Reader): Wake {
   return concerned.map(keyOfRoute);
 }
 
-/** On a shared domain, the Routes of the host of a claim that came, changed or went; none while the host stays with the space that has it. */
+/** The Routes of a hostname that a claim on it concerns whatever their paths, when it came, changed or went; none while the hostname stays with the space that has it. */
 export function rivalsOf(claim: Claim, read: Reader): ObjectKey[] {
-  const [key] = claimedHosts(claim);
-  const shared = key === undefined ? [] : domainsOf(claim, read).filter(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE);
-  if (key === undefined || shared.length === 0) return [];
-  const claims = claimsOnHost(read, key);
+  const split = splitOf(claim);
+  if (!split) return [];
+  const [own, ...others] = hostSplits(split);
+  const elsewhere = others.flatMap((other) => claimsOnHost(read, other));
+  // On a private domain spaces share a host, unless it is claimed as that of another domain, too.
+  const isOneSpaces = elsewhere.length > 0 || domainsOf(own, read).some(isShared);
+  const wanting = (isOneSpaces ? [own, ...others] : others).flatMap((one) => routesOf(one, read));
+  if (wanting.length === 0) return [];
+  const claims = [...claimsOnHost(read, own), ...elsewhere];
   const holder = hostHolder(claims);
   // It neither had the host nor has it now.
   if (holder && isBefore(holder, claim)) return [];
   const { namespace } = claim.spec.claimant;
   const isDisputed = claims.some(({ spec }) => spec.claimant.namespace !== namespace);
   if (!isDisputed && claims.some(({ metadata }) => metadata.name !== claim.metadata.name)) return [];
-  // Hosts have no colon.
-  const [host = ""] = claim.spec.claimed.split(":");
-  const wanting = shared.flatMap(({ metadata }) => read.byIndex(Route, HOST_INDEX, wantedHost({ host, domainRef: metadata })));
   return wanting.filter(({ metadata }) => isDisputed || metadata.namespace !== namespace).map(keyOfRoute);
+}
+
+function routesOf(split: Split, read: Reader): Route[] {
+  return domainsOf(split, read).flatMap(({ metadata }) => read.byIndex(Route, HOST_INDEX, wantedHost({ host: split.host, domainRef: metadata })));
 }
 
 function keyOfRoute({ metadata: { namespace, name } }: Route): ObjectKey {
   return { ...(namespace && { namespace }), name };
 }
 
-/** The Domains of the name that a claim on an address is in: one, unless another wants its name. */
-function domainsOf({ spec }: Claim, read: Reader): Domain[] {
-  return read.byIndex(Domain, DOMAIN_NAME_INDEX, spec.scope.slice("route/".length));
+/** One, unless another wants its name. */
+function domainsOf({ domain }: Pick<Split, "domain">, read: Reader): Domain[] {
+  return read.byIndex(Domain, DOMAIN_NAME_INDEX, domain);
 }

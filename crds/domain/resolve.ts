@@ -4,6 +4,11 @@ import type { Route } from "../route/route.ts";
 import { routeURL } from "../route/url.ts";
 import type { Domain } from "./domain.ts";
 
+/** Is it every org's to make routes in? */
+export function isShared({ metadata }: Pick<Domain, "metadata">): boolean {
+  return metadata.namespace === SYSTEM_NAMESPACE;
+}
+
 /** What is seen from a space. */
 export interface DomainSight {
   /** Object name of the org. */

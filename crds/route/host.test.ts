@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../claim/claim.ts";
 import { newClaim, routeName } from "../claim/rules.ts";
 import { Route } from "./route.ts";
-import { claimedHosts, hostHolder, hostKey } from "./host.ts";
+import { claimedHosts, hostHolder, hostKey, hostSplits } from "./host.ts";
 
 const claim = (second: number, namespace: string, spec: object = {}, domain = "apps.example"): Claim => {
   const route = Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec });
@@ -30,16 +30,22 @@ describe("the host of a claim", () => {
     ["without a path", claim(1, "a")],
     ["with one", claim(1, "a", { path: "/x" })],
     ["with a colon in it", claim(1, "a", { path: "/x:0/y" })],
-  ])("is that of its route %s", (_what, one) => expect(claimedHosts(one)).toEqual([hostKey("apps.example", "shop")]));
+  ])("is that of its route %s", (_what, one) => expect(claimedHosts(one)).toEqual([hostKey({ host: "shop", domain: "apps.example" })]));
 
   test.each<[string, Claim]>([
     ["host", claim(1, "a", { host: "shops" })],
     ["domain", claim(1, "a", {}, "other.example")],
     ["wildcard", claim(1, "a", { host: "*" })],
-  ])("is another by another %s", (_what, one) => expect(claimedHosts(one)).not.toEqual([hostKey("apps.example", "shop")]));
+  ])("is another by another %s", (_what, one) => expect(claimedHosts(one)).not.toEqual([hostKey({ host: "shop", domain: "apps.example" })]));
 
   test("is none by port, and for other kinds", () => {
     expect(claimedHosts(claim(1, "a", { port: 1024 }))).toEqual([]);
     expect(claimedHosts(newClaim({ scope: "domain", claimed: "shop:0" }, { kind: "Domain", name: "x" }, new Date(0)))).toEqual([]);
   });
 });
+
+test.each([
+  [{ host: "shop", domain: "apps.example" }, [{ host: "", domain: "shop.apps.example" }]],
+  [{ host: "", domain: "shop.apps.example" }, [{ host: "shop", domain: "apps.example" }]],
+  [{ host: "", domain: "example" }, []],
+])("%o may be split otherwise", (split, others) => expect(hostSplits(split)).toEqual([split, ...others]));

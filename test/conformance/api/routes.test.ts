@@ -72,6 +72,15 @@ describe("routes", () => {
     }
   });
 
+  test("a domain that is named like somebody's host has none of its paths", async () => {
+    await make("inner");
+    await bench.world.kube.create(Domain, { metadata: { namespace: "org", name: "inner" }, spec: { name: "inner.apps.example" } });
+    await vi.waitFor(async () => expect(await bench.column("/v3/domains?names=inner.apps.example", "name")).toEqual(["inner.apps.example"]), 10_000);
+    const [inner] = (await bench.read("/v3/domains?names=inner.apps.example")).resources;
+    expect(fault(await create("", { at: inner, path: "/login", in: other }))[0]).toBe(422);
+    expect((await create("", { at: inner, path: "/login" })).status).toBe(201);
+  });
+
   test("a route that would be of another domain than was asked for is refused", async () => {
     const guest = await bench.org("shadowed");
     const home = await bench.space(guest, "s");

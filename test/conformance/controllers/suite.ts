@@ -223,6 +223,24 @@ export function controllersOn(server: Server): void {
       expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
     });
 
+    test("a Domain that is named like somebody's host takes none of its paths", async () => {
+      const thief = await makeSpace(client, "thief", "dev");
+      await client.create(Route, { metadata: { namespace, name: "inner" }, spec: { host: "inner", domainRef: { name: "apps.example" } } });
+      await untilReady(client, Route, { namespace, name: "inner" });
+      await client.create(Domain, { metadata: { namespace: "thief", name: "inner" }, spec: { name: "inner.apps.example" } });
+      await untilReady(client, Domain, { namespace: "thief", name: "inner" });
+      const login = { namespace: thief.namespace, name: "inner-login" };
+      await client.create(Route, { metadata: login, spec: { path: "/login", domainRef: { name: "inner" } } });
+      await untilReady(client, Route, login, { status: "False", reason: "HostTaken" });
+      expect((await client.list(RouteBinding, { namespace: thief.namespace })).items.map(({ spec }) => spec.hostname)).not.toContain("inner.apps.example");
+      await client.delete(Route, { namespace, name: "inner" });
+      expect((await untilReady(client, Route, login)).status?.url).toBe("inner.apps.example/login");
+      await client.create(Route, { metadata: { namespace, name: "inner" }, spec: { host: "inner", domainRef: { name: "apps.example" } } });
+      await untilReady(client, Route, { namespace, name: "inner" }, { status: "False", reason: "HostTaken" });
+      await client.delete(Route, login);
+      await untilReady(client, Route, { namespace, name: "inner" });
+    });
+
     test("a Route moves to the Domain of one's own that is made under the name, and back when it goes", async () => {
       const mover = await makeSpace(client, "mover", "dev");
       const key = { namespace: mover.namespace, name: "moved" };
