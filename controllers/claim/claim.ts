@@ -7,13 +7,13 @@ import { Org } from "../../crds/org/org.ts";
 import { claimedHosts } from "../../crds/route/host.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/object.ts";
 import type { ResourceRef } from "../../kube/resource-ref.ts";
 import { borneName, type Find } from "../borne-name.ts";
 import { HOST_CLAIMS_INDEX } from "../host-claims.ts";
 import { PLACE_READS } from "../place.ts";
+import { releaseClaim } from "../release-claim.ts";
 
 const CLAIMANT_INDEX = "claimant";
 const CLAIMANTS: readonly ResourceRef[] = [Org, Space, App, Domain, Route];
@@ -48,7 +48,7 @@ export function claimController(): Controller {
       const left = Date.parse(claim.spec.since) + CLAIM_GRACE_MS - context.now().getTime();
       if (left > 0 && !seen.has(key)) return { requeueAfterMs: left + 100 };
       // The cache may lag behind: what ends a claim is a live read.
-      if (!(await isBorne(claim, (ref, at) => context.client.find(ref, at), context))) await release(claim, context);
+      if (!(await isBorne(claim, (ref, at) => context.client.find(ref, at), context))) await releaseClaim(claim, context);
       seen.delete(key);
       return {};
     },
@@ -58,13 +58,4 @@ export function claimController(): Controller {
 async function isBorne(claim: Claim, find: Find, { read }: ReconcileContext): Promise<boolean> {
   const borne = await borneName(claim.spec.claimant, { find, read });
   return borne !== undefined && borne.scope === claim.spec.scope && borne.claimed === claim.spec.claimed;
-}
-
-async function release(claim: Claim, { client }: ReconcileContext): Promise<void> {
-  const { uid, resourceVersion } = claim.metadata;
-  try {
-    await client.delete(Claim, claim.metadata, { preconditions: { uid, resourceVersion } });
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
 }

@@ -90,5 +90,6 @@ describe("a host", () => {
     const root = aRoute({ host: "" });
     expect(planHost(root, shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
     expect(planHost(root, aDomain(), undefined)).toBeUndefined();
+    expect(planHost(aRoute({ host: "", port: 1234 }), shared, undefined)).toBeUndefined();
   });
 });

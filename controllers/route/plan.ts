@@ -70,8 +70,9 @@ export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
  * nothing is against it.
  */
 export function planHost(route: Route, domain: Domain, holder: Claim | undefined): ReconcileResult | undefined {
-  const { host } = route.spec;
+  const { host, port } = route.spec;
   const { name } = domain.spec;
+  if (port !== 0) return undefined;
   if (host === "" && isShared(domain)) return planRefused("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
   if (!isHostTaken(holder, domain, route.metadata.namespace)) return undefined;
   return planRefused("HostTaken", `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);

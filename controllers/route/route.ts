@@ -13,7 +13,7 @@ import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { defineController, watch, type ReconcileContext } from "../../kube/controller.ts";
 import { appKey } from "../app-part.ts";
 import { chooseClass } from "../backend-class.ts";
-import { findHostHolder } from "../host-claims.ts";
+import { findHostHolder, giveWay } from "../host-claims.ts";
 import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
 import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../place.ts";
 import { bindingName, planDomainLost, planDomainMissing, planHost, planRoute, type Target } from "./plan.ts";
@@ -56,10 +56,14 @@ export const routeController = defineController({
     if (standing === "lost") return { labels, ...planDomainLost(domain) };
     // A Domain that was just made: the claim on its name wakes us.
     if (standing === "open") return { silent: true };
-    const { host, port } = route.spec;
-    const refusal = port === 0 ? planHost(route, domain, findHostHolder(read, host, domain)) : undefined;
-    if (refusal) return { labels, ...refusal };
-    await holdClaim(Route.kind, route, routeName(route, domain.spec.name), context);
+    const name = routeName(route, domain.spec.name);
+    const holder = route.spec.port === 0 ? findHostHolder(read, route.spec.host, domain) : undefined;
+    const refusal = planHost(route, domain, holder);
+    if (refusal) {
+      if (holder) await giveWay(route, name, holder, context);
+      return { labels, ...refusal };
+    }
+    await holdClaim(Route.kind, route, name, context);
     const router = chooseClass(read.list(BackendClass), { role: "router", named: domain.spec.router });
     const binding = read.find(RouteBinding, { namespace, name: bindingName(route) });
     const targets = route.spec.destinations.map((destination) => targetOf(destination, namespace, context));

@@ -4,11 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Claim } from "../../../crds/claim/claim.ts";
-import { Domain } from "../../../crds/domain/domain.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { appName, newClaim } from "../../../crds/claim/rules.ts";
 import { guidOf, newGUID } from "../../../crds/guid.ts";
-import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
@@ -24,6 +22,7 @@ import { Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../.
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/resource-ref.ts";
 import { flagTests } from "./flags.ts";
+import { routeTests } from "./routes.ts";
 import { applyApp, currentLRP, eventually, makeSpace, playRunning, readyOf, startWorld, untilReady, type Endpoint, type World } from "./world.ts";
 
 export interface Server {
@@ -169,122 +168,7 @@ export function controllersOn(server: Server): void {
       await untilReady(client, App, { namespace, name: "two" });
     });
 
-    test("a Domain that another has the name of serves no Route until the other is gone", async () => {
-      const rival = await makeSpace(client, "rival", "dev");
-      await client.create(Domain, { metadata: { namespace: "acme", name: "acme.example" }, spec: { name: "acme.example" } });
-      await untilReady(client, Domain, { namespace: "acme", name: "acme.example" });
-      await client.create(Domain, { metadata: { namespace: "rival", name: "mine" }, spec: { name: "acme.example" } });
-      const key = { namespace: rival.namespace, name: "x" };
-      await client.create(Route, { metadata: key, spec: { host: "x", domainRef: { name: "mine" } } });
-      await untilReady(client, Route, key, { status: "False", reason: "DomainNameTaken" });
-      expect((await client.list(RouteBinding, { namespace: rival.namespace })).items).toEqual([]);
-      const { items: claims } = await client.list(Claim, { namespace: SYSTEM_NAMESPACE });
-      expect(claims.filter(({ spec }) => spec.scope === "route/acme.example")).toEqual([]);
-      await client.delete(Domain, { namespace: "acme", name: "acme.example" });
-      expect((await untilReady(client, Route, key)).status?.url).toBe("x.acme.example");
-    });
-
-    test("a host of a shared domain belongs to the space that has held it longest, with all paths", async () => {
-      const rival = await makeSpace(client, "rival", "dev");
-      const address = { host: "victim", domainRef: { name: "apps.example" } };
-      await client.create(Route, { metadata: { namespace, name: "victim" }, spec: address });
-      await untilReady(client, Route, { namespace, name: "victim" });
-      const key = { namespace: rival.namespace, name: "victim" };
-      await client.create(Route, { metadata: key, spec: { ...address, path: "/login" } });
-      await untilReady(client, Route, key, { status: "False", reason: "HostTaken" });
-      const hostnames = async (): Promise<string[]> => (await client.list(RouteBinding, { namespace: key.namespace })).items.map(({ spec }) => `${spec.hostname}${spec.path}`);
-      expect(await hostnames()).not.toContain("victim.apps.example/login");
-      // The path is still the first space's to take.
-      await client.create(Route, { metadata: { namespace, name: "login" }, spec: { ...address, path: "/login" } });
-      await untilReady(client, Route, { namespace, name: "login" });
-      for (const name of ["victim", "login"]) await client.delete(Route, { namespace, name });
-      await untilReady(client, Route, key);
-      expect(await hostnames()).toContain("victim.apps.example/login");
-    });
-
-    test("older Routes that a Domain of one's own kept elsewhere take no host of the shared domain when it goes", async () => {
-      const thief = await makeSpace(client, "thief", "dev");
-      const shadow = { namespace: "thief", name: "apps.example" };
-      await client.create(Domain, { metadata: shadow, spec: { name: "thief.example" } });
-      await untilReady(client, Domain, shadow);
-      const [older, younger] = [{ namespace: thief.namespace, name: "coveted" }, { namespace, name: "coveted" }];
-      await client.create(Route, { metadata: older, spec: { host: "coveted", path: "/x", domainRef: { name: "apps.example" } } });
-      expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.thief.example/x");
-      await delay(1100); // ages are in whole seconds
-      await client.create(Route, { metadata: younger, spec: { host: "coveted", domainRef: { name: "apps.example" } } });
-      await untilReady(client, Route, younger);
-      await client.delete(Domain, shadow);
-      await untilReady(client, Route, older, { status: "False", reason: "HostTaken" });
-      await world.idle();
-      const hostnames = (await client.list(RouteBinding, {})).items.map(({ spec }) => spec.hostname);
-      expect(hostnames.filter((name) => name.startsWith("coveted."))).toEqual(["coveted.apps.example"]);
-      expect((await client.get(Route, younger)).status?.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
-      await client.delete(Route, younger);
-      expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.apps.example/x");
-    });
-
-    test("a Domain that is named like somebody's host takes none of its paths", async () => {
-      const thief = await makeSpace(client, "thief", "dev");
-      await client.create(Route, { metadata: { namespace, name: "inner" }, spec: { host: "inner", domainRef: { name: "apps.example" } } });
-      await untilReady(client, Route, { namespace, name: "inner" });
-      await client.create(Domain, { metadata: { namespace: "thief", name: "inner" }, spec: { name: "inner.apps.example" } });
-      await untilReady(client, Domain, { namespace: "thief", name: "inner" });
-      const login = { namespace: thief.namespace, name: "inner-login" };
-      await client.create(Route, { metadata: login, spec: { path: "/login", domainRef: { name: "inner" } } });
-      await untilReady(client, Route, login, { status: "False", reason: "HostTaken" });
-      expect((await client.list(RouteBinding, { namespace: thief.namespace })).items.map(({ spec }) => spec.hostname)).not.toContain("inner.apps.example");
-      await client.delete(Route, { namespace, name: "inner" });
-      expect((await untilReady(client, Route, login)).status?.url).toBe("inner.apps.example/login");
-      await client.create(Route, { metadata: { namespace, name: "inner" }, spec: { host: "inner", domainRef: { name: "apps.example" } } });
-      await untilReady(client, Route, { namespace, name: "inner" }, { status: "False", reason: "HostTaken" });
-      await client.delete(Route, login);
-      await untilReady(client, Route, { namespace, name: "inner" });
-    });
-
-    test("a Route moves to the Domain of one's own that is made under the name, and back when it goes", async () => {
-      const mover = await makeSpace(client, "mover", "dev");
-      const key = { namespace: mover.namespace, name: "moved" };
-      const own = { namespace: "mover", name: "apps.example" };
-      const settled = (domain: string): Promise<void> =>
-        eventually(async () => {
-          expect((await client.list(RouteBinding, { namespace: mover.namespace })).items.map(({ spec }) => spec.hostname)).toEqual([`moved.${domain}`]);
-          expect((await untilReady(client, Route, key)).status?.url).toBe(`moved.${domain}`);
-        });
-      await client.create(Route, { metadata: key, spec: { host: "moved", domainRef: { name: "apps.example" } } });
-      await settled("apps.example");
-      await client.create(Domain, { metadata: own, spec: { name: "mover.example" } });
-      await settled("mover.example");
-      await client.delete(Domain, own);
-      await settled("apps.example");
-    });
-
-    test("of two Domains of one object name that are shared with an org the older counts, and its Routes move to no other", async () => {
-      const guest = await makeSpace(client, "guest", "dev");
-      await makeSpace(client, "lender", "dev");
-      await makeSpace(client, "a-stranger", "dev");
-      const lend = (owner: string, domain: string): Promise<Domain> => client.create(Domain, { metadata: { namespace: owner, name: "lent" }, spec: { name: domain, sharedOrgs: ["guest"] } });
-      const route = async (host: string): Promise<Route> => {
-        await client.apply(Route, { metadata: { namespace: guest.namespace, name: host }, spec: { host, domainRef: { name: "lent" } } }, apply);
-        return untilReady(client, Route, { namespace: guest.namespace, name: host });
-      };
-      await lend("lender", "lender.example");
-      expect((await route("one")).status?.url).toBe("one.lender.example");
-      await delay(1100); // ages are in whole seconds
-      // Controllers that start anew see the stranger's first.
-      await world.without(() => lend("a-stranger", "stranger.example"));
-      await untilReady(client, Domain, { namespace: "a-stranger", name: "lent" });
-      expect([(await route("two")).status?.url, (await route("one")).status?.url]).toEqual(["two.lender.example", "one.lender.example"]);
-      await client.patch(Domain, { namespace: "lender", name: "lent" }, { type: "merge", body: { spec: { sharedOrgs: [] } } });
-      for (const host of ["one", "two"]) await untilReady(client, Route, { namespace: guest.namespace, name: host }, { status: "False", reason: "DomainMissing" });
-      expect((await route("three")).status?.url).toBe("three.stranger.example");
-      await eventually(async () => expect((await client.list(RouteBinding, { namespace: guest.namespace })).items.map(({ spec }) => spec.hostname)).toEqual(["three.stranger.example"]));
-    });
-
-    test("a Route of a shared domain without a host is not served", async () => {
-      await client.create(Route, { metadata: { namespace, name: "root" }, spec: { domainRef: { name: "apps.example" } } });
-      await untilReady(client, Route, { namespace, name: "root" }, { status: "False", reason: "HostMissing" });
-      expect((await client.list(RouteBinding, { namespace })).items.map(({ spec }) => spec.hostname)).not.toContain("apps.example");
-    });
+    routeTests(() => ({ world, namespace }));
 
     test("a copied manifest does not steal a GUID", async () => {
       const original = await client.create(App, { metadata: { namespace, name: "original" }, spec: {} });
