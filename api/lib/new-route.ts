@@ -8,7 +8,7 @@ import { routeURL } from "../../crds/route/url.ts";
 import { type CFError, unprocessable } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { domainOf } from "./domains.ts";
-import { checkAddress } from "./route-address.ts";
+import { checkAddress, checkHost } from "./route-address.ts";
 
 export interface WantedRoute {
   namespace: string;
@@ -30,7 +30,15 @@ export async function createRoute(as: Session, wanted: WantedRoute, taken: () =>
   const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };
   const spec: Route["spec"] = { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [...(wanted.destinations ?? [])] };
   checkMeant(as, domain, domainOf(as.view, { metadata, spec }), namespace);
-  return as.create(Route, { metadata, spec }, taken);
+  const made = await as.create(Route, { metadata, spec }, taken);
+  try {
+    // Another space may have claimed the host at the same moment. Whoever was later has nothing of it.
+    checkHost(as, domain, host, namespace);
+  } catch (error) {
+    await as.remove(Route, made);
+    throw error;
+  }
+  return made;
 }
 
 /** A route names its domain by object name, which another Domain that this org sees may have, too. @throws CFError 422 */

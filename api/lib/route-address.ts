@@ -37,8 +37,8 @@ function checkShared(as: Session, host: string): void {
   if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw notAuthorized();
 }
 
-/** A host of a shared domain belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. */
-function checkHost({ view }: Session, domain: Domain, host: string, namespace: string): void {
+/** A host of a shared domain belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. @throws CFError 422 */
+export function checkHost({ view }: Session, domain: Domain, host: string, namespace: string): void {
   const claims = hostSplits({ host, domain: domain.spec.name }).flatMap((split) => view.store(Claim).byIndex("host", hostKey(split)));
   if (isHostTaken(hostHolder(claims), domain, namespace)) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
 }
