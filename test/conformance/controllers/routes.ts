@@ -8,9 +8,15 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import { eventually, makeSpace, untilReady, type World } from "./world.ts";
 
 const apply = { fieldManager: "kubectl" };
+
+/** What is created from now on is younger than this object: ages are in whole seconds. */
+async function untilOlder({ metadata: { creationTimestamp = "" } }: KubeObject): Promise<void> {
+  await eventually(() => expect(Date.now()).toBeGreaterThan(Date.parse(creationTimestamp) + 1000));
+}
 
 /** `namespace` is that of a space. */
 export function routeTests(start: () => { world: World; namespace: string }): void {
@@ -60,7 +66,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
     const [older, younger] = [{ namespace: thief.namespace, name: "coveted" }, { namespace, name: "coveted" }];
     await client.create(Route, { metadata: older, spec: { host: "coveted", path: "/x", domainRef: { name: "apps.example" } } });
     expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.thief.example/x");
-    await delay(1100); // ages are in whole seconds
+    await untilOlder(await client.get(Route, older));
     await client.create(Route, { metadata: younger, spec: { host: "coveted", domainRef: { name: "apps.example" } } });
     await untilReady(client, Route, younger);
     await client.delete(Domain, shadow);
@@ -122,7 +128,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
     };
     await lend("lender", "lender.example");
     expect((await route("one")).status?.url).toBe("one.lender.example");
-    await delay(1100); // ages are in whole seconds
+    await untilOlder(await client.get(Domain, { namespace: "lender", name: "lent" }));
     // Controllers that start anew see the stranger's first.
     await world.without(() => lend("a-stranger", "stranger.example"));
     await untilReady(client, Domain, { namespace: "a-stranger", name: "lent" });
@@ -175,7 +181,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
     await world.idle();
     const before = await served();
     world.writes.length = 0;
-    await delay(2000);
+    await delay(2000); // the time in which whoever changes his mind would write
     expect([world.writes, await served()]).toEqual([[], before]);
   });
 }

@@ -155,6 +155,7 @@ export function controllersOn(server: Server): void {
       expect((await client.list(Revision, { namespace })).items.filter((revision) => revision.spec.appRef.name === "lonely")).toEqual([]);
       // Whoever applies the process later owns its fields without a conflict.
       await client.apply(Process, { metadata: { namespace, name: "lonely.web" }, spec: { appRef: { name: "lonely" }, type: "web", memoryMB: 99 } }, apply);
+      await untilReady(client, Process, { namespace, name: "lonely.web" }, { status: "False", reason: "NoRevision" });
       await client.patch(Secret, { namespace, name: "private" }, { type: "merge", body: { metadata: { labels: { [LABELS.envAllowed]: "allowed" } } } });
       expect((await eventually(() => currentLRP(client, key))).spec.memoryMB).toBe(99);
     });
