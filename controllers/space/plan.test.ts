@@ -50,7 +50,7 @@ describe("adoption", () => {
   const namespace = (name: string, labels: Record<string, string>): NamespaceObject => ({ metadata: { name, labels } }) as unknown as NamespaceObject;
   test.each([
     ["the org", { [LABELS.adoptableBy]: "acme" }],
-    ["the org that had the name then, and no later one", { [LABELS.adoptableBy]: "uid-acme" }],
+    ["the org of this uid, whatever its name", { [LABELS.adoptableBy]: "uid-acme" }],
     ["this space", { [LABELS.adoptableBy]: "acme.dev" }],
     ["anyone", { [LABELS.adoptableBy]: "any" }],
     ["what is this space's already", { [LABELS.ownerUid]: "uid-dev" }],
@@ -61,4 +61,9 @@ describe("adoption", () => {
     ["of somebody else's", "n", { [LABELS.ownerUid]: "x", [LABELS.adoptableBy]: "acme" }, "NamespaceTaken"],
     ["of a reserved one", "kube-system", { [LABELS.adoptableBy]: "acme" }, "NamespaceReserved"],
   ])("is refused %s", (_what, name, labels, reason) => expect(() => checkConsent(aSpace(), anOrg(), namespace(name, labels))).toThrow(expect.objectContaining({ reason })));
+  test("is refused to an org that is named like the uid of another", () => {
+    const uid = "0190a1b2-0000-7000-8000-000000000001";
+    const org = { ...anOrg(), metadata: { ...anOrg().metadata, name: uid } };
+    for (const consent of [uid, `${uid}.dev`]) expect(() => checkConsent(aSpace(), org, namespace("n", { [LABELS.adoptableBy]: consent }))).toThrow(expect.objectContaining({ reason: "NotConsented" }));
+  });
 });

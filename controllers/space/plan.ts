@@ -1,6 +1,6 @@
 // What a Space leads to: labels of its namespace, consent to adopt one, and the rights of those inside. Pure.
 import { GROUP } from "../../crds/groups.ts";
-import { guidOf } from "../../crds/guid.ts";
+import { guidOf, isGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/names.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -25,7 +25,7 @@ export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { gui
 
 /**
  * May this Space adopt the namespace that it names? Whoever may update the namespace consents by the label adoptable-by, whose
- * value is the org's GUID, its object name, `<org>.<space>`, or `any`. What is ours already stays ours.
+ * value is the org's uid, its object name, `<org>.<space>`, or `any`. What is ours already stays ours.
  * @throws Stalled when not
  */
 export function checkConsent(space: Space, org: Org, namespace: NamespaceObject): void {
@@ -35,7 +35,9 @@ export function checkConsent(space: Space, org: Org, namespace: NamespaceObject)
   if (owner === space.metadata.uid) return;
   if (owner !== undefined) throw new Stalled("NamespaceTaken", `namespace ${name} belongs to another org or space`);
   const consent = labels[LABELS.adoptableBy];
-  const accepted = ["any", guidOf(org), org.metadata.name, `${org.metadata.name}.${space.metadata.name}`];
+  const { name: named, uid } = org.metadata;
+  // A consent to a uid is to nobody who is named like it.
+  const accepted = ["any", uid, ...(isGUID(named) ? [] : [named, `${named}.${space.metadata.name}`])];
   if (consent === undefined || !accepted.includes(consent)) {
     throw new Stalled("NotConsented", `namespace ${name} does not consent: label it ${LABELS.adoptableBy}=${org.metadata.name}`);
   }
