@@ -20,7 +20,7 @@ import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { Namespace, RoleBinding } from "../kube/builtin.ts";
 import type { KubeObject } from "../kube/object.ts";
-import type { IndexFunction, Store } from "../kube/reader.ts";
+import { ifListed, type IndexFunction, type Store } from "../kube/reader.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import { hasReached } from "../kube/store.ts";
 import type { Watches } from "../kube/watches.ts";
@@ -136,7 +136,7 @@ export function createView(watches: Watches): View {
     const own = resolvedGUID(store(ref), object);
     if (ref.kind !== Process.kind || own === object.metadata.uid) return own;
     const apps = store(App);
-    const app = apps.byIndex("guid", own).find((one) => resolvedGUID(apps, one) === own);
+    const app = ifListed(() => apps.byIndex("guid", own))?.find((one) => resolvedGUID(apps, one) === own);
     return app && keepsGUID(app, object) === app ? (object.metadata.uid ?? own) : own;
   }
   function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {

@@ -9,6 +9,7 @@ import { KubeError } from "../kube/client/errors.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { ReconcileContext } from "../kube/controller.ts";
 import type { KubeObject } from "../kube/object.ts";
+import { NotSynced } from "../kube/reader.ts";
 import type { ResourceRef } from "../kube/resource-ref.ts";
 import { anApp } from "./fixtures.ts";
 import { holdClaim, planGUID, settleGUID } from "./identity.ts";
@@ -28,6 +29,13 @@ describe("planGUID", () => {
     const read = { byIndex: (ref: ResourceRef) => (ref.kind === App.kind ? [older] : [younger]) } as unknown as ReconcileContext["read"];
     expect(settleGUID(Process, younger as KubeObject as Process, { read }).guid).toBe(guid);
     expect(settleGUID(Process, younger as KubeObject as Process, { read }, [App])).toEqual({ guid: "u2", labels: { [LABELS.guid]: "u2" } });
+  });
+  test("and does not wait until all objects of that kind are listed", () => {
+    const coming = (ref: ResourceRef): KubeObject[] => {
+      if (ref.kind === App.kind) throw new NotSynced("apps");
+      return [younger];
+    };
+    expect(settleGUID(Process, younger as KubeObject as Process, { read: { byIndex: coming } as unknown as ReconcileContext["read"] }, [App]).guid).toBe(guid);
   });
   test("one without a label has its uid", () => expect(planGUID(bare, [bare])).toBe("u3"));
 });

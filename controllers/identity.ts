@@ -7,6 +7,7 @@ import { LABELS } from "../crds/labels.ts";
 import { isAlreadyExists, isConflict } from "../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../kube/controller.ts";
 import { keyOf, type KubeObject } from "../kube/object.ts";
+import { ifListed } from "../kube/reader.ts";
 import type { ResourceRef } from "../kube/resource-ref.ts";
 import { borneName } from "./borne-name.ts";
 
@@ -28,7 +29,10 @@ export function planGUID(object: KubeObject, sameGUID: readonly KubeObject[]): s
 
 /** The GUID of an object, settled among its kind and `others` that present the same, and the label that says so. The kinds need `GUID_INDEX`. */
 export function settleGUID<T extends KubeObject>(ref: ResourceRef<T>, object: T, { read }: Pick<ReconcileContext, "read">, others: readonly ResourceRef[] = []): { guid: string; labels: Record<string, string> } {
-  const guid = planGUID(object, [ref as ResourceRef, ...others].flatMap((kind) => read.byIndex(kind, GUID_INDEX, guidOf(object))));
+  const own = guidOf(object);
+  // Of other kinds mostly nobody has it: that some namespace is still to be listed must not keep this one waiting.
+  const elsewhere = others.flatMap((kind) => ifListed(() => read.byIndex(kind, GUID_INDEX, own)) ?? []);
+  const guid = planGUID(object, [...read.byIndex(ref, GUID_INDEX, own), ...elsewhere]);
   return { guid, labels: { [LABELS.guid]: guid } };
 }
 

@@ -16,6 +16,16 @@ export class NotSynced extends Error {
   }
 }
 
+/** What `look` finds; undefined while it cannot tell, for something is still to be listed. For those whom a later look serves as well. */
+export function ifListed<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof NotSynced) return undefined;
+    throw error;
+  }
+}
+
 /** The watch is parked: we may not (or cannot) look. Never read as "empty". `namespace` when only that one cannot be seen. */
 export class NotPermitted extends Error {
   readonly resource: string;

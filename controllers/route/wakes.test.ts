@@ -14,7 +14,7 @@ import { Namespace } from "../../kube/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReconcileContext, Wake } from "../../kube/controller.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/object.ts";
-import type { Reader } from "../../kube/reader.ts";
+import { NotSynced, type Reader } from "../../kube/reader.ts";
 import { type ObjectOf, resourceId, type ResourceRef } from "../../kube/resource-ref.ts";
 import { FedStore } from "../../kube/store.ts";
 import { countSteps } from "../../kube/testing/count-steps.ts";
@@ -154,6 +154,17 @@ describe("who is woken", () => {
     const inner = world.put(Route, made(Route, "root", { spec: { host: "", domainRef: { name: "inner" } }, metadata: { namespace: "other-dev" } }));
     const claim = newClaim(routeName(inner, "shop.apps.example"), { kind: "Route", namespace: "other-dev", name: "root" }, new Date(0));
     expect([woken(world, Claim, theirs), woken(world, Claim, claim)]).toEqual([["acme-dev/r1", "other-dev/root"], ["acme-dev/r1", "other-dev/root"]]);
+  });
+
+  test("by a claim while Domains of some org are still to be listed: those who are known", () => {
+    const world = startAcme();
+    const { claim } = addRoute(world, "acme", 1);
+    const byIndex: Reader["byIndex"] = (ref, index, value, namespace) => {
+      const found = world.read.byIndex(ref, index, value, namespace);
+      if (resourceId(ref) === resourceId(Domain) && found.length === 0) throw new NotSynced("domains");
+      return found;
+    };
+    expect(woken({ ...world, read: { ...world.read, byIndex } }, Claim, claim)).toEqual(["acme-dev/r1"]);
   });
 
   test("by a claim on an address: nobody who wants the same one of another domain", () => {

@@ -8,7 +8,7 @@ import { hostHolder, hostSplits, isBefore, type Split, splitOf } from "../../crd
 import { Route } from "../../crds/route/route.ts";
 import type { Wake } from "../../kube/controller.ts";
 import type { ObjectKey } from "../../kube/object.ts";
-import type { Reader } from "../../kube/reader.ts";
+import { ifListed, type Reader } from "../../kube/reader.ts";
 import { claimsOnHost } from "../host-claims.ts";
 import { CLAIM_INDEX } from "../identity.ts";
 import { DOMAIN_NAME_INDEX, findPlace } from "../place.ts";
@@ -82,7 +82,7 @@ function keyOfRoute({ metadata: { namespace, name } }: Route): ObjectKey {
   return { ...(namespace && { namespace }), name };
 }
 
-/** One, unless another wants its name. */
+/** One, unless another wants its name; none that is still to be listed, which wakes its Routes itself. */
 function domainsOf({ domain }: Pick<Split, "domain">, read: Reader): Domain[] {
-  return read.byIndex(Domain, DOMAIN_NAME_INDEX, domain);
+  return ifListed(() => read.byIndex(Domain, DOMAIN_NAME_INDEX, domain)) ?? [];
 }
