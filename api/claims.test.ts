@@ -2,9 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { App } from "../crds/app/app.ts";
 import type { Claim } from "../crds/claim/claim.ts";
+import { newClaim } from "../crds/claim/rules.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { KubeError } from "../kube/client/errors.ts";
 import type { KubeObject } from "../kube/object.ts";
-import { takeClaim } from "./claims.ts";
+import { dropClaim, takeClaim } from "./claims.ts";
 import type { View } from "./view.ts";
 
 const draft = { metadata: { name: "shop", namespace: "acme-dev" }, spec: { name: "Shop" } };
@@ -41,4 +43,14 @@ describe("releasing a claim", () => {
     await claim?.release();
     expect(deleted).toEqual(expected);
   });
+});
+
+test.each([
+  ["ended by us", () => Promise.resolve({}), true],
+  ["ended by a controller before us", () => Promise.reject(new KubeError({ code: 404, reason: "NotFound" })), true],
+  ["taken over by somebody else", () => Promise.reject(new KubeError({ code: 409, reason: "Conflict" })), false],
+  ["unknown, since the cluster does not answer", () => Promise.reject(new Error("no answer")), false],
+])("the end of a claim that is %s", async (_what, answer, isGone) => {
+  const claim = newClaim({ scope: "app/acme-dev", claimed: "shop" }, { kind: "App", namespace: "acme-dev", name: "shop" }, new Date(0));
+  expect(await dropClaim({ delete: answer } as unknown as KubeClient, claim)).toBe(isGone);
 });

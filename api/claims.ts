@@ -140,21 +140,20 @@ function held(at: Place, claim: Claim): HeldClaim {
   return { resourceVersion: claim.metadata.resourceVersion, release: () => release().catch(() => undefined) };
 }
 
-/** Whether it is gone by that. */
-async function dropClaim(client: KubeClient, claim: Claim): Promise<boolean> {
+/** Ends a claim. False when it may be there still, which is harmless: without an object it grows stale. Never throws. */
+export async function dropClaim(client: KubeClient, claim: Claim): Promise<boolean> {
   const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
   try {
     // Exactly this version: somebody who has taken it over since keeps it.
     await client.delete(Claim, { name, namespace }, { preconditions: { uid, ...(resourceVersion && { resourceVersion }) } });
     return true;
-  } catch {
-    // Harmless: a claim without an object grows stale.
-    return false;
+  } catch (error) {
+    return isNotFound(error);
   }
 }
 
-/** Gives up the claim on the name that an object bore, after it is deleted or renamed; the claim, when it is gone by that. Never throws. */
-export async function releaseName(at: { client: KubeClient; view: View }, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Promise<Claim | undefined> {
-  const claim = name && at.view.store(Claim).find(claimKey(name));
-  return claim && isClaimant(claim, ref.kind, object) && (await dropClaim(at.client, claim)) ? claim : undefined;
+/** The claim by which an object holds the name that it bears. */
+export function claimOf(view: View, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Claim | undefined {
+  const claim = name && view.store(Claim).find(claimKey(name));
+  return claim && isClaimant(claim, ref.kind, object) ? claim : undefined;
 }

@@ -8,7 +8,7 @@ import { objectKey, type KubeObject } from "../kube/object.ts";
 import { resourceId, type ResourceRef } from "../kube/resource-ref.ts";
 import type { Asked } from "./authorization.ts";
 import type { Rights } from "./caller-rights.ts";
-import { claimedName, type HeldClaim, releaseName, takeClaim } from "./claims.ts";
+import { claimedName, claimOf, dropClaim, type HeldClaim, takeClaim } from "./claims.ts";
 import { CFError, notAuthorized, notFound } from "./errors.ts";
 import { isPolicyRefusal } from "./fault.ts";
 import { keepUpdatedAt } from "./lib/times.ts";
@@ -99,7 +99,8 @@ async function rename<T extends KubeObject>(context: WriteContext, ref: Resource
   const claim = await takeClaim({ client: platform, view, signal, now }, ref, how.to, how.taken);
   try {
     const made = await patchOnly(context, ref, object, how.patch);
-    if (claim?.resourceVersion) await releaseName({ client: platform, view }, before, ref, object);
+    const left = claim?.resourceVersion ? claimOf(view, before, ref, object) : undefined;
+    if (left) await dropClaim(platform, left);
     if (claim?.resourceVersion) await context.replicas.written(writtenClaim(claim));
     return made;
   } catch (error) {
@@ -111,7 +112,7 @@ async function rename<T extends KubeObject>(context: WriteContext, ref: Resource
 async function remove(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
   const { view, signal, own, platform, replicas } = context;
   const asked: Asked = { verb: "delete", on: ref, ...objectKey(object) };
-  const name = claimedName(view, ref, object);
+  const claim = claimOf(view, claimedName(view, ref, object), ref, object);
   const { uid = "", namespace, resourceVersion = "" } = object.metadata;
   try {
     await patiently(() => own().delete(ref, objectKey(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
@@ -120,8 +121,9 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   }
   await replicas.written([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
   // Terminating objects keep their name; the controller that finishes them gives it back. Looked up in its own namespace, which is in sight whatever others are.
-  const released = view.store(ref).find(objectKey(object))?.metadata.uid === uid ? undefined : await releaseName({ client: platform, view }, name, ref, object);
-  if (released) await replicas.written(goneClaim(released));
+  if (!claim || view.store(ref).find(objectKey(object))?.metadata.uid === uid) return;
+  // A controller may have been quicker; its deletion is waited for as ours.
+  if (await dropClaim(platform, claim)) await replicas.written(goneClaim(claim));
 }
 
 function nameTaken(): CFError {
