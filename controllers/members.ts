@@ -81,8 +81,8 @@ function bindingsTo(role: { kind: string; name: string }, { readable, unique, na
  * the subject alone, until twice as many need twice the bindings: else every newcomer would move others from one to the next.
  */
 function share(subjects: readonly Subject[]): Subject[][] {
-  if (subjects.length === 0) return [];
-  const shares = Array.from({ length: 2 ** Math.max(0, Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING))) }, (): Subject[] => []);
+  if (subjects.length <= SUBJECTS_PER_BINDING) return subjects.length === 0 ? [] : [[...subjects]];
+  const shares = Array.from({ length: 2 ** Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING)) }, (): Subject[] => []);
   for (const subject of subjects) shares[createHash("sha256").update(keyOf(subject)).digest().readUInt32BE() % shares.length]?.push(subject);
   return shares;
 }
