@@ -8,7 +8,7 @@ import { difference, emptySet, type FieldSet, intersection, isEmpty, printPaths,
 import { capUpdaters, decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from "./managers.ts";
 import { mergeValues } from "./merge.ts";
 import type { TypeView } from "./type-view.ts";
-import { isMap, sameValue } from "./values.ts";
+import { isMap, isUnreadableTime, sameValue } from "./values.ts";
 import { shapeFaults, TOP_WITH_DUPLICATES, UNDECLARED } from "./validate.ts";
 
 /** One write, as the bookkeeping needs it. Objects are in the version of the request. */
@@ -150,7 +150,7 @@ function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
   const sent: unknown = config.metadata.managedFields ?? undefined;
   const faults = shapeFaults(request.view, config);
   // What is no list of owners is refused as that.
-  const isRead = Array.isArray(sent) && sent.every(isMap) && !faults.some((fault) => fault.startsWith(".metadata.managedFields") && !fault.endsWith(UNDECLARED));
+  const isRead = Array.isArray(sent) && sent.every((entry) => isMap(entry) && !isUnreadableTime(entry["time"])) && !faults.some((fault) => fault.startsWith(".metadata.managedFields") && !fault.endsWith(UNDECLARED));
   if (isRead) throw badRequest("metadata.managedFields must be nil");
   refuseShape("failed to create typed patch object", describe(request, config), faults);
   delete config.metadata.managedFields;

@@ -53,3 +53,12 @@ export function itemsByElement(list: ListView, items: unknown[] | undefined): Ma
   }
   return found;
 }
+
+/** A text where a time as in RFC 3339 should be. */
+export function isUnreadableTime(value: unknown): boolean {
+  return typeof value === "string" && !isTimeText(value);
+}
+
+function isTimeText(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+}

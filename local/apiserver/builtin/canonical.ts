@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TypeView } from "../apply/type-view.ts";
-import { isMap, type JsonMap } from "../apply/values.ts";
+import { isMap, isUnreadableTime, type JsonMap } from "../apply/values.ts";
 import { TypeFault } from "./decode.ts";
 import { canonicalQuantity, NO_QUANTITY } from "./quantity.ts";
 
@@ -59,9 +59,8 @@ function quantityOf(text: string, path: string): string {
 
 function canonicalTime({ name }: TypeView, text: string, path: string): string {
   if (name === MICRO_TIME && !/\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(text)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${JSON.stringify(text)} as ".000000"`);
-  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(at)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(text)} as "2006"`);
-  const seconds = new Date(at).toISOString().slice(0, 19);
+  if (isUnreadableTime(text)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(text)} as "2006"`);
+  const seconds = new Date(text).toISOString().slice(0, 19);
   if (name === TIME) return `${seconds}Z`;
   const [, micros = ""] = /\.(\d+)/.exec(text) ?? [];
   return `${seconds}.${micros.slice(0, 6).padEnd(6, "0")}Z`;

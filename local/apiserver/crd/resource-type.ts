@@ -1,6 +1,6 @@
 // From a CustomResourceDefinition to the resource type that the registry serves.
 import type { KubeObject } from "../../../kube/object.ts";
-import { isMap, type JsonMap } from "../apply/values.ts";
+import { isMap, isUnreadableTime, type JsonMap } from "../apply/values.ts";
 import { keepAllBut, restore } from "../builtin/kinds.ts";
 import { dropZeros } from "../builtin/canonical.ts";
 import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
@@ -114,18 +114,18 @@ function strategyOf(crd: Crd): Strategy {
   };
   const hasStatus = (object: KubeObject) => withStatus.get(object.apiVersion) === true;
   return {
-    decode(body, version) {
+    decode(body, { version }) {
       const kind = crd.spec.names.kind;
-      const faults = decodeMetadata(body, kind, version.version);
+      const faults = decodeMetadata(body, kind, version);
       // Nothing is known of the fields of another kind; the rules refuse it.
       if (body.kind !== kind) return { object: body, faults };
       const schema = schemaOf(body.apiVersion);
-      faults.push(...asBadRequest(kind, version.version, () => schema.prune(body)).map((path) => `unknown field "${path}"`));
+      faults.push(...asBadRequest(kind, version, () => schema.prune(body)).map((path) => `unknown field "${path}"`));
       schema.applyDefaults(body);
       return { object: body, faults };
     },
     decodeApplied(body, version) {
-      const faults = decodeMetadata(body, crd.spec.names.kind, version.version);
+      const faults = decodeMetadata(dropUnreadableTimes(body), crd.spec.names.kind, version.version);
       const schema = schemaOf(body.apiVersion);
       schema.cleanApplied(body);
       schema.applyDefaults(body);
@@ -144,6 +144,13 @@ function strategyOf(crd: Crd): Strategy {
     generationOf: (object) => withoutHead(object, hasStatus(object)),
     unconditionalUpdate: false,
   };
+}
+
+/** Nobody reads an applied custom object as a whole: each time is read by who asks for it, and one that is none is not there. */
+function dropUnreadableTimes(body: KubeObject): KubeObject {
+  const metadata: unknown = body.metadata;
+  if (isMap(metadata)) for (const key of ["creationTimestamp", "deletionTimestamp"]) if (isUnreadableTime(metadata[key])) delete metadata[key];
+  return body;
 }
 
 function decodeMetadata(body: KubeObject, kind: string, version: string): string[] {

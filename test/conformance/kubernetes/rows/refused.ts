@@ -57,6 +57,16 @@ export const refusedRows = [
       expect(await judge(api, widgets(ns), { ...widget("a"), metadata })).toEqual([400]);
     }
   }),
+  row("of the times in the metadata of a custom object that is applied those that are none are passed over", async ({ api, ns }) => {
+    const entry = { manager: "m", operation: "Update", apiVersion: "v1", time: "", fieldsType: "FieldsV1", fieldsV1: {} };
+    for (const time of [{ creationTimestamp: "" }, { creationTimestamp: "2026-01-01" }, { deletionTimestamp: "" }, { deletionTimestamp: "soon" }, { managedFields: [entry] }]) {
+      const applied = await api.patch("apply", `${widgets(ns)}/a?fieldManager=one&force=true`, widget("a", {}, time));
+      expect([200, 201]).toContain(applied.status);
+      expect(applied.body.metadata).toMatchObject({ creationTimestamp: expect.stringMatching(/^20.+Z$/), managedFields: [{ manager: "one" }] });
+      expect(applied.body.metadata).not.toHaveProperty("deletionTimestamp");
+    }
+    expect((await api.patch("apply", `${widgets(ns)}/a?fieldManager=one`, widget("a", {}, { managedFields: [{ ...entry, time: "2026-01-01T00:00:00Z" }] }))).status).toBe(400);
+  }),
   row("only a probe that ends a container has a grace for it, and one", async ({ api, ns }) => {
     const probe = (terminationGracePeriodSeconds: number) => ({ tcpSocket: { port: 80 }, terminationGracePeriodSeconds });
     const at = "spec.template.spec.containers[0]";
