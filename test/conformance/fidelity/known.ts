@@ -39,8 +39,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     name: "a value given and deleted by one strategic merge patch",
-    reason: "in kube-apiserver the order in which Go walks a map decides whether the value is there afterwards; here it is not",
-    explains: ({ step, deviations }) => step.patch === "strategic" && deviations.every(({ path }) => contradictions(step.body).some((field) => path.includes(field))),
+    reason: "in kube-apiserver the order in which Go walks a map decides whether the value is there afterwards, and owned by who sent it; here it is not",
+    explains: ({ step, deviations }) => {
+      const fields = step.patch === "strategic" ? contradictions(step.body) : [];
+      return fields.length > 0 && deviations.every(({ path }) => /\bmetadata\.(?:managedFields|resourceVersion)\b/.test(path) || fields.some((field) => path.includes(field)));
+    },
   },
   {
     name: "the template of pods beyond volumes and what containers run",
