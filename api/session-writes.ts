@@ -99,9 +99,11 @@ async function rename<T extends KubeObject>(context: WriteContext, ref: Resource
   const claim = await takeClaim({ client: platform, view, signal, now }, ref, how.to, how.taken);
   try {
     const made = await patchOnly(context, ref, object, how.patch);
-    const left = claim?.resourceVersion ? claimOf(view, before, ref, object) : undefined;
-    if (left) await dropClaim(platform, left);
-    if (claim?.resourceVersion) await context.replicas.written(writtenClaim(claim));
+    if (claim?.resourceVersion) {
+      const left = claimOf(view, before, ref, object);
+      if (left) await dropClaim(platform, left);
+      await context.replicas.written(writtenClaim(claim));
+    }
     return made;
   } catch (error) {
     await claim?.release();

@@ -51,26 +51,23 @@ export interface Grant {
 }
 
 /** A role and its bindings; nothing when nobody is to hold it. */
-export function planGrant({ name: readable, unique, namespace, rules, subjects }: Grant): Draft[] {
-  if (subjects.length === 0) return [];
-  const prefix = namespace ? "" : "Cluster";
-  const name = generatedName(readable, unique);
-  return [
-    { apiVersion: `${RBAC}/v1`, kind: `${prefix}Role`, metadata: { name, ...(namespace && { namespace }) }, rules },
-    ...bindingsTo({ kind: `${prefix}Role`, name }, { readable, unique, namespace, subjects }),
-  ];
+export function planGrant(grant: Grant): Draft[] {
+  const { namespace, rules } = grant;
+  if (grant.subjects.length === 0) return [];
+  const role = { kind: namespace ? "Role" : "ClusterRole", name: generatedName(grant.name, grant.unique) };
+  return [{ apiVersion: `${RBAC}/v1`, kind: role.kind, metadata: { name: role.name, ...(namespace && { namespace }) }, rules }, ...bindingsTo(role, grant)];
 }
 
 /** Platform-owned RoleBindings to one of our ClusterRoles; nothing when nobody is to hold it. */
 export function planBinding(clusterRole: string, namespace: string, subjects: readonly Subject[]): Draft[] {
-  return bindingsTo({ kind: "ClusterRole", name: clusterRole }, { readable: clusterRole, unique: namespace, namespace, subjects });
+  return bindingsTo({ kind: "ClusterRole", name: clusterRole }, { name: clusterRole, unique: namespace, namespace, subjects });
 }
 
-function bindingsTo(role: { kind: string; name: string }, { readable, unique, namespace, subjects }: Omit<Grant, "name" | "rules"> & { readable: string }): Draft[] {
+function bindingsTo(role: { kind: string; name: string }, { name, unique, namespace, subjects }: Omit<Grant, "rules">): Draft[] {
   return share(subjects).map((some, at) => ({
     apiVersion: `${RBAC}/v1`,
     kind: namespace ? "RoleBinding" : "ClusterRoleBinding",
-    metadata: { name: generatedName(readable, at === 0 ? unique : `${unique}/${at}`), ...(namespace && { namespace }) },
+    metadata: { name: generatedName(name, at === 0 ? unique : `${unique}/${at}`), ...(namespace && { namespace }) },
     subjects: some,
     roleRef: { apiGroup: RBAC, ...role },
   }));

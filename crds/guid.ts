@@ -40,8 +40,12 @@ export function guidOf(object: KubeObject): string {
 
 /** Which of two objects with one GUID keeps it: the older one; of two made in the same second the one with the smaller uid. */
 export function keepsGUID(one: KubeObject, other: KubeObject): KubeObject {
-  const age = (object: KubeObject): string => `${object.metadata.creationTimestamp ?? ""} ${object.metadata.uid ?? ""}`;
-  return age(one) <= age(other) ? one : other;
+  return ageOrder(one) <= ageOrder(other) ? one : other;
+}
+
+/** Sorts objects by age where it decides something: by creation, then uid. Not by GUID, which is its maker's to choose. */
+export function ageOrder({ metadata: { creationTimestamp = "", uid = "" } }: KubeObject): string {
+  return `${creationTimestamp} ${uid}`;
 }
 
 /** Sorts objects as CF lists them: by creation, then GUID. */

@@ -3,6 +3,8 @@ import type { Logger } from "pino";
 import { SelfSubjectReview } from "./builtin.ts";
 import type { KubeClient } from "./client/client.ts";
 import type { KubeObject } from "./object.ts";
+import { subjectKey, userKeys } from "./rbac/rbac-index.ts";
+import type { Subject } from "./rbac/types.ts";
 import type { Change, Store } from "./reader.ts";
 
 /** kube-apiserver's authorizer sees a binding a little later than a watcher may. */
@@ -15,26 +17,15 @@ export interface OwnRights {
   close(): void;
 }
 
-interface Who {
-  username: string;
-  groups: readonly string[];
-}
-
-interface Subject {
-  kind?: string;
-  name?: string;
-  namespace?: string;
-}
-
 /** `changed` is told once for many changes; without a namespace for rights everywhere. */
 export function createOwnRights(client: KubeClient, log: Logger, changed: (namespace: string | undefined) => void): OwnRights {
   const timers = new Map<string | undefined, NodeJS.Timeout>();
-  let who: Promise<Who | undefined> | undefined;
+  let who: Promise<ReadonlySet<string> | undefined> | undefined;
 
-  const ask = async (): Promise<Who | undefined> => {
+  const ask = async (): Promise<ReadonlySet<string> | undefined> => {
     try {
       const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: WHO_DEADLINE_MS });
-      return { username: status?.userInfo?.username ?? "", groups: status?.userInfo?.groups ?? [] };
+      return new Set(userKeys({ name: status?.userInfo?.username ?? "", groups: status?.userInfo?.groups ?? [] }));
     } catch (err) {
       log.debug({ err }, "who we are cannot be asked; changed rights are noticed later");
       who = undefined;
@@ -44,7 +35,7 @@ export function createOwnRights(client: KubeClient, log: Logger, changed: (names
   const hear = async (change: Change<KubeObject>): Promise<void> => {
     if (change.initial || (change.type === "modified" && !subjectsDiffer(change))) return;
     const me = await (who ??= ask());
-    if (!me || !subjectsOf(change).some((subject) => names(subject, me))) return;
+    if (!me || !keysOf(change).some((key) => key !== undefined && me.has(key))) return;
     const { namespace } = change.object.metadata;
     if (timers.has(namespace)) return;
     const due = (): void => {
@@ -61,19 +52,13 @@ export function createOwnRights(client: KubeClient, log: Logger, changed: (names
   };
 }
 
-function subjectsOf(change: Change<KubeObject>): Subject[] {
-  const { namespace } = change.object.metadata;
+function keysOf(change: Change<KubeObject>): (string | undefined)[] {
+  const { namespace = "" } = change.object.metadata;
   const bindings = [change.object, ...(change.type === "added" ? [] : [change.old])];
-  // A service account that names no namespace is one of its binding's.
-  return bindings.flatMap((binding) => ((binding["subjects"] as Subject[] | undefined) ?? []).map((subject) => (namespace ? { ...subject, namespace: subject.namespace || namespace } : subject)));
+  return bindings.flatMap((binding) => ((binding["subjects"] as Subject[] | undefined) ?? []).map((subject) => subjectKey(subject, namespace)));
 }
 
 /** A roleRef is immutable, so a binding grants something else only when it names others. */
 function subjectsDiffer(change: Change<KubeObject> & { type: "modified" }): boolean {
   return JSON.stringify(change.object["subjects"]) !== JSON.stringify(change.old["subjects"]);
-}
-
-function names({ kind, name = "", namespace = "" }: Subject, { username, groups }: Who): boolean {
-  if (kind === "Group") return groups.includes(name);
-  return username === (kind === "ServiceAccount" ? `system:serviceaccount:${namespace}:${name}` : name);
 }

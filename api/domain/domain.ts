@@ -1,6 +1,7 @@
 // The HTTP face of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
 import { Domain } from "../../crds/domain/domain.ts";
+import { isShared } from "../../crds/domain/resolve.ts";
 import { newGUID, creationOrder } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -67,7 +68,7 @@ function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
 /** The first shared domain, else the org's first own one. @throws CFError 404 */
 function defaultDomain(as: Session, org: Org): Domain {
   const candidates = as.list(Domain).filter((domain) => usableBy(domain, org) && !domain.spec.internal);
-  const order = (domain: Domain): string => `${domain.metadata.namespace === SYSTEM_NAMESPACE ? 0 : 1} ${creationOrder(domain)}`;
+  const order = (domain: Domain): string => `${isShared(domain) ? 0 : 1} ${creationOrder(domain)}`;
   const [first] = candidates.sort((one, other) => (order(one) < order(other) ? -1 : 1));
   if (!first) throw notFound("Domain");
   return first;
@@ -97,8 +98,9 @@ function toDomain(as: Session, body: CreateDomain): Draft {
 function checkOverlap(as: Session, name: string, namespace: string): void {
   const { view } = as;
   const reserved = (by: string): CFError => unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
-  for (const { metadata, spec } of view.store(Domain).list()) {
-    const isForeign = metadata.namespace !== SYSTEM_NAMESPACE && metadata.namespace !== namespace;
+  for (const domain of view.store(Domain).list()) {
+    const { metadata, spec } = domain;
+    const isForeign = !isShared(domain) && metadata.namespace !== namespace;
     if (isForeign && (name.endsWith(`.${spec.name}`) || spec.name.endsWith(`.${name}`))) throw reserved(spec.name);
   }
   const [host = "", ...rest] = name.split(".");

@@ -1,6 +1,6 @@
 // Private domains that other orgs may use: `/v3/domains/:guid/relationships/shared_organizations`.
 import { Domain } from "../../crds/domain/domain.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { isShared } from "../../crds/domain/resolve.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../endpoint.ts";
@@ -16,7 +16,7 @@ const write = { verb: "patch", on: Domain } as const;
 
 function privateDomain(as: Session, guid: string): Domain {
   const domain = as.get(Domain, guid);
-  if (domain.metadata.namespace === SYSTEM_NAMESPACE) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
+  if (isShared(domain)) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
   return domain;
 }
 

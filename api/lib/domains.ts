@@ -1,7 +1,7 @@
 // Which Domain a route means, and which an org may use. The rule itself is crds/domain/resolve.ts.
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName, standingOf } from "../../crds/claim/rules.ts";
-import { resolveDomain, type Referrer } from "../../crds/domain/resolve.ts";
+import { isShared, resolveDomain, type Referrer } from "../../crds/domain/resolve.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -10,7 +10,7 @@ import type { View } from "../view.ts";
 
 /** The org that owns a private domain; undefined for a shared one. */
 export function ownerOf(view: View, domain: Domain): Org | undefined {
-  return domain.metadata.namespace === SYSTEM_NAMESPACE ? undefined : view.orgOf(domain.metadata.namespace);
+  return isShared(domain) ? undefined : view.orgOf(domain.metadata.namespace);
 }
 
 /** The Domain of a route, or of one that is still to be created; undefined when it dangles, or has lost its name to another Domain. */
@@ -38,6 +38,5 @@ function hasLostName(view: View, domain: Domain): boolean {
 
 /** Whether an org may make routes in a domain. */
 export function usableBy(domain: Domain, org: Org): boolean {
-  const { namespace } = domain.metadata;
-  return namespace === SYSTEM_NAMESPACE || namespace === org.status?.namespace || domain.spec.sharedOrgs.includes(org.metadata.name);
+  return isShared(domain) || domain.metadata.namespace === org.status?.namespace || domain.spec.sharedOrgs.includes(org.metadata.name);
 }

@@ -3,7 +3,6 @@ import type { Claim } from "../../crds/claim/claim.ts";
 import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { isShared } from "../../crds/domain/resolve.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { hostHolder, hostSplits, isBefore, type Split, splitOf } from "../../crds/route/host.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { Wake } from "../../kube/controller.ts";
@@ -38,8 +37,9 @@ export function wokenByClaim(claim: Claim, read: Reader): Wake {
 }
 
 /** Routes that may mean the Domain: everybody's where it is shared by all, else those of its org and of the orgs that it is shared with. */
-export function wokenByDomain({ metadata, spec }: Domain, read: Reader): Wake {
-  if (metadata.namespace === SYSTEM_NAMESPACE) return { [DOMAIN_INDEX]: metadata.name };
+export function wokenByDomain(domain: Domain, read: Reader): Wake {
+  const { metadata, spec } = domain;
+  if (isShared(domain)) return { [DOMAIN_INDEX]: metadata.name };
   const orgs = new Set(spec.sharedOrgs);
   const known = new Map<string, boolean>();
   const isConcerned = (namespace: string): boolean => {

@@ -1,5 +1,6 @@
 // Which Domain a route means. Pure; the same for API and controllers.
 import { SYSTEM_NAMESPACE } from "../groups.ts";
+import { ageOrder } from "../guid.ts";
 import type { Route } from "../route/route.ts";
 import { routeURL } from "../route/url.ts";
 import type { Domain } from "./domain.ts";
@@ -38,11 +39,6 @@ export function resolveDomain(route: Referrer, sight: DomainSight): Domain | und
 function lentDomain(route: Referrer, { org, named, hasLost }: DomainSight): Domain | undefined {
   const served = route.status?.url;
   const isMeant = ({ spec }: Domain): boolean => spec.sharedOrgs.includes(org) && (served === undefined || served === routeURL(route.spec, spec.name));
-  const lent = named(route.spec.domainRef.name).filter(isMeant).toSorted((one, other) => (order(one) < order(other) ? -1 : 1));
+  const lent = named(route.spec.domainRef.name).filter(isMeant).toSorted((one, other) => (ageOrder(one) < ageOrder(other) ? -1 : 1));
   return lent.find((domain) => !hasLost(domain)) ?? lent[0];
-}
-
-/** Not by GUID, which is its maker's to choose. */
-function order({ metadata: { creationTimestamp = "", uid = "" } }: Domain): string {
-  return `${creationTimestamp} ${uid}`;
 }

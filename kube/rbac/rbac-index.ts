@@ -174,12 +174,17 @@ function forget(state: State, who: string, namespace: string, key: string): void
 }
 
 /** Under which key a subject is found; undefined when nobody can be it. A service account is the user it logs in as. */
-function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
+export function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
   if (subject.kind === "User") return `u:${subject.name}`;
   if (subject.kind === "Group") return `g:${subject.name}`;
   if (subject.kind !== "ServiceAccount") return undefined;
   const namespace = subject.namespace || bindingNamespace;
   return namespace === "" ? undefined : `u:system:serviceaccount:${namespace}:${subject.name}`;
+}
+
+/** The keys of all subjects that a user is, as of `subjectKey`. */
+export function userKeys({ name, groups }: Pick<RbacUser, "name" | "groups">): string[] {
+  return [`u:${name}`, ...groups.map((group) => `g:${group}`)];
 }
 
 /** Subject keys of a user object, their joined form, and whether it stands above RBAC; a user object is not changed once it has asked. */
@@ -194,7 +199,7 @@ interface Identity {
 function identityOf(user: RbacUser): Identity {
   const known = identities.get(user);
   if (known) return known;
-  const keys = [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
+  const keys = userKeys(user);
   const identity = { keys, joined: JSON.stringify(keys), superuser: user.groups.includes(SUPERUSERS) };
   identities.set(user, identity);
   return identity;
