@@ -3,9 +3,9 @@ import tseslint from "typescript-eslint";
 
 // Functions over 40 lines, each because it is a factory: its lines are the small methods of the one object that it returns.
 const FACTORIES = [
-  "api/view.ts", "backends/builders/host/builds.ts", "backends/routers/local/exchange.ts", "backends/routers/local/table.ts", "backends/runners/process/lrp-instances.ts",
-  "backends/runners/process/meter.ts", "backends/runners/process/run.ts", "backends/runners/process/tail.ts", "blobs/directory/directory.ts", "kube/children.ts", "kube/store-index.ts",
-  "kube/watches.ts", "local/apiserver/apply/type-view.ts", "local/apiserver/discovery/paths.ts", "local/apiserver/gc/work-queue.ts", "local/apiserver/memory-store.ts",
+  "api/cache/cluster-cache.ts", "backends/builders/host/build-queue.ts", "backends/routers/local/exchange.ts", "backends/routers/local/routing-table.ts", "backends/runners/process/lrp-instances.ts",
+  "backends/runners/process/usage-meter.ts", "backends/runners/process/run-instance.ts", "backends/runners/process/tail-file.ts", "blobs/directory/directory-store.ts", "kube/controller/owned-objects.ts", "kube/cache/value-index.ts",
+  "kube/cache/informers.ts", "local/apiserver/apply/type-view.ts", "local/apiserver/discovery/paths.ts", "local/apiserver/gc/work-queue.ts", "local/apiserver/memory-store.ts",
   "local/apiserver/registry/watch.ts", "local/apiserver/server.ts", "local/apiserver/storage/store.ts", "local/apiserver/storage/table.ts",
 ];
 

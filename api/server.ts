@@ -1,19 +1,19 @@
 // The CF API as one request handler. It does not listen: platform/ does, and owns the client and the watches.
 import type { Express } from "express";
 import type { Logger } from "pino";
-import type { BlobStore } from "../blobs/store.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import type { Watches } from "../kube/watches.ts";
-import type { TelemetryClient } from "../telemetry/client.ts";
+import type { Watches } from "../kube/cache/informers.ts";
+import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
 import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
 import { allEndpoints } from "./endpoints.ts";
-import { createRouting } from "./routing.ts";
-import { createReplicas, type PeerDirectory, type Replicas } from "./replicas/replicas.ts";
-import { type AuthorizationMode, createReviews } from "./reviews.ts";
-import { createRights, declaredRights } from "./caller-rights.ts";
-import { createSession } from "./session.ts";
-import { createView, type View } from "./view.ts";
+import { createRouting } from "./http/routing.ts";
+import { createReplicas, type PeerDirectory, type Replicas } from "./peers/peer-group.ts";
+import { type AuthorizationMode, createReviews } from "./access/access-reviewer.ts";
+import { createRights, declaredRights } from "./access/caller-permissions.ts";
+import { createSession } from "./access/session.ts";
+import { createView, type View } from "./cache/cluster-cache.ts";
 
 /** Deadline of a question outside of a session, milliseconds. */
 const DECIDE_MS = 10_000;

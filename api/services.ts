@@ -1,8 +1,8 @@
 // What endpoints use besides the cluster. Handed to each resource's list of rows when the table is made.
-import type { BlobStore } from "../blobs/store.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import type { TelemetryClient } from "../telemetry/client.ts";
-import type { View } from "./view.ts";
+import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
+import type { View } from "./cache/cluster-cache.ts";
 
 export interface Services {
   telemetry: TelemetryClient;

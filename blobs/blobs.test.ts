@@ -10,11 +10,11 @@ import { pack } from "tar-stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ZipFile } from "yazl";
 import { packDirectory, unpackTar } from "./archive/tar.ts";
-import { createDirectoryStore } from "./directory/directory.ts";
-import { receivePackage } from "./package/receive.ts";
+import { createDirectoryStore } from "./directory/directory-store.ts";
+import { receivePackage } from "./package/receive-package.ts";
 import { matchResources } from "./package/resources.ts";
-import { planBlobRemoval } from "./removal.ts";
-import { BlobNotFound, type BlobStore, BlobTooLarge, InvalidBlobName } from "./store.ts";
+import { planBlobRemoval } from "./plan-blob-removal.ts";
+import { BlobNotFound, type BlobStore, BlobTooLarge, InvalidBlobName } from "./blob-store.ts";
 
 const space = "0190aaaa-0000-7000-8000-000000000001";
 const otherSpace = "0190aaaa-0000-7000-8000-000000000002";

@@ -2,7 +2,7 @@
 import { apiClient, type ApiClient, type Resource } from "./api/client.ts";
 import { Failure } from "./failure.ts";
 import type { Progress } from "./output.ts";
-import { authorizationOf, resolveTarget, type Target } from "./target/resolve.ts";
+import { authorizationOf, resolveTarget, type Target } from "./target/resolve-target.ts";
 
 export interface Context {
   target: Target;

@@ -1,5 +1,5 @@
 // All controllers of CF's kinds. Leaderless: each is a pure translation, and claims decide the races.
-import type { Controller } from "../kube/controller.ts";
+import type { Controller } from "../kube/controller/controller.ts";
 import { appController } from "./app/app.ts";
 import { buildController } from "./build/build.ts";
 import { buildpackController } from "./buildpack/buildpack.ts";

@@ -1,5 +1,5 @@
 // Every kind of ours, in the order in which they are created and listed.
-import type { ResourceDefinition } from "../kube/resource.ts";
+import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { App } from "./app/app.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";

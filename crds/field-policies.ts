@@ -1,8 +1,8 @@
 // Fields that need a right of their own: whoever changes them, or gives them at creation, must hold it.
-import { toStructuralSchema, type SchemaNode } from "../kube/crd.ts";
-import type { ResourceDefinition } from "../kube/resource.ts";
+import { toStructuralSchema, type SchemaNode } from "../kube/api/crd.ts";
+import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { FIELD_RIGHTS, type FieldRight } from "./permissions.ts";
-import { holds, IS_PLATFORM, resourceOf, type Policy, type Validation } from "./policy.ts";
+import { holds, IS_PLATFORM, resourceOf, type Policy, type Validation } from "./admission-policy.ts";
 
 /** One policy for each kind with such fields. */
 export function fieldPolicies(): Policy[] {

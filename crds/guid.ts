@@ -1,6 +1,6 @@
 // GUIDs: how an object gets one, and how it is presented. Pure but for the two makers, which take their randomness from node:crypto.
 import { createHash, randomBytes } from "node:crypto";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../kube/api/object.ts";
 import { STABLE_LABELS } from "./labels.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

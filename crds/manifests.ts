@@ -1,11 +1,11 @@
 // Everything of ours that a cluster must hold before the platform starts, in the order in which it can be applied. deploy/ holds it as files.
-import { toCustomResourceDefinition } from "../kube/crd.ts";
-import type { KubeObject } from "../kube/object.ts";
+import { toCustomResourceDefinition } from "../kube/api/crd.ts";
+import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
-import { flagObjects } from "./feature-flag/objects.ts";
+import { flagObjects } from "./feature-flag/default-objects.ts";
 import { clusterRoles } from "./permissions.ts";
 import { commonBindings, platformRole } from "./platform-role.ts";
-import { admissionPolicies } from "./policies.ts";
+import { admissionPolicies } from "./admission-policies.ts";
 
 /** A generated file below deploy/ and the objects in it. */
 export interface Manifest {

@@ -1,7 +1,7 @@
 // Who may do what: the one table behind the ClusterRoles, the rights that endpoints declare, and the field policies (policies.ts).
-import { ClusterRole } from "../kube/builtin.ts";
-import type { KubeObject } from "../kube/object.ts";
-import type { ResourceDefinition } from "../kube/resource.ts";
+import { ClusterRole } from "../kube/api/builtin.ts";
+import type { KubeObject } from "../kube/api/object.ts";
+import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { App } from "./app/app.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";

@@ -1,5 +1,5 @@
-// What the platform may do where one process does all of it, as on a laptop. Minimal rights per operation are generated: platform/rights.ts.
-import type { KubeObject } from "../kube/object.ts";
+// What the platform may do where one process does all of it, as on a laptop. Minimal rights per operation are generated: platform/operations/permissions.ts.
+import type { KubeObject } from "../kube/api/object.ts";
 import { GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
 import { CLUSTER_READER, SYSTEM_READER } from "./roles.ts";
 

@@ -1,6 +1,6 @@
 // The CF roles and the ClusterRoles that mean them. A CF role is one (RoleBinding, subject) pair whose roleRef is one of these.
 import { derivedGUID } from "./guid.ts";
-import { digest5, slug } from "./names.ts";
+import { digest5, slug } from "./object-names.ts";
 
 /** Where a role is given: by a RoleBinding in an org's or in a space's namespace. */
 export type RoleScope = "org" | "space";

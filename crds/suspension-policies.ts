@@ -2,7 +2,7 @@
 import { DEFINITIONS } from "./definitions.ts";
 import { INTERNAL_LABELS, SUSPENDED } from "./labels.ts";
 import { Org } from "./org/org.ts";
-import { holds, IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "./policy.ts";
+import { holds, IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "./admission-policy.ts";
 import { Space } from "./space/space.ts";
 
 /** What refusals say; the CF API knows them by it. */

@@ -1,6 +1,6 @@
 // An object as an operator would write it into a fresh platform: in the system namespace, unless its kind has none.
-import type { KubeObject } from "../kube/object.ts";
-import { apiVersionOf, type ResourceRef } from "../kube/resource-ref.ts";
+import type { KubeObject } from "../kube/api/object.ts";
+import { apiVersionOf, type ResourceRef } from "../kube/api/resource-ref.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 
 export function systemObject(ref: ResourceRef, name: string, spec: object): KubeObject {

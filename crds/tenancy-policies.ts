@@ -3,7 +3,7 @@ import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
 import { GRANT_RIGHT } from "./permissions.ts";
-import { holds, IS_PLATFORM, IS_THE_PLATFORM, NOT_THE_CLUSTER, type Policy } from "./policy.ts";
+import { holds, IS_PLATFORM, IS_THE_PLATFORM, NOT_THE_CLUSTER, type Policy } from "./admission-policy.ts";
 import { clusterRolesOf } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { findProcess } from "../backends/host/processes.ts";
+import { findProcess } from "../backends/host/process-table.ts";
 
 /** Paths below CUPOLA_HOME. */
 export interface Home {

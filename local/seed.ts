@@ -1,6 +1,6 @@
 // What the first start puts into an empty laptop cluster, so that `cup push` works at once. Pure.
-import type { KubeObject } from "../kube/object.ts";
-import { apiVersionOf } from "../kube/resource-ref.ts";
+import type { KubeObject } from "../kube/api/object.ts";
+import { apiVersionOf } from "../kube/api/resource-ref.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../crds/buildpack/buildpack.ts";
 import { Domain } from "../crds/domain/domain.ts";

@@ -5,15 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { pino } from "pino";
-import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/reviews.ts";
-import { defined } from "../kube/defined.ts";
+import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/access/access-reviewer.ts";
+import { defined } from "../kube/api/omit-undefined.ts";
 import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
-import { createEnding } from "./ending.ts";
-import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations.ts";
+import { createEnding } from "./shutdown.ts";
+import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
-import { LEASE_SECONDS } from "./replica.ts";
-import { addTokenIssuerOptions, tokenIssuerOf, type TokenIssuerOptions } from "./token-issuer.ts";
-import type { WebhookListen } from "./webhook.ts";
+import { LEASE_SECONDS } from "./leases/replica-membership.ts";
+import { addTokenIssuerOptions, tokenIssuerOf, type TokenIssuerOptions } from "./token-issuer-options.ts";
+import type { WebhookListen } from "./operations/name-webhook.ts";
 
 interface Options extends TokenIssuerOptions {
   operation: Operation[];

@@ -1,13 +1,13 @@
 // Puts into a cluster what the platform needs before it starts: kinds, roles, policies, and the objects that make it usable.
 import { setTimeout as delay } from "node:timers/promises";
-import { resourcePath } from "../kube/resource-ref.ts";
-import type { ResourceRef } from "../kube/resource-ref.ts";
+import { resourcePath } from "../kube/api/resource-ref.ts";
+import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import {
   ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Namespace, RoleBinding, Secret, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
-} from "../kube/builtin.ts";
+} from "../kube/api/builtin.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isAlreadyExists } from "../kube/client/errors.ts";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { manifests } from "../crds/manifests.ts";
 

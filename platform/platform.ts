@@ -2,28 +2,28 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { createDirectoryStore } from "../blobs/directory/directory.ts";
+import { createDirectoryStore } from "../blobs/directory/directory-store.ts";
 import { createClient, type ClusterAccess } from "../kube/client/create-client.ts";
 import type { RequestRecord } from "../kube/client/client.ts";
-import { defined } from "../kube/defined.ts";
-import { createReadiness, type ReadinessReport } from "../kube/readiness.ts";
-import type { ReflectorTiming } from "../kube/reflector.ts";
-import { createWatches } from "../kube/watches.ts";
+import { defined } from "../kube/api/omit-undefined.ts";
+import { createReadiness, type ReadinessReport } from "../kube/server/readiness.ts";
+import type { ReflectorTiming } from "../kube/cache/reflector.ts";
+import { createWatches } from "../kube/cache/informers.ts";
 import { API_MANAGER } from "../crds/groups.ts";
-import { keepUpdatedAt } from "../api/lib/times.ts";
+import { keepUpdatedAt } from "../api/cache/object-times.ts";
 import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
-import type { AuthorizationMode } from "../api/reviews.ts";
-import { healthOf, openDoor } from "./doors.ts";
-import type { FrontDoor, Tls } from "./front-door.ts";
-import { joinOthers, needsToken, startSide } from "./meeting.ts";
-import { OUR_NAMESPACES } from "./namespaces.ts";
-import type { Operation } from "./operations.ts";
-import type { Doors, Fate, Parts } from "./parts.ts";
-import { showReplica } from "./replica-object.ts";
-import { keepLogs, openWebhook, startApi } from "./serving.ts";
-import { untilReady } from "./waiting.ts";
-import type { WebhookListen } from "./webhook.ts";
-import { startBackends, startControllers, startPosts } from "./work.ts";
+import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
+import { healthOf, openDoor } from "./http/platform-server.ts";
+import type { FrontDoor, Tls } from "./http/http-server.ts";
+import { joinOthers, needsToken, startSide } from "./peers/start-peers.ts";
+import { OUR_NAMESPACES } from "./watch-namespaces.ts";
+import type { Operation } from "./operations/operations.ts";
+import type { Doors, Fate, Parts } from "./platform-context.ts";
+import { showReplica } from "./leases/replica-reporter.ts";
+import { keepLogs, openWebhook, startApi } from "./operations/start-services.ts";
+import { untilReady } from "./readiness.ts";
+import type { WebhookListen } from "./operations/name-webhook.ts";
+import { startBackends, startControllers, startPosts } from "./operations/start-controllers.ts";
 
 export interface PlatformOptions {
   /** The Kubernetes API, with the platform's own identity. */

@@ -1,6 +1,6 @@
 // docs/fidelity.md: what the embedded API server has in common with kube-apiserver and where it differs, printed from the rows that judge both.
-import { KNOWN_DIFFERENCES } from "../test/conformance/fidelity/known.ts";
-import { embeddedGaps, kubectlGaps, notServed, uncompared } from "../test/conformance/kubernetes/gaps.ts";
+import { KNOWN_DIFFERENCES } from "../test/conformance/fidelity/known-differences.ts";
+import { embeddedGaps, kubectlGaps, notServed, uncompared } from "../test/conformance/kubernetes/known-gaps.ts";
 import { commands } from "../test/conformance/kubernetes/kubectl-requests/commands.ts";
 import { tables } from "../test/conformance/kubernetes/tables.ts";
 

@@ -2,14 +2,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
-import type { Endpoint } from "../api/endpoint.ts";
+import type { Endpoint } from "../api/http/endpoint.ts";
 import { allEndpoints } from "../api/endpoints.ts";
-import { errorsDocument } from "../api/errors.ts";
-import { apiDocument } from "../api/reference.ts";
+import { errorsDocument } from "../api/http/errors.ts";
+import { apiDocument } from "../api/http/api-reference.ts";
 import type { Services } from "../api/services.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { manifests } from "../crds/manifests.ts";
-import { impersonatorRole, operationManifests } from "../platform/rights.ts";
+import { impersonatorRole, operationManifests } from "../platform/operations/permissions.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
 import { rolesDocument } from "./roles-page.ts";

@@ -1,6 +1,6 @@
 // The endpoint and its client over real sockets: authorization, reads, merging, following, a class that is down.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { telemetryClient } from "./client.ts";
+import { telemetryClient } from "./telemetry-client.ts";
 import type { InstanceStats } from "./envelope.ts";
 import { createTelemetry, startTelemetryServer, type Telemetry } from "./telemetry.ts";
 

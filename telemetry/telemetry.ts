@@ -2,9 +2,9 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { listening } from "../kube/listening.ts";
+import { listening } from "../kube/server/start-listening.ts";
 import { type Envelope, type EnvelopeType, type InstanceStats, type LogEntry, type LogQuery, maxReadLimit, type StatsProvider, type StatsQuery } from "./envelope.ts";
-import { createLogRing, type LogRing } from "./ring.ts";
+import { createLogRing, type LogRing } from "./log-ring.ts";
 
 /** What builders, runners and routers of one process share. */
 export interface Telemetry {

@@ -2,12 +2,12 @@
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { VERBS } from "../../crds/verbs.ts";
-import { endpoint, ok } from "../endpoint.ts";
-import { unprocessable } from "../errors.ts";
-import { currentDroplet, putProcess, processesOf } from "../lib/app-parts.ts";
-import { toOne } from "../lib/present.ts";
-import type { Session } from "../session.ts";
+import { VERBS } from "../../crds/command-patches.ts";
+import { endpoint, ok } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
+import { currentDroplet, putProcess, processesOf } from "../cf/app-children.ts";
+import { toOne } from "../http/presentation.ts";
+import type { Session } from "../access/session.ts";
 import { currentDropletBody } from "./payload.ts";
 import { presentApp } from "./present.ts";
 

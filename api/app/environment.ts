@@ -1,18 +1,18 @@
 // The environment of an app, its features, and the questions about ssh.
 import { App } from "../../crds/app/app.ts";
 import { systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
-import { displayNameOf } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { endpoint, ok } from "../endpoint.ts";
-import { appKey } from "../lib/app-parts.ts";
-import { readVariables, writeVariables } from "../lib/app-env.ts";
-import { requireVisibleVariables } from "../lib/feature-flags.ts";
-import { featuresPatch, presentFeature, presentFeatures } from "../lib/features.ts";
-import { link } from "../lib/present.ts";
-import { urlOf } from "../lib/route-url.ts";
-import type { Session } from "../session.ts";
+import { endpoint, ok } from "../http/endpoint.ts";
+import { appKey } from "../cf/app-children.ts";
+import { readVariables, writeVariables } from "../cf/app-env.ts";
+import { requireVisibleVariables } from "../cf/feature-flags.ts";
+import { featuresPatch, presentFeature, presentFeatures } from "../cf/app-features.ts";
+import { link } from "../http/presentation.ts";
+import { urlOf } from "../cf/route-url.ts";
+import type { Session } from "../access/session.ts";
 import { featureBody, setVariablesBody } from "./payload.ts";
 
 const path = "/v3/apps/:guid";

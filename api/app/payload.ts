@@ -1,13 +1,13 @@
 // What comes in for apps.
 import { z } from "zod";
 import type { App } from "../../crds/app/app.ts";
-import { CFError, unprocessable } from "../errors.ts";
-import { anyVariablesSchema, variablesSchema } from "../lib/app-env.ts";
-import { lifecycleSchema, toLifecycle } from "../lib/lifecycle.ts";
-import { metadataPatch, metadataSchema } from "../lib/metadata.ts";
-import { nameSchema, toOneSchema } from "../lib/payload.ts";
-import { csv, include, listQuery } from "../lib/query.ts";
-import type { View } from "../view.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
+import { anyVariablesSchema, variablesSchema } from "../cf/app-env.ts";
+import { lifecycleSchema, toLifecycle } from "../cf/lifecycle.ts";
+import { metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+import { csv, include, listQuery } from "../http/query.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 export const createAppBody = z.strictObject({
   name: nameSchema,

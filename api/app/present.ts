@@ -1,13 +1,13 @@
 // How an App goes out.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { displayNameOf } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { Space } from "../../crds/space/space.ts";
-import { currentDroplet } from "../lib/app-parts.ts";
-import { presentLifecycle, stackOf } from "../lib/lifecycle.ts";
-import { remembered } from "../lib/page.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import type { View } from "../view.ts";
+import { currentDroplet } from "../cf/app-children.ts";
+import { presentLifecycle, stackOf } from "../cf/lifecycle.ts";
+import { remembered } from "../http/page.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 /** JSON text of an app. */
 export function presentApp(view: View, app: App, base: string): string {

@@ -2,10 +2,10 @@
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
-import { appGUIDOf, appOf } from "../lib/app-parts.ts";
-import { presentLifecycle } from "../lib/lifecycle.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import type { View } from "../view.ts";
+import { appGUIDOf, appOf } from "../cf/app-children.ts";
+import { presentLifecycle } from "../cf/lifecycle.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 const STATES = { Staging: "STAGING", Staged: "STAGED", Failed: "FAILED" } as const;
 

@@ -1,12 +1,12 @@
 // The HTTP face of Buildpack: `/v3/buildpacks`, to read. Buildpacks are added as objects, by kubectl or Helm.
 import { z } from "zod";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { listObjects, oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { identityOf, link, metadataMember } from "../lib/present.ts";
-import { csv, listQuery } from "../lib/query.ts";
-import type { View } from "../view.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { identityOf, link, metadataMember } from "../http/presentation.ts";
+import { csv, listQuery } from "../http/query.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 const buildpackListQuery = listQuery({ names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() }, { orders: ["position", "lifecycle"] });
 

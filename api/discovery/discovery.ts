@@ -1,5 +1,5 @@
 // The documents a client starts from: `/`, `/v3`, `/v3/info`, `/healthz`. `cf` decides by `/` how it logs in and which requests it sends.
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 
 /** The CAPI version whose requests `cf` then sends; README says what of it is not served yet. */
 export const apiVersion = "3.228.0";

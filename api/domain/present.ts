@@ -1,9 +1,9 @@
 // How a Domain goes out.
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
-import { ownerOf } from "../lib/domains.ts";
-import { identityOf, link, metadataMember, toMany, toOne } from "../lib/present.ts";
-import type { Session } from "../session.ts";
+import { ownerOf } from "../cf/domains.ts";
+import { identityOf, link, metadataMember, toMany, toOne } from "../http/presentation.ts";
+import type { Session } from "../access/session.ts";
 
 export function presentDomain(as: Session, domain: Domain, base: string): object {
   const { view } = as;

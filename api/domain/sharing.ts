@@ -1,15 +1,15 @@
 // Private domains that other orgs may use: `/v3/domains/:guid/relationships/shared_organizations`.
 import { Domain } from "../../crds/domain/domain.ts";
-import { isShared } from "../../crds/domain/resolve.ts";
+import { isShared } from "../../crds/domain/resolve-domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
-import { endpoint, noContent, ok, type Endpoint } from "../endpoint.ts";
-import { unprocessable } from "../errors.ts";
-import { domainOf } from "../lib/domains.ts";
-import { toManySchema } from "../lib/payload.ts";
-import { orgInBody } from "../lib/places.ts";
-import { toMany } from "../lib/present.ts";
-import type { Session } from "../session.ts";
+import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
+import { domainOf } from "../cf/domains.ts";
+import { toManySchema } from "../http/shared-schemas.ts";
+import { orgInBody } from "../cf/scopes.ts";
+import { toMany } from "../http/presentation.ts";
+import type { Session } from "../access/session.ts";
 
 const path = "/v3/domains/:guid/relationships/shared_organizations";
 const write = { verb: "patch", on: Domain } as const;

@@ -2,11 +2,11 @@
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
-import { hideUserinfo } from "../../crds/url-secret.ts";
-import { appGUIDOf } from "../lib/app-parts.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import type { Session } from "../session.ts";
-import type { View } from "../view.ts";
+import { hideUserinfo } from "../../crds/hide-userinfo.ts";
+import { appGUIDOf } from "../cf/app-children.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import type { Session } from "../access/session.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 const STATES = { Staged: "STAGED", Failed: "FAILED", Expired: "EXPIRED" } as const;
 export const DROPLET_STATES = ["STAGING", "AWAITING_UPLOAD", "PROCESSING_UPLOAD", "STAGED", "COPYING", "FAILED", "EXPIRED"] as const;

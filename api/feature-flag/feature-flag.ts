@@ -1,17 +1,17 @@
 // The HTTP face of FeatureFlag: `/v3/feature_flags`. Every flag that CF knows is there, whether or not an object says something about it.
 import { z } from "zod";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { FLAG_NAMES, flagObjectName, isEnabled, isFlagName, type FlagName } from "../../crds/feature-flag/rules.ts";
+import { FLAG_NAMES, flagObjectName, isEnabled, isFlagName, type FlagName } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { notFound } from "../errors.ts";
-import { findFlag } from "../lib/feature-flags.ts";
-import { oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { link } from "../lib/present.ts";
-import { csv, paging } from "../lib/query.ts";
-import { updatedAt } from "../lib/times.ts";
-import type { View } from "../view.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { notFound } from "../http/errors.ts";
+import { findFlag } from "../cf/feature-flags.ts";
+import { oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { link } from "../http/presentation.ts";
+import { csv, paging } from "../http/query.ts";
+import { updatedAt } from "../cache/object-times.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 const path = "/v3/feature_flags/:name";
 

@@ -2,10 +2,10 @@
 import { hash, X509Certificate } from "node:crypto";
 import type { UserInfo } from "kubernetes-types/authentication/v1.js";
 import { LRUCache } from "lru-cache";
-import { SelfSubjectReview, TokenReview } from "../../kube/builtin.ts";
+import { SelfSubjectReview, TokenReview } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
-import { CFError, unavailable } from "../errors.ts";
+import { CFError, unavailable } from "../http/errors.ts";
 import type { Caller } from "./caller.ts";
 import { type Credential, parseAuthorization } from "./credential.ts";
 import { type Decide, impersonated } from "./impersonation.ts";

@@ -1,5 +1,5 @@
 // The Authorization header as `cf` and others send it, parsed. No I/O; nothing here is logged.
-import { CFError } from "../errors.ts";
+import { CFError } from "../http/errors.ts";
 
 /** A credential: a bearer token, or a client certificate with its key (PEM), as `cf` sends it in Kubernetes mode. */
 export type Credential = { kind: "token"; token: string } | { kind: "certificate"; cert: string; key: string };

@@ -1,7 +1,7 @@
 // Impersonate-* headers: honoured only where `impersonate` is granted, as kube-apiserver does. Pure but for the question of rights.
-import type { ResourceRef } from "../../kube/resource-ref.ts";
-import type { Asked } from "../authorization.ts";
-import { notAuthorized } from "../errors.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Asked } from "../access/rbac-authorizer.ts";
+import { notAuthorized } from "../http/errors.ts";
 import type { Caller } from "./caller.ts";
 
 const core = { group: "", version: "v1", namespaced: false };

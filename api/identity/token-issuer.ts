@@ -1,10 +1,10 @@
 // Tokens of an issuer that kube-apiserver does not trust: verified here, then spoken for by impersonation with the platform's own credential.
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from "jose";
 import type { Logger } from "pino";
-import { SelfSubjectReview } from "../../kube/builtin.ts";
+import { SelfSubjectReview } from "../../kube/api/builtin.ts";
 import type { Identity, KubeClient } from "../../kube/client/client.ts";
 import { isForbidden } from "../../kube/client/errors.ts";
-import { unavailable } from "../errors.ts";
+import { unavailable } from "../http/errors.ts";
 import { issuerKeys } from "./issuer-keys.ts";
 import { type ClaimedIdentity, type ClaimMapping, identityOf, prefixProblem } from "./token-claims.ts";
 

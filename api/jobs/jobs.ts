@@ -8,12 +8,12 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import type { ResourceRef } from "../../kube/resource-ref.ts";
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { CFError, notFound } from "../errors.ts";
-import { timestamp } from "../lib/timestamps.ts";
-import type { View } from "../view.ts";
-import { type Job, jobGUID, type Operation, operations, parseJobGUID } from "./token.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { CFError, notFound } from "../http/errors.ts";
+import { timestamp } from "../http/timestamps.ts";
+import type { View } from "../cache/cluster-cache.ts";
+import { type Job, jobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
 const kinds: Record<string, ResourceRef> = { App, Org, Space, Route, Domain, Package, Droplet, Buildpack, OrgQuota };
 

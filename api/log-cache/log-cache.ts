@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { type EnvelopeType, type LogQuery, maxReadLimit } from "../../telemetry/envelope.ts";
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { notFound, unavailable } from "../errors.ts";
-import { rawQuery } from "../lib/query.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { notFound, unavailable } from "../http/errors.ts";
+import { rawQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 
 const logs = { verb: "get", on: App, subresource: "logs" } as const;

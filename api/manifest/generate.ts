@@ -1,10 +1,10 @@
 // The manifest of an app as it is: `GET /v3/apps/:guid/manifest`.
 import { stringify } from "yaml";
 import type { App } from "../../crds/app/app.ts";
-import type { HealthCheck } from "../../crds/fields.ts";
-import { displayNameOf } from "../../crds/names.ts";
+import type { HealthCheck } from "../../crds/schema-fields.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import type { Process } from "../../crds/process/process.ts";
-import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 
 export interface ManifestInput {
   app: App;

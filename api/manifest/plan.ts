@@ -1,6 +1,6 @@
 // What an application of a manifest means for its App and its processes. Pure.
-import { defined } from "../../kube/defined.ts";
-import type { LifecycleInput } from "../lib/lifecycle.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
+import type { LifecycleInput } from "../cf/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
 /** Process keys that an application may have itself. */

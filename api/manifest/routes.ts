@@ -1,17 +1,17 @@
 // The routes that a manifest asks for: found or made, and mapped to the app's web process.
 import type { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { displayNameOf } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
-import { foldPath, routeURL } from "../../crds/route/url.ts";
-import { unprocessable } from "../errors.ts";
-import { appKey } from "../lib/app-parts.ts";
-import { domainOf, usableBy } from "../lib/domains.ts";
-import { createRoute } from "../lib/new-route.ts";
-import { unmapApp } from "../lib/unmap.ts";
+import { foldPath, routeURL } from "../../crds/route/route-url.ts";
+import { unprocessable } from "../http/errors.ts";
+import { appKey } from "../cf/app-children.ts";
+import { domainOf, usableBy } from "../cf/domains.ts";
+import { createRoute } from "../cf/create-route.ts";
+import { unmapApp } from "../cf/unmap-app.ts";
 import { creationOrder } from "../../crds/guid.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../access/session.ts";
 import { defaultHost, parseRoute, randomHost, splitHost } from "./plan.ts";
 import type { Application } from "./schema.ts";
 

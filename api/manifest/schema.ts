@@ -1,9 +1,9 @@
 // What a manifest may hold. Keys take dashes or underscores alike; unknown keys are ignored, as CF does.
 import { z } from "zod";
-import { anyVariablesSchema } from "../lib/app-env.ts";
-import { metadataSchema } from "../lib/metadata.ts";
-import { nameSchema } from "../lib/payload.ts";
-import { problemOf } from "../lib/validation.ts";
+import { anyVariablesSchema } from "../cf/app-env.ts";
+import { metadataSchema } from "../cf/metadata.ts";
+import { nameSchema } from "../http/shared-schemas.ts";
+import { problemOf } from "../http/validation.ts";
 import { parseRoute } from "./plan.ts";
 
 const UNIT_PROBLEM = "must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB";

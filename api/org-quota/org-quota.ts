@@ -1,15 +1,15 @@
 // The HTTP face of OrgQuota: `/v3/organization_quotas`, to read.
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { unprocessable } from "../errors.ts";
-import { listObjects, oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { identityOf, link, toMany } from "../lib/present.ts";
-import { toManySchema } from "../lib/payload.ts";
-import { csv, listQuery } from "../lib/query.ts";
-import { quotaOf } from "../lib/quota.ts";
-import type { Session } from "../session.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
+import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { identityOf, link, toMany } from "../http/presentation.ts";
+import { toManySchema } from "../http/shared-schemas.ts";
+import { csv, listQuery } from "../http/query.ts";
+import { quotaOf } from "../cf/org-quota.ts";
+import type { Session } from "../access/session.ts";
 
 const quotaListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() }, { orders: ["name"], labels: false });
 

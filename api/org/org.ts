@@ -1,16 +1,16 @@
 // The HTTP face of Org: `/v3/organizations`.
-import { foldName, displayNameOf } from "../../crds/names.ts";
+import { foldName, displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Namespace } from "../../kube/builtin.ts";
-import { rbacKinds } from "../authorization.ts";
-import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { unprocessable } from "../errors.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import { rbacKinds } from "../access/rbac-authorizer.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { isAdmin } from "../lib/feature-flags.ts";
-import { listObjects, oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { NAMESPACE_WITHIN_MS, waitUntil } from "../lib/wait-until.ts";
+import { isAdmin } from "../cf/feature-flags.ts";
+import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { NAMESPACE_WITHIN_MS, waitUntil } from "../cache/wait-until.ts";
 import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
 import { presentOrg } from "./present.ts";
 

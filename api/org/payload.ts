@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { newGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
-import { objectNameFor } from "../../crds/names.ts";
+import { objectNameFor } from "../../crds/object-names.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
-import { nameSchema } from "../lib/payload.ts";
-import { csv, listQuery } from "../lib/query.ts";
+import { metadataForCreate, metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { nameSchema } from "../http/shared-schemas.ts";
+import { csv, listQuery } from "../http/query.ts";
 import type { Org } from "../../crds/org/org.ts";
 
 export const createOrgBody = z.strictObject({ name: nameSchema, suspended: z.boolean().nullish(), metadata: metadataSchema.optional() });

@@ -1,10 +1,10 @@
 // How an Org goes out.
-import { displayNameOf } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import { quotaOf } from "../lib/quota.ts";
-import { remembered } from "../lib/page.ts";
-import type { View } from "../view.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import { quotaOf } from "../cf/org-quota.ts";
+import { remembered } from "../http/page.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 /** JSON text of an organization. */
 export function presentOrg(view: View, org: Org, base: string): string {

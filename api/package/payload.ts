@@ -4,11 +4,11 @@ import type { App } from "../../crds/app/app.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { nameFromGUID, ownedBy } from "../lib/app-parts.ts";
-import { metadataForCreate, metadataSchema } from "../lib/metadata.ts";
-import { PACKAGE_STATES } from "../lib/package-state.ts";
-import { toOneSchema } from "../lib/payload.ts";
-import { csv, csvOf, listQuery } from "../lib/query.ts";
+import { nameFromGUID, ownedBy } from "../cf/app-children.ts";
+import { metadataForCreate, metadataSchema } from "../cf/metadata.ts";
+import { PACKAGE_STATES } from "../cf/package-state.ts";
+import { toOneSchema } from "../http/shared-schemas.ts";
+import { csv, csvOf, listQuery } from "../http/query.ts";
 
 const relationships = z.strictObject({ app: toOneSchema });
 const dockerData = z.strictObject({ image: z.string().min(1).max(1024), username: z.string().max(255).nullish(), password: z.string().max(5000).nullish() });

@@ -1,9 +1,9 @@
 // How a Package goes out.
 import { Package } from "../../crds/package/package.ts";
-import { appGUIDOf } from "../lib/app-parts.ts";
-import { packageState } from "../lib/package-state.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import type { View } from "../view.ts";
+import { appGUIDOf } from "../cf/app-children.ts";
+import { packageState } from "../cf/package-state.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 export function presentPackage(view: View, found: Package, base: string): object {
   const at = identityOf(view, Package, found);

@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy";
 import { z } from "zod";
-import { ArchiveRejected } from "../../blobs/archive/paths.ts";
-import { receivePackage } from "../../blobs/package/receive.ts";
+import { ArchiveRejected } from "../../blobs/archive/archive-path.ts";
+import { receivePackage } from "../../blobs/package/receive-package.ts";
 import type { Resource } from "../../blobs/package/resources.ts";
-import { BlobTooLarge, limitBytes, type Blob, type BlobStore } from "../../blobs/store.ts";
-import { CFError, unprocessable } from "../errors.ts";
+import { BlobTooLarge, limitBytes, type Blob, type BlobStore } from "../../blobs/blob-store.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
 
 export const MAX_PACKAGE_BYTES = 1024 * 1024 * 1024;
 const MAX_RESOURCES_BYTES = 8 * 1024 * 1024;

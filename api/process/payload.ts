@@ -1,7 +1,7 @@
 // What comes in for processes.
 import { z } from "zod";
-import { listQuery, csv, csvOf } from "../lib/query.ts";
-import { metadataSchema } from "../lib/metadata.ts";
+import { listQuery, csv, csvOf } from "../http/query.ts";
+import { metadataSchema } from "../cf/metadata.ts";
 import type { Process } from "../../crds/process/process.ts";
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600).nullable().optional();

@@ -1,16 +1,16 @@
 // How a Process and its instances go out.
 import { App } from "../../crds/app/app.ts";
-import type { HealthCheck } from "../../crds/fields.ts";
+import type { HealthCheck } from "../../crds/schema-fields.ts";
 import { derivedGUID } from "../../crds/guid.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
 import { Process } from "../../crds/process/process.ts";
-import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Space } from "../../crds/space/space.ts";
-import { appOf, currentDroplet, processGUID } from "../lib/app-parts.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import type { Session } from "../session.ts";
-import type { View } from "../view.ts";
+import { appOf, currentDroplet, processGUID } from "../cf/app-children.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import type { Session } from "../access/session.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 export const HIDDEN = "[PRIVATE DATA HIDDEN]";
 export const HIDDEN_IN_LISTS = "[PRIVATE DATA HIDDEN IN LISTS]";

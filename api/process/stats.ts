@@ -1,9 +1,9 @@
 // `stats` of a process: what the LRP says of each instance, and what its runner measures.
 import type { Process } from "../../crds/process/process.ts";
 import type { InstanceStats } from "../../telemetry/envelope.ts";
-import type { TelemetryClient } from "../../telemetry/client.ts";
-import { keyOf } from "../../kube/object.ts";
-import type { View } from "../view.ts";
+import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
+import { keyOf } from "../../kube/api/object.ts";
+import type { View } from "../cache/cluster-cache.ts";
 import { instancesOf, lrpOf } from "./present.ts";
 
 const MB = 1024 * 1024;

@@ -1,7 +1,7 @@
 // `POST /v3/resource_matches`: which files of a push need not be uploaded again.
 import { z } from "zod";
-import { endpoint, type Endpoint } from "../endpoint.ts";
-import { requireFlag } from "../lib/feature-flags.ts";
+import { endpoint, type Endpoint } from "../http/endpoint.ts";
+import { requireFlag } from "../cf/feature-flags.ts";
 
 const body = z.strictObject({
   resources: z

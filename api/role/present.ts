@@ -1,10 +1,10 @@
 // How a role goes out.
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { placeOf, type HeldRole } from "../lib/cf-roles.ts";
-import { link, toOne } from "../lib/present.ts";
-import { createdAt } from "../lib/times.ts";
-import type { View } from "../view.ts";
+import { placeOf, type HeldRole } from "../cf/roles.ts";
+import { link, toOne } from "../http/presentation.ts";
+import { createdAt } from "../cache/object-times.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 export function presentRole(view: View, role: HeldRole, base: string): object {
   const { org, space } = placeOf(view, role);

@@ -1,10 +1,10 @@
 // The destinations of a route: listed, added, replaced, removed. Each is one patch of the Route.
 import { App } from "../../crds/app/app.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
-import { endpoint, noContent, ok } from "../endpoint.ts";
-import { unprocessable } from "../errors.ts";
-import type { Session } from "../session.ts";
-import { oneOf } from "../lib/list.ts";
+import { endpoint, noContent, ok } from "../http/endpoint.ts";
+import { unprocessable } from "../http/errors.ts";
+import type { Session } from "../access/session.ts";
+import { oneOf } from "../cache/list-objects.ts";
 import { addDestinations, checkReplacement, destinationListQuery, type DestinationKey, insertDestinationsBody, replaceDestinationsBody, sameDestinations, updateDestinationBody, type DestinationInput } from "./payload.ts";
 import { destinationGUID, portOf, presentDestinationList, presentDestinations } from "./present.ts";
 

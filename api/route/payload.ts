@@ -1,10 +1,10 @@
 // What comes in for routes and their destinations.
 import { z } from "zod";
 import type { Route, Destination } from "../../crds/route/route.ts";
-import { unprocessable } from "../errors.ts";
-import { metadataSchema } from "../lib/metadata.ts";
-import { toOneSchema } from "../lib/payload.ts";
-import { csv, csvIntegers, include, listQuery } from "../lib/query.ts";
+import { unprocessable } from "../http/errors.ts";
+import { metadataSchema } from "../cf/metadata.ts";
+import { toOneSchema } from "../http/shared-schemas.ts";
+import { csv, csvIntegers, include, listQuery } from "../http/query.ts";
 
 const host = z
   .string()

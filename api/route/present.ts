@@ -3,15 +3,15 @@ import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { derivedGUID } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
-import { effectivePorts, processName } from "../../crds/process/rules.ts";
+import { effectivePorts, processName } from "../../crds/process/defaults.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { currentDroplet } from "../lib/app-parts.ts";
-import { domainOf } from "../lib/domains.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import { urlOf } from "../lib/route-url.ts";
-import { createdAt, updatedAt } from "../lib/times.ts";
-import type { View } from "../view.ts";
+import { currentDroplet } from "../cf/app-children.ts";
+import { domainOf } from "../cf/domains.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import { urlOf } from "../cf/route-url.ts";
+import { createdAt, updatedAt } from "../cache/object-times.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 export function presentRoute(view: View, route: Route, base: string): object {
   const at = identityOf(view, Route, route);

@@ -2,12 +2,12 @@
 import { z } from "zod";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { objectNameFor } from "../../crds/names.ts";
+import { objectNameFor } from "../../crds/object-names.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { metadataForCreate, metadataPatch, metadataSchema } from "../lib/metadata.ts";
-import { nameSchema, toOneSchema } from "../lib/payload.ts";
-import { booleanText, csv, include, listQuery } from "../lib/query.ts";
+import { metadataForCreate, metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
+import { booleanText, csv, include, listQuery } from "../http/query.ts";
 
 export const createSpaceBody = z.strictObject({
   name: nameSchema,

@@ -1,10 +1,10 @@
 // How a Space goes out.
-import { displayNameOf } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { remembered } from "../lib/page.ts";
-import { identityOf, link, metadataMember, toOne } from "../lib/present.ts";
-import type { View } from "../view.ts";
+import { remembered } from "../http/page.ts";
+import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 /** JSON text of a space. */
 export function presentSpace(view: View, space: Space, base: string): string {

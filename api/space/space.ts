@@ -1,20 +1,20 @@
 // The HTTP face of Space: `/v3/spaces`, its features and what hangs on it.
 import { App } from "../../crds/app/app.ts";
-import { displayNameOf, foldName } from "../../crds/names.ts";
+import { displayNameOf, foldName } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Namespace, RoleBinding } from "../../kube/builtin.ts";
-import { rbacKinds } from "../authorization.ts";
-import { accepted, created, endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { notFound, unprocessable } from "../errors.ts";
-import { includedOrgs } from "../included.ts";
+import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
+import { rbacKinds } from "../access/rbac-authorizer.ts";
+import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
+import { includedOrgs } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { listObjects, oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { orgInBody, orgNamespaces } from "../lib/places.ts";
-import { NAMESPACE_WITHIN_MS, waitUntil } from "../lib/wait-until.ts";
-import type { Session } from "../session.ts";
+import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { orgInBody, orgNamespaces } from "../cf/scopes.ts";
+import { NAMESPACE_WITHIN_MS, waitUntil } from "../cache/wait-until.ts";
+import type { Session } from "../access/session.ts";
 import { createSpaceBody, featureBody, spaceGetQuery, spaceListQuery, toSpace, toSpacePatch, unmappedQuery, updateSpaceBody } from "./payload.ts";
 import { presentSpace } from "./present.ts";
 

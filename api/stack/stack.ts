@@ -1,12 +1,12 @@
 // The HTTP face of Stack: `/v3/stacks`, to read.
 import { Stack } from "../../crds/stack/stack.ts";
-import { endpoint, ok, type Endpoint } from "../endpoint.ts";
-import { booleanText } from "../lib/query.ts";
-import { listObjects, oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { identityOf, link, metadataMember } from "../lib/present.ts";
-import { csv, listQuery } from "../lib/query.ts";
-import type { View } from "../view.ts";
+import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
+import { booleanText } from "../http/query.ts";
+import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { identityOf, link, metadataMember } from "../http/presentation.ts";
+import { csv, listQuery } from "../http/query.ts";
+import type { View } from "../cache/cluster-cache.ts";
 
 const stackListQuery = listQuery({ names: csv.optional(), default: booleanText.optional() }, { orders: ["name"] });
 

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
-import { presentPage } from "../lib/page.ts";
-import { paging } from "../lib/query.ts";
+import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { presentPage } from "../http/page.ts";
+import { paging } from "../http/query.ts";
 
 /** Filters are ignored: nothing matches any of them. */
 const emptyQuery = z.object(paging);

@@ -2,13 +2,13 @@
 import type { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { endpoint, ok, type Endpoint, type Reply } from "../endpoint.ts";
-import { notFound } from "../errors.ts";
-import { visibleRoles } from "../lib/cf-roles.ts";
-import { oneOf } from "../lib/list.ts";
-import { presentPage } from "../lib/page.ts";
-import { csv, listQuery } from "../lib/query.ts";
-import type { Session } from "../session.ts";
+import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
+import { notFound } from "../http/errors.ts";
+import { visibleRoles } from "../cf/roles.ts";
+import { oneOf } from "../cache/list-objects.ts";
+import { presentPage } from "../http/page.ts";
+import { csv, listQuery } from "../http/query.ts";
+import type { Session } from "../access/session.ts";
 import { originOf, presentUser } from "./present.ts";
 
 const userListQuery = listQuery({ usernames: csv.optional(), partial_usernames: csv.optional(), origins: csv.optional() });

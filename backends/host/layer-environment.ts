@@ -1,7 +1,7 @@
 // What buildpack layers do to the environment, as the CNB specification says: layer paths, and files of env, env.build, env.launch.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./host-environment.ts";
 
 /** One environment file: its name up to the first dot, what follows, its content as it is. */
 export interface EnvironmentFile {

@@ -6,8 +6,8 @@ import { PassThrough, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { extract, type Header, pack, type Pack } from "tar-stream";
-import { limitBytes } from "../store.ts";
-import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./paths.ts";
+import { limitBytes } from "../blob-store.ts";
+import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
 
 /** One entry to pack. `content` is opened when its turn comes; `size` must be exact. */
 export interface TarMember extends ArchivePath {

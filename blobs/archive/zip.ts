@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
-import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./paths.ts";
+import { ArchiveRejected, type ArchivePath, checkTree, cleanPath } from "./archive-path.ts";
 
 /** Bounds on what a zip may say of itself. Sizes in bytes. */
 export interface ZipLimits {

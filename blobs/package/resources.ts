@@ -1,6 +1,6 @@
 // Resource matching: which files a space has sent before. The index of a package is kept as a note beside it.
-import type { BlobStore, Digest } from "../store.ts";
-import { ArchiveRejected, cleanPath } from "../archive/paths.ts";
+import type { BlobStore, Digest } from "../blob-store.ts";
+import { ArchiveRejected, cleanPath } from "../archive/archive-path.ts";
 
 /** One file of a client's list, as `POST /v3/resource_matches` and the `resources` part of an upload have it. */
 export interface Resource {

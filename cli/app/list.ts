@@ -1,7 +1,7 @@
 // `cup apps`.
 import type { Context } from "../context.ts";
 import { table, type Result } from "../output.ts";
-import { readProcesses, readUrls, summarise } from "./state.ts";
+import { readProcesses, readUrls, summarise } from "./process-state.ts";
 
 export async function listApps(context: Context): Promise<Result> {
   const space = await context.space();

@@ -1,10 +1,10 @@
 // `cup scale`: instances at once; sizes by a restart.
-import { defined } from "../../kube/defined.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
 import type { Json } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
-import { toMegabytes } from "./size.ts";
+import { toMegabytes } from "./to-megabytes.ts";
 import { waitUntilRunning } from "./wait-running.ts";
 
 export interface ScaleOptions {

@@ -1,7 +1,7 @@
 // `cup app`: one app, its processes and their instances.
 import type { Context } from "../context.ts";
 import { bytes, fields, table, type Result } from "../output.ts";
-import { ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./state.ts";
+import { ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./process-state.ts";
 
 export async function showApp(context: Context, name: string): Promise<Result> {
   const app = await context.app(name);

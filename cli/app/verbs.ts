@@ -2,7 +2,7 @@
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import type { Result } from "../output.ts";
-import { readUrls } from "./state.ts";
+import { readUrls } from "./process-state.ts";
 import { waitUntilRunning } from "./wait-running.ts";
 
 const DONE = { start: "runs", stop: "is stopped", restart: "runs again" } as const;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Resource } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { readProcesses, summarise, type ProcessState } from "./state.ts";
+import { readProcesses, summarise, type ProcessState } from "./process-state.ts";
 
 const DEADLINE_MS = 5 * 60_000;
 /** An instance that cannot be started is tried again for so long: what it lacks may just be coming. */

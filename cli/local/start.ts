@@ -8,7 +8,7 @@ import pc from "picocolors";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
-import { pushHello } from "./hello.ts";
+import { pushHello } from "./push-example.ts";
 
 export interface StartOptions {
   home?: string;

@@ -1,11 +1,11 @@
 // `cup push`: manifest, upload, build, start, for one app or all of a manifest.
 import { openAsBlob } from "node:fs";
 import type { Resource } from "../api/client.ts";
-import { readUrls } from "../app/state.ts";
+import { readUrls } from "../app/process-state.ts";
 import { waitUntilRunning } from "../app/wait-running.ts";
 import type { Context } from "../context.ts";
 import type { Result } from "../output.ts";
-import { packSource, type Archive } from "./archive.ts";
+import { packSource, type Archive } from "./pack-source.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
 import { stage, untilPackageReady } from "./stage.ts";

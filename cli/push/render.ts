@@ -1,15 +1,15 @@
 // `cup render`: the App, Process and Route objects that a push would write, for `kubectl apply --server-side` or a GitOps repository.
 import { stringify } from "yaml";
 import { z } from "zod";
-import { defined } from "../../kube/defined.ts";
-import { apiVersionOf, type ResourceRef } from "../../kube/resource-ref.ts";
-import type { SpecInput } from "../../kube/resource.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
+import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { SpecInput } from "../../kube/api/resource.ts";
 import { App } from "../../crds/app/app.ts";
-import { objectNameFor } from "../../crds/names.ts";
+import { objectNameFor } from "../../crds/object-names.ts";
 import { Process } from "../../crds/process/process.ts";
-import { effectiveHealthCheck, processName } from "../../crds/process/rules.ts";
+import { effectiveHealthCheck, processName } from "../../crds/process/defaults.ts";
 import { Route } from "../../crds/route/route.ts";
-import { toMegabytes } from "../app/size.ts";
+import { toMegabytes } from "../app/to-megabytes.ts";
 import type { Context } from "../context.ts";
 import type { Result } from "../output.ts";
 import { readManifest, type Application } from "./manifest.ts";

@@ -1,6 +1,6 @@
 // `cup map-route` and `unmap-route`.
 import type { Context } from "../context.ts";
-import { browsable } from "../app/state.ts";
+import { browsable } from "../app/process-state.ts";
 import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
 import { getRoute, makeRoute, type RouteOptions } from "./route.ts";

@@ -3,7 +3,7 @@ import type { ApiClient, Resource } from "../api/client.ts";
 import { named, type Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { table, type Result } from "../output.ts";
-import { browsable } from "../app/state.ts";
+import { browsable } from "../app/process-state.ts";
 
 export interface RouteOptions {
   hostname?: string;

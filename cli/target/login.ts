@@ -1,11 +1,11 @@
 // `cup login`: remembers an API and a kubeconfig user, and proves both by asking who we are.
-import { defined } from "../../kube/defined.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
 import { apiClient, type Resource } from "../api/client.ts";
 import { named } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { fields, type Result } from "../output.ts";
 import { writeConfig } from "./config.ts";
-import { authorizationOf, findLocal, type Target } from "./resolve.ts";
+import { authorizationOf, findLocal, type Target } from "./resolve-target.ts";
 
 export interface LoginOptions {
   api?: string;

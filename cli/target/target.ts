@@ -1,10 +1,10 @@
 // `cup target`: shows or changes org and space.
-import { defined } from "../../kube/defined.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
 import { named, type Context } from "../context.ts";
 import type { Result } from "../output.ts";
 import { writeConfig } from "./config.ts";
 import { describeTarget, toPlace } from "./login.ts";
-import type { Target } from "./resolve.ts";
+import type { Target } from "./resolve-target.ts";
 
 export interface TargetOptions {
   org?: string;

@@ -1,6 +1,6 @@
 // What an App leads to, case by case.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, aRoute } from "../fixtures.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRoute } from "../shared/fixtures.ts";
 import { planMissingProcesses, planOldRevisions, planOutcome } from "./plan.ts";
 
 const later = new Date("2026-01-01T00:01:00Z");

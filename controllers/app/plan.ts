@@ -3,16 +3,16 @@ import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { derivedGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { displayNameOf, generatedName } from "../../crds/names.ts";
-import { processName } from "../../crds/process/rules.ts";
+import { displayNameOf, generatedName } from "../../crds/object-names.ts";
+import { processName } from "../../crds/process/defaults.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import type { Route } from "../../crds/route/route.ts";
 import { creationOrder } from "../../crds/guid.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { apiVersionOf } from "../../kube/resource-ref.ts";
-import { ownerReferenceTo } from "../app-part.ts";
-import { KEPT } from "../history.ts";
+import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { ownerReferenceTo } from "../shared/app-owned.ts";
+import { KEPT } from "../shared/history-limits.ts";
 import { inForce, type Snapshot } from "./snapshot.ts";
 
 /** How long after an App's creation its web process is left to whoever applies one together with it. Milliseconds. */

@@ -1,14 +1,14 @@
 // Snapshots of an app: what its instances are made from, and when a new one is due. Pure.
-import { defined } from "../../kube/defined.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
-import type { EnvVar } from "../../crds/fields.ts";
-import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/rules.ts";
+import type { EnvVar } from "../../crds/schema-fields.ts";
+import { effectiveHealthCheck, effectivePorts, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
-import { chooseClass } from "../backend-class.ts";
+import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
 /** What makes one revision differ from another; not its number, its text, or which restart it answers. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
-import { aBuild, anApp, aPackage, made, place } from "../fixtures.ts";
+import { aBuild, anApp, aPackage, made, place } from "../shared/fixtures.ts";
 import { findObstacle, imageArtifact, lifecycleOf, outcomeOf, planBuildpacks, planDroplet, planEnded, planStaging } from "./plan.ts";
 
 const pack = (name: string, position: number, more: object = {}): ReturnType<typeof made<typeof Buildpack>> => made(Buildpack, name, { spec: { name: `${name}_buildpack`, path: name, position, ...more } });

@@ -4,19 +4,19 @@ import type { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import type { EnvVar } from "../../crds/fields.ts";
+import type { EnvVar } from "../../crds/schema-fields.ts";
 import { derivedGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
-import { FEATURE_DISABLED, type FlagName } from "../../crds/feature-flag/rules.ts";
-import { displayNameOf } from "../../crds/names.ts";
+import { FEATURE_DISABLED, type FlagName } from "../../crds/feature-flag/flags.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import type { Package } from "../../crds/package/package.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ReconcileResult } from "../../kube/controller.ts";
-import { apiVersionOf } from "../../kube/resource-ref.ts";
-import { hideUserinfo } from "../../crds/url-secret.ts";
-import { ownerReferenceTo } from "../app-part.ts";
-import { placeLabels, type Place } from "../place.ts";
+import type { ReconcileResult } from "../../kube/controller/controller.ts";
+import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { hideUserinfo } from "../../crds/hide-userinfo.ts";
+import { ownerReferenceTo } from "../shared/app-owned.ts";
+import { placeLabels, type Place } from "../shared/tenancy.ts";
 
 type Lifecycle = NonNullable<Build["spec"]["lifecycle"]>;
 

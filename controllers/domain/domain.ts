@@ -2,9 +2,9 @@
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, domainName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { defineController, watch } from "../../kube/controller.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../identity.ts";
-import { DOMAIN_INDEXES } from "../place.ts";
+import { defineController, watch } from "../../kube/controller/controller.ts";
+import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../shared/identity.ts";
+import { DOMAIN_INDEXES } from "../shared/tenancy.ts";
 
 export const domainController = defineController({
   name: "domain",

@@ -3,11 +3,11 @@ import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { defineController, NotReady, watch, type Controller, type ReconcileContext } from "../../kube/controller.ts";
-import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../app-part.ts";
-import { KEPT, planSurplus, removeAll } from "../history.ts";
-import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
-import { getPlace, PLACE_READS } from "../place.ts";
+import { defineController, NotReady, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
+import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../shared/app-owned.ts";
+import { KEPT, planSurplus, removeAll } from "../shared/history-limits.ts";
+import { byGUID, GUID_INDEX, settleGUID } from "../shared/identity.ts";
+import { getPlace, PLACE_READS } from "../shared/tenancy.ts";
 import { planDropletReferences } from "./plan.ts";
 
 /** Does the space have this content? (The blob store's `has`.) */

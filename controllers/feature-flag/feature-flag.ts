@@ -1,8 +1,8 @@
 // Says what is in force by a FeatureFlag, and gives the right that goes with one.
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { ClusterRoleBinding } from "../../kube/builtin.ts";
-import { defineController, Stalled } from "../../kube/controller.ts";
-import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
+import { ClusterRoleBinding } from "../../kube/api/builtin.ts";
+import { defineController, Stalled } from "../../kube/controller/controller.ts";
+import { byGUID, GUID_INDEX, settleGUID } from "../shared/identity.ts";
 import { enabledBy, planFlagRights } from "./plan.ts";
 
 export const featureFlagController = defineController({

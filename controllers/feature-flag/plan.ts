@@ -1,6 +1,6 @@
 // What a FeatureFlag leads to: most are read where they count; user_org_creation is a right, so it is a binding. Pure.
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { flagOfObject, isEnabled } from "../../crds/feature-flag/rules.ts";
+import { flagOfObject, isEnabled } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ORG_CREATOR } from "../../crds/roles.ts";
 import type { Draft } from "../../kube/client/client.ts";

@@ -4,12 +4,12 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
 import type { Space } from "../../crds/space/space.ts";
-import { Namespace } from "../../kube/builtin.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { ReconcileContext } from "../../kube/controller.ts";
-import type { ResourceRef } from "../../kube/resource-ref.ts";
-import { anOrg, aSpace } from "../fixtures.ts";
-import type { NamespaceObject } from "../namespaces.ts";
+import type { ReconcileContext } from "../../kube/controller/controller.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { anOrg, aSpace } from "../shared/fixtures.ts";
+import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { orgController } from "./org.ts";
 
 const namespaceOf = (owner: string, uid: string): NamespaceObject => ({ metadata: { name: "acme", uid, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;

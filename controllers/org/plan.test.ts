@@ -1,7 +1,7 @@
 // Rights by name in an org.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
-import { aBinding, anOrg, rightsIn } from "../fixtures.ts";
+import { aBinding, anOrg, rightsIn } from "../shared/fixtures.ts";
 import { planOrgNamespace, planOrgRights } from "./plan.ts";
 
 describe("rights by name", () => {

@@ -3,11 +3,11 @@ import { GROUP } from "../../crds/groups.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { bindingName, CF_ROLES, subjectOfUser, type CFRole } from "../../crds/roles.ts";
-import type { RoleBinding } from "../../kube/builtin.ts";
+import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ObjectOf } from "../../kube/resource-ref.ts";
-import { membersOf, planGrant } from "../members.ts";
-import type { NamespaceMeta } from "../namespaces.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import { membersOf, planGrant } from "../shared/role-bindings.ts";
+import type { NamespaceMeta } from "../shared/owned-namespace.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 type Binding = ObjectOf<typeof RoleBinding>;

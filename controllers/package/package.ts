@@ -3,11 +3,11 @@ import { App } from "../../crds/app/app.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
-import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller.ts";
-import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../app-part.ts";
-import { KEPT, planSurplus, removeAll } from "../history.ts";
-import { byGUID, GUID_INDEX, settleGUID } from "../identity.ts";
-import { getPlace, PLACE_READS } from "../place.ts";
+import { defineController, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
+import { APP_INDEX, belonging, byApp, getApp, partsOf } from "../shared/app-owned.ts";
+import { KEPT, planSurplus, removeAll } from "../shared/history-limits.ts";
+import { byGUID, GUID_INDEX, settleGUID } from "../shared/identity.ts";
+import { getPlace, PLACE_READS } from "../shared/tenancy.ts";
 import { planPackage, planPackageReferences } from "./plan.ts";
 
 /** Does the space have this content? (The blob store's `has`.) */

@@ -1,6 +1,6 @@
 // Where a package stands, and which are in use.
 import { expect, test } from "vitest";
-import { aBuild, aDroplet, anApp, aPackage } from "../fixtures.ts";
+import { aBuild, aDroplet, anApp, aPackage } from "../shared/fixtures.ts";
 import { planPackage, planPackageReferences } from "./plan.ts";
 
 const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };

@@ -3,7 +3,7 @@ import type { App } from "../../crds/app/app.ts";
 import type { Build } from "../../crds/build/build.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import type { Package } from "../../crds/package/package.ts";
-import type { ReconcileResult } from "../../kube/controller.ts";
+import type { ReconcileResult } from "../../kube/controller/controller.ts";
 
 /** `hasContent` is about the digest that the package names; undefined when it names none. */
 export function planPackage(pkg: Package, hasContent: boolean | undefined): Pick<ReconcileResult, "status" | "ready" | "requeueAfterMs"> {

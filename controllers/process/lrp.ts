@@ -1,17 +1,17 @@
 // The LRP of one process at one Revision: everything a runner needs, in one object. Pure.
 import { isPlatformVariable, systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
-import type { EnvVar } from "../../crds/fields.ts";
+import type { EnvVar } from "../../crds/schema-fields.ts";
 import { derivedGUID, guidOf } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { generatedName } from "../../crds/names.ts";
-import { processTypeLabel } from "../../crds/process/rules.ts";
+import { generatedName } from "../../crds/object-names.ts";
+import { processTypeLabel } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { apiVersionOf } from "../../kube/resource-ref.ts";
-import { placeLabels, type Place } from "../place.ts";
+import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { placeLabels, type Place } from "../shared/tenancy.ts";
 
 export interface LrpInput {
   process: Process;

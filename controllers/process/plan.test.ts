@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { aDroplet, anLRP, aProcess, aRevision, place } from "../fixtures.ts";
+import { aDroplet, anLRP, aProcess, aRevision, place } from "../shared/fixtures.ts";
 import { keepLRP, lrpName, planLRP, type LrpInput } from "./lrp.ts";
 import { planNothing, planVersions, wantedInstances } from "./plan.ts";
 

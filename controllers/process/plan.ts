@@ -1,9 +1,9 @@
 // Which LRPs a process has at this moment, and what it says about them. Pure.
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
-import { defaultInstances } from "../../crds/process/rules.ts";
+import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ReconcileResult } from "../../kube/controller.ts";
+import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { keepLRP } from "./lrp.ts";
 
 /** How many instances are wanted while the app runs. */

@@ -1,6 +1,6 @@
 // What a RouteBinding holds, and what a missing app does to it.
 import { describe, expect, test } from "vitest";
-import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../fixtures.ts";
+import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../shared/fixtures.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";

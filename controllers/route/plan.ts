@@ -2,22 +2,22 @@
 import type { App } from "../../crds/app/app.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
-import { isShared } from "../../crds/domain/resolve.ts";
+import { isShared } from "../../crds/domain/resolve-domain.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
-import { generatedName } from "../../crds/names.ts";
-import { effectivePorts } from "../../crds/process/rules.ts";
+import { generatedName } from "../../crds/object-names.ts";
+import { effectivePorts } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Destination, Route } from "../../crds/route/route.ts";
-import { isHostTaken } from "../../crds/route/host.ts";
-import { routeHostname, routeURL } from "../../crds/route/url.ts";
+import { isHostTaken } from "../../crds/route/route-host.ts";
+import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ReconcileResult } from "../../kube/controller.ts";
-import { keyOf } from "../../kube/object.ts";
-import { apiVersionOf } from "../../kube/resource-ref.ts";
-import { placeLabels, type Place } from "../place.ts";
+import type { ReconcileResult } from "../../kube/controller/controller.ts";
+import { keyOf } from "../../kube/api/object.ts";
+import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { placeLabels, type Place } from "../shared/tenancy.ts";
 
 /** What is known about one destination; `app` is undefined when it does not exist. */
 export interface Target {

@@ -9,10 +9,10 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Staging } from "../../crds/staging/staging.ts";
-import { NotReady, type ReconcileContext } from "../../kube/controller.ts";
-import type { KubeObject } from "../../kube/object.ts";
-import type { ResourceRef } from "../../kube/resource-ref.ts";
-import { removeAll } from "../history.ts";
+import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { removeAll } from "../shared/history-limits.ts";
 
 /** In the order in which they are asked to go: what leads to others first, so that nothing is made anew. */
 export const SPACE_CONTENTS: readonly ResourceRef[] = [Route, App, Process, Build, Package, Droplet, Revision, Staging, RouteBinding, LRP];

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
-import type { RoleBinding } from "../../kube/builtin.ts";
-import type { ObjectOf } from "../../kube/resource-ref.ts";
-import { aBinding, anOrg, aSpace, rightsIn } from "../fixtures.ts";
-import type { NamespaceObject } from "../namespaces.ts";
+import type { RoleBinding } from "../../kube/api/builtin.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import { aBinding, anOrg, aSpace, rightsIn } from "../shared/fixtures.ts";
+import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
 
 type Binding = ObjectOf<typeof RoleBinding>;

@@ -2,16 +2,16 @@
 import { GROUP } from "../../crds/groups.ts";
 import { guidOf, isGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS, SUSPENDED } from "../../crds/labels.ts";
-import { displayNameOf } from "../../crds/names.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { ORG_AUDITOR_IN_SPACE, ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { Space } from "../../crds/space/space.ts";
-import type { RoleBinding } from "../../kube/builtin.ts";
+import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { Stalled } from "../../kube/controller.ts";
-import type { ObjectOf } from "../../kube/resource-ref.ts";
-import { membersOf, planBinding, planGrant } from "../members.ts";
-import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from "../namespaces.ts";
+import { Stalled } from "../../kube/controller/controller.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import { membersOf, planBinding, planGrant } from "../shared/role-bindings.ts";
+import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from "../shared/owned-namespace.ts";
 
 type Binding = ObjectOf<typeof RoleBinding>;
 

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { Namespace, RoleBinding } from "../../kube/builtin.ts";
+import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { ReconcileContext } from "../../kube/controller.ts";
-import type { KubeObject } from "../../kube/object.ts";
-import type { ResourceRef } from "../../kube/resource-ref.ts";
-import { aBinding, anApp, aSpace } from "../fixtures.ts";
-import type { NamespaceObject } from "../namespaces.ts";
+import type { ReconcileContext } from "../../kube/controller/controller.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { aBinding, anApp, aSpace } from "../shared/fixtures.ts";
+import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { spaceController } from "./space.ts";
 
 const namespaceOf = (owner: string, uid = "n1"): NamespaceObject => ({ metadata: { name: "shared", uid, resourceVersion: `at-${owner}`, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;

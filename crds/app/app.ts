@@ -1,7 +1,7 @@
 // What an App is: the desired state that a person writes. What runs follows from it: Process, Revision, LRP.
 import { z } from "zod";
-import { defineResource, immutable, listSet, listMap, readyStatus, type Resource } from "../../kube/resource.ts";
-import { className, displayName, envVars, lifecycleType, memoryMB, refTo } from "../fields.ts";
+import { defineResource, immutable, listSet, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { className, displayName, envVars, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const lifecycle = z

@@ -1,5 +1,5 @@
 // The Secret with the values of an app's variables: its name, and how it is told to be the app's own. Pure.
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { LABELS } from "../labels.ts";
 
 /** The Secret where the API keeps what was set by `cf set-env`. `app` is the object's name. */

@@ -1,7 +1,7 @@
 // What a BackendClass is: a builder, runner or router that resources choose by name, and what it can do.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
-import { refTo } from "../fields.ts";
+import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { refTo } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 export const BackendClass = defineResource({

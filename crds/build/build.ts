@@ -1,7 +1,7 @@
 // What a Build is: one attempt to turn a Package into a Droplet.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
-import { className, lifecycleType, memoryMB, refTo } from "../fields.ts";
+import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { className, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Build = defineResource({

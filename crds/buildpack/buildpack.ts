@@ -1,6 +1,6 @@
 // What a Buildpack is: a name and order for something that builders know how to use.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Buildpack = defineResource({

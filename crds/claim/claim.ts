@@ -1,6 +1,6 @@
 // What a Claim is: the right to a name. Its own name is a digest of what it claims, so that Kubernetes' create decides every race.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
 
 export const Claim = defineResource({

@@ -1,13 +1,13 @@
 // Which names are claimed, and who holds a claim. Pure: time is an argument.
 import { createHash } from "node:crypto";
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { App } from "../app/app.ts";
 import type { Domain } from "../domain/domain.ts";
 import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
-import { displayNameOf, foldName } from "../names.ts";
+import { displayNameOf, foldName } from "../object-names.ts";
 import type { Org } from "../org/org.ts";
 import type { Route } from "../route/route.ts";
-import { foldPath } from "../route/url.ts";
+import { foldPath } from "../route/route-url.ts";
 import type { Space } from "../space/space.ts";
 import type { Claim } from "./claim.ts";
 

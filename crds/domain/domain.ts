@@ -1,7 +1,7 @@
 // What a Domain is: the right-hand side of routes. Shared ones live in the system namespace, private ones in their org's.
 import { z } from "zod";
-import { defineResource, immutable, listSet, readyStatus, type Resource } from "../../kube/resource.ts";
-import { className } from "../fields.ts";
+import { defineResource, immutable, listSet, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { className } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Domain = defineResource({

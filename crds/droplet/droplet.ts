@@ -1,7 +1,7 @@
 // What a Droplet is: something that can run. A Build makes it, or anyone who may: "bring your own build".
 import { z } from "zod";
-import { defineResource, immutable, listAtomic, readyStatus, withRules, type Resource } from "../../kube/resource.ts";
-import { content, lifecycleType, port, processTypes, refTo } from "../fields.ts";
+import { defineResource, immutable, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { content, lifecycleType, port, processTypes, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const detectedBuildpack = z.object({

@@ -1,6 +1,6 @@
 // What a FeatureFlag is: an operator's switch for one thing that CF lets people do. Its name is CF's, with dashes.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const FeatureFlag = defineResource({

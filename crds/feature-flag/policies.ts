@@ -1,5 +1,5 @@
 // What feature flags forbid, as admission policies that read the flag's object as their parameter. Flags about reading are the API's to hold.
-import type { ResourceDefinition } from "../../kube/resource.ts";
+import type { ResourceDefinition } from "../../kube/api/resource.ts";
 import { App } from "../app/app.ts";
 import { Build } from "../build/build.ts";
 import { Domain } from "../domain/domain.ts";
@@ -7,11 +7,11 @@ import { Droplet } from "../droplet/droplet.ts";
 import { isDefault } from "../field-policies.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Package } from "../package/package.ts";
-import { IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "../policy.ts";
+import { IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "../admission-policy.ts";
 import { Process } from "../process/process.ts";
 import { Route } from "../route/route.ts";
 import { FeatureFlag } from "./feature-flag.ts";
-import { bindsAdmins, FEATURE_DISABLED, FLAGS, flagObjectName, type FlagName } from "./rules.ts";
+import { bindsAdmins, FEATURE_DISABLED, FLAGS, flagObjectName, type FlagName } from "./flags.ts";
 
 /** One thing that a flag switches off: writes of a kind for which `when` (an expression) holds. */
 interface Guard {

@@ -1,8 +1,8 @@
 // What an LRP is: a long-running process, whole and self-contained, for one runner class. The contract between platform and runners.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
-import { className, cpuQuantity, envVars, healthCheck, identity, memoryMB, ports, readinessCheck } from "../fields.ts";
+import { className, cpuQuantity, envVars, healthCheck, identity, memoryMB, ports, readinessCheck } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 const instance = z.object({

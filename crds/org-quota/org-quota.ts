@@ -1,6 +1,6 @@
 // What an OrgQuota is: limits that an admin gives to orgs. A limit left out is none.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const limit = z.int().min(0).max(2_147_483_647).optional();

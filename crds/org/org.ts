@@ -1,7 +1,7 @@
 // What an Org is: a tenant. Its namespace holds its Spaces and private Domains.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
-import { displayName, noDotInName, refTo } from "../fields.ts";
+import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { displayName, noDotInName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Org = defineResource({

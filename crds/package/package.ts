@@ -1,7 +1,7 @@
 // What a Package is: source bits, or the name of an image, that a Build turns into a Droplet.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
-import { content, refTo } from "../fields.ts";
+import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { content, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Package = defineResource({

@@ -1,9 +1,9 @@
 // What a Process is: one kind of instance of an App (web, worker, …), how many of them and how big.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
-import { className, cpuQuantity, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../fields.ts";
+import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { className, cpuQuantity, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
-import { PROCESS_NAME_RULE } from "./rules.ts";
+import { PROCESS_NAME_RULE } from "./defaults.ts";
 
 export const Process = defineResource({
   group: GROUP,

@@ -1,6 +1,6 @@
 // What a Replica is: one running process of the platform, as it sees itself. It goes with the process.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, listAtomic, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { GROUP } from "../groups.ts";
 
 const missing = z.object({

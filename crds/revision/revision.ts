@@ -1,7 +1,7 @@
 // What a Revision is: all that an app's instances are made from, at the moment of a start. Only controllers write it.
 import { z } from "zod";
-import { defineResource, listMap, readyStatus, withRules, type Resource } from "../../kube/resource.ts";
-import { className, cpuQuantity, envVars, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../fields.ts";
+import { defineResource, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { className, cpuQuantity, envVars, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const revisionProcess = z.object({

@@ -1,7 +1,7 @@
 // What a RouteBinding is: one route, whole and self-contained, for one router class. The contract between platform and routers.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/resource.ts";
-import { className, identity, objectName, port } from "../fields.ts";
+import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { className, identity, objectName, port } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 const destination = z.object({

@@ -1,7 +1,7 @@
 // What a Route is: an address, and the processes that answer there.
 import { z } from "zod";
-import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/resource.ts";
-import { objectName, refTo } from "../fields.ts";
+import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const destination = z.object({

@@ -1,7 +1,7 @@
 // What a Space is: where apps live. It owns, or adopts, one namespace.
 import { z } from "zod";
-import { defineResource, immutable, readyStatus, type Resource } from "../../kube/resource.ts";
-import { displayName, noDotInName } from "../fields.ts";
+import { defineResource, immutable, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { displayName, noDotInName } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Space = defineResource({

@@ -1,6 +1,6 @@
 // What a Stack is: the base that apps are built and run on.
 import { z } from "zod";
-import { defineResource, readyStatus, type Resource } from "../../kube/resource.ts";
+import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Stack = defineResource({

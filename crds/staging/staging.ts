@@ -1,8 +1,8 @@
 // What a Staging is: one build, whole and self-contained, for one builder class. The contract between platform and builders.
 import { z } from "zod";
-import { defineResource, listAtomic, readyStatus, withRules, type Resource } from "../../kube/resource.ts";
+import { defineResource, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
-import { className, content, envVars, identity, lifecycleType, memoryMB, refTo } from "../fields.ts";
+import { className, content, envVars, identity, lifecycleType, memoryMB, refTo } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 const usedBuildpack = z.object({

@@ -1,7 +1,7 @@
 // What a client of one cluster can do. Interface only; create-client.ts makes one.
 import type { Dispatcher } from "undici";
-import type { KubeList, KubeObject, ObjectKey, ObjectMeta } from "../object.ts";
-import type { ResourceRef } from "../resource-ref.ts";
+import type { KubeList, KubeObject, ObjectKey, ObjectMeta } from "../api/object.ts";
+import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Status } from "./errors.ts";
 
 /**

@@ -1,11 +1,11 @@
 // Makes a client of one cluster on pooled connections.
-import type { KubeList, KubeObject, ObjectKey } from "../object.ts";
-import { apiVersionOf, resourcePath, type ResourceRef } from "../resource-ref.ts";
+import type { KubeList, KubeObject, ObjectKey } from "../api/object.ts";
+import { apiVersionOf, resourcePath, type ResourceRef } from "../api/resource-ref.ts";
 import { createAgents, type Agents } from "./agents.ts";
 import type { CallOptions, Draft, Identity, KubeClient, ListOptions, RequestRecord, WatchEvent, WatchOptions, WriteOptions } from "./client.ts";
 import { type CredentialSource, toCredentials } from "./credentials.ts";
 import { isNotFound, KubeError, type Status } from "./errors.ts";
-import { exchange, type Exchange, readJson, toKubeError, within } from "./exchange.ts";
+import { exchange, type Exchange, readJson, toKubeError, within } from "./http-exchange.ts";
 import { watchLines } from "./watch-lines.ts";
 
 const PAGE_SIZE = 500;

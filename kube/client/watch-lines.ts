@@ -1,5 +1,5 @@
 // Splits the body of a watch into its JSON lines.
-import { parseJson } from "../parse-json.ts";
+import { parseJson } from "../api/parse-json.ts";
 
 const NEWLINE = 10;
 /** An API object is at most about 1.5 MiB in etcd; a line far beyond that is not a watch event. */

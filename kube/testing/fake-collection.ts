@@ -1,7 +1,7 @@
 // One collection of an API server over real HTTP, with faults on demand. For tests of the reflector only: it knows list, watch and nothing else.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../api/object.ts";
 
 type Verb = "list" | "watch";
 /** Answers instead of the server; true when it did. */

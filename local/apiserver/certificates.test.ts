@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { makeAuthority } from "../../kube/pki.ts";
+import { makeAuthority } from "../../kube/server/pki.ts";
 import { openCertificates } from "./certificates.ts";
 
 let dir: string;

@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { issueCertificate, makeAuthority, type KeyPair } from "../../kube/pki.ts";
+import { issueCertificate, makeAuthority, type KeyPair } from "../../kube/server/pki.ts";
 
 const DAY_MS = 86_400_000;
 const RENEW_BEFORE_MS = 30 * DAY_MS;

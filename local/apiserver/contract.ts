@@ -1,5 +1,5 @@
 // The types that the parts of the API server meet through: registry, http, schema, admission, auth. Types only.
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 
 export interface GroupVersionResource {
   group: string;

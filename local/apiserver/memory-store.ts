@@ -1,5 +1,5 @@
 // A store for the tests of auth/ and admission/: objects in maps, committed at once. Not for the server.
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { ChangeEvent, GroupVersionResource, ResourceReader, SystemWriter } from "./contract.ts";
 import { notFound } from "./status.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { type ApiServer, startApiServer } from "./server.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

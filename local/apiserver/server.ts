@@ -6,7 +6,7 @@ import { createPolicyAdmission } from "./admission/admission.ts";
 import { createWebhookAdmission } from "./admission/webhooks/webhooks.ts";
 import { createAuth } from "./auth/auth.ts";
 import { builtinKinds } from "./builtin/kinds.ts";
-import type { KeyPair } from "../../kube/pki.ts";
+import type { KeyPair } from "../../kube/server/pki.ts";
 import { openCertificates } from "./certificates.ts";
 import type { AdmissionRequest, Auth, PolicyAdmission, ResourceReader, UserInfo, WebhookAdmission } from "./contract.ts";
 import { crdRules } from "./crd/rules.ts";

@@ -1,8 +1,8 @@
 // The log of one container through the API server: what there is of it, and then every line as it comes.
-import { backoffDelay, createNap } from "../../kube/backoff.ts";
+import { backoffDelay, createNap } from "../../kube/client/backoff.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
-import { lineSplitter } from "../lines.ts";
+import { lineSplitter } from "../line-splitter.ts";
 import type { LoggingContainer } from "./pod-containers.ts";
 
 /** One line of a container. `time` in nanoseconds since the epoch. */

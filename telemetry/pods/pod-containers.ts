@@ -1,8 +1,8 @@
 // What of a pod has a log, and whose it is: from the labels that every generated pod bears. Pure.
-import type { Builtin } from "../../kube/builtin.ts";
+import type { Builtin } from "../../kube/api/builtin.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Pod as PodType, ContainerStatus } from "kubernetes-types/core/v1.js";
-import { defined } from "../../kube/defined.ts";
+import { defined } from "../../kube/api/omit-undefined.ts";
 import type { SourceType } from "../envelope.ts";
 
 export type PodObject = Builtin<PodType>;

@@ -1,12 +1,12 @@
 // Keeps the logs of apps that run in pods: of those sources that this replica owns, every container is followed into the ring.
 import type { Logger } from "pino";
-import { Pod } from "../../kube/builtin.ts";
+import { Pod } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { NotPermitted, NotSynced, type Store } from "../../kube/reader.ts";
-import { FOLLOW, type Right } from "../../kube/rights.ts";
-import type { Watches } from "../../kube/watches.ts";
+import { NotPermitted, NotSynced, type Store } from "../../kube/cache/reader.ts";
+import { FOLLOW, type Right } from "../../kube/controller/permissions.ts";
+import type { Watches } from "../../kube/cache/informers.ts";
 import { LABELS } from "../../crds/labels.ts";
-import type { LogRing } from "../ring.ts";
+import type { LogRing } from "../log-ring.ts";
 import { ContainerLog, type ContainerLine } from "./container-log.ts";
 import { type LoggingContainer, loggingContainers, slimPod, type PodObject } from "./pod-containers.ts";
 

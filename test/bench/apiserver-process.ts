@@ -1,7 +1,7 @@
 // Child process: the embedded API server alone.
 import { startApiServer } from "../../local/apiserver/server.ts";
 import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
-import { answerParent, givenOptions } from "./child.ts";
+import { answerParent, givenOptions } from "./child-process.ts";
 
 export interface ApiServerProcessOptions {
   dir: string;

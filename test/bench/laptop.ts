@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
-import { Namespace } from "../../kube/builtin.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { loadKubeconfig } from "../../kube/client/kubeconfig.ts";
 import { runCommand } from "../../scripts/run-command.ts";

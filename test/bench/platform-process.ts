@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
 import { requestKind } from "../../kube/client/request-kind.ts";
-import type { Operation } from "../../platform/operations.ts";
+import type { Operation } from "../../platform/operations/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
-import { answerParent, givenOptions } from "./child.ts";
+import { answerParent, givenOptions } from "./child-process.ts";
 
 export interface PlatformProcessOptions {
   access: { server: string; ca: string };

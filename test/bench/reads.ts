@@ -1,6 +1,6 @@
 // What reads cost: requests to the API server, and pages against a bare handler that sends the same bytes.
 import { request } from "undici";
-import type { Child } from "./child.ts";
+import type { Child } from "./child-process.ts";
 import { type Figure, figure, median } from "./figure.ts";
 import type { Requests } from "./platform-process.ts";
 import { rawClient, type RawClient } from "./raw-client.ts";

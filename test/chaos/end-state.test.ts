@@ -1,6 +1,6 @@
 // Two runs that ended alike are equal, and whatever differs, is lost or is doubled shows.
 import { describe, expect, test } from "vitest";
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { difference, explain, normalise, objectsOf, unsettled } from "./end-state.ts";
 
 const GUIDS = ["01a1fc6f-f303-7c11-a391-a0aba841a042", "11a1fc6f-f303-7c11-a391-a0aba841a042"];

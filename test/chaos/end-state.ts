@@ -3,10 +3,10 @@ import { DEFINITIONS } from "../../crds/definitions.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { Route } from "../../crds/route/route.ts";
-import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service } from "../../kube/builtin.ts";
+import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject } from "../../kube/object.ts";
-import type { ResourceRef } from "../../kube/resource-ref.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
 const KINDS: readonly ResourceRef[] = [...DEFINITIONS.filter(({ kind }) => !["BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind)), ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service];
 

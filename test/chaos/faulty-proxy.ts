@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { requestKind } from "../../kube/client/request-kind.ts";
-import { issueCertificate, makeAuthority } from "../../kube/pki.ts";
+import { issueCertificate, makeAuthority } from "../../kube/server/pki.ts";
 import type { Rates } from "./faults.ts";
 
 /** A write that reached kube-apiserver and changed something; Leases left out. */

@@ -1,7 +1,7 @@
 // After the last run: what was left behind of all of them. Orgs that were deleted take everything with them, and claims of nobody lapse.
-import { Namespace } from "../../kube/builtin.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { untilAcknowledged, NotYet } from "./attempts.ts";
+import { untilAcknowledged, NotYet } from "./retry.ts";
 import { objectsOf, readCluster } from "./end-state.ts";
 
 /** Resolves with what is still there when nothing goes any more, as lines to read; empty when all of it has gone. */

@@ -5,7 +5,7 @@ import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { runCalm, runChaos, type Calm } from "./run.ts";
 import { planSchedule, type Schedule } from "./schedule.ts";
-import { startWorld, type World } from "./world.ts";
+import { startWorld, type World } from "./test-env.ts";
 
 interface Options {
   seed: number;

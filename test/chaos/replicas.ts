@@ -42,7 +42,7 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
     if (children.has(which)) return;
     const log = openSync(logOf(which), "a");
     const given: ReplicaOptions = { ...options, port: ports[which] ?? 0 };
-    const child = fork(join(import.meta.dirname, "replica.ts"), [JSON.stringify(given)], { stdio: ["ignore", log, log, "ipc"], env: { ...process.env, NODE_COMPILE_CACHE: join(dir, "compiled") } });
+    const child = fork(join(import.meta.dirname, "replica-process.ts"), [JSON.stringify(given)], { stdio: ["ignore", log, log, "ipc"], env: { ...process.env, NODE_COMPILE_CACHE: join(dir, "compiled") } });
     closeSync(log);
     // Several may wait for it to be idle.
     child.setMaxListeners(50);

@@ -1,18 +1,18 @@
 // One seed: the load in calm, the load under faults, and whether both ended alike and in silence.
 import { setTimeout as delay } from "node:timers/promises";
 import { CF_ROLES } from "../../crds/roles.ts";
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { applyObjects } from "../../platform/install.ts";
-import { NotYet, untilAcknowledged } from "./attempts.ts";
-import { cfDoor, type CfDoor } from "./cf-door.ts";
+import { NotYet, untilAcknowledged } from "./retry.ts";
+import { cfDoor, type CfDoor } from "./cf-client.ts";
 import { difference, explain, normalise, objectsOf, readCluster, unsettled } from "./end-state.ts";
 import type { Write } from "./faulty-proxy.ts";
-import { inflict } from "./inflict.ts";
-import { kubectlDoor } from "./kubectl-door.ts";
-import { perform, type People } from "./perform.ts";
-import { type RunPlace, runPlace } from "./run-place.ts";
+import { inflict } from "./inject-faults.ts";
+import { kubectlDoor } from "./kubectl-client.ts";
+import { perform, type People } from "./run-workload.ts";
+import { type RunPlace, runPlace } from "./run-scope.ts";
 import type { Schedule } from "./schedule.ts";
-import { DEVELOPER, DOMAIN, type World } from "./world.ts";
+import { DEVELOPER, DOMAIN, type World } from "./test-env.ts";
 
 /** How a run went. Alike and silent when `faults` is empty. */
 export interface Outcome {

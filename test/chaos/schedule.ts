@@ -1,7 +1,7 @@
 // One run of chaos: what people do and what goes wrong meanwhile, all from one number.
 import { randomFrom } from "../e2e/kill/random.ts";
 import { planFaults, type Fault } from "./faults.ts";
-import { planLoad, type Line } from "./load.ts";
+import { planLoad, type Line } from "./workload.ts";
 
 export interface Schedule {
   seed: number;

@@ -4,7 +4,7 @@ import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { issueCertificate, makeAuthority, makeSigningKeys, type KeyPair, type Subject } from "../../kube/pki.ts";
+import { issueCertificate, makeAuthority, makeSigningKeys, type KeyPair, type Subject } from "../../kube/server/pki.ts";
 import { provideBinaries, type Binaries } from "./binaries.ts";
 import { freePort } from "./free-port.ts";
 import { startGuarded, type GuardedProcess } from "./guarded-process.ts";

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { FormData, request } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./api.ts";
+import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
 import { hostileArchives, zip } from "./bad-input/archives.ts";
 import { attacks, type Attack, type OpenApi, UNKNOWN_GUID } from "./bad-input/attacks.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 const PATIENCE_MS = 20_000;
 

@@ -3,14 +3,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tokenOf } from "./api.ts";
-import { recordCf, SOURCE } from "./cf-recorder.ts";
+import { tokenOf } from "./support/api.ts";
+import { recordCf, SOURCE } from "./support/cf-recorder.ts";
 import { makeForm } from "./cf-traffic/form.ts";
 import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.ts";
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
-import { whyNoCf } from "./cf.ts";
-import { eventually } from "./eventually.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { whyNoCf } from "./support/cf.ts";
+import { eventually } from "./support/eventually.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 const GOLDEN = join(import.meta.dirname, "cf-traffic.golden.json");
 

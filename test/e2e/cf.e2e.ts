@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cfOn, whyNoCf } from "./cf.ts";
-import { eventually } from "./eventually.ts";
-import { startStage, type Stage, type Ran } from "./stage.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { eventually } from "./support/eventually.ts";
+import { startStage, type Stage, type Ran } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const reason = whyNoCf();

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { runCommand } from "../../scripts/run-command.ts";
-import { Deployment, Ingress, Namespace, PodDisruptionBudget, Service } from "../../kube/builtin.ts";
-import { resourcePath } from "../../kube/resource-ref.ts";
-import type { KubeObject } from "../../kube/object.ts";
+import { Deployment, Ingress, Namespace, PodDisruptionBudget, Service } from "../../kube/api/builtin.ts";
+import { resourcePath } from "../../kube/api/resource-ref.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
-import { startClusterPlatform, type ClusterPlatform } from "./cluster-platform.ts";
-import { eventually } from "./eventually.ts";
+import { startClusterPlatform, type ClusterPlatform } from "./support/cluster-platform.ts";
+import { eventually } from "./support/eventually.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
 const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";

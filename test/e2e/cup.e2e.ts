@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { eventually } from "./eventually.ts";
-import { chosenPlace, startStage, type Stage } from "./stage.ts";
+import { eventually } from "./support/eventually.ts";
+import { chosenPlace, startStage, type Stage } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../scripts/run-command.ts";
-import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
-import { eventually } from "./eventually.ts";
+import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
+import { eventually } from "./support/eventually.ts";
 import { expectAcknowledged } from "./kill/acknowledged.ts";
 import { orphans, processesUnder, readObjects, strayClaims, strayProcesses } from "./kill/leftovers.ts";
 import { randomFrom } from "./kill/random.ts";
-import { startStage, type Stage, type Ran } from "./stage.ts";
-import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
+import { startStage, type Stage, type Ran } from "./support/test-platform.ts";
+import { startRecordingProxy, type RecordingProxy } from "./support/recording-proxy.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
 const ROUNDS = Number(process.env["CUPOLA_ROUNDS"] ?? 10);

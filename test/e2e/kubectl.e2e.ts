@@ -4,11 +4,11 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { restartInstancePatch, VERBS } from "../../crds/verbs.ts";
-import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
-import { cfOn, whyNoCf } from "./cf.ts";
-import { eventually } from "./eventually.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { restartInstancePatch, VERBS } from "../../crds/command-patches.ts";
+import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { eventually } from "./support/eventually.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 const NAMESPACE = "local-dev";
 const TIMES = 100;

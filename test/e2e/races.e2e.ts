@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./api.ts";
-import { eventually } from "./eventually.ts";
-import { startStage, type Stage } from "./stage.ts";
-import { startSecondApi, type SecondApi } from "./second-api.ts";
+import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
+import { eventually } from "./support/eventually.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
+import { startSecondApi, type SecondApi } from "./support/second-api.ts";
 
 const NAMESPACE = "local-dev";
 const API_CALLS = 50;

@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { apiAt, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./api.ts";
-import { eventually } from "./eventually.ts";
-import { startLine, type Line } from "./line.ts";
-import { serverOf, startReplica, type ReplicaProcess } from "./replica-process.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { apiAt, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
+import { eventually } from "./support/eventually.ts";
+import { startLine, type Line } from "./support/holding-proxy.ts";
+import { serverOf, startReplica, type ReplicaProcess } from "./support/replica-process.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 /** A claim holds for so long without an object. */
 const HOLD_MS = 30_000;

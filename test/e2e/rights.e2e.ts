@@ -1,10 +1,10 @@
 // Who may do what is one answer, whichever door is asked: the CF API, `kubectl auth can-i`, and kubectl against the server.
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
-import { eventually } from "./eventually.ts";
-import { startStage, type Stage } from "./stage.ts";
-import { newUser, type User } from "./user.ts";
+import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
+import { eventually } from "./support/eventually.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
+import { newUser, type User } from "./support/user.ts";
 
 const VERBS = ["get", "update", "delete"] as const;
 type Verb = (typeof VERBS)[number];

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apiAt, guidOf, tokenOf, type Api, type Named } from "./api.ts";
-import { startBalancer, type Balancer, type Door } from "./balancer.ts";
-import { eventually } from "./eventually.ts";
-import { startReplica, type ReplicaProcess } from "./replica-process.ts";
+import { apiAt, guidOf, tokenOf, type Api, type Named } from "./support/api.ts";
+import { startBalancer, type Balancer, type Door } from "./support/load-balancer.ts";
+import { eventually } from "./support/eventually.ts";
+import { startReplica, type ReplicaProcess } from "./support/replica-process.ts";
 import { startTraffic } from "./rolling/traffic.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 const CLIENTS = 3;
 /** Between two restarts at least. */

@@ -2,10 +2,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
-import { cfOn, whyNoCf } from "./cf.ts";
-import { eventually } from "./eventually.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { eventually } from "./support/eventually.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 const PASSWORDS = { created: "hunter2-by-create", patched: "hunter2-by-patch", manifest: "hunter2-by-manifest", cf: "hunter2-by-cf", refused: "hunter2-refused", registry: "hunter2-of-a-registry" };
 const ALL = Object.values(PASSWORDS);

@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apiAt, tokenOf, type Api, type Named, type Page } from "./api.ts";
-import { cfOn, whyNoCf } from "./cf.ts";
-import { startStage, type Stage } from "./stage.ts";
+import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
+import { startStage, type Stage } from "./support/test-platform.ts";
 
 const TIMES = 50;
 const LANES = 5;

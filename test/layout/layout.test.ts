@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { DEFINITIONS } from "../../crds/definitions.ts";
 import { longFiles, planless } from "./exemptions.ts";
-import { isKindFolder, ladderViolations } from "./ladder.ts";
+import { isKindFolder, ladderViolations } from "./import-layers.ts";
 import { brokenLinks, exists, foldersIn, listFiles, readSources, readText } from "./source-tree.ts";
-import { foreignWords } from "./words.ts";
+import { foreignWords } from "./foreign-words.ts";
 
 const sources = readSources();
 const paths = sources.map((file) => file.path);

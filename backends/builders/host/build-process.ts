@@ -3,14 +3,14 @@ import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { ArchiveRejected } from "../../../blobs/archive/paths.ts";
+import { ArchiveRejected } from "../../../blobs/archive/archive-path.ts";
 import { packDirectory, unpackTar } from "../../../blobs/archive/tar.ts";
-import { BlobTooLarge } from "../../../blobs/store.ts";
-import { hostEnvironment } from "../../host/environment.ts";
-import { dropletPaths } from "../../host/metadata.ts";
-import type { JobAnswer, JobRequest } from "./job.ts";
+import { BlobTooLarge } from "../../../blobs/blob-store.ts";
+import { hostEnvironment } from "../../host/host-environment.ts";
+import { dropletPaths } from "../../host/droplet-metadata.ts";
+import type { JobAnswer, JobRequest } from "./build-protocol.ts";
 import { thisMachine } from "./lifecycle/buildpack.ts";
-import { StagingFailure } from "./lifecycle/failure.ts";
+import { StagingFailure } from "./lifecycle/staging-failure.ts";
 import { runLifecycle } from "./lifecycle/lifecycle.ts";
 
 async function runJob(job: JobRequest): Promise<JobAnswer> {

@@ -2,9 +2,9 @@
 import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Staging } from "../../../crds/staging/staging.ts";
-import { hideUserinfo } from "../../../crds/url-secret.ts";
+import { hideUserinfo } from "../../../crds/hide-userinfo.ts";
 import { loadBuildpack } from "./lifecycle/buildpack.ts";
-import { StagingFailure } from "./lifecycle/failure.ts";
+import { StagingFailure } from "./lifecycle/staging-failure.ts";
 
 /** The buildpacks that come with this builder, in the order of detection. */
 export const ownBuildpacks = ["nodejs", "staticfile", "procfile"] as const;

@@ -1,24 +1,24 @@
 // Builder `host`: Stagings as builds on this machine. Wires the parts together; platform/ starts and stops it.
 import { join } from "node:path";
-import type { BlobStore } from "../../../blobs/store.ts";
+import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
-import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller.ts";
-import { Secret } from "../../../kube/builtin.ts";
+import { type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { ObjectKey } from "../../../kube/object.ts";
-import type { Watches } from "../../../kube/watches.ts";
+import type { ObjectKey } from "../../../kube/api/object.ts";
+import type { Watches } from "../../../kube/cache/informers.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
-import { classController, type ClassPublication } from "../../class.ts";
-import { readEnvironment } from "../../host/secret-env.ts";
+import { classController, type ClassPublication } from "../../class-controller.ts";
+import { readEnvironment } from "../../host/resolve-environment.ts";
 import { findBuildpacks, neighboursOf, ownBuildpacks, ownFolder, type UsableFolder } from "./buildpack-folders.ts";
-import { buildpackController } from "./buildpack-status.ts";
-import { type Builds, createBuilds } from "./builds.ts";
-import { clearLeftovers } from "./leftovers.ts";
-import { StagingFailure } from "./lifecycle/failure.ts";
+import { buildpackController } from "./buildpack-controller.ts";
+import { type Builds, createBuilds } from "./build-queue.ts";
+import { clearLeftovers } from "./orphaned-builds.ts";
+import { StagingFailure } from "./lifecycle/staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
-import { startSweep } from "./sweep.ts";
-import { newWorkName } from "./tries.ts";
+import { startSweep } from "./garbage-collection.ts";
+import { newWorkName } from "./work-directory.ts";
 
 /** The name of this class. */
 export const hostClass = "host";

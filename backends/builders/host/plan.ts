@@ -1,8 +1,8 @@
 // What a Staging's status says: while it builds, and when it has ended. Pure.
 import type { Staging } from "../../../crds/staging/staging.ts";
-import type { ReconcileResult } from "../../../kube/controller.ts";
-import { toProcessTypes } from "../../host/metadata.ts";
-import { presentFailure, type StagingFailure } from "./lifecycle/failure.ts";
+import type { ReconcileResult } from "../../../kube/controller/controller.ts";
+import { toProcessTypes } from "../../host/droplet-metadata.ts";
+import { presentFailure, type StagingFailure } from "./lifecycle/staging-failure.ts";
 import type { StagedDroplet } from "./staging-job.ts";
 
 type Status = NonNullable<Staging["status"]>;

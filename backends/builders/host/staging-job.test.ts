@@ -10,15 +10,15 @@ import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { packMembers } from "../../../blobs/archive/tar.ts";
-import { createDirectoryStore } from "../../../blobs/directory/directory.ts";
-import type { BlobStore } from "../../../blobs/store.ts";
-import { hostEnvironment } from "../../host/environment.ts";
-import { prepareLaunch } from "../../host/launch.ts";
-import { toProcessTypes } from "../../host/metadata.ts";
-import { findProcess, membersOf, readProcesses, trySignal } from "../../host/processes.ts";
-import { restoreDroplet } from "../../host/restore.ts";
+import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
+import type { BlobStore } from "../../../blobs/blob-store.ts";
+import { hostEnvironment } from "../../host/host-environment.ts";
+import { prepareLaunch } from "../../host/prepare-launch.ts";
+import { toProcessTypes } from "../../host/droplet-metadata.ts";
+import { findProcess, membersOf, readProcesses, trySignal } from "../../host/process-table.ts";
+import { restoreDroplet } from "../../host/restore-droplet.ts";
 import { ownFolder, ownBuildpacks, toFolders } from "./buildpack-folders.ts";
-import { clearLeftovers } from "./leftovers.ts";
+import { clearLeftovers } from "./orphaned-builds.ts";
 import { leaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
 
 const space = "0190aaaa-0000-7000-8000-000000000001";
@@ -264,7 +264,7 @@ test("no build outlives the platform's process, however that ends", async () => 
   const folder = await shellBuildpack("echo ready; sleep 300");
   const job = { space, content, work: work(), root: root(), request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: [folder], detect: false, available: [], companion: ownFolder("procfile") }, limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024 } };
   const platform = `
-    const { createDirectoryStore } = await import(${JSON.stringify(new URL("../../../blobs/directory/directory.ts", import.meta.url).href)});
+    const { createDirectoryStore } = await import(${JSON.stringify(new URL("../../../blobs/directory/directory-store.ts", import.meta.url).href)});
     const { runStaging } = await import(${JSON.stringify(new URL("staging-job.ts", import.meta.url).href)});
     const store = await createDirectoryStore(${JSON.stringify(join(directory, "blobs"))});
     await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, holds: () => true, signal: new AbortController().signal });`;

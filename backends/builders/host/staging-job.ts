@@ -6,17 +6,17 @@ import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Blob, BlobStore } from "../../../blobs/store.ts";
-import { type Environment, hostEnvironment } from "../../host/environment.ts";
-import type { DropletMetadata } from "../../host/metadata.ts";
-import { findProcess, trySignal } from "../../host/processes.ts";
-import { markRestored } from "../../host/restore.ts";
-import { killInstance, type Leader } from "../../host/stop.ts";
-import type { JobAnswer, JobRequest } from "./job.ts";
-import { StagingFailure } from "./lifecycle/failure.ts";
-import type { LineSink } from "./lifecycle/run.ts";
-import { type BuildLimits, watchLimits } from "./limits.ts";
-import { makeWork, removeRoot, temporaryOf } from "./tries.ts";
+import type { Blob, BlobStore } from "../../../blobs/blob-store.ts";
+import { type Environment, hostEnvironment } from "../../host/host-environment.ts";
+import type { DropletMetadata } from "../../host/droplet-metadata.ts";
+import { findProcess, trySignal } from "../../host/process-table.ts";
+import { markRestored } from "../../host/restore-droplet.ts";
+import { killInstance, type Leader } from "../../host/terminate-instance.ts";
+import type { JobAnswer, JobRequest } from "./build-protocol.ts";
+import { StagingFailure } from "./lifecycle/staging-failure.ts";
+import type { LineSink } from "./lifecycle/run-executable.ts";
+import { type BuildLimits, watchLimits } from "./build-limits.ts";
+import { makeWork, removeRoot, temporaryOf } from "./work-directory.ts";
 
 /** What one build needs. Directories are absolute; `work` is this try's own and is removed at the end, `root` too unless a droplet came of it. */
 export interface StagingJob {

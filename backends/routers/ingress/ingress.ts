@@ -2,10 +2,10 @@
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import { Ingress, Service } from "../../../kube/builtin.ts";
+import { Ingress, Service } from "../../../kube/api/builtin.ts";
 import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
-import { defineController, watch, type Controller } from "../../../kube/controller.ts";
-import { classController } from "../../class.ts";
+import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
+import { classController } from "../../class-controller.ts";
 import { findShortcoming, planIngress, planServices, planServiceSpec, SERVICE_CONTROLLER, servedDestinations, serviceName } from "./plan.ts";
 
 export const INGRESS_CLASS = "ingress";

@@ -1,7 +1,7 @@
 // From a RouteBinding to an Ingress, and from its destinations to Services. Pure.
 import { LABELS } from "../../../crds/labels.ts";
-import { generatedName } from "../../../crds/names.ts";
-import { processTypeLabel } from "../../../crds/process/rules.ts";
+import { generatedName } from "../../../crds/object-names.ts";
+import { processTypeLabel } from "../../../crds/process/defaults.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 

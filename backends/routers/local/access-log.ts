@@ -1,6 +1,6 @@
 // A router log line in gorouter's format. Pure.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Endpoint } from "./table.ts";
+import type { Endpoint } from "./routing-table.ts";
 
 /** What is known of a request once it is over. Times in milliseconds. */
 export interface Access {

@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Access, formatAccess } from "./access-log.ts";
-import { type Answer, answers } from "./answers.ts";
-import { type Chooser, fitWish, readInstanceWish } from "./choose.ts";
+import { type Answer, answers } from "./error-responses.ts";
+import { type Chooser, fitWish, readInstanceWish } from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
-import type { Endpoint, Match, RoutingTable } from "./table.ts";
+import type { Endpoint, Match, RoutingTable } from "./routing-table.ts";
 
 /** What the router is made of. */
 export interface RouterParts {

@@ -3,10 +3,10 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "undici";
-import { type Answer, answers } from "./answers.ts";
+import { type Answer, answers } from "./error-responses.ts";
 import { appOf, type Exchange } from "./exchange.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
-import type { Endpoint, Match } from "./table.ts";
+import type { Endpoint, Match } from "./routing-table.ts";
 
 type Upstream = Dispatcher.ResponseData;
 

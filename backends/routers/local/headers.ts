@@ -1,5 +1,5 @@
 // Headers on their way through the router: what is taken out, what is added. Pure.
-import type { Endpoint } from "./table.ts";
+import type { Endpoint } from "./routing-table.ts";
 
 /** Names that belong to one connection only, and what the router writes itself. */
 const hopByHop = new Set(["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade"]);

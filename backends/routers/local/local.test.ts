@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import WebSocket, { WebSocketServer } from "ws";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import type { KubeObject } from "../../../kube/object.ts";
-import type { Change } from "../../../kube/reader.ts";
-import type { Watches } from "../../../kube/watches.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { Change } from "../../../kube/cache/reader.ts";
+import type { Watches } from "../../../kube/cache/informers.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import { createLocalRouter, frontDoorOptions, type LocalRouter } from "./local.ts";
 

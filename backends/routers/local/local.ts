@@ -2,19 +2,19 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Agent } from "undici";
-import { type ConditionDraft, type Controller, defineController, type ReconcileResult } from "../../../kube/controller.ts";
-import type { KubeObject } from "../../../kube/object.ts";
-import type { Change, Store } from "../../../kube/reader.ts";
-import type { Watches } from "../../../kube/watches.ts";
+import { type ConditionDraft, type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { Change, Store } from "../../../kube/cache/reader.ts";
+import type { Watches } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
-import { classController, type ClassPublication } from "../../class.ts";
-import { createChooser } from "./choose.ts";
-import { endpointsOf, limitationOf, routeOf } from "./endpoints.ts";
+import { classController, type ClassPublication } from "../../class-controller.ts";
+import { createChooser } from "./endpoint-chooser.ts";
+import { endpointsOf, limitationOf, routeOf } from "./to-routing-entries.ts";
 import { beginExchange, type RouterParts } from "./exchange.ts";
 import { forward } from "./forward.ts";
-import { createRoutingTable } from "./table.ts";
+import { createRoutingTable } from "./routing-table.ts";
 import { forwardUpgrade } from "./upgrade.ts";
 
 /** The name of this class. */

@@ -1,11 +1,11 @@
 // Takes an upgrade (WebSocket) to an instance, and from then on bytes both ways. Tries another instance when one refuses.
 import { type ClientRequest, type IncomingMessage, request as send, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Answer, answers } from "./answers.ts";
+import { type Answer, answers } from "./error-responses.ts";
 import { appOf, type Exchange } from "./exchange.ts";
 import { answerHeaders } from "./forward.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
-import type { Endpoint } from "./table.ts";
+import type { Endpoint } from "./routing-table.ts";
 
 /** How long an instance may take to answer an upgrade. */
 const answerMs = 30_000;

@@ -1,8 +1,8 @@
 // The runner class `deployment`: an LRP is a Deployment of the cluster.
 import { LRP } from "../../../crds/lrp/lrp.ts";
-import { Deployment, PodDisruptionBudget } from "../../../kube/builtin.ts";
-import { defineController, Stalled, type Controller } from "../../../kube/controller.ts";
-import { classController } from "../../class.ts";
+import { Deployment, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
+import { defineController, Stalled, type Controller } from "../../../kube/controller/controller.ts";
+import { classController } from "../../class-controller.ts";
 import { planLRP, RENDERING } from "./plan.ts";
 
 export const DEPLOYMENT_CLASS = "deployment";

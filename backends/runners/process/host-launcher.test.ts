@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { createDirectoryStore } from "../../../blobs/directory/directory.ts";
-import { dropletPaths, writeMetadata } from "../../host/metadata.ts";
-import { markRestored } from "../../host/restore.ts";
-import { hostLauncher } from "./context.ts";
-import { instanceEnvironment } from "./environment.ts";
+import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
+import { dropletPaths, writeMetadata } from "../../host/droplet-metadata.ts";
+import { markRestored } from "../../host/restore-droplet.ts";
+import { hostLauncher } from "./runner-context.ts";
+import { instanceEnvironment } from "./instance-environment.ts";
 
 it("runs a droplet's process in its folder with what the layers add, and nothing of the platform's", async () => {
   const home = mkdtempSync(join(tmpdir(), "cupola-launch-"));

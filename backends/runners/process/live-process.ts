@@ -1,9 +1,9 @@
 // The process behind an instance: started now, or found again after a restart of the platform.
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { waitGone } from "./meter.ts";
-import { findProcess } from "../../host/processes.ts";
-import type { InstanceFiles } from "./record.ts";
+import { waitGone } from "./usage-meter.ts";
+import { findProcess } from "../../host/process-table.ts";
+import type { InstanceFiles } from "./instance-record.ts";
 
 /** How it ended. Both are undefined when it ended while the platform was away, or is not our child. */
 export interface Exit {

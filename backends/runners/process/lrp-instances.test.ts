@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
-import type { RunnerContext } from "./context.ts";
+import type { RunnerContext } from "./runner-context.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
-import { createMeter } from "./meter.ts";
-import { createPortPool } from "./ports.ts";
-import { findByEnvironment } from "../../host/processes.ts";
+import { createMeter } from "./usage-meter.ts";
+import { createPortPool } from "./port-pool.ts";
+import { findByEnvironment } from "../../host/process-table.ts";
 
 const soon = { timeout: 10_000, interval: 20 };
 const home = mkdtempSync(join(tmpdir(), "cupola-lrp-"));

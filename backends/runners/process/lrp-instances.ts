@@ -1,10 +1,10 @@
 // All instances of one LRP: as many slots as its spec asks for, and what they say of themselves.
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.ts";
-import type { RunnerContext } from "./context.ts";
+import type { RunnerContext } from "./runner-context.ts";
 import { type LrpStatus, planSlots, presentStatus, restartValue } from "./plan.ts";
-import type { InstanceRecord } from "./record.ts";
-import { openSlot, type Slot } from "./slot.ts";
+import type { InstanceRecord } from "./instance-record.ts";
+import { openSlot, type Slot } from "./instance-slot.ts";
 
 export interface LrpInstances {
   /** The newest version of the object: opens, closes and restarts slots. Never waits. Nothing after `stop` or `leave`. */

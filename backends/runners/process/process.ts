@@ -2,22 +2,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { type Controller, defineController } from "../../../kube/controller.ts";
-import { Secret } from "../../../kube/builtin.ts";
+import { type Controller, defineController } from "../../../kube/controller/controller.ts";
+import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { ObjectKey } from "../../../kube/object.ts";
-import type { Store } from "../../../kube/reader.ts";
-import type { Watches } from "../../../kube/watches.ts";
+import type { ObjectKey } from "../../../kube/api/object.ts";
+import type { Store } from "../../../kube/cache/reader.ts";
+import type { Watches } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
-import { classController, type ClassPublication } from "../../class.ts";
-import { readEnvironment } from "../../host/secret-env.ts";
-import { type DropletLauncher, defaultPeriods, type Periods, type RunnerContext } from "./context.ts";
-import { type Inventory, takeInventory } from "./inventory.ts";
+import { classController, type ClassPublication } from "../../class-controller.ts";
+import { readEnvironment } from "../../host/resolve-environment.ts";
+import { type DropletLauncher, defaultPeriods, type Periods, type RunnerContext } from "./runner-context.ts";
+import { type Inventory, takeInventory } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
-import { createMeter } from "./meter.ts";
-import { createPortPool } from "./ports.ts";
+import { createMeter } from "./usage-meter.ts";
+import { createPortPool } from "./port-pool.ts";
 
 /** The name of this class. */
 export const processClass = "process";

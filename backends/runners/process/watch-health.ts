@@ -1,7 +1,7 @@
 // Watches one instance's health from its start on: when it is up, whether routes may reach it, and why it must go.
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
-import { checkHealth, type HealthTarget } from "./health.ts";
+import { checkHealth, type HealthTarget } from "./check-health.ts";
 
 /** Told as things change. `onReady` is only called with a new value. */
 export interface HealthEvents {

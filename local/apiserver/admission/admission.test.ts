@@ -1,6 +1,6 @@
 // Policies as people write them, over a store in memory.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, AdmissionResult, AttributesRecord, PolicyAdmission } from "../contract.ts";
 import { createMemoryStore, type MemoryStore } from "../memory-store.ts";
 import { createPolicyAdmission } from "./admission.ts";

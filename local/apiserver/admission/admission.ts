@@ -1,5 +1,5 @@
 // Admission by ValidatingAdmissionPolicy: which policies a write concerns, with which params, and the refusal in kube-apiserver's words.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, AdmissionResult, Authorize, PolicyAdmission, ResourceReader, StatusBody } from "../contract.ts";
 import { admissionGroup as group, isExempt, requestMatches, selectorMatches } from "./match.ts";
 import { compilePolicy, evaluatePolicy, failsOpen, type CompiledPolicy, type Denial } from "./policy.ts";

@@ -1,5 +1,5 @@
 // One ValidatingAdmissionPolicy, compiled, and what it decides about a request.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { compileExpression, defaultSteps, evaluate, type Budget, type Program } from "../cel/program.ts";
 import { BudgetError, CelError, type CelValue } from "../cel/values.ts";
 import { evaluateMessage } from "../schema/rules.ts";

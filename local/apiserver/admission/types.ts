@@ -1,5 +1,5 @@
 // The admissionregistration.k8s.io kinds as the evaluator reads them. Types only.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 
 export interface LabelSelector {
   matchLabels?: Record<string, string>;

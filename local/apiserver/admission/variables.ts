@@ -1,5 +1,5 @@
 // The names that a policy's expressions may use, for one request and one param.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, Authorize } from "../contract.ts";
 import { evaluate, type Budget, type Program } from "../cel/program.ts";
 import { BudgetError, CelError, fromJson, jsonMap, type CelMap, type CelValue } from "../cel/values.ts";

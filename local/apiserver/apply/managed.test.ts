@@ -1,6 +1,6 @@
 // Server-side apply, rule by rule. Each row was seen on a real kube-apiserver.
 import { describe, expect, test } from "vitest";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { builtinView, viewOfSchema } from "../builtin/schemas.ts";
 import type { StatusError } from "../status.ts";
 import { applyConfiguration, trackUpdate } from "./managed.ts";

@@ -1,5 +1,5 @@
 // `metadata.managedFields` as a map from manager to the paths it owns, and back.
-import type { ManagedFieldsEntry } from "../../../kube/object.ts";
+import type { ManagedFieldsEntry } from "../../../kube/api/object.ts";
 import { decodeSet, encodeSet, type FieldSet, isEmpty, union } from "./field-set.ts";
 
 export interface Manager {

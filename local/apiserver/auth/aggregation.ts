@@ -1,6 +1,6 @@
 // ClusterRoles with an aggregationRule: their rules are those of the ClusterRoles that their selectors choose.
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { PolicyRule } from "../../../kube/rbac/types.ts";
 import { selectorMatches } from "../admission/match.ts";
 import type { LabelSelector } from "../admission/types.ts";

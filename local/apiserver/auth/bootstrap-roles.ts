@@ -1,5 +1,5 @@
 // The ClusterRoles and bindings that every cluster starts with, as Kubernetes defines them, and writing what is missing of them.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { missingRules } from "../../../kube/rbac/covers.ts";
 import type { PolicyRule } from "../../../kube/rbac/types.ts";
 import type { ResourceReader, SystemWriter } from "../contract.ts";

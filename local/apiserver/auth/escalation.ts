@@ -1,6 +1,6 @@
 // Nobody grants by RBAC what it does not hold itself, unless it may `escalate` the role or `bind` it.
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { compactRules, describeRule, missingRules, quotedList } from "../../../kube/rbac/covers.ts";
 import type { PolicyRule, RoleRef } from "../../../kube/rbac/types.ts";
 import type { AdmissionRequest, UserInfo } from "../contract.ts";

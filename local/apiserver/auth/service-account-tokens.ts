@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { SignJWT, errors, jwtVerify, type JWTPayload } from "jose";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import { makeSigningKeys } from "../../../kube/pki.ts";
+import { makeSigningKeys } from "../../../kube/server/pki.ts";
 import type { ResourceReader, UserInfo } from "../contract.ts";
 import { serviceAccountUser } from "./users.ts";
 

@@ -1,5 +1,5 @@
 // The columns of built-in kinds' tables, as kube-apiserver's printers define them.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap } from "../apply/values.ts";
 import { listOf, mapOf } from "./rules/rule.ts";
 import { builtinSchemas, OBJECT_META } from "./schemas.ts";

@@ -1,7 +1,7 @@
 // Reads a typed object the way kube-apiserver's Go types do: unknown fields go (and are named), null is absent, wrong types are refused.
 import type { ListView, TypeView } from "../apply/type-view.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { dropZeros, QUANTITY } from "./canonical.ts";
 import { NO_QUANTITY } from "./quantity.ts";
 import { badRequest } from "../status.ts";

@@ -1,5 +1,5 @@
 // What kube-apiserver fills in for built-in kinds. Only defaults that clients of a laptop cluster look at.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { imageTag } from "./image.ts";
 

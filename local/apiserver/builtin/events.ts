@@ -1,5 +1,5 @@
 // Event exists in two groups over one store: core/v1 is what is stored, events.k8s.io/v1 another way to write the same fields.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { JsonMap } from "../apply/values.ts";
 
 /** Field in core/v1 to field in events.k8s.io/v1. */

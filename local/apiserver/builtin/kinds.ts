@@ -1,7 +1,7 @@
 // The built-in kinds as resource types: schemas and discovery data from the generated files, rules from their own.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { textOf } from "./rules/rule.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";

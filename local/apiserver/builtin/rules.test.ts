@@ -1,6 +1,6 @@
 // Rules of built-in kinds, by what they say. Each row was seen on a real kube-apiserver.
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { applyBuiltinDefaults } from "./defaults.ts";
 import { validateBuiltin } from "./rules.ts";
 

@@ -1,5 +1,5 @@
 // What kube-apiserver refuses of built-in kinds, in rules/; kinds that are not named here are not judged.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Webhook } from "../admission/types.ts";
 import { checkWebhooks } from "../admission/webhooks/check.ts";
 import type { FieldError } from "../contract.ts";

@@ -1,7 +1,7 @@
 // What a server gives to a Service: its addresses and their families, and what stays of them when a client changes it.
 import { randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { JsonMap } from "../apply/values.ts";
 
 const ADDRESSES = ["clusterIP", "clusterIPs"];

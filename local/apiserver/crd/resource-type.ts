@@ -1,5 +1,5 @@
 // From a CustomResourceDefinition to the resource type that the registry serves.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, isUnreadableTime, type JsonMap } from "../apply/values.ts";
 import { keepAllBut, restore } from "../builtin/kinds.ts";
 import { dropZeros } from "../builtin/canonical.ts";

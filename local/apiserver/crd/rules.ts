@@ -1,5 +1,5 @@
 // What is checked and filled in when a CustomResourceDefinition itself is written.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ExtraRules } from "../builtin/kinds.ts";
 import type { FieldError } from "../contract.ts";
 import { invalidValue, notSupported, required } from "../field-errors.ts";

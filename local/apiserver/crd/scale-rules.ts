@@ -1,5 +1,5 @@
 // What the scale subresource of a custom resource asks of the fields it stands for.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap } from "../apply/values.ts";
 import type { FieldError } from "../contract.ts";
 import { goPrinted, invalidValue } from "../field-errors.ts";

@@ -1,5 +1,5 @@
 // Keeps the catalogue in step with the stored CustomResourceDefinitions.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Catalogue } from "../registry/catalogue.ts";
 import type { Store } from "../storage/store.ts";
 import { toResourceType } from "./resource-type.ts";

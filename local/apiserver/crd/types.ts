@@ -1,5 +1,5 @@
 // The parts of a CustomResourceDefinition that the server reads. Types only.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { JsonSchema } from "../contract.ts";
 
 export interface CrdVersion {

@@ -1,5 +1,5 @@
 // Deletes what nobody owns any more, and carries out foreground and orphan deletion.
-import type { KubeObject, OwnerReference } from "../../../kube/object.ts";
+import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
 import type { Core } from "../registry/core.ts";
 import { edit, removeAsSystem, typeOfKey } from "../registry/system.ts";
 import { StatusError } from "../status.ts";

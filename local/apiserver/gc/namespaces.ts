@@ -1,5 +1,5 @@
 // The life of namespaces: the ones that always exist, what each gets at birth, and emptying those that are being deleted.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Core } from "../registry/core.ts";
 import { create } from "../registry/create.ts";
 import { edit, removeAsSystem, systemCall } from "../registry/system.ts";

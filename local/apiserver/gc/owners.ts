@@ -1,5 +1,5 @@
 // Who owns whom: an index of all objects by uid and of dependents by their owners' uids.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ChangeEvent } from "../contract.ts";
 import type { Store } from "../storage/store.ts";
 

@@ -1,7 +1,7 @@
 // Request bodies: bounded, JSON or YAML, objects only where objects are needed.
 import type { IncomingMessage } from "node:http";
 import { parse } from "yaml";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap } from "../apply/values.ts";
 import { badRequest, tooLarge, unsupportedMedia } from "../status.ts";
 import { duplicateFields } from "./duplicates.ts";

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
-import { listening } from "../../../kube/listening.ts";
+import { listening } from "../../../kube/server/start-listening.ts";
 import type { Auth, Credentials } from "../contract.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
 import { badRequest, failure } from "../status.ts";

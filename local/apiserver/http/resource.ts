@@ -1,6 +1,6 @@
 // One resource request: authorize, find the verb, answer in the form asked for.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { builtinView, schemaOfKind } from "../builtin/schemas.ts";

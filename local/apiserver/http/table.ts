@@ -1,5 +1,5 @@
 // Objects as tables and as metadata only: what `kubectl get` and metadata clients ask for.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { jsonOf } from "../storage/store.ts";
 import type { VersionType } from "../registry/types.ts";
 

@@ -1,6 +1,6 @@
 // A watch as a stream of JSON lines: bookmarks once a minute, an end after its time, and for clients that do not read.
 import type { ServerResponse } from "node:http";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { VersionType } from "../registry/types.ts";
 import type { Watch, WatchType } from "../registry/watch.ts";
 import { jsonOf } from "../storage/store.ts";

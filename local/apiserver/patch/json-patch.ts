@@ -1,5 +1,5 @@
 // JSON patch as kube-apiserver's library carries it out: a value that is left out is null, replacing what is not there adds it, indices may count from the end.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, type JsonMap, sameValue } from "../apply/values.ts";
 import { badRequest, failure } from "../status.ts";
 

@@ -1,5 +1,5 @@
 // Between the stored form of an object and the version a client speaks.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceType } from "./types.ts";
 
 const converted = new WeakMap<KubeObject, Map<string, KubeObject>>();

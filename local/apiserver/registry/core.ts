@@ -1,5 +1,5 @@
 // What every verb of the registry works with, and the options that writes share.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, FieldError, GroupVersionKind, WebhookAdmission } from "../contract.ts";
 import { forbiddenField, invalidValue, notSupported, required, tooLong } from "../field-errors.ts";
 import { badRequest, failure, forbidden, invalid, notFound, type Named } from "../status.ts";

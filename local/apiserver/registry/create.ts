@@ -1,5 +1,5 @@
 // The verb create.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import type { FieldError } from "../contract.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";

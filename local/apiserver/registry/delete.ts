@@ -1,6 +1,6 @@
 // The verbs delete and deletecollection: preconditions, propagation, finalizers.
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { cleanTyped, TypeFault } from "../builtin/decode.ts";
 import { builtinView } from "../builtin/schemas.ts";

@@ -1,5 +1,5 @@
 // The verb patch: JSON patch, merge patch, strategic merge patch, and server-side apply.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { applyConfiguration } from "../apply/managed.ts";
 import { isMap } from "../apply/values.ts";
 import { badRequest, conflict, failure, invalid, StatusError, unsupportedMedia } from "../status.ts";

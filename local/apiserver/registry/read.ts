@@ -1,5 +1,5 @@
 // The verbs get and list, from memory.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { badRequest, expired, failure } from "../status.ts";
 import { type Core, currentOf, shown } from "./core.ts";
 import { checkListOptions } from "./list-options.ts";

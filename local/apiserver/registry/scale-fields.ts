@@ -1,5 +1,5 @@
 // Ownership through the scale door: entries of managedFields that own the replicas, as a Scale shows them, and back.
-import type { ManagedFieldsEntry } from "../../../kube/object.ts";
+import type { ManagedFieldsEntry } from "../../../kube/api/object.ts";
 import { difference, type FieldSet, setOf } from "../apply/field-set.ts";
 import { decodeManagers, encodeManagers, type Manager, type Managers } from "../apply/managers.ts";
 

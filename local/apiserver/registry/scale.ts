@@ -1,5 +1,5 @@
 // The scale subresource: one Scale object over the replica fields of any scalable kind.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { applyConfiguration, trackUpdate } from "../apply/managed.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
 import { badRequest, internal, invalid, StatusError } from "../status.ts";

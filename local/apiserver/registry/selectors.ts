@@ -1,5 +1,5 @@
 // Label and field selectors of list, watch and deletecollection: parsed once, then a plain predicate.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { badRequest } from "../status.ts";
 import { parseLabelRules } from "./label-selectors.ts";
 import type { ResourceType } from "./types.ts";

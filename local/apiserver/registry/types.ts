@@ -1,5 +1,5 @@
 // What the registry knows of a resource: built-in kinds and CRDs both come as ResourceType. Types only.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { TypeView } from "../apply/type-view.ts";
 import type { FieldError, GroupVersionKind, JsonSchema, UserInfo, VirtualResource } from "../contract.ts";
 

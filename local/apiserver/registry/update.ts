@@ -1,6 +1,6 @@
 // The verb update, and the common end of everything that changes an existing object.
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";

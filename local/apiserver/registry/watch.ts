@@ -1,5 +1,5 @@
 // The verb watch: from a version (or from now, with what exists), through selectors, with bookmarks.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { StatusBody } from "../contract.ts";
 import type { HistoryEntry } from "../storage/history.ts";
 import { type Core, shown } from "./core.ts";

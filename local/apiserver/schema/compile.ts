@@ -1,5 +1,5 @@
 // A CRD version's schema, compiled once: pruning, defaulting and validation of its objects.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { CompileSchema, CompiledSchema, FieldError, ValidateOptions } from "../contract.ts";
 import { invalidValue } from "../field-errors.ts";
 import { defaultSteps } from "../cel/program.ts";

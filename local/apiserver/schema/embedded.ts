@@ -1,5 +1,5 @@
 // x-kubernetes-embedded-resource: objects inside objects. Their metadata is cleaned as that of any object, and must be good as well.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
 import { builtinView, OBJECT_META } from "../builtin/schemas.ts";
 import type { FieldError } from "../contract.ts";

@@ -1,6 +1,6 @@
 // What a CRD's schema does to objects: pruning, defaults, faults in the real server's words, rules.
 import { describe, expect, it } from "vitest";
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import type { JsonSchema } from "../contract.ts";
 import { compileSchema } from "./compile.ts";
 

@@ -1,5 +1,5 @@
 // The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { failure } from "../status.ts";
 import { openDatabase, type Row } from "./database.ts";
 import type { HistoryEntry } from "./history.ts";

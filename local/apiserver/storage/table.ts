@@ -1,5 +1,5 @@
 // All objects of one resource in memory, in the order lists show them, and as they were a while ago.
-import type { KubeObject } from "../../../kube/object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
 import { createHistory, type HistoryEntry } from "./history.ts";
 
 export interface Table {

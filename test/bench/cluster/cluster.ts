@@ -5,10 +5,10 @@ import { guidOf } from "../../../crds/guid.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { type Figure, figure } from "../figure.ts";
 import { measureReads } from "../reads.ts";
-import { atRest, type BenchPlane, countWrites, type Replica, startBenchPlane } from "./bench-plane.ts";
-import { collectFinal, removeFloor, writeFloor } from "./floor.ts";
+import { atRest, type BenchPlane, countWrites, type Replica, startBenchPlane } from "./bench-cluster.ts";
+import { collectFinal, removeFloor, writeFloor } from "./write-baseline.ts";
 import { compareForbidden, measureP99, readerOf } from "./latency.ts";
-import { expectMore, makeApps, makeSpaces, makeStoppedApps, startApps } from "./load.ts";
+import { expectMore, makeApps, makeSpaces, makeStoppedApps, startApps } from "./make-apps.ts";
 
 const FEW = 100;
 const CREATED = 1000;

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { median } from "../figure.ts";
-import type { Replica } from "./bench-plane.ts";
+import type { Replica } from "./bench-cluster.ts";
 
 const ROUNDS = 5;
 const ROUND_REQUESTS = 600;

@@ -2,9 +2,9 @@
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Process } from "../../../crds/process/process.ts";
-import { type Bench, fault, startBench, to } from "./bench.ts";
-import { shapeProblems } from "./shape.ts";
-import type { Answer } from "./world.ts";
+import { type Bench, fault, startBench, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
+import type { Answer } from "./test-env.ts";
 
 let bench: Bench;
 let org: { guid: string };

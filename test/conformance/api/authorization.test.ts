@@ -1,6 +1,6 @@
 // What each endpoint says it needs is what it takes: people without that right change nothing and see nothing, whichever endpoint they try.
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Answer, type ApiWorld, type Person, startApiWorld } from "./world.ts";
+import { type Answer, type ApiWorld, type Person, startApiWorld } from "./test-env.ts";
 
 interface Row {
   method: string;

@@ -1,6 +1,6 @@
 // Whatever a client sends, to every endpoint there is: an answer in CF's shape, soon, and never a 500. The endpoints come from the OpenAPI document.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Answer, type ApiWorld, startApiWorld } from "./world.ts";
+import { type Answer, type ApiWorld, startApiWorld } from "./test-env.ts";
 
 interface Row {
   method: string;

@@ -1,6 +1,6 @@
 // Every body that goes out, whole and in order, beside the CF documents: GUIDs, times and the address are replaced by words.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ApiWorld, startApiWorld } from "./world.ts";
+import { type ApiWorld, startApiWorld } from "./test-env.ts";
 
 let world: ApiWorld;
 const real: Record<string, string> = {};

@@ -2,8 +2,8 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { issueCertificate, makeAuthority } from "../../../kube/pki.ts";
-import { type Answer, type ApiWorld, startApiWorld } from "./world.ts";
+import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
+import { type Answer, type ApiWorld, startApiWorld } from "./test-env.ts";
 
 let world: ApiWorld;
 beforeAll(async () => {
@@ -77,6 +77,6 @@ test("no credential in the log's reach: errors name none", async () => {
 });
 
 test("the platform's identity has no part in a tenant's write: its field manager acts with the caller's rights", async () => {
-  const source = readFileSync(new URL("../../../api/session.ts", import.meta.url), "utf8");
+  const source = readFileSync(new URL("../../../api/access/session.ts", import.meta.url), "utf8");
   expect(source.match(/platform\.(create|update|patch|apply|delete)\(/g)).toBeNull();
 });

@@ -1,11 +1,11 @@
 // The CF API on a real kube-apiserver that asks a webhook authorizer before RBAC and trusts an OIDC issuer: the three authorization modes, and who tokens are.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { RoleBinding, Secret, SelfSubjectReview, ServiceAccount } from "../../../kube/builtin.ts";
-import { AUTHORIZATION_MODES, type AuthorizationMode, REVIEW_MS } from "../../../api/reviews.ts";
+import { RoleBinding, Secret, SelfSubjectReview, ServiceAccount } from "../../../kube/api/builtin.ts";
+import { AUTHORIZATION_MODES, type AuthorizationMode, REVIEW_MS } from "../../../api/access/access-reviewer.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { type Outside, startOutside } from "./authorizer.ts";
-import { type Answer, type ApiWorld, type Person, type Replica, startApiWorld } from "./world.ts";
+import { type Outside, startOutside } from "./external-auth.ts";
+import { type Answer, type ApiWorld, type Person, type Replica, startApiWorld } from "./test-env.ts";
 
 const reason = whyNoControlPlane();
 

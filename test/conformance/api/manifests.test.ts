@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requestKind } from "../../../kube/client/request-kind.ts";
 import { parse } from "yaml";
-import { type Bench, fault, startBench } from "./bench.ts";
+import { type Bench, fault, startBench } from "./harness.ts";
 
 let bench: Bench;
 let space: { guid: string };

@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { Agent, request as send } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keepUpdatedAt } from "../../../api/lib/times.ts";
+import { keepUpdatedAt } from "../../../api/cache/object-times.ts";
 import { API_MANAGER } from "../../../crds/groups.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
-import { issueCertificate, makeAuthority } from "../../../kube/pki.ts";
-import { createWatches } from "../../../kube/watches.ts";
-import { type Answer, type ApiWorld, type Replica, startApiWorld } from "./world.ts";
+import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
+import { createWatches } from "../../../kube/cache/informers.ts";
+import { type Answer, type ApiWorld, type Replica, startApiWorld } from "./test-env.ts";
 
 const SECRETS = { platform: "platform-token", caller: "admin-token", bearer: "hunter2-as-token", basic: "hunter2-as-basic", value: "hunter2-as-value", registry: "hunter2-of-registry", url: "hunter2-in-url" };
 /** The middle of a private key's PEM. */

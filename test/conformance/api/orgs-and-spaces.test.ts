@@ -1,7 +1,7 @@
 // Organizations and spaces, and on them what every list and every kind with metadata does alike.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Bench, fault, startBench, to } from "./bench.ts";
-import { shapeProblems } from "./shape.ts";
+import { type Bench, fault, startBench, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
 
 let bench: Bench;
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { Process } from "../../../crds/process/process.ts";
-import { type Bench, fault, startBench, to } from "./bench.ts";
-import { shapeProblems } from "./shape.ts";
+import { type Bench, fault, startBench, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
 
 let bench: Bench;
 let space: { guid: string };

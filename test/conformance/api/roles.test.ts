@@ -1,9 +1,9 @@
 // Roles and users, and the small kinds that are only read: stacks, buildpacks, quotas.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RoleBinding } from "../../../kube/builtin.ts";
-import { type Bench, fault, startBench, to } from "./bench.ts";
-import { shapeProblems } from "./shape.ts";
-import type { Answer } from "./world.ts";
+import { RoleBinding } from "../../../kube/api/builtin.ts";
+import { type Bench, fault, startBench, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
+import type { Answer } from "./test-env.ts";
 
 let bench: Bench;
 let org: { guid: string };

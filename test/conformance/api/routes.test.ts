@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { Route } from "../../../crds/route/route.ts";
-import { type Bench, fault, startBench, to } from "./bench.ts";
-import { shapeProblems } from "./shape.ts";
-import type { Answer } from "./world.ts";
+import { type Bench, fault, startBench, to } from "./harness.ts";
+import { shapeProblems } from "./response-shape.ts";
+import type { Answer } from "./test-env.ts";
 
 let bench: Bench;
 let org: { guid: string };

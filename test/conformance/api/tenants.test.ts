@@ -1,6 +1,6 @@
 // Orgs, spaces, roles, domains and routes by the requests that `cf` sends, as an admin and as people with fewer rights.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Answer, type ApiWorld, type Person, startApiWorld } from "./world.ts";
+import { type Answer, type ApiWorld, type Person, startApiWorld } from "./test-env.ts";
 
 let world: ApiWorld;
 beforeAll(async () => {

@@ -6,12 +6,12 @@ import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { IMPERSONATOR_ROLE, type TokenIssuerSettings } from "../../../api/identity/token-issuer.ts";
 import { ADMIN_CLUSTER_ROLE } from "../../../crds/roles.ts";
-import { ClusterRole, ClusterRoleBinding, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../../kube/builtin.ts";
-import { impersonatorRole } from "../../../platform/rights.ts";
+import { ClusterRole, ClusterRoleBinding, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../../kube/api/builtin.ts";
+import { impersonatorRole } from "../../../platform/operations/permissions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { type Outside, startOutside } from "./authorizer.ts";
-import { type Answer, type ApiWorld, type Cluster, type Replica, startApiWorld, type Tokens } from "./world.ts";
+import { type Outside, startOutside } from "./external-auth.ts";
+import { type Answer, type ApiWorld, type Cluster, type Replica, startApiWorld, type Tokens } from "./test-env.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const reason = whyNoControlPlane();

@@ -10,12 +10,12 @@ import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Route } from "../../../crds/route/route.ts";
-import { Deployment, Ingress, Namespace, Pod, PodDisruptionBudget, Service } from "../../../kube/builtin.ts";
+import { Deployment, Ingress, Namespace, Pod, PodDisruptionBudget, Service } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
-import { applyApp, currentLRP, eventually, makeSpace, startWorld, untilReady, type World } from "../controllers/world.ts";
+import { applyApp, currentLRP, eventually, makeSpace, startWorld, untilReady, type World } from "../controllers/test-env.ts";
 
 const reason = whyNoControlPlane();
 const apply = { fieldManager: "kubectl" };

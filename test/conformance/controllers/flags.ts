@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { FeatureFlag } from "../../../crds/feature-flag/feature-flag.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { ORG_CREATOR } from "../../../crds/roles.ts";
-import { ClusterRoleBinding } from "../../../kube/builtin.ts";
+import { ClusterRoleBinding } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { eventually, type World } from "./world.ts";
+import { eventually, type World } from "./test-env.ts";
 
 const flag = { namespace: SYSTEM_NAMESPACE, name: "user-org-creation" };
 

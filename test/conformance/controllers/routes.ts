@@ -8,8 +8,8 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { KubeObject } from "../../../kube/object.ts";
-import { eventually, makeSpace, untilReady, type World } from "./world.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import { eventually, makeSpace, untilReady, type World } from "./test-env.ts";
 
 const apply = { fieldManager: "kubectl" };
 

@@ -18,12 +18,12 @@ import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
-import { Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../../kube/builtin.ts";
+import { Namespace, RoleBinding, Secret, SelfSubjectAccessReview } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { flagTests } from "./flags.ts";
 import { routeTests } from "./routes.ts";
-import { applyApp, currentLRP, eventually, makeSpace, playRunning, readyOf, startWorld, untilReady, type Endpoint, type World } from "./world.ts";
+import { applyApp, currentLRP, eventually, makeSpace, playRunning, readyOf, startWorld, untilReady, type Endpoint, type World } from "./test-env.ts";
 
 export interface Server {
   name: string;

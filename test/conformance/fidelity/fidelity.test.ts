@@ -4,7 +4,7 @@ import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import type { Api } from "../kubernetes/api.ts";
 import { describeDifference, deviationsOf, type Difference } from "./compare.ts";
 import { fuzz } from "./fuzz.ts";
-import { KNOWN_DIFFERENCES, withoutWords } from "./known.ts";
+import { KNOWN_DIFFERENCES, withoutWords } from "./known-differences.ts";
 import { createNormaliser } from "./normalise.ts";
 import { runSequence } from "./runner.ts";
 import { sequenceOf } from "./sequence.ts";

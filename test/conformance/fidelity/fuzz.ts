@@ -1,7 +1,7 @@
 // The loop: many sequences at once against both servers, what differs, and the smallest sequence that shows it.
 import type { Api } from "../kubernetes/api.ts";
 import { deviationsOf, type Difference, signatureOf } from "./compare.ts";
-import { KNOWN_DIFFERENCES } from "./known.ts";
+import { KNOWN_DIFFERENCES } from "./known-differences.ts";
 import { leftOvers, runSequence } from "./runner.ts";
 import { sequenceOf } from "./sequence.ts";
 import { shrink } from "./shrink.ts";

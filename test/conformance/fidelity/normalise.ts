@@ -1,6 +1,6 @@
 // Takes out of answers what no two servers could share: uids, versions, times, allocated addresses, random suffixes. What is the same thing stays the same word.
 import type { Answer, Json } from "../kubernetes/api.ts";
-import { withoutWords } from "./known.ts";
+import { withoutWords } from "./known-differences.ts";
 
 /** An answer, or what a step led to, to be compared. */
 export interface Outcome {

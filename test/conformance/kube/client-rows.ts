@@ -1,11 +1,11 @@
 // What the client, stores and leadership promise on an API server.
 import { describe, expect, it } from "vitest";
-import { ClusterRole, ConfigMap, RoleBinding, Secret } from "../../../kube/builtin.ts";
+import { ClusterRole, ConfigMap, RoleBinding, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNoKind, isNotFound } from "../../../kube/client/errors.ts";
-import { runLeader } from "../../../kube/leader.ts";
-import { createWatches } from "../../../kube/watches.ts";
-import { eventually, freshNamespace, Gadget, log, type Scene } from "./bench.ts";
+import { runLeader } from "../../../kube/lease/leader-election.ts";
+import { createWatches } from "../../../kube/cache/informers.ts";
+import { eventually, freshNamespace, Gadget, log, type Scene } from "./harness.ts";
 
 export function clientRows(scene: Scene): void {
   describe("client", () => {

@@ -1,9 +1,9 @@
 // What controllers do on an API server: apply, repair, prune, finalize, report, and write nothing without need.
 import { describe, expect, it } from "vitest";
-import { ConfigMap, Deployment, RoleBinding, Secret, Service } from "../../../kube/builtin.ts";
+import { ConfigMap, Deployment, RoleBinding, Secret, Service } from "../../../kube/api/builtin.ts";
 import type { Draft } from "../../../kube/client/client.ts";
-import { defineController, NotReady, Stalled, watch } from "../../../kube/controller.ts";
-import { condition, Depot, eventually, freshNamespace, Gadget, platform, type Scene } from "./bench.ts";
+import { defineController, NotReady, Stalled, watch } from "../../../kube/controller/controller.ts";
+import { condition, Depot, eventually, freshNamespace, Gadget, platform, type Scene } from "./harness.ts";
 
 /** Children of every shape that an API server rewrites in its own way. */
 const plan = (ns: string, name: string, spec: Gadget["spec"]): Draft[] => {

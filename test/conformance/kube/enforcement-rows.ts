@@ -1,12 +1,12 @@
 // What "in force everywhere" promises on an API server, while replicas come, lag, refuse, die and are killed.
 import { afterEach, describe, expect, it } from "vitest";
-import { ConfigMap } from "../../../kube/builtin.ts";
-import { runElected } from "../../../kube/elected.ts";
-import { enforcementController, startReporting, type ReportPlace } from "../../../kube/enforcement.ts";
-import { joinMembers, type Membership } from "../../../kube/membership.ts";
-import { createReadiness, type Readiness } from "../../../kube/readiness.ts";
-import { createWatches } from "../../../kube/watches.ts";
-import { condition, eventually, Gadget, log, platform, type Scene } from "./bench.ts";
+import { ConfigMap } from "../../../kube/api/builtin.ts";
+import { runElected } from "../../../kube/lease/leader-work.ts";
+import { enforcementController, startReporting, type ReportPlace } from "../../../kube/lease/enforcement.ts";
+import { joinMembers, type Membership } from "../../../kube/lease/membership.ts";
+import { createReadiness, type Readiness } from "../../../kube/server/readiness.ts";
+import { createWatches } from "../../../kube/cache/informers.ts";
+import { condition, eventually, Gadget, log, platform, type Scene } from "./harness.ts";
 import { GROUP_LABEL, MEMBERSHIP_TEST_TIMING } from "./membership-rows.ts";
 
 const leader = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100, everyMs: 300 };

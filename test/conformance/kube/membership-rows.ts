@@ -1,10 +1,10 @@
 // What membership promises on an API server: who is there, who is gone, and who may still count on itself.
 import { afterEach, describe, expect, it } from "vitest";
-import { Lease } from "../../../kube/builtin.ts";
+import { Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { joinMembers, type Membership, type MembershipOptions } from "../../../kube/membership.ts";
-import { createWatches } from "../../../kube/watches.ts";
-import { eventually, log, type Scene } from "./bench.ts";
+import { joinMembers, type Membership, type MembershipOptions } from "../../../kube/lease/membership.ts";
+import { createWatches } from "../../../kube/cache/informers.ts";
+import { eventually, log, type Scene } from "./harness.ts";
 
 export const GROUP_LABEL = "machinery.example/replicas";
 /** Short enough for a test, with room for a slow machine. */

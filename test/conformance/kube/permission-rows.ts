@@ -1,12 +1,12 @@
 // Rights that come and go while the machinery runs: watches park within the bound, nothing is deleted for it, and all goes on by itself.
 import { afterEach, describe, expect, it } from "vitest";
-import { ClusterRoleBinding, ConfigMap, CustomResourceDefinition, Namespace } from "../../../kube/builtin.ts";
-import { defineController, type Controller } from "../../../kube/controller.ts";
-import { NotPermitted, type Store } from "../../../kube/reader.ts";
-import type { KubeObject } from "../../../kube/object.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
-import { condition, Depot, eventually, freshNamespace, Gadget, type Scene } from "./bench.ts";
-import { BOUND_MS, FAST, rightsOf, rule, startAs, type Process, type Rights, type Rule } from "./rights.ts";
+import { ClusterRoleBinding, ConfigMap, CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
+import { defineController, type Controller } from "../../../kube/controller/controller.ts";
+import { NotPermitted, type Store } from "../../../kube/cache/reader.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { condition, Depot, eventually, freshNamespace, Gadget, type Scene } from "./harness.ts";
+import { BOUND_MS, FAST, rightsOf, rule, startAs, type Process, type Rights, type Rule } from "./permissions.ts";
 
 const READ = ["get", "list", "watch"];
 const OURS = "machinery.example/ours";

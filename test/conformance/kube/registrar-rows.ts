@@ -3,10 +3,10 @@ import { env } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ConfigMap } from "../../../kube/builtin.ts";
-import type { Delivered } from "../../../kube/registrar.ts";
-import { eventually, freshNamespace, type Scene } from "./bench.ts";
-import { rightsOf, rule, startAs, type Process } from "./rights.ts";
+import { ConfigMap } from "../../../kube/api/builtin.ts";
+import type { Delivered } from "../../../kube/cache/dynamic-watches.ts";
+import { eventually, freshNamespace, type Scene } from "./harness.ts";
+import { rightsOf, rule, startAs, type Process } from "./permissions.ts";
 
 const names = (batch: readonly Delivered[]): string[] => batch.map(({ key }) => key.name).sort();
 const lists = (process: Process): number => process.requests.filter((request) => request.includes("/configmaps?") && !request.includes("watch=true")).length;

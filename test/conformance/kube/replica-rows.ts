@@ -1,9 +1,9 @@
 // What N equal replicas promise on an API server: the writes of one, and an answer to "is it in force everywhere?" that is never too early.
 import { describe, expect, it } from "vitest";
-import { ConfigMap } from "../../../kube/builtin.ts";
-import { defineController } from "../../../kube/controller.ts";
-import { createWatches } from "../../../kube/watches.ts";
-import { eventually, Gadget, log, platform, type Scene } from "./bench.ts";
+import { ConfigMap } from "../../../kube/api/builtin.ts";
+import { defineController } from "../../../kube/controller/controller.ts";
+import { createWatches } from "../../../kube/cache/informers.ts";
+import { eventually, Gadget, log, platform, type Scene } from "./harness.ts";
 
 const REPLICAS = 3;
 const CHANGES = 20;

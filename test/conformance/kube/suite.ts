@@ -1,12 +1,12 @@
 // The Kubernetes machinery on an API server: client, stores, controllers, leadership. Runs unchanged on every server that is given.
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type Running, type Scene, type Server, start } from "./bench.ts";
+import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type Running, type Scene, type Server, start } from "./harness.ts";
 import { clientRows } from "./client-rows.ts";
 import { controllerRows } from "./controller-rows.ts";
 import { permissionRows } from "./permission-rows.ts";
 import { registrarRows } from "./registrar-rows.ts";
-import { electedRows } from "./elected-rows.ts";
+import { electedRows } from "./leader-election-rows.ts";
 import { enforcementRows } from "./enforcement-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
 import { replicaRows } from "./replica-rows.ts";

@@ -10,7 +10,7 @@ import { provideBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { connect, type Api } from "./api.ts";
 import { startEmbedded } from "../embedded-server.ts";
-import { kubectlGaps } from "./gaps.ts";
+import { kubectlGaps } from "./known-gaps.ts";
 import { commands, namespace, type Command } from "./kubectl-requests/commands.ts";
 import { readLog, withPlaces, type Recorded } from "./kubectl-requests/record.ts";
 import { normalized, replay, type Normal } from "./kubectl-requests/replay.ts";

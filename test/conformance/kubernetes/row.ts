@@ -1,5 +1,5 @@
 // What a row of the contract is: one named promise of a Kubernetes API server, told as calls and what they must answer.
-import type { KeyPair, Subject } from "../../../kube/pki.ts";
+import type { KeyPair, Subject } from "../../../kube/server/pki.ts";
 import type { Api, Json } from "./api.ts";
 
 /** What a row may use. Nothing is shared between rows but the Widget kind. */

@@ -1,6 +1,6 @@
 // Runs every row of the contract on one server. The servers' own test files say how to start it and what it is known not to do.
 import { afterAll, beforeAll, describe, test, vi } from "vitest";
-import type { KeyPair, Subject } from "../../../kube/pki.ts";
+import type { KeyPair, Subject } from "../../../kube/server/pki.ts";
 import { connect, type Api, type Endpoint } from "./api.ts";
 import { widgetCrd, type Scene } from "./row.ts";
 import { tables } from "./tables.ts";

@@ -1,7 +1,7 @@
 // A small TLS server that answers AdmissionReviews, for rows about webhooks: what it was asked, and whatever a row wants it to say.
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { issueCertificate, makeAuthority, type KeyPair } from "../../../kube/pki.ts";
+import { issueCertificate, makeAuthority, type KeyPair } from "../../../kube/server/pki.ts";
 import type { Json } from "./api.ts";
 
 /** Answers the `request` of an AdmissionReview with its `response`, to which `uid` is added. A string is sent as it is, a number as a status code, undefined never. */

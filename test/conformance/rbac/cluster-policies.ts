@@ -1,10 +1,10 @@
 // Brings generated RBAC objects into force on a server, and says when its authorizer and its aggregation have seen all of them.
 import { isDeepStrictEqual } from "node:util";
-import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding, SubjectAccessReview } from "../../../kube/builtin.ts";
+import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding, SubjectAccessReview } from "../../../kube/api/builtin.ts";
 import type { Draft, KubeClient } from "../../../kube/client/client.ts";
 import { isAlreadyExists } from "../../../kube/client/errors.ts";
 import type { PolicyRule, Question, RbacKind, RbacUser } from "../../../kube/rbac/types.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { aggregatedRules } from "../../../local/apiserver/auth/aggregation.ts";
 import { NAMESPACES, type Policy, RUN_LABEL } from "./policies.ts";
 

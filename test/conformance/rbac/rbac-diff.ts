@@ -1,12 +1,12 @@
 // The differential run: the same random policies in force on servers and in our evaluator, the same random questions to all of them.
 import type { Logger } from "pino";
-import { createAuthorization, rbacKinds, type RbacWatch } from "../../../api/authorization.ts";
+import { createAuthorization, rbacKinds, type RbacWatch } from "../../../api/access/rbac-authorizer.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import type { Store } from "../../../kube/reader.ts";
-import { followRbac } from "../../../kube/rbac/watched-index.ts";
+import type { Store } from "../../../kube/cache/reader.ts";
+import { followRbac } from "../../../kube/rbac/watched-rbac-index.ts";
 import type { RbacKind, RbacUser, ResourceQuestion } from "../../../kube/rbac/types.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
-import { createWatches } from "../../../kube/watches.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { createWatches } from "../../../kube/cache/informers.ts";
 import { bringIntoForce, type InForce, inTurns, isAllowed, makeNamespaces, settleAggregation, settleAuthorizer, type Versions } from "./cluster-policies.ts";
 import { makePolicies, type Policy } from "./policies.ts";
 import { type Case, makeCases } from "./questions.ts";

@@ -6,9 +6,9 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { resourceId } from "../../../kube/resource-ref.ts";
-import { applyApp, currentLRP, eventually, readyOf, untilReady } from "../controllers/world.ts";
-import { BOUND_SECONDS, startScoped, type Endpoint, type Scoped } from "./world.ts";
+import { resourceId } from "../../../kube/api/resource-ref.ts";
+import { applyApp, currentLRP, eventually, readyOf, untilReady } from "../controllers/test-env.ts";
+import { BOUND_SECONDS, startScoped, type Endpoint, type Scoped } from "./test-env.ts";
 
 export interface Server {
   name: string;

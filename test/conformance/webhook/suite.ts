@@ -6,14 +6,14 @@ import { API_MANAGER, GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../../../
 import { Org } from "../../../crds/org/org.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
-import { ALLOWED } from "../../../kube/admission/review.ts";
-import { startAdmissionServer } from "../../../kube/admission/server.ts";
-import { ConfigMap, Namespace, Role, ValidatingWebhookConfiguration } from "../../../kube/builtin.ts";
+import { ALLOWED } from "../../../kube/admission/admission-review.ts";
+import { startAdmissionServer } from "../../../kube/admission/admission-server.ts";
+import { ConfigMap, Namespace, Role, ValidatingWebhookConfiguration } from "../../../kube/api/builtin.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { KubeError } from "../../../kube/client/errors.ts";
-import type { ResourceRef } from "../../../kube/resource-ref.ts";
-import { WEBHOOK_NAMES } from "../../../platform/webhook.ts";
-import { certificateAt, eventually, findConfiguration, leaveAgedCertificates, log, startWorld, type Endpoint, type World } from "./world.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { WEBHOOK_NAMES } from "../../../platform/operations/name-webhook.ts";
+import { certificateAt, eventually, findConfiguration, leaveAgedCertificates, log, startWorld, type Endpoint, type World } from "./test-env.ts";
 
 export interface Server {
   name: string;

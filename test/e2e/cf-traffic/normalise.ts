@@ -1,5 +1,5 @@
 // Recorded exchanges as templates: what differs from run to run gets a name, what nobody can repeat is dropped, nothing secret stays.
-import type { Exchange } from "../recording-proxy.ts";
+import type { Exchange } from "../support/recording-proxy.ts";
 import { ANY, IN_ANY_ORDER } from "./match.ts";
 import { readForm } from "./form.ts";
 import type { RecordedAnswer, RecordedExchange, RecordedRequest, Template } from "./traffic.ts";

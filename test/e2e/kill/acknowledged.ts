@@ -1,7 +1,7 @@
 // What the API has promised by its answers, and whether it still holds after a restart.
 import { expect } from "vitest";
-import type { Api } from "../api.ts";
-import type { Exchange, RecordingProxy } from "../recording-proxy.ts";
+import type { Api } from "../support/api.ts";
+import type { Exchange, RecordingProxy } from "../support/recording-proxy.ts";
 
 interface Body {
   links?: { self?: { href: string } };

@@ -1,6 +1,6 @@
 // What must not be left of a platform that was killed: objects whose owner is gone, claims that nobody bears, processes of no instance.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import type { Stage } from "../stage.ts";
+import type { Stage } from "../support/test-platform.ts";
 
 export interface Live {
   kind: string;

@@ -1,6 +1,6 @@
 // Constant traffic of clients of the CF API: every write is read back at once, wherever the balancer sends the read. Failures and stale answers are kept.
 import { setTimeout as delay } from "node:timers/promises";
-import type { Api, ApiAnswer, Named, Page } from "../api.ts";
+import type { Api, ApiAnswer, Named, Page } from "../support/api.ts";
 
 export interface Traffic {
   /** Requests so far. */

@@ -3,17 +3,17 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "smol-toml";
 import { z } from "zod";
-import type { Environment } from "../../../host/environment.ts";
+import type { Environment } from "../../../host/host-environment.ts";
 import { addLayers } from "../../../host/layer-environment.ts";
-import { type DropletMetadata, dropletPaths, escapeId, type ProcessDefinition } from "../../../host/metadata.ts";
+import { type DropletMetadata, dropletPaths, escapeId, type ProcessDefinition } from "../../../host/droplet-metadata.ts";
 import { type Buildpack, inProduction } from "./buildpack.ts";
 import { restoreLayers, reuseLayer } from "./cache.ts";
 import { type Detected, keyOf } from "./detect.ts";
 import { buildpackEnvironment, type Workspace } from "./environment.ts";
-import { StagingFailure } from "./failure.ts";
+import { StagingFailure } from "./staging-failure.ts";
 import { ignoreUntyped, type Layer, readLayers } from "./layers.ts";
-import { afterBuild, entriesFor } from "./plan.ts";
-import { type LineSink, runExecutable } from "./run.ts";
+import { afterBuild, entriesFor } from "./build-plan.ts";
+import { type LineSink, runExecutable } from "./run-executable.ts";
 import { findToml } from "./toml-file.ts";
 
 /** What one buildpack left. */

@@ -4,8 +4,8 @@ import { constants, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/p
 import { dirname, join } from "node:path";
 import { stringify } from "smol-toml";
 import { z } from "zod";
-import { escapeId } from "../../../host/metadata.ts";
-import { StagingFailure } from "./failure.ts";
+import { escapeId } from "../../../host/droplet-metadata.ts";
+import { StagingFailure } from "./staging-failure.ts";
 import { isDirectory, type Layer } from "./layers.ts";
 
 const savedLayer = z.object({ name: z.string(), launch: z.boolean(), build: z.boolean(), cache: z.boolean(), metadata: z.record(z.string(), z.unknown()) });

@@ -3,13 +3,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { z } from "zod";
-import { dropletPaths, escapeId } from "../../../host/metadata.ts";
+import { dropletPaths, escapeId } from "../../../host/droplet-metadata.ts";
 import { type Buildpack, fitsMachine } from "./buildpack.ts";
 import { buildpackEnvironment, type Workspace } from "./environment.ts";
-import { StagingFailure } from "./failure.ts";
+import { StagingFailure } from "./staging-failure.ts";
 import type { GroupMember } from "./order.ts";
-import { type Alternative, type Candidate, type PlanEntry, resolvePlan } from "./plan.ts";
-import { type LineSink, runExecutable, type RunResult } from "./run.ts";
+import { type Alternative, type Candidate, type PlanEntry, resolvePlan } from "./build-plan.ts";
+import { type LineSink, runExecutable, type RunResult } from "./run-executable.ts";
 import { findToml } from "./toml-file.ts";
 
 /** Who builds, in order, and what is asked of them. */

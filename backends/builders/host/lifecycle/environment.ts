@@ -1,7 +1,7 @@
 // The environment of bin/detect and bin/build: a clean base, the user's variables, and what the specification adds.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Environment } from "../../../host/environment.ts";
+import type { Environment } from "../../../host/host-environment.ts";
 import { pathVariables } from "../../../host/layer-environment.ts";
 import type { Buildpack, Machine } from "./buildpack.ts";
 

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { hostEnvironment } from "../../../host/environment.ts";
-import { prepareLaunch } from "../../../host/launch.ts";
-import { toProcessTypes } from "../../../host/metadata.ts";
+import { hostEnvironment } from "../../../host/host-environment.ts";
+import { prepareLaunch } from "../../../host/prepare-launch.ts";
+import { toProcessTypes } from "../../../host/droplet-metadata.ts";
 import { thisMachine } from "./buildpack.ts";
 import { runLifecycle } from "./lifecycle.ts";
 

@@ -1,14 +1,14 @@
 // The Cloud Native Buildpacks lifecycle without containers: from an app directory and buildpack folders to a droplet's directory.
-import { writeMetadata, type DropletMetadata } from "../../../host/metadata.ts";
+import { writeMetadata, type DropletMetadata } from "../../../host/droplet-metadata.ts";
 import { build } from "./build.ts";
 import { type Buildpack, loadBuildpack } from "./buildpack.ts";
 import { saveLayers } from "./cache.ts";
 import { detect } from "./detect.ts";
 import { makeWorkspace, type Workspace } from "./environment.ts";
-import { StagingFailure } from "./failure.ts";
+import { StagingFailure } from "./staging-failure.ts";
 import { keepLaunchLayers } from "./layers.ts";
 import { expandOrder } from "./order.ts";
-import type { LineSink } from "./run.ts";
+import type { LineSink } from "./run-executable.ts";
 
 /** What to build with. Directories are absolute. */
 export interface LifecycleOptions {

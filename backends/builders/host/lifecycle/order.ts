@@ -1,6 +1,6 @@
 // Which buildpacks are tried together: expands orders with composites into groups of components. Pure.
 import type { Buildpack, GroupEntry } from "./buildpack.ts";
-import { StagingFailure } from "./failure.ts";
+import { StagingFailure } from "./staging-failure.ts";
 
 /** A component in its place in a group. */
 export interface GroupMember {

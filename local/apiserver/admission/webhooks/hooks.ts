@@ -1,5 +1,5 @@
 // The webhooks that are configured, in the order they are asked, and which of them a write concerns.
-import type { KubeObject } from "../../../../kube/object.ts";
+import type { KubeObject } from "../../../../kube/api/object.ts";
 import { compileExpression, defaultSteps, type Program } from "../../cel/program.ts";
 import { BudgetError, CelError } from "../../cel/values.ts";
 import type { AdmissionRequest, Authorize, ResourceReader } from "../../contract.ts";

@@ -1,5 +1,5 @@
 // AdmissionReview (v1): what a webhook is asked, and what its answer means.
-import type { KubeObject } from "../../../../kube/object.ts";
+import type { KubeObject } from "../../../../kube/api/object.ts";
 import { isMap } from "../../apply/values.ts";
 import type { AdmissionRequest, StatusBody } from "../../contract.ts";
 import { StatusError } from "../../status.ts";

@@ -1,6 +1,6 @@
 // ConfigMap and Secret: keys, sizes, what a type of Secret must have, what is immutable.
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../../kube/object.ts";
+import type { KubeObject } from "../../../../kube/api/object.ts";
 import { isMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../../field-errors.ts";

@@ -1,0 +1,133 @@
+// Rights by review: how long an answer is believed, and that a change of RBAC which is seen here does not wait for it.
+import { afterEach, expect, test, vi } from "vitest";
+import { App } from "../../crds/app/app.ts";
+import { Space } from "../../crds/space/space.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { NotSynced } from "../../kube/cache/reader.ts";
+import type { Asked, Authorization } from "./rbac-authorizer.ts";
+import { createRights } from "./caller-permissions.ts";
+import type { Caller } from "../identity/caller.ts";
+import { BRIEF_NO_MS, createReviews, REVIEW_MS } from "./access-reviewer.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const caller = { name: "ann", groups: [] } as unknown as Caller;
+const space: Asked = { verb: "get", on: Space, namespace: "acme", name: "dev" };
+
+/** A cluster whose RBAC is seen here (`rbac`), and whose API server answers reviews (`says`), each when it is told. */
+function cluster(trustsRbac = false) {
+  const state = { rbac: false as boolean | "unseen", says: false, now: 1e12, asked: 0, held: undefined as Promise<void> | undefined };
+  const client = {
+    review: async () => {
+      state.asked++;
+      const allowed = state.says;
+      await state.held;
+      return { status: { allowed } };
+    },
+  } as unknown as KubeClient;
+  const allows = (): boolean => {
+    if (state.rbac === "unseen") throw new NotSynced("rolebindings");
+    return state.rbac;
+  };
+  const reviews = createReviews(client, () => new Date(state.now));
+  const deps = { authorization: { allows } as unknown as Authorization, review: { reviews, trustsRbac, declared: [] } };
+  /** As one request. */
+  const request = () => createRights(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
+  return { state, request, decide: (asked = space) => request().decide(asked) };
+}
+
+test("a no from before a binding does not hide what the binding opens", async () => {
+  const { state, decide } = cluster();
+  expect(await decide()).toBe(false);
+  [state.rbac, state.says] = [true, true];
+  expect(await decide()).toBe(true);
+});
+
+test("nor does it within one request that waits for the binding", async () => {
+  const { state, request } = cluster();
+  const rights = request();
+  expect(await rights.decide(space)).toBe(false);
+  [state.rbac, state.says] = [true, true];
+  expect(await rights.decide(space)).toBe(true);
+});
+
+test("a yes from before a binding was taken away counts no more", async () => {
+  const { state, decide } = cluster();
+  [state.rbac, state.says] = [true, true];
+  expect(await decide()).toBe(true);
+  [state.rbac, state.says] = [false, false];
+  expect(await decide()).toBe(false);
+});
+
+test("an API server that learns of the binding later than this replica is asked again soon", async () => {
+  const { state, decide } = cluster();
+  state.rbac = true;
+  expect(await decide()).toBe(false);
+  state.says = true;
+  state.now += BRIEF_NO_MS - 1;
+  expect(await decide()).toBe(false);
+  state.now += 2;
+  expect(await decide()).toBe(true);
+});
+
+test("a question that was under way before the binding is not waited for, and its answer does not count", async () => {
+  const { state, decide } = cluster();
+  const hold = Promise.withResolvers<void>();
+  state.held = hold.promise;
+  const before = decide();
+  [state.rbac, state.says, state.held] = [true, true, undefined];
+  expect(await decide()).toBe(true);
+  hold.resolve();
+  expect(await before).toBe(true);
+  expect(await decide()).toBe(true);
+});
+
+test("whoever asked while the binding came hears what it opens", async () => {
+  const { state, decide } = cluster();
+  const hold = Promise.withResolvers<void>();
+  state.held = hold.promise;
+  const asked = decide();
+  [state.rbac, state.says, state.held] = [true, true, undefined];
+  hold.resolve();
+  expect(await asked).toBe(true);
+});
+
+test.each([
+  ["a no that RBAC shares", false, false, false],
+  ["a yes that RBAC shares", true, true, false],
+  ["a yes of another authorizer", false, true, false],
+  ["a yes of another authorizer, where RBAC's own is trusted", false, true, true],
+  ["any answer while RBAC is out of sight", "unseen", false, false],
+] as const)("%s costs one review in ten seconds", async (_what, rbac, says, trustsRbac) => {
+  const { state, decide } = cluster(trustsRbac);
+  Object.assign(state, { rbac, says });
+  for (const now of [0, 5_000, REVIEW_MS - 1]) {
+    state.now = 1e12 + now;
+    expect(await decide()).toBe(says);
+  }
+  expect(state.asked).toBe(1);
+  state.now = 1e12 + REVIEW_MS + 1;
+  await decide();
+  expect(state.asked).toBe(2);
+});
+
+test("a clock that is set back does not lengthen it", async () => {
+  const steady = vi.spyOn(performance, "now").mockReturnValue(1000);
+  const { state, decide } = cluster();
+  state.says = true;
+  expect(await decide()).toBe(true);
+  state.says = false;
+  state.now -= 3_600_000;
+  expect(await decide()).toBe(true);
+  steady.mockReturnValue(1000 + REVIEW_MS + 1);
+  expect(await decide()).toBe(false);
+});
+
+test("where RBAC's yes is trusted nothing is asked, and out of sight is an error", async () => {
+  const { state, decide } = cluster(true);
+  state.rbac = true;
+  expect(await decide({ verb: "get", on: App, namespace: "acme-dev" })).toBe(true);
+  expect(state.asked).toBe(0);
+  state.rbac = "unseen";
+  await expect(decide()).rejects.toThrow(NotSynced);
+});

@@ -1,0 +1,15 @@
+// Suspension, asked before work that no admission policy sees: content going to the blob store, values going into Secrets, requests that have nothing left to write.
+import { LABELS, SUSPENDED } from "../../crds/labels.ts";
+import { Space } from "../../crds/space/space.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import { CFError } from "../http/errors.ts";
+import type { Session } from "./session.ts";
+import { isAdmin } from "../cf/feature-flags.ts";
+
+/** @throws CFError 403 unless the caller may change things in this namespace as far as suspension goes */
+export function requireActive(as: Pick<Session, "view" | "allows">, namespace: string | undefined): void {
+  const suspended = as.view.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
+  if (suspended === undefined || isAdmin(as)) return;
+  if (suspended !== SUSPENDED.space) throw new CFError("OrgSuspended");
+  if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" })) throw new CFError("SpaceSuspended");
+}

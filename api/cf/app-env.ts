@@ -1,0 +1,139 @@
+// The variables of an app: names in App.spec.env, values in a Secret that only the platform's identity opens, after RBAC allowed apps/env.
+import { createHash } from "node:crypto";
+import { App } from "../../crds/app/app.ts";
+import { appSecretName, isAppSecret } from "../../crds/app/env-secret.ts";
+import { isPlatformVariable } from "../../crds/app/vcap.ts";
+import type { EnvVar } from "../../crds/schema-fields.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { Secret } from "../../kube/api/builtin.ts";
+import { isAlreadyExists, isConflict } from "../../kube/client/errors.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+import { z } from "zod";
+import { CFError } from "../http/errors.ts";
+import type { Session } from "../access/session.ts";
+import { ownedBy } from "./app-children.ts";
+import { requireActive } from "../access/suspension.ts";
+
+/** Environment of one app together, bytes. */
+const MAX_BYTES = 512 * 1024;
+const SECRET_KEY = /^[-._a-zA-Z0-9]{1,200}$/;
+const ATTEMPTS = 5;
+
+/** What is wrong with a variable's name, if anything is. */
+function nameProblem(name: string): string | undefined {
+  if (name === "") return "key must be a minimum length of 1";
+  if (name.length > 255) return `key '${name.slice(0, 40)}...' is too long (maximum is 255 characters)`;
+  return isPlatformVariable(name) ? `cannot set '${name}': names that start with VCAP_ or VMC, and PORT, are the platform's` : undefined;
+}
+
+function checkNames(variables: Record<string, unknown>, context: { addIssue: (issue: { code: "custom"; message: string }) => void }): void {
+  for (const name of Object.keys(variables)) {
+    const message = nameProblem(name);
+    if (message) context.addIssue({ code: "custom", message });
+  }
+}
+
+/** Variables to set; null removes one. */
+export const variablesSchema = z.record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" })).superRefine(checkNames);
+/** Variables of a new app or a manifest: any JSON value, kept as text. */
+export const anyVariablesSchema = z.record(z.string(), z.unknown()).superRefine(checkNames).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function secretName(app: App): string {
+  return appSecretName(app.metadata.name);
+}
+
+/** The Secret with an app's values, if there is one. One of that name that is not the app's is `foreign`: it is neither read nor changed. */
+async function findSecret(as: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
+  const secret = await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal });
+  return secret && !isAppSecret(secret, app.metadata.name, as.view.guid(App, app)) ? "foreign" : secret;
+}
+
+/** Whether it has to be made. @throws CFError 422 when another Secret has the name */
+async function isSecretMissing(as: Session, app: App): Promise<boolean> {
+  const found = await findSecret(as, app);
+  if (found !== "foreign") return found === undefined;
+  throw new CFError("UnprocessableEntity", `The Secret ${secretName(app)} is not this app's own, so its variables cannot be kept there. Choose another name for the app.`);
+}
+
+/** A variable's key in the Secret: its name, where Secrets take it. */
+function secretKey(name: string): string {
+  return SECRET_KEY.test(name) ? name : `v-${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
+}
+
+function right(verb: "get" | "update", app: App) {
+  return { verb, on: App, subresource: "env", namespace: app.metadata.namespace ?? "", name: app.metadata.name } as const;
+}
+
+/** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
+export async function readVariables(as: Session, app: App): Promise<Record<string, string>> {
+  as.require(right("get", app));
+  const values = await valuesOf(as, app);
+  return Object.fromEntries([...values].map(([name, value]) => [name, value ?? ""]));
+}
+
+/** Undefined for a variable whose Secret is not the app's own. For comparing only: who may set a variable need not be able to read it. */
+async function valuesOf(as: Session, app: App): Promise<Map<string, string | undefined>> {
+  const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
+  const found = usesSecret ? await findSecret(as, app) : undefined;
+  const secret = found === "foreign" ? undefined : found;
+  const data = new Map(Object.entries(secret?.data ?? {}));
+  const valueOf = ({ value, valueFrom }: EnvVar): string | undefined => {
+    const key = valueFrom?.secretKeyRef.name === secretName(app) ? valueFrom.secretKeyRef.key : undefined;
+    const kept = key === undefined ? undefined : data.get(key);
+    return value ?? (kept === undefined ? undefined : Buffer.from(kept, "base64").toString("utf8"));
+  };
+  return new Map(app.spec.env.map((variable) => [variable.name, valueOf(variable)]));
+}
+
+/** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
+export async function writeVariables(as: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
+  as.require(right("update", app));
+  requireActive(as, app.metadata.namespace ?? "");
+  const before = await valuesOf(as, app);
+  const isChange = ([name, value]: [string, string | null]): boolean => (value === null ? before.has(name) : before.get(name) !== value);
+  const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));
+  if (Object.keys(changes).length === 0) return app;
+  checkSize(before, changes);
+  await putSecret(as, app, changes);
+  for (let attempt = 1, current = app; ; attempt++) {
+    try {
+      const env = nextEnv(current, changes);
+      return await as.patch(App, current, { type: "merge", body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } } });
+    } catch (error) {
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      current = await as.platform.get(App, { namespace: app.metadata.namespace ?? "", name: app.metadata.name }, { signal: as.signal });
+    }
+  }
+}
+
+function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
+  const kept = app.spec.env.filter(({ name }) => !Object.hasOwn(changes, name));
+  const set = Object.entries(changes).filter(([, value]) => value !== null);
+  return [...kept, ...set.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: secretName(app), key: secretKey(name) } } }))];
+}
+
+function checkSize(before: ReadonlyMap<string, string | undefined>, changes: Record<string, string | null>): void {
+  const after = new Map<string, string | null | undefined>([...before, ...Object.entries(changes)]);
+  const bytes = [...after].reduce((sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value ?? "")), 0);
+  if (bytes > MAX_BYTES) throw new CFError("UnprocessableEntity", `Environment variables of an app may have ${MAX_BYTES} bytes together; these have ${bytes}.`);
+}
+
+async function putSecret(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
+  const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
+  const data = Object.fromEntries(Object.entries(changes).map(([name, value]) => [secretKey(name), value === null ? null : Buffer.from(value).toString("base64")]));
+  if (await isSecretMissing(as, app)) {
+    const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
+    const metadata = { ...key, labels: { [LABELS.app]: as.view.guid(App, app) }, ownerReferences: ownedBy(app) };
+    try {
+      return void (await as.platform.create(Secret, { metadata, type: "Opaque", data: present }, { signal: as.signal }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      await isSecretMissing(as, app);
+    }
+  }
+  await as.platform.patch(Secret, key, { type: "merge", body: { data } }, { signal: as.signal });
+}

@@ -1,0 +1,41 @@
+// Features of an app: CF's names for them, which of them this platform has, and what turning one on or off means.
+import type { App } from "../../crds/app/app.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
+
+/** In CF's order. `has`: what the App keeps; the others are off and stay so. */
+const FEATURES = [
+  { name: "ssh", description: "Enable SSHing into the app.", has: true },
+  { name: "revisions", description: "Enable versioning of an application", has: true },
+  { name: "service-binding-k8s", description: "Enable k8s service bindings for the app", has: false },
+  { name: "file-based-vcap-services", description: "Enable file-based VCAP service bindings for the app", has: false },
+] as const;
+
+interface PresentedFeature {
+  name: string;
+  description: string;
+  enabled: boolean;
+}
+
+/** All features of an app. */
+export function presentFeatures(app: App): PresentedFeature[] {
+  return FEATURES.map(({ name, description, has }) => ({ name, description, enabled: has && (app.spec.features?.[name] ?? true) }));
+}
+
+/** @throws CFError 404 */
+export function presentFeature(app: App, name: string): PresentedFeature {
+  const found = presentFeatures(app).find((feature) => feature.name === name);
+  if (!found) throw notFound("Feature");
+  return found;
+}
+
+/** `spec.features` of a merge patch; undefined when nothing is to be written. @throws CFError 422 for what is not there to be turned on */
+export function featuresPatch(wanted: Readonly<Record<string, boolean>>): Record<string, boolean> | undefined {
+  const patch: Record<string, boolean> = {};
+  for (const [name, enabled] of Object.entries(wanted)) {
+    const feature = FEATURES.find((one) => one.name === name);
+    if (!feature) throw unprocessable(`Features '${name}' is not a valid feature; valid ones are ${FEATURES.map((one) => `'${one.name}'`).join(", ")}`);
+    if (feature.has) patch[name] = enabled;
+    else if (enabled) throw unprocessable(`The feature ${name} is not available here: services cannot be bound yet.`);
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}

@@ -1,0 +1,49 @@
+// The Route that a create body or a manifest means: made, unless its address is taken.
+import type { Domain } from "../../crds/domain/domain.ts";
+import { newGUID } from "../../crds/guid.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { objectNameFor } from "../../crds/object-names.ts";
+import { Route, type Destination } from "../../crds/route/route.ts";
+import { routeURL } from "../../crds/route/route-url.ts";
+import { type CFError, unprocessable } from "../http/errors.ts";
+import type { Session } from "../access/session.ts";
+import { domainOf } from "./domains.ts";
+import { checkAddress, checkHost } from "./route-address.ts";
+
+export interface WantedRoute {
+  namespace: string;
+  domain: Domain;
+  host: string;
+  path: string;
+  port: number;
+  destinations?: readonly Destination[];
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+/** Creates it as the caller. `taken` is the error for an address that is somebody's already. @throws CFError 403, 422 */
+export async function createRoute(as: Session, wanted: WantedRoute, taken: () => CFError): Promise<Route> {
+  const { namespace, domain, host, path, port } = wanted;
+  checkAddress(as, domain, { host, path, port }, namespace);
+  const url = routeURL({ host, path, port }, domain.spec.name);
+  const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
+  const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };
+  const spec: Route["spec"] = { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [...(wanted.destinations ?? [])] };
+  checkMeant(as, domain, domainOf(as.view, { metadata, spec }), namespace);
+  const made = await as.create(Route, { metadata, spec }, taken);
+  try {
+    // Another space may have claimed the host at the same moment. Whoever was later has nothing of it.
+    checkHost(as, domain, host, namespace);
+  } catch (error) {
+    await as.remove(Route, made);
+    throw error;
+  }
+  return made;
+}
+
+/** A route names its domain by object name, which another Domain that this org sees may have, too. @throws CFError 422 */
+function checkMeant(as: Session, wanted: Domain, meant: Domain | undefined, namespace: string): void {
+  if (meant?.metadata.uid === wanted.metadata.uid) return;
+  const org = as.view.orgOf(as.view.spaceOf(namespace)?.metadata.namespace);
+  throw unprocessable(`Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`);
+}

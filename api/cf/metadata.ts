@@ -1,0 +1,102 @@
+// CF's metadata (labels and annotations): the schema of what comes in, and how it maps to Kubernetes labels and annotations.
+import { z } from "zod";
+import { isReservedKey } from "../../crds/labels.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import { CFError, unprocessable } from "../http/errors.ts";
+
+const name = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
+const prefix = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i;
+const maxAnnotation = 5000;
+
+/** Problem with a key, or undefined. */
+function keyProblem(key: string): string | undefined {
+  const parts = key.split("/");
+  if (parts.length > 2) return "key has more than one '/'";
+  return (parts.length === 2 ? prefixProblem(parts[0] ?? "") : undefined) ?? nameProblem(parts.at(-1) ?? "");
+}
+
+function prefixProblem(text: string): string | undefined {
+  if (!prefix.test(text)) return `prefix '${text.slice(0, 64)}' must be in valid dns format`;
+  return text.toLowerCase() === "cloudfoundry.org" ? "prefix 'cloudfoundry.org' is reserved" : undefined;
+}
+
+function nameProblem(text: string): string | undefined {
+  if (text === "") return "key cannot be empty string";
+  if (text.length > 63) return `'${text.slice(0, 8)}...' is greater than 63 characters`;
+  return name.test(text) ? undefined : `'${text}' contains invalid characters`;
+}
+
+/** Whether CF takes this as a label key. */
+export function isLabelKey(key: string): boolean {
+  return keyProblem(key) === undefined;
+}
+
+/** Whether CF takes this as a label value. */
+export function isLabelValue(value: string): boolean {
+  return value === "" || name.test(value);
+}
+
+const labels = z.record(z.string(), z.string().nullable()).superRefine((map, context) => {
+  for (const [key, value] of Object.entries(map)) {
+    const problem = keyProblem(key);
+    if (problem) context.addIssue({ code: "custom", message: `label key error: ${problem}`, path: [] });
+    if (value !== null && !isLabelValue(value)) context.addIssue({ code: "custom", message: `label value error: '${value.slice(0, 64)}' contains invalid characters`, path: [] });
+  }
+});
+
+const annotations = z.record(z.string(), z.string().nullable()).superRefine((map, context) => {
+  for (const [key, value] of Object.entries(map)) {
+    const problem = value ? keyProblem(key) : undefined;
+    if (problem) context.addIssue({ code: "custom", message: `annotation key error: ${problem}`, path: [] });
+    if (value && value.length > maxAnnotation) context.addIssue({ code: "custom", message: `annotation value error: is greater than ${maxAnnotation} characters`, path: [] });
+  }
+});
+
+/** The `metadata` member of a create or update body. A null value deletes. */
+export const metadataSchema = z.strictObject({ labels: labels.nullable().optional(), annotations: annotations.nullable().optional() });
+
+/** What a body's `metadata` holds after parsing. */
+export type MetadataInput = z.output<typeof metadataSchema>;
+
+/** What CF shows of an object's labels and annotations: without the platform's and Kubernetes' own. */
+export function metadataOf(object: KubeObject): { labels: Record<string, string>; annotations: Record<string, string> } {
+  return { labels: shown(object.metadata.labels), annotations: shown(object.metadata.annotations) };
+}
+
+function shown(map: Record<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isReservedKey(key)));
+}
+
+const limits = { labels: 50, annotations: 200 } as const;
+
+/**
+ * Labels and annotations of a merge patch (null removes). Keys of the platform's own are refused.
+ * @throws CFError LabelLimitExceeded, AnnotationLimitExceeded, UnprocessableEntity
+ */
+export function metadataPatch(input: MetadataInput | undefined, current?: KubeObject): { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } {
+  const has = current ? metadataOf(current) : { labels: {}, annotations: {} };
+  return { ...(input?.labels && { labels: checked("labels", input.labels, has.labels) }), ...(input?.annotations && { annotations: checked("annotations", input.annotations, has.annotations) }) };
+}
+
+function checked(kind: "labels" | "annotations", wanted: Record<string, string | null>, has: Record<string, string>): Record<string, string | null> {
+  const reserved = Object.keys(wanted).find(isReservedKey);
+  if (reserved) throw unprocessable(`Metadata ${kind === "labels" ? "label" : "annotation"} key error: prefix '${reserved.split("/")[0]}' is reserved`);
+  const after = new Set(Object.keys(has));
+  for (const [key, value] of Object.entries(wanted)) {
+    if (value === null) after.delete(key);
+    else after.add(key);
+  }
+  const before = Object.keys(has).length;
+  if (after.size > limits[kind] && after.size > before) throw new CFError(kind === "labels" ? "LabelLimitExceeded" : "AnnotationLimitExceeded", String(after.size - before));
+  return wanted;
+}
+
+/** Labels and annotations for a new object: nulls left out. */
+export function metadataForCreate(input: MetadataInput | undefined): { labels: Record<string, string>; annotations: Record<string, string> } {
+  const patch = metadataPatch(input);
+  return { labels: withoutNulls(patch.labels), annotations: withoutNulls(patch.annotations) };
+}
+
+function withoutNulls(map: Record<string, string | null> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(map ?? {}).filter((entry): entry is [string, string] => entry[1] !== null));
+}

@@ -1,0 +1,37 @@
+// From CF's GUIDs of orgs and spaces to namespaces: what list filters and relationships need.
+import { Org } from "../../crds/org/org.ts";
+import { Space } from "../../crds/space/space.ts";
+import { unprocessable } from "../http/errors.ts";
+import type { Session } from "../access/session.ts";
+
+/** Namespaces of the orgs that the caller sees among these; undefined when nothing was asked. */
+export function orgNamespaces(as: Session, guids: readonly string[] | undefined): string[] | undefined {
+  return guids?.flatMap((guid) => as.find(Org, guid)?.status?.namespace ?? []);
+}
+
+/** Namespaces of the spaces that these filters leave; undefined when neither was given. */
+export function spaceNamespaces(as: Session, filter: { space_guids?: readonly string[] | undefined; organization_guids?: readonly string[] | undefined }): string[] | undefined {
+  const spaces = filter.space_guids?.flatMap((guid) => as.find(Space, guid) ?? []);
+  const inOrgs = orgNamespaces(as, filter.organization_guids);
+  if (!inOrgs) return spaces?.flatMap((space) => space.status?.namespace ?? []);
+  const found = spaces?.filter((space) => inOrgs.includes(space.metadata.namespace ?? "")) ?? as.list(Space, { namespaces: inOrgs });
+  return found.flatMap((space) => space.status?.namespace ?? []);
+}
+
+/** A space named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
+export function spaceInBody(as: Session, guid: string): { space: Space; namespace: string } {
+  const space = as.find(Space, guid);
+  if (!space) throw unprocessable("Invalid space. Ensure that the space exists and you have access to it.");
+  const { namespace } = space.status ?? {};
+  if (!namespace) throw unprocessable("The space is not ready yet. Try again.");
+  return { space, namespace };
+}
+
+/** An org named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
+export function orgInBody(as: Session, guid: string): { org: Org; namespace: string } {
+  const org = as.find(Org, guid);
+  if (!org) throw unprocessable("Invalid organization. Ensure the organization exists and you have access to it.");
+  const { namespace } = org.status ?? {};
+  if (!namespace) throw unprocessable("The organization is not ready yet. Try again.");
+  return { org, namespace };
+}

@@ -1,0 +1,117 @@
+// One endpoint as a row of data: where it is, what it takes, which right it needs, what it does. routing.ts serves the rows.
+import type { IncomingMessage } from "node:http";
+import type { Logger } from "pino";
+import type { z } from "zod";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Caller } from "../identity/caller.ts";
+import type { LabelTest } from "../cf/label-selector.ts";
+import type { Session } from "../access/session.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/** A Kubernetes right: verb on a kind, or on one of its (virtual) subresources. */
+export interface Right {
+  verb: "get" | "create" | "update" | "patch" | "delete" | "bind";
+  on: ResourceRef;
+  /** E.g. `env` for the right on `apps/env`. */
+  subresource?: string;
+}
+
+/**
+ * Who may call. `anonymous`: anybody. `authenticated`: any caller, who sees what RBAC lets them see. Rights: the caller needs each of them on the
+ * object concerned; `get` of the session requires them, the API server does again, and the authorization test compares them with what happens.
+ */
+export type Permission = "anonymous" | "authenticated" | Right | readonly Right[];
+
+/** How the request body is read. `multipart` and `stream` leave the request unread to the handler. */
+export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
+
+export interface EndpointOptions<Query extends z.ZodObject | undefined, Body extends z.ZodType | undefined> {
+  permission: Permission;
+  /** One line for the OpenAPI document. */
+  summary?: string;
+  /** Nothing of the kind can exist here yet: the answer is empty, and true. */
+  empty?: true;
+  query?: Query;
+  /** CF answers some lists' bad queries with 422 instead of 400. */
+  badQuery?: "BadQueryParameter" | "UnprocessableEntity";
+  body?: Body;
+  format?: BodyFormat;
+  /** Milliseconds until the request is given up; 30 s unless said. */
+  deadlineMs?: number;
+}
+
+/** What a handler gets. */
+export interface RequestContext<Query = unknown, Body = unknown> {
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  /** Address of this API as the client sees it, without a trailing slash. */
+  base: string;
+  /** Path and query as received, normalised; list links are built from it. */
+  url: string;
+  /** Undefined only on anonymous endpoints. */
+  caller: Caller | undefined;
+  /** Reads and writes with the caller's rights. Throws 401 when there is no caller. */
+  as: Session;
+  /** Adds an X-Cf-Warnings entry. */
+  warn: (text: string) => void;
+  /** Aborted at the deadline, and when the client goes away. */
+  signal: AbortSignal;
+  /** The request itself, for bodies that are read as a stream. */
+  request: IncomingMessage;
+  log: Logger;
+}
+
+/** What a handler answers. A string or bytes are JSON already, unless `contentType` says otherwise. */
+export interface Reply {
+  status: number;
+  body?: object | string | NodeJS.ReadableStream;
+  contentType?: string;
+  headers?: Record<string, string>;
+  /** GUID of a job; becomes the Location header. */
+  job?: string;
+}
+
+export interface Endpoint {
+  method: Method;
+  /** Express path, e.g. `/v3/apps/:guid`. */
+  path: string;
+  options: EndpointOptions<z.ZodObject | undefined, z.ZodType | undefined>;
+  handler: (context: RequestContext) => Promise<Reply> | Reply;
+}
+
+type Parsed<T extends z.ZodType | undefined, Otherwise> = T extends z.ZodType ? z.output<T> : Otherwise;
+
+/** Makes a row. Types of query and body follow from their schemas. */
+export function endpoint<Query extends z.ZodObject | undefined = undefined, Body extends z.ZodType | undefined = undefined>(
+  method: Method,
+  path: string,
+  options: EndpointOptions<Query, Body>,
+  handler: (context: RequestContext<Parsed<Query, Record<string, string>>, Parsed<Body, undefined>>) => Promise<Reply> | Reply,
+): Endpoint {
+  return { method, path, options, handler: handler as Endpoint["handler"] };
+}
+
+/** 200 with a body. */
+export function ok(body: object | string): Reply {
+  return { status: 200, body };
+}
+
+/** 201 with a body. */
+export function created(body: object | string): Reply {
+  return { status: 201, body };
+}
+
+/** 202 with a job to poll; the body is empty unless given. */
+export function accepted(job: string, body?: object | string): Reply {
+  return { status: 202, job, body };
+}
+
+/** 204. */
+export function noContent(): Reply {
+  return { status: 204 };
+}
+
+/** What a list handler passes on to lib/page.ts. */
+export type ListQuery = { page: number; per_page: number; order_by?: string; guids?: string[]; label_selector?: LabelTest };

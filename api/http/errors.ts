@@ -1,0 +1,105 @@
+// The one catalogue of CF API errors (docs/errors.md is its printed form), and what handlers throw. Presenting and translating: fault.ts.
+
+interface CatalogueEntry {
+  /** Number that CF clients know. */
+  code: number;
+  /** Title as sent. */
+  title: string;
+  /** HTTP status. */
+  status: number;
+  /** Text as sent; `%s` is what the thrower adds. */
+  detail: string;
+}
+
+/** Every error this API answers with. Callers match on the key, never on text. */
+export const catalogue = {
+  InvalidAuthToken: { code: 1000, title: "CF-InvalidAuthToken", status: 401, detail: "Invalid Auth Token" },
+  MessageParseError: { code: 1001, title: "CF-MessageParseError", status: 400, detail: "Request invalid due to parse error: %s" },
+  BadRequest: { code: 1004, title: "CF-BadRequest", status: 400, detail: "Bad request: %s" },
+  NotFound: { code: 10000, title: "CF-NotFound", status: 404, detail: "Unknown request" },
+  UnknownError: { code: 10001, title: "UnknownError", status: 500, detail: "An unknown error occurred." },
+  NotAuthenticated: { code: 10002, title: "CF-NotAuthenticated", status: 401, detail: "Authentication error" },
+  NotAuthorized: { code: 10003, title: "CF-NotAuthorized", status: 403, detail: "You are not authorized to perform the requested action" },
+  BadQueryParameter: { code: 10005, title: "CF-BadQueryParameter", status: 400, detail: "The query parameter is invalid: %s" },
+  UnprocessableEntity: { code: 10008, title: "CF-UnprocessableEntity", status: 422, detail: "%s" },
+  ResourceNotFound: { code: 10010, title: "CF-ResourceNotFound", status: 404, detail: "%s not found" },
+  RateLimitExceeded: { code: 10013, title: "CF-RateLimitExceeded", status: 429, detail: "Rate Limit Exceeded" },
+  ServiceUnavailable: { code: 10015, title: "CF-ServiceUnavailable", status: 503, detail: "%s" },
+  UniquenessError: { code: 10016, title: "CF-UniquenessError", status: 422, detail: "%s" },
+  OrgSuspended: { code: 10017, title: "CF-OrgSuspended", status: 403, detail: "The organization is suspended" },
+  SpaceSuspended: { code: 10019, title: "CF-SpaceSuspended", status: 403, detail: "The space is suspended" },
+  ResourceBeingDeleted: { code: 10020, title: "CF-ResourceBeingDeleted", status: 422, detail: "%s is being deleted" },
+  AppBitsUploadInvalid: { code: 160001, title: "CF-AppBitsUploadInvalid", status: 400, detail: "The app upload is invalid: %s" },
+  PackageBitsAlreadyUploaded: { code: 150004, title: "CF-PackageBitsAlreadyUploaded", status: 400, detail: "Bits may be uploaded only once. Create a new package to upload different bits." },
+  AppPackageInvalid: { code: 150001, title: "CF-AppPackageInvalid", status: 400, detail: "The app package is invalid: %s" },
+  BlobstoreUnavailable: { code: 150006, title: "CF-BlobstoreUnavailable", status: 502, detail: "Failed to perform operation due to blobstore unavailability." },
+  StagingInProgress: { code: 170017, title: "CF-StagingInProgress", status: 422, detail: "Only one build can be STAGING at a time per application." },
+  PayloadTooLarge: { code: 1004, title: "CF-BadRequest", status: 413, detail: "Bad request: the body is larger than %s" },
+  FeatureDisabled: { code: 330002, title: "CF-FeatureDisabled", status: 403, detail: "Feature Disabled: %s" },
+  LabelLimitExceeded: { code: 390020, title: "CF-LabelLimitExceeded", status: 422, detail: "Failed to add %s labels because it would exceed maximum of 50" },
+  AnnotationLimitExceeded: { code: 390023, title: "CF-AnnotationLimitExceeded", status: 422, detail: "Failed to add %s annotations because it would exceed maximum of 200" },
+} as const satisfies Record<string, CatalogueEntry>;
+
+/** Key of the catalogue. */
+export type ErrorKey = keyof typeof catalogue;
+
+/** One entry of the `errors` array of an answer. */
+export interface PresentedError {
+  code: number;
+  title: string;
+  detail: string;
+}
+
+/** What a handler throws to answer with an error of the catalogue. `text` fills the entry's `%s` and is sent to the client: never a secret. */
+export class CFError extends Error {
+  readonly key: ErrorKey;
+  readonly status: number;
+  /** One or more errors as sent. */
+  readonly errors: readonly PresentedError[];
+
+  constructor(key: ErrorKey, text: string | readonly string[] = "", options?: ErrorOptions) {
+    const entry = catalogue[key];
+    const details = (typeof text === "string" ? [text] : text).map((one) => entry.detail.replace("%s", () => one));
+    super(details.join("; "), options);
+    this.name = "CFError";
+    this.key = key;
+    this.status = entry.status;
+    this.errors = details.map((detail) => ({ code: entry.code, title: entry.title, detail }));
+  }
+}
+
+/** 404 `<Resource> not found`, e.g. `App`. The same answer whether it does not exist or may not be seen. */
+export function notFound(resource: string): CFError {
+  return new CFError("ResourceNotFound", resource);
+}
+
+/** 422 with exactly this detail. */
+export function unprocessable(detail: string, options?: ErrorOptions): CFError {
+  return new CFError("UnprocessableEntity", detail, options);
+}
+
+/** 403: it can be seen but not changed. */
+export function notAuthorized(options?: ErrorOptions): CFError {
+  return new CFError("NotAuthorized", "", options);
+}
+
+/** 503 with a text that says what is not ready. */
+export function unavailable(what: string, options?: ErrorOptions): CFError {
+  return new CFError("ServiceUnavailable", what, options);
+}
+
+/** docs/errors.md, whole. */
+export function errorsDocument(): string {
+  const rows = Object.entries(catalogue).map(([key, e]) => `| ${e.code} | ${e.title} | ${e.status} | ${e.detail.replaceAll("|", "\\|")} | \`${key}\` |`);
+  return [
+    "# Errors of the CF API",
+    "",
+    "Printed from the catalogue in `api/http/errors.ts` (`npm run gen`); a test keeps the two equal. An answer is",
+    '`{"errors": [{"code", "title", "detail"}]}`; `%s` is filled per case. Match on `code` and `title`, not on text.',
+    "",
+    "| code | title | status | detail | key in the source |",
+    "|---|---|---|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,37 @@
+// What `include=` adds to an answer: spaces, orgs, domains and users, each once, presented as ever, and only those the caller sees.
+import { Domain } from "../../crds/domain/domain.ts";
+import { Org } from "../../crds/org/org.ts";
+import type { Route } from "../../crds/route/route.ts";
+import { Space } from "../../crds/space/space.ts";
+import { presentDomain } from "../domain/present.ts";
+import { domainOf } from "../cf/domains.ts";
+import { presentOrg } from "../org/present.ts";
+import type { Session } from "../access/session.ts";
+import { presentSpace } from "../space/present.ts";
+import { presentUser } from "../user/present.ts";
+
+/** The namespaces' spaces, for `include=space`; with `withOrgs` their orgs as well, for `include=space.organization`. */
+export function includedSpaces(as: Session, base: string, namespaces: Iterable<string | undefined>, withOrgs: boolean): { spaces: object[]; organizations?: object[] } {
+  const spaces = [...new Set(namespaces)].flatMap((namespace) => as.view.spaceOf(namespace) ?? []).filter((space) => as.sees(Space, space));
+  return {
+    spaces: spaces.map((space) => JSON.parse(presentSpace(as.view, space, base)) as object),
+    ...(withOrgs && { organizations: includedOrgs(as, base, spaces.map((space) => space.metadata.namespace)) }),
+  };
+}
+
+/** The orgs that own these org namespaces. */
+export function includedOrgs(as: Session, base: string, namespaces: Iterable<string | undefined>): object[] {
+  const orgs = [...new Set(namespaces)].flatMap((namespace) => as.view.orgOf(namespace) ?? []);
+  return orgs.filter((org) => as.sees(Org, org)).map((org) => JSON.parse(presentOrg(as.view, org, base)) as object);
+}
+
+/** The domains of routes. */
+export function includedDomains(as: Session, base: string, routes: readonly Route[]): object[] {
+  const domains = new Set(routes.flatMap((route) => domainOf(as.view, route) ?? []));
+  return [...domains].filter((domain) => as.sees(Domain, domain)).map((domain) => presentDomain(as, domain, base));
+}
+
+/** Users by name. */
+export function includedUsers(base: string, names: Iterable<string>): object[] {
+  return [...new Set(names)].map((name) => presentUser(name, base));
+}

@@ -1,0 +1,62 @@
+// The OpenAPI document, made from the endpoint table.
+import { z } from "zod";
+import { catalogue } from "./errors.ts";
+import { endpoint, type Endpoint, ok, type Permission } from "./endpoint.ts";
+import { apiVersion } from "../discovery/discovery.ts";
+
+function parameters(row: Endpoint): object[] {
+  const path = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  const query = Object.keys(row.options.query?.shape ?? {}).map((name) => ({ name, in: "query", required: false, schema: { type: "string" } }));
+  return [...path, ...query];
+}
+
+const mediaTypes = { json: "application/json", yaml: "application/x-yaml", multipart: "multipart/form-data", stream: "application/octet-stream" };
+
+function requestBody(row: Endpoint): object | undefined {
+  const { body, format = "json" } = row.options;
+  if (!body && format === "json") return undefined;
+  const schema = body ? z.toJSONSchema(body, { io: "input", unrepresentable: "any", target: "openapi-3.0" }) : {};
+  return { content: { [mediaTypes[format]]: { schema } } };
+}
+
+/** The Kubernetes rights behind an endpoint, e.g. `update apps/env in cupola.dev`. */
+export function rightsOf(permission: Permission): string[] {
+  if (typeof permission === "string") return [permission];
+  const rights = "verb" in permission ? [permission] : permission;
+  return rights.map(({ verb, on, subresource }) => `${verb} ${on.plural}${subresource ? `/${subresource}` : ""} in ${on.group || "core"}`);
+}
+
+function operation(row: Endpoint): object {
+  const anonymous = row.options.permission === "anonymous";
+  return {
+    summary: row.options.summary ?? "",
+    ...(anonymous && { security: [] }),
+    "x-permission": rightsOf(row.options.permission),
+    parameters: parameters(row),
+    ...(requestBody(row) && { requestBody: requestBody(row) }),
+    responses: { "2XX": { description: "Done" }, default: { $ref: "#/components/responses/Errors" } },
+  };
+}
+
+/** The document of these endpoints. */
+export function openApiDocument(rows: readonly Endpoint[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const row of rows) (paths[row.path.replace(/:(\w+)/g, "{$1}")] ??= {})[row.method.toLowerCase()] = operation(row);
+  const error = z.object({ code: z.int(), title: z.enum(Object.values(catalogue).map((entry) => entry.title)), detail: z.string() });
+  return {
+    openapi: "3.0.3",
+    info: { title: "Cloud Foundry API", version: apiVersion },
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      responses: { Errors: { description: "One or more errors", content: { "application/json": { schema: z.toJSONSchema(z.object({ errors: z.array(error) }), { target: "openapi-3.0" }) } } } },
+    },
+  };
+}
+
+/** Serves the document of `rows`, which is made at the first request. */
+export function openApiEndpoint(rows: readonly Endpoint[]): Endpoint {
+  let text: string | undefined;
+  return endpoint("GET", "/v3/openapi.json", { permission: "anonymous", summary: "This document" }, () => ok((text ??= JSON.stringify(openApiDocument(rows)))));
+}

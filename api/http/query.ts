@@ -1,0 +1,123 @@
+// Query strings as CF reads them: comma lists decoded twice, the parameters that every list takes, strict about unknown ones.
+import { z } from "zod";
+import { parseLabelSelector, type LabelTest } from "../cf/label-selector.ts";
+import { oneTimestamp, type TimeFilter } from "./timestamps.ts";
+
+/** The raw query: each name as sent, brackets included; of a repeated name the last one counts. */
+export function rawQuery(url: string): Record<string, string> {
+  const start = url.indexOf("?");
+  return start < 0 ? {} : Object.fromEntries(new URLSearchParams(url.slice(start + 1)));
+}
+
+/** Decodes once more, so that a comma inside a name survives; what is no escape stays as it is. */
+function decodedAgain(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a lone % is an ordinary character here
+  }
+}
+
+function splitList(text: string): string[] {
+  return text.split(/,\s*/).map(decodedAgain);
+}
+
+/** A comma list of any strings. The empty string is a list of one empty string. */
+export const csv = z.string().transform(splitList);
+
+/** A comma list of known words; `problem` says what is wrong with another one, or with a list of them. */
+function wordsOf<const Word extends string>(words: readonly Word[], problem: (list: readonly string[], unknown: string | undefined) => { message: string; params?: { whole: true } } | undefined) {
+  const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
+  return csv.transform((list, context): Word[] => {
+    const found = problem(list, list.find((word) => !isKnown(word)));
+    if (found) context.addIssue({ code: "custom", ...found });
+    return list.filter(isKnown);
+  });
+}
+
+/** A comma list of known words. */
+export function csvOf<const Word extends string>(...words: readonly Word[]) {
+  return wordsOf(words, (_list, unknown) => (unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` }));
+}
+
+/** A comma list of integers. */
+export const csvIntegers = csv.pipe(z.array(z.string().regex(/^-?\d{1,15}$/, "must be a list of integers").transform(Number)));
+
+/** `true` or `false`. */
+export const booleanText = z.enum(["true", "false"], { error: "must be one of 'true', 'false'" }).transform((text) => text === "true");
+
+/** `include=a,b`: known words, each once. */
+export function include<const Word extends string>(...words: readonly Word[]) {
+  const valid = words.map((word) => `'${word}'`).join(", ");
+  return wordsOf(words, (list, unknown) => {
+    if (unknown !== undefined) return { message: `Invalid included resource: '${unknown}'. Valid included resources are: ${valid}`, params: { whole: true } };
+    const again = list.find((word, at) => list.indexOf(word) !== at);
+    return again === undefined ? undefined : { message: `Duplicate included resource: '${again}'`, params: { whole: true } };
+  });
+}
+
+function wholeNumber(max: number) {
+  const problem = max === Infinity ? "must be a positive integer" : `must be between 1 and ${max}`;
+  return z.string().regex(/^\d{1,9}$/, problem).transform(Number).refine((n) => n >= 1 && n <= max, problem);
+}
+
+const label = z.string().transform((text, context): LabelTest => {
+  const parsed = parseLabelSelector(text);
+  if (typeof parsed === "function") return parsed;
+  context.addIssue({ code: "custom", message: parsed.problem, params: { whole: true } });
+  return z.NEVER;
+});
+
+/** The two parameters of every page. */
+export const paging = { page: wholeNumber(Infinity).default(1), per_page: wholeNumber(5000).default(50) };
+
+function timeParameters<Name extends string>(name: Name) {
+  return {
+    [name]: csv.pipe(z.array(oneTimestamp)).optional(),
+    [`${name}[lt]`]: oneTimestamp.optional(),
+    [`${name}[lte]`]: oneTimestamp.optional(),
+    [`${name}[gt]`]: oneTimestamp.optional(),
+    [`${name}[gte]`]: oneTimestamp.optional(),
+  };
+}
+
+/** What every list query holds once parsed, beside its own filters. */
+export interface ListParameters {
+  page: number;
+  per_page: number;
+  order_by?: string;
+  guids?: string[];
+  label_selector?: LabelTest;
+}
+
+/**
+ * The schema of a list's query: paging, order_by over created_at, updated_at and `orders`, guids, both time filters, label_selector
+ * (unless `labels` is false), and the list's own `filters`. Unknown parameters are refused.
+ */
+export function listQuery<Filters extends z.ZodRawShape>(filters: Filters, options: { orders?: readonly string[]; labels?: boolean } = {}) {
+  const orders = ["created_at", "updated_at", ...(options.orders ?? [])];
+  const allowed = orders.flatMap((order) => [order, `+${order}`, `-${order}`]);
+  const parameters: z.ZodRawShape = {
+    ...paging,
+    order_by: z.enum(allowed, { error: `can only be: ${orders.map((order) => `'${order}'`).join(", ")}` }).optional(),
+    guids: csv.optional(),
+    ...(options.labels === false ? {} : { label_selector: label.optional() }),
+    ...timeParameters("created_ats"),
+    ...timeParameters("updated_ats"),
+    ...filters,
+  };
+  return z.strictObject(parameters as typeof paging & { order_by: z.ZodOptional<z.ZodString>; guids: z.ZodOptional<typeof csv>; label_selector: z.ZodOptional<typeof label> } & Filters);
+}
+
+/** The time filter of that name in a parsed list query. */
+export function timeFilter(query: object, name: "created_ats" | "updated_ats"): TimeFilter | undefined {
+  const values = query as Record<string, unknown>;
+  const filter: TimeFilter = {
+    in: values[name] as number[] | undefined,
+    lt: values[`${name}[lt]`] as number | undefined,
+    lte: values[`${name}[lte]`] as number | undefined,
+    gt: values[`${name}[gt]`] as number | undefined,
+    gte: values[`${name}[gte]`] as number | undefined,
+  };
+  return Object.values(filter).some((value) => value !== undefined) ? filter : undefined;
+}

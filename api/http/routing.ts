@@ -1,0 +1,206 @@
+// Serves the rows of the endpoint table over Express: finds the row, authenticates, validates, runs it under a deadline, presents the answer or the error.
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import express, { type Express, type Request, type Response, Router } from "express";
+import type { Logger } from "pino";
+import type { Endpoint, Method, Permission, Reply, RequestContext } from "./endpoint.ts";
+import { CFError, unavailable } from "./errors.ts";
+import { logFault, toCFError } from "./error-translation.ts";
+import type { Caller } from "../identity/caller.ts";
+import { parseJson, parseYaml, readBody } from "./body.ts";
+import { rawQuery } from "./query.ts";
+import { parseBody, parseQuery } from "./validation.ts";
+import type { Session } from "../access/session.ts";
+
+const defaultDeadlineMs = 30_000;
+
+export interface RoutingDeps {
+  endpoints: readonly Endpoint[];
+  log: Logger;
+  /** Address in links; without it the request's Host is used. */
+  url?: string;
+  /** @throws CFError 401 */
+  authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
+  /** What a request waits for before anything is read; undefined when nothing. Rejects with CFError 503. */
+  current: () => Promise<void> | undefined;
+  session: (request: { caller: Caller; signal: AbortSignal; permission: Permission; writes: boolean }) => Session;
+}
+
+/** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
+export function normalisedUrl(url: string): string {
+  const end = url.indexOf("?");
+  const path = (end < 0 ? url : url.slice(0, end)).replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+  return (path.startsWith("/") ? path : `/${path}`) + (end < 0 ? "" : url.slice(end));
+}
+
+/** Express's method names. */
+const verbs = { GET: "get", POST: "post", PATCH: "patch", PUT: "put", DELETE: "delete" } as const satisfies Record<Method, string>;
+
+/** An application that serves the table and nothing else; everything unknown is CF's 404. It does not listen. */
+export function createRouting(deps: RoutingDeps): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+  app.set("query parser", false);
+  app.use((request, response, next) => {
+    request.url = normalisedUrl(request.url);
+    const given = request.headers["x-vcap-request-id"];
+    response.setHeader("X-VCAP-Request-ID", typeof given === "string" && /^[\w:.-]{1,255}$/.test(given) ? given : randomUUID());
+    // Express would answer OPTIONS by itself with a list of methods; CF does not know it.
+    if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
+    else next();
+  });
+  const routers = new Map([...grouped(deps.endpoints)].map(([prefix, rows]) => [prefix, routerOf(deps, rows)]));
+  // Found by a look-up; only what no resource's own rows match is left to the rows without a prefix.
+  app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? passOn)(request, response, next));
+  app.use(routers.get("") ?? passOn);
+  app.use((_request, response) => sendError(response, new CFError("NotFound")));
+  app.use((thrown: unknown, _request: Request, response: Response, _next: () => void) => fail(deps, response, thrown));
+  return app;
+}
+
+function routerOf(deps: RoutingDeps, rows: readonly Endpoint[]): Router {
+  const router = Router({ caseSensitive: true });
+  for (const row of rows) router[verbs[row.method]](row.path, (request: Request, response: Response) => serve(deps, row, request, response));
+  return router;
+}
+
+const passOn = (_request: Request, _response: Response, next: () => void): void => next();
+
+/** `/v3/apps` of any path below it; "" of the others. */
+function prefixOf(path: string): string {
+  return /^\/v3\/[^/:?]+/.exec(path)?.[0] ?? "";
+}
+
+/** Rows by the first two parts of their path, so that a request is matched against few. */
+function grouped(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
+  return Map.groupBy(rows, (row) => prefixOf(row.path));
+}
+
+async function serve(deps: RoutingDeps, row: Endpoint, request: Request, response: Response): Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timer = setTimeout(() => controller.abort(unavailable("The request took too long.")), row.options.deadlineMs ?? defaultDeadlineMs);
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort(new Error("the client went away"));
+  });
+  try {
+    const warnings: string[] = [];
+    const context = await contextOf(deps, row, { request, warnings, signal });
+    const working = context.caller ? context.as.settled(() => run(row, context, warnings), discard) : row.handler(context);
+    const reply = working instanceof Promise ? await Promise.race([working, aborted(signal)]) : working;
+    clearTimeout(timer);
+    if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
+    await send(response, reply, context.base);
+  } catch (thrown) {
+    if (!response.closed) fail(deps, response, signal.aborted && signal.reason instanceof CFError ? signal.reason : thrown);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What an earlier run has warned of does not count. */
+function run(row: Endpoint, context: RequestContext, warnings: string[]): Promise<Reply> | Reply {
+  warnings.length = 0;
+  return row.handler(context);
+}
+
+function discard({ body }: Reply): void {
+  if (body && isStream(body) && body instanceof Readable) body.destroy();
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const giveUp = () => reject(signal.reason as Error);
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  });
+}
+
+interface Incoming {
+  request: Request;
+  warnings: string[];
+  signal: AbortSignal;
+}
+
+async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, signal }: Incoming): Promise<RequestContext> {
+  const { options } = row;
+  const anonymous = options.permission === "anonymous";
+  const behind = anonymous ? undefined : deps.current();
+  if (behind) await behind;
+  const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
+  const session = caller && deps.session({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
+  const raw = rawQuery(request.originalUrl);
+  return {
+    params: { ...(request.params as Record<string, string>) },
+    query: options.query ? parseQuery(options.query, raw, options.badQuery ?? "BadQueryParameter") : raw,
+    body: await bodyOf(row, request, signal),
+    base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
+    url: normalisedUrl(request.originalUrl),
+    caller,
+    get as(): Session {
+      if (!session) throw new CFError("NotAuthenticated");
+      return session;
+    },
+    warn: (text) => void warnings.push(text),
+    signal,
+    request,
+    log: deps.log,
+  };
+}
+
+/** A Host header that is one, so that links cannot carry anything else. */
+function safeHost(host: string | undefined): string {
+  return host && /^[\w.-]+(?::\d{1,5})?$|^\[[\da-fA-F:]+\](?::\d{1,5})?$/.test(host) ? host : "localhost";
+}
+
+async function bodyOf(row: Endpoint, request: Request, signal: AbortSignal): Promise<unknown> {
+  const { body: schema, format = "json" } = row.options;
+  if (format === "multipart" || format === "stream" || row.method === "GET") return undefined;
+  const bytes = await readBody(request, signal);
+  if (format === "yaml") {
+    if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(request.headers["content-type"] ?? "")) throw new CFError("BadRequest", "Content-Type must be yaml");
+    return schema ? parseBody(schema, parseYaml(bytes)) : parseYaml(bytes);
+  }
+  if (!schema) return undefined;
+  return parseBody(schema, parseJson(bytes));
+}
+
+async function send(response: Response, reply: Reply, base: string): Promise<void> {
+  response.status(reply.status);
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
+  if (reply.job) response.setHeader("Location", `${base}/v3/jobs/${encodeURIComponent(reply.job)}`);
+  const { body } = reply;
+  if (body === undefined) return void response.end();
+  response.setHeader("Content-Type", reply.contentType ?? "application/json; charset=utf-8");
+  if (isStream(body)) return pipeline(body, response);
+  const whole = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  response.setHeader("Content-Length", Buffer.byteLength(whole));
+  response.end(whole);
+}
+
+function isStream(body: object | string): body is NodeJS.ReadableStream {
+  return typeof body === "object" && "pipe" in body && typeof body.pipe === "function";
+}
+
+function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
+  const error = toCFError(thrown);
+  logFault(deps.log, error);
+  sendError(response, error);
+}
+
+/** A body that was refused before it was there is read on up to this size: whoever finds the door shut while sending may never hear why. */
+const READ_ON_BYTES = 1 << 20;
+
+function isWorthReading({ complete, headers }: Request): boolean {
+  return complete || Number(headers["content-length"]) <= READ_ON_BYTES;
+}
+
+function sendError(response: Response, error: CFError): void {
+  if (response.headersSent) return void response.destroy();
+  if (!isWorthReading(response.req)) response.setHeader("Connection", "close");
+  if (error.status === 503) response.setHeader("Retry-After", "1");
+  response.status(error.status).setHeader("Content-Type", "application/json; charset=utf-8");
+  response.end(JSON.stringify({ errors: error.errors }));
+}

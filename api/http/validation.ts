@@ -1,0 +1,104 @@
+// Turns what zod found wrong into CF's words. One request's problems become one detail, joined with ", ".
+import type { z } from "zod";
+import { CFError } from "./errors.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** `process_types` -> `Process types`; nested paths keep their dots. */
+function humanised(path: readonly PropertyKey[]): string {
+  if (path[0] === "metadata" && path.length > 1) return "Metadata";
+  const text = path.map(String).join(".").replaceAll("_", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function quotedList(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(", ");
+}
+
+const nouns: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  int: "an integer",
+  boolean: "a boolean",
+  object: "an object",
+  record: "an object",
+  array: "an array",
+};
+
+type SizeIssue = Extract<Issue, { code: "too_big" | "too_small" }>;
+
+function sizeProblem(issue: SizeIssue): string {
+  const bound = issue.code === "too_big" ? issue.maximum : issue.minimum;
+  return issue.code === "too_big" ? tooBig(issue.origin, bound, issue.inclusive !== false) : tooSmall(issue.origin, bound, issue.inclusive !== false);
+}
+
+function tooBig(origin: string, bound: number | bigint, inclusive: boolean): string {
+  if (origin === "string") return `is too long (maximum is ${bound} characters)`;
+  if (origin === "array") return `must have at most ${bound} items`;
+  return `must be less than ${inclusive ? "or equal to " : ""}${bound}`;
+}
+
+function tooSmall(origin: string, bound: number | bigint, inclusive: boolean): string {
+  if (origin === "string") return Number(bound) === 1 ? "can't be blank" : `is too short (minimum is ${bound} characters)`;
+  if (origin === "array") return `must have at least ${bound} item(s)`;
+  return `must be greater than ${inclusive ? "or equal to " : ""}${bound}`;
+}
+
+/** A message of zod's own, rather than one that the schema's author wrote. */
+function isDefault(message: string): boolean {
+  return /^(?:Invalid|Too (?:big|small)|Unrecognized)\b/.test(message);
+}
+
+/** What is wrong with one value, without its name. */
+export function problemOf(issue: Issue): string {
+  if (issue.code === "invalid_type" && issue.input === undefined) return "can't be blank";
+  if (!isDefault(issue.message)) return issue.message;
+  if (issue.code === "invalid_type") return `must be ${nouns[issue.expected] ?? issue.expected}`;
+  if (issue.code === "too_big" || issue.code === "too_small") return sizeProblem(issue);
+  return issue.code === "invalid_value" ? `must be one of ${quotedList(issue.values.map(String))}` : "is invalid";
+}
+
+/** CF speaks of relationships in its own way. */
+function relationshipProblem(issue: Issue): string | undefined {
+  const [root, name] = issue.path;
+  if (root !== "relationships") return undefined;
+  if (issue.path.length === 1) return issue.code === "unrecognized_keys" ? undefined : "Relationships 'relationships' is not an object";
+  const label = humanised([name ?? ""]);
+  if (issue.path.length === 2 && issue.code === "invalid_type" && issue.input === undefined) return `Relationships ${label} can't be blank`;
+  return `Relationships ${label} must be structured like this: "${String(name)}: {"data": {"guid": "valid-guid"}}"`;
+}
+
+function describe(issue: Issue): string {
+  if (issue.code === "unrecognized_keys" && issue.path[0] !== "metadata") return `Unknown field(s): ${quotedList(issue.keys)}`;
+  if (issue.code === "unrecognized_keys") return `Metadata has unexpected field(s): ${quotedList(issue.keys)}`;
+  if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return issue.message;
+  const relationship = relationshipProblem(issue);
+  if (relationship) return relationship;
+  return issue.path.length === 0 ? issue.message : `${humanised(issue.path)} ${problemOf(issue)}`;
+}
+
+/** All problems of one parse, in CF's words, each once. */
+export function describeIssues(error: z.ZodError): string[] {
+  return [...new Set(error.issues.map(describe))];
+}
+
+/** A body against its schema. @throws CFError UnprocessableEntity */
+export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+  const parsed = schema.safeParse(body, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  throw new CFError("UnprocessableEntity", describeIssues(parsed.error).join(", "), { cause: parsed.error });
+}
+
+function describeQuery(schema: z.ZodObject, issue: Issue): string {
+  if (issue.code !== "unrecognized_keys") return describe(issue);
+  const valid = Object.keys(schema.shape).filter((name) => !name.includes("["));
+  return `Unknown query parameter(s): ${quotedList(issue.keys)}. Valid parameters are: ${quotedList(valid)}`;
+}
+
+/** A query against its schema. @throws CFError BadQueryParameter, or UnprocessableEntity where CF does that. */
+export function parseQuery<T extends z.ZodObject>(schema: T, query: Record<string, string>, key: "BadQueryParameter" | "UnprocessableEntity"): z.output<T> {
+  const parsed = schema.safeParse(query, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => describeQuery(schema, issue));
+  throw new CFError(key, [...new Set(problems)].join(", "), { cause: parsed.error });
+}

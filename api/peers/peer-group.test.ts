@@ -1,0 +1,322 @@
+// Several replicas in one process, over real HTTP, each with stores that the test feeds: what a client can never see, and what a silent peer costs.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { FedStore } from "../../kube/cache/store.ts";
+import type { View } from "../cache/cluster-cache.ts";
+import { createReplicas, type PeerDirectory, type Replicas } from "./peer-group.ts";
+import type { Peer } from "./peer-protocol.ts";
+
+const ref: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const resource = "things.example.org";
+const log = pino({ level: "silent" });
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+function thing(name: string, version: string, more: Partial<KubeObject["metadata"]> = {}): KubeObject {
+  return { apiVersion: "example.org/v1", kind: "Thing", metadata: { name, namespace: "space", uid: name, resourceVersion: version, ...more } };
+}
+
+/** Who is there, as the cluster would say. */
+function cluster() {
+  const members = new Map<string, Peer>();
+  const listeners = new Set<() => void>();
+  const tell = (): void => listeners.forEach((listener) => listener());
+  const dropped: string[] = [];
+  const blind = new Set<string>();
+  return {
+    dropped,
+    /** From now on it does not see who is there. */
+    blind: (identity: string) => (blind.add(identity), tell()),
+    join: (peer: Peer) => (members.set(peer.identity, peer), tell()),
+    leave: (identity: string) => (members.delete(identity), tell()),
+    directory(self: Peer, sees = () => true): PeerDirectory {
+      const others = (): Peer[] => [...members.values()].filter(({ identity }) => identity !== self.identity);
+      return {
+        self,
+        peers: () => (blind.has(self.identity) ? undefined : sees() ? others() : []),
+        ask: async () => others(),
+        onChange: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
+        holds: () => members.has(self.identity),
+        drop: async ({ identity }) => {
+          dropped.push(identity);
+          if (members.delete(identity)) tell();
+        },
+      };
+    },
+  };
+}
+
+interface One {
+  replicas: Replicas;
+  store: FedStore<KubeObject>;
+  peer: Peer;
+  requests: string[];
+  server: Server;
+  /** What a list of the cluster would find. */
+  listed: { version: string };
+}
+
+/** A replica that listens; not a member yet. */
+async function start(identity: string, all: ReturnType<typeof cluster>, sees?: () => boolean): Promise<One> {
+  const store = new FedStore<KubeObject>(ref, { onFault: (error) => { throw error; } });
+  store.replace([], "100");
+  store.setState("watching");
+  const listed = { version: "100" };
+  const view = { storeOf: (id: string) => (id === resource ? store : undefined), position: () => store.resourceVersion, relist: async () => store.replace([], listed.version) };
+  const requests: string[] = [];
+  const handler = { now: (): Replicas["handler"] => replicas.handler };
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? "");
+    handler.now()(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const peer = { identity, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const replicas = createReplicas({ view: view as unknown as View, log, directory: all.directory(peer, sees), tokenFor: () => "t" });
+  ends.push(() => replicas.close(), () => (server.closeAllConnections(), server.close()));
+  return { replicas, store, peer, requests, server, listed };
+}
+
+async function joined(identity: string, all: ReturnType<typeof cluster>): Promise<One> {
+  const one = await start(identity, all);
+  all.join(one.peer);
+  await one.replicas.meet();
+  return one;
+}
+
+/** What a request at this replica waits for; undefined when nothing. */
+function held({ replicas }: One): Promise<void> | undefined {
+  const waiting = replicas.current();
+  // A request that nobody follows to its end.
+  waiting?.catch(() => undefined);
+  return waiting;
+}
+
+async function took(work: Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work;
+  return performance.now() - started;
+}
+
+describe("a replica alone", () => {
+  test("waits for its own index, and asks nobody", async () => {
+    const a = await joined("a", cluster());
+    const written = a.replicas.written([{ resource, version: "101" }]);
+    const waiting = vi.fn();
+    void written.then(waiting);
+    await new Promise(setImmediate);
+    expect(waiting).not.toHaveBeenCalled();
+    a.store.upsert(thing("x", "101"));
+    await written;
+    expect(held(a)).toBeUndefined();
+    expect(a.requests).toEqual([]);
+  });
+
+  test("answers nothing before it has seen its own write, however late that comes", async () => {
+    const a = await joined("a", cluster());
+    expect(await took(a.replicas.written([{ resource, version: "101" }]))).toBeLessThan(900);
+    const answer = held(a);
+    expect(answer).toBeDefined();
+    a.store.upsert(thing("x", "101"));
+    await answer;
+    expect(held(a)).toBeUndefined();
+  });
+});
+
+describe("two replicas", () => {
+  test("a write at one is waited for by reads at the other", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    a.store.upsert(thing("x", "101"));
+    await a.replicas.written([{ resource, namespace: "space", version: "101" }]);
+    const read = held(b);
+    expect(read).toBeDefined();
+    b.store.upsert(thing("x", "101"));
+    await read;
+    expect(held(b)).toBeUndefined();
+    expect(b.replicas.ready()).toBe(true);
+  });
+
+  test("a deletion is waited for even by a replica that has not seen the object come", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    a.store.upsert(thing("x", "101"));
+    a.store.remove(thing("x", "102"));
+    await a.replicas.written([{ resource, namespace: "space", version: "101", gone: "x" }]);
+    const done = vi.fn();
+    const read = held(b)?.then(done);
+    b.store.upsert(thing("x", "101"));
+    await new Promise(setImmediate);
+    expect(done).not.toHaveBeenCalled();
+    b.store.remove(thing("x", "102"));
+    await read;
+    expect(held(b)).toBeUndefined();
+  });
+
+  test("an object that is terminating counts as gone", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    for (const { store } of [a, b]) store.upsert(thing("x", "101", { deletionTimestamp: "2026-01-01T00:00:00Z" }));
+    await a.replicas.written([{ resource, namespace: "space", version: "100", gone: "x" }]);
+    expect(held(b)).toBeUndefined();
+  });
+
+  test("writes at the same time go together", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    b.requests.length = 0;
+    a.store.reached("200");
+    b.store.reached("200");
+    await Promise.all(Array.from({ length: 50 }, (_, at) => a.replicas.written([{ resource, version: String(150 + at) }])));
+    expect(b.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  test("what somebody else wrote can be shared too", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    a.store.upsert(thing("made-by-a-controller", "105"));
+    await a.replicas.share([ref]);
+    const read = held(b);
+    expect(read).toBeDefined();
+    b.store.upsert(thing("made-by-a-controller", "105"));
+    await read;
+  });
+
+  test("nothing to share is shared at once", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    b.requests.length = 0;
+    expect(await took(a.replicas.share([]))).toBeLessThan(400);
+    expect(b.requests).toEqual([]);
+  });
+
+  test.each([["its watch stands still", "101"], ["the server was restored, and counts from an older version", "50"]])("a replica that stays behind lists again: %s", async (_why, version) => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    a.store.reached("101");
+    await a.replicas.written([{ resource, version: "101" }]);
+    b.listed.version = version;
+    await vi.waitFor(() => expect(held(b)).toBeUndefined(), { timeout: 3000 });
+    expect(b.store.resourceVersion).toBe(version);
+  });
+});
+
+describe("a peer that does not answer", () => {
+  test("and is gone for sure costs nothing, and its membership goes", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    b.server.closeAllConnections();
+    await new Promise((resolve) => b.server.close(resolve));
+    a.store.reached("102");
+    expect(await took(a.replicas.written([{ resource, version: "101" }]))).toBeLessThan(300);
+    await vi.waitFor(() => expect(all.dropped).toEqual(["b"]));
+  });
+
+  test("but may be alive costs its bound once, is told everything when it answers again, and is not given up", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    const { handler } = b.replicas;
+    // It takes connections and says nothing.
+    Object.assign(b.replicas, { handler: () => undefined });
+    a.store.reached("200");
+    const first = await took(a.replicas.written([{ resource, version: "101" }]));
+    expect(first).toBeGreaterThan(400);
+    expect(first).toBeLessThan(900);
+    expect(await took(a.replicas.written([{ resource, version: "102" }]))).toBeLessThan(100);
+    Object.assign(b.replicas, { handler });
+    await vi.waitFor(() => expect(held(b)).toBeDefined(), { timeout: 2000 });
+    const read = held(b);
+    b.store.reached("101");
+    await new Promise(setImmediate);
+    expect(held(b)).toBeDefined();
+    b.store.reached("102");
+    await read;
+    expect(all.dropped).toEqual([]);
+  });
+
+  test("for long loses its membership, and answers nobody until it has joined and met the others again", async () => {
+    const all = cluster();
+    const [a, b] = [await joined("a", all), await joined("b", all)];
+    const { handler } = b.replicas;
+    Object.assign(b.replicas, { handler: () => undefined });
+    a.store.reached("200");
+    await a.replicas.written([{ resource, version: "101" }]);
+    await vi.waitFor(() => expect(all.dropped).toEqual(["b"]), { timeout: 10_000 });
+    const read = held(b);
+    expect(read).toBeDefined();
+    await vi.waitFor(() => expect(b.replicas.ready()).toBe(false), { timeout: 5000 });
+    Object.assign(b.replicas, { handler });
+    all.join(b.peer);
+    await b.replicas.meet();
+    b.store.reached("101");
+    await read;
+    expect(b.replicas.ready()).toBe(true);
+  });
+});
+
+test("a replica that does not see the others any more, nor is counted by them, answers nothing", async () => {
+  const all = cluster();
+  const [, b] = [await joined("a", all), await joined("b", all)];
+  all.blind("b");
+  expect(held(b)).toBeUndefined();
+  all.leave("b");
+  expect(held(b)).toBeDefined();
+});
+
+test("a replica that stood still meets the others before it answers, and stays ready meanwhile", async () => {
+  const all = cluster();
+  const [a, b] = [await joined("a", all), await joined("b", all)];
+  // a gives b up for a moment, and b hears nothing of what it writes.
+  const { handler } = b.replicas;
+  Object.assign(b.replicas, { handler: () => undefined });
+  a.store.reached("101");
+  await a.replicas.written([{ resource, version: "101" }]);
+  for (const end = performance.now() + 600; performance.now() < end; );
+  const read = held(b);
+  expect(read).toBeDefined();
+  expect(b.replicas.ready()).toBe(true);
+  const answered = vi.fn();
+  void read?.then(answered);
+  await vi.waitFor(() => expect(a.requests).toContain("/replicas/hello"));
+  Object.assign(b.replicas, { handler });
+  await new Promise(setImmediate);
+  expect(answered).not.toHaveBeenCalled();
+  b.store.reached("101");
+  await read;
+});
+
+describe("a replica that comes", () => {
+  test("knows what was written before, and is told what is written next by those who have not heard of it", async () => {
+    const all = cluster();
+    const a = await start("a", all, () => false);
+    all.join(a.peer);
+    await a.replicas.meet();
+    a.store.reached("200");
+    await a.replicas.written([{ resource, version: "101" }]);
+    const b = await start("b", all);
+    expect(b.replicas.ready()).toBe(false);
+    all.join(b.peer);
+    await b.replicas.meet();
+    const read = held(b);
+    expect(read).toBeDefined();
+    b.store.reached("101");
+    await read;
+    await a.replicas.written([{ resource, version: "102" }]);
+    expect(held(b)).toBeDefined();
+  });
+
+  test("does not wait for members that are dead", async () => {
+    const all = cluster();
+    all.join({ identity: "killed", url: "http://127.0.0.1:1" });
+    const a = await start("a", all);
+    all.join(a.peer);
+    expect(await took(a.replicas.meet())).toBeLessThan(1000);
+    expect(all.dropped).toEqual(["killed"]);
+    expect(a.replicas.ready()).toBe(true);
+  });
+});

@@ -1,0 +1,71 @@
+// Watches a running build: time, memory and disk. The first limit that is passed is reported once.
+import type { Dirent } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { membersOf, memoryOf, readProcesses } from "../../host/process-table.ts";
+import type { StagingFailure } from "./lifecycle/staging-failure.ts";
+
+/** Bounds of one build. */
+export interface BuildLimits {
+  /** Until when, in ms since the epoch. */
+  deadline: number;
+  timeoutSeconds: number;
+  memoryMB: number;
+  diskMB: number;
+  /** Directories whose contents count as the build's disk. */
+  directories: readonly string[];
+}
+
+export type Excess = Pick<StagingFailure, "code" | "message">;
+
+const mebibyte = 2 ** 20;
+const lookMs = 500;
+/** Disk is looked at in every so many looks: walking a tree is dear. */
+const diskEvery = 6;
+
+/** Calls `exceeded` at most once; the returned function ends the watch. `onError` gets what a look could not see. */
+export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (excess: Excess) => void; error: (error: unknown) => void }): () => void {
+  let looks = 0;
+  let looking = false;
+  let ended = false;
+  const end = (): void => {
+    ended = true;
+    clearInterval(timer);
+  };
+  const look = async (): Promise<void> => {
+    const excess = await findExcess(pgid, limits, looks++ % diskEvery === 0);
+    if (!excess || ended) return;
+    end();
+    on.exceeded(excess);
+  };
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    look().catch(on.error).finally(() => (looking = false));
+  }, lookMs);
+  timer.unref();
+  return end;
+}
+
+async function findExcess(pgid: number, limits: BuildLimits, withDisk: boolean): Promise<Excess | undefined> {
+  if (Date.now() > limits.deadline) return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
+  const memoryBytes = await memoryOf(membersOf(await readProcesses(), pgid));
+  if (memoryBytes > limits.memoryMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.memoryMB} MB of memory (staging_memory_in_mb of the build)` };
+  const diskBytes = withDisk ? await directoriesSize(limits.directories, limits.diskMB * mebibyte) : 0;
+  if (diskBytes > limits.diskMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.diskMB} MB of disk (staging_disk_in_mb of the build)` };
+  return undefined;
+}
+
+/** Bytes in all files below; stops counting soon after `enough`. What vanishes meanwhile counts nothing. */
+export async function directoriesSize(directories: readonly string[], enough: number): Promise<number> {
+  const pending = [...directories];
+  let size = 0;
+  for (let directory = pending.pop(); directory !== undefined && size <= enough; directory = pending.pop()) {
+    const parent = directory;
+    const entries: Dirent[] = await readdir(parent, { withFileTypes: true }).catch(() => []);
+    pending.push(...entries.filter((entry) => entry.isDirectory()).map((entry) => join(parent, entry.name)));
+    const files = entries.filter((entry) => !entry.isDirectory());
+    for (const file of files) size += (await lstat(join(parent, file.name)).catch(() => undefined))?.size ?? 0;
+  }
+  return size;
+}

@@ -1,0 +1,133 @@
+// The CNB launcher as a function: from a droplet on this machine and a process to what must be spawned.
+import { spawn } from "node:child_process";
+import { access } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { parse } from "smol-toml";
+import type { Environment } from "./host-environment.ts";
+import { addLayers, listDirectory } from "./layer-environment.ts";
+import { type DropletMetadata, dropletPaths, escapeId, type ProcessDefinition, readMetadata, toStartCommand } from "./droplet-metadata.ts";
+
+/** What to launch. `env` is all that the process is to see besides what its layers add. */
+export interface LaunchRequest {
+  /** Where the droplet is unpacked. */
+  root: string;
+  processType: string;
+  /** A start command in place of the droplet's; it goes through a shell. */
+  command?: string;
+  env: Environment;
+  signal?: AbortSignal;
+}
+
+/** What to spawn: `command[0]` with the rest as arguments, no shell around it. */
+export interface LaunchSpec {
+  command: string[];
+  env: Environment;
+  cwd: string;
+}
+
+const execTimeoutMs = 60_000;
+/** Variables of the lifecycle that a process does not see. */
+const lifecycleVariables = ["CNB_LAYERS_DIR", "CNB_APP_DIR", "CNB_PROCESS_TYPE", "CNB_PLATFORM_API", "CNB_DEPRECATION_MODE"];
+
+/** Reads the droplet, applies its layers' environment and runs its exec.d programs. @throws Error that names the process types there are when none fits */
+export async function prepareLaunch(request: LaunchRequest): Promise<LaunchSpec> {
+  const metadata = await readMetadata(request.root);
+  const process = chooseProcess(metadata, request);
+  const app = dropletPaths.app(request.root);
+  const layers = await launchLayers(request.root, metadata);
+  let env = { ...request.env };
+  for (const name of lifecycleVariables) delete env[name];
+  for (const set of layers) env = await addLayers(env, { layers: set, phase: "launch", process: process.type });
+  env = await runExecD({ layers: layers.flat(), process: process.type, app, signal: request.signal }, env);
+  const cwd = resolve(app, process.workingDirectory ?? ".");
+  const words = [...process.command, ...process.args];
+  if (process.direct) return { command: words, env, cwd };
+  return { command: await shellCommand({ layers: layers.flat(), process: process.type, app, cwd }, words), env, cwd: app };
+}
+
+function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): ProcessDefinition {
+  const named = findProcess(metadata, request.processType);
+  if (request.command === undefined || request.command === "") {
+    if (named) return { ...named, type: request.processType };
+    const known = metadata.processes.map((process) => process.type).join(", ") || "none";
+    throw new Error(`the droplet has no process type ${request.processType} and no start command is set; its process types: ${known}`);
+  }
+  // CF hands the droplet's own command back as text: then the exact process is meant.
+  if (named && toStartCommand(named) === request.command) return { ...named, type: request.processType };
+  return { type: request.processType, command: [request.command], args: [], direct: false };
+}
+
+function findProcess(metadata: DropletMetadata, type: string): ProcessDefinition | undefined {
+  const exact = metadata.processes.find((process) => process.type === type);
+  return exact ?? (type === "web" ? metadata.processes.find((process) => process.type === metadata.defaultProcess) : undefined);
+}
+
+/** The layer directories of each buildpack, in the order of the build. */
+async function launchLayers(root: string, metadata: DropletMetadata): Promise<string[][]> {
+  return Promise.all(
+    metadata.buildpacks.map(async ({ id }) => {
+      const directory = join(dropletPaths.layers(root), escapeId(id));
+      return (await listDirectory(directory)).filter((entry) => entry.isDirectory()).map((entry) => join(directory, entry.name));
+    }),
+  );
+}
+
+interface Context {
+  layers: readonly string[];
+  process: string;
+  app: string;
+}
+
+async function filesIn(context: Context, directory: string): Promise<string[]> {
+  const places = [directory, join(directory, context.process)].flatMap((place) => context.layers.map((layer) => join(layer, place)));
+  const found = await Promise.all(
+    places.map(async (place) => (await listDirectory(place)).filter((entry) => !entry.isDirectory()).map((entry) => join(place, entry.name))),
+  );
+  return found.flat();
+}
+
+async function runExecD(context: Context & { signal?: AbortSignal | undefined }, environment: Environment): Promise<Environment> {
+  let env = environment;
+  for (const file of await filesIn(context, "exec.d")) {
+    const output = parse(await runForVariables(file, context.app, env, context.signal));
+    env = { ...env, ...Object.fromEntries(Object.entries(output).map(([name, value]) => [name, String(value)])) };
+  }
+  return env;
+}
+
+/** Runs an exec.d program and returns what it wrote to file descriptor 3. */
+async function runForVariables(file: string, cwd: string, env: Environment, signal?: AbortSignal): Promise<string> {
+  const deadline = AbortSignal.timeout(execTimeoutMs);
+  const child = spawn(file, [], { cwd, env, stdio: ["ignore", "ignore", "pipe", "pipe"], signal: signal ? AbortSignal.any([signal, deadline]) : deadline, killSignal: "SIGKILL" });
+  const exited = new Promise<number | string>((resolve, reject) => {
+    child.once("error", (cause) => reject(new Error(`${file} could not run`, { cause })));
+    child.once("close", (code, how) => resolve(code ?? how ?? "unknown"));
+  });
+  const [status, variables, errors] = await Promise.all([exited, text(child.stdio[3] as NodeJS.ReadableStream), text(child.stderr as NodeJS.ReadableStream)]);
+  if (status !== 0) throw new Error(`${file} ended with ${status}: ${errors.trim().slice(-500)}`);
+  return variables;
+}
+
+async function shellCommand(context: Context & { cwd: string }, words: readonly string[]): Promise<string[]> {
+  const shell = await findShell();
+  const profiles = await filesIn(context, "profile.d");
+  const appProfile = join(context.app, ".profile");
+  if (await exists(appProfile)) profiles.push(appProfile);
+  const [command = "", ...args] = words;
+  const script = [...profiles.map((file) => `. ${singleQuote(file)}`), `cd ${singleQuote(context.cwd)}`, `exec ${singleQuote(shell)} -c "$0" "$@"`].join("\n");
+  return [shell, "-c", script, command, ...(args.length > 0 ? [shell, ...args] : [])];
+}
+
+async function findShell(): Promise<string> {
+  for (const shell of ["/bin/bash", "/usr/bin/bash"]) if (await exists(shell)) return shell;
+  return "/bin/sh";
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(() => true, () => false);
+}
+
+function singleQuote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,42 @@
+// From the resources to the table's entries. Pure.
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import type { Endpoint, RouteEntry } from "./routing-table.ts";
+
+/**
+ * Instances of an LRP that may take requests. One that is on its way out takes none from the moment the spec says so, before
+ * its runner has heard of it.
+ */
+export function endpointsOf(lrp: LRP): Endpoint[] {
+  if (lrp.metadata.deletionTimestamp) return [];
+  const { app, processGUID, processType, instances, restartInstances } = lrp.spec;
+  return (lrp.status?.instances ?? []).flatMap((instance) => {
+    const { index, host, ports = [], guid = "" } = instance;
+    const stays = index < instances && (restartInstances?.[String(index)] ?? instance.restart) === instance.restart;
+    if (!stays || instance.state !== "Running" || !instance.ready || host === undefined) return [];
+    return ports.map(({ port, hostPort }) => ({ appGUID: app.guid, processGUID, processType, port, host, hostPort, index, instanceGUID: guid }));
+  });
+}
+
+/** The route of a binding; undefined for what this router does not serve. */
+export function routeOf(binding: RouteBinding): RouteEntry | undefined {
+  const { routeGUID, hostname, path, port, internal, destinations } = binding.spec;
+  if (binding.metadata.deletionTimestamp || port !== 0 || internal) return undefined;
+  return {
+    guid: routeGUID,
+    hostname,
+    path,
+    destinations: destinations.map(({ appGUID, app, processType, port: at }) => ({ appGUID, app, processType, port: at })),
+    order: `${binding.metadata.creationTimestamp} ${binding.metadata.namespace}/${binding.metadata.name}`,
+  };
+}
+
+/** What the class cannot do for this binding; undefined when it can all. */
+export function limitationOf(binding: RouteBinding): { reason: string; message: string } | undefined {
+  const { port, internal, destinations } = binding.spec;
+  if (port !== 0) return { reason: "TcpNotSupported", message: "router local serves HTTP only, no TCP ports" };
+  if (internal) return { reason: "InternalNotSupported", message: "router local serves no internal domains: apps reach each other by their routes" };
+  if (destinations.some((each) => each.protocol !== "http1")) return { reason: "ProtocolNotSupported", message: "router local speaks HTTP/1.1 to apps; destinations with another protocol are reached so too" };
+  if (destinations.some((each) => each.weight !== undefined)) return { reason: "WeightsNotSupported", message: "router local spreads by number of instances; weights are ignored" };
+  return undefined;
+}

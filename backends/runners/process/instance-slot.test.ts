@@ -1,0 +1,224 @@
+// Real processes: start, health, crash, limits, restart, stop, and being found again by the next run of the platform.
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import { createTelemetry } from "../../../telemetry/telemetry.ts";
+import type { RunnerContext } from "./runner-context.ts";
+import { createMeter } from "./usage-meter.ts";
+import { createPortPool } from "./port-pool.ts";
+import { findByEnvironment, findProcess } from "../../host/process-table.ts";
+import { readRecords } from "./instance-record.ts";
+import { openSlot, type Slot } from "./instance-slot.ts";
+
+const soon = { timeout: 10_000, interval: 20 };
+let context: RunnerContext;
+let root: string;
+const slots: Slot[] = [];
+
+function makeContext(instancesDir: string): RunnerContext {
+  return {
+    instancesDir,
+    address: "127.0.0.1",
+    telemetry: createTelemetry(),
+    launcher: { restore: () => Promise.resolve(), prepare: ({ root: at, command, env }) => Promise.resolve({ command: ["/bin/sh", "-c", `exec ${command}`], env, cwd: at }), path: process.env.PATH ?? "" },
+    meter: createMeter({ intervalMs: 50 }),
+    ports: createPortPool(),
+    periods: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
+    now: () => new Date(),
+    limitStarts: (start) => start(),
+    holds: () => true,
+    resolveEnv: () => Promise.resolve({ VCAP_APPLICATION: '{"name":"x"}' }),
+    onError: () => undefined,
+  };
+}
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "cupola-droplet-"));
+  context = makeContext(mkdtempSync(join(tmpdir(), "cupola-instances-")));
+});
+afterEach(async () => {
+  await Promise.all(slots.splice(0).map((slot) => slot.stop()));
+  context.meter.close();
+  expect(await findByEnvironment(`TMPDIR=${context.instancesDir}`)).toEqual([]);
+});
+
+function lrp(script: string, spec: Partial<LRP["spec"]> = {}): LRP {
+  writeFileSync(join(root, "app.cjs"), script);
+  return {
+    apiVersion: "workloads.cupola.dev/v1alpha1",
+    kind: "LRP",
+    metadata: { name: "app", namespace: "space", uid: "uid-1" },
+    spec: {
+      class: "process", rendering: "1", app: { guid: "app-guid", name: "app" }, space: { guid: "s", name: "s" }, org: { guid: "o", name: "o" },
+      processGUID: "p", processType: "web", revision: "1", version: "v",
+      droplet: { guid: "d", kind: "host", content: { digest: `sha256:${"0".repeat(64)}`, size: 1 }, root, processTypes: {} },
+      command: `${process.execPath} app.cjs`, env: [], ports: [8080], instances: 1, memoryMB: 512, diskMB: 512, logRateLimitBytesPerSecond: -1,
+      healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ...spec,
+    },
+  } as LRP;
+}
+function open(object: LRP, more: Partial<Parameters<typeof openSlot>[0]> = {}): Slot {
+  const slot = openSlot({ context, lrp: object, index: 0, restart: undefined, onChange: () => undefined, ...more });
+  slots.push(slot);
+  return slot;
+}
+const logs = () => context.telemetry.ring.read("app-guid", { limit: 1000 }).map((e) => `${e.tags.source_type}/${e.instance_id} ${e.log.type} ${Buffer.from(e.log.payload, "base64")}`);
+const running = (slot: Slot) => vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: true }), soon);
+const url = (slot: Slot) => `http://127.0.0.1:${slot.status().ports?.[0]?.hostPort}`;
+
+const server = `
+const http = require("node:http");
+http.createServer((req, res) => res.end(JSON.stringify({ pid: process.pid, env: process.env }))).listen(process.env.PORT);
+console.log("listening"); console.error("a warning");
+`;
+
+describe("an instance", () => {
+  it("gets its environment, becomes ready, logs both streams and stops without a trace", async () => {
+    process.env.CUPOLA_TEST_SECRET = "do not pass on";
+    const slot = open(lrp(server));
+    await running(slot);
+    const { env } = (await (await fetch(url(slot))).json()) as { env: Record<string, string> };
+    expect(env).toMatchObject({ CF_INSTANCE_INDEX: "0", CF_INSTANCE_GUID: slot.status().guid, HOME: join(root, "app"), PORT: new URL(url(slot)).port });
+    expect(Object.keys(env)).not.toContain("CUPOLA_TEST_SECRET");
+    expect(JSON.parse(env.VCAP_APPLICATION ?? "")).toMatchObject({ name: "x", instance_index: 0 });
+    await vi.waitFor(() => expect(logs()).toEqual(expect.arrayContaining(["APP/PROC/WEB/0 OUT listening", "APP/PROC/WEB/0 ERR a warning", "CELL/0 OUT Container became healthy"])), soon);
+    await vi.waitFor(() => expect(slot.usage()?.mem).toBeGreaterThan(1 << 20), soon);
+    await slot.stop();
+    await expect(fetch(url(slot))).rejects.toThrow();
+    expect(readdirSync(context.instancesDir)).toEqual([]);
+  });
+
+  it("that was started and cannot be recorded does not live on", async () => {
+    const { prepare } = context.launcher;
+    let unrecorded: string | undefined;
+    context.launcher.prepare = (request) => {
+      if (unrecorded === undefined) {
+        unrecorded = dirname(request.env["TMPDIR"] ?? "");
+        // As a full disk does, between the start and what is written of it.
+        mkdirSync(join(unrecorded, "instance.json.new"));
+      }
+      return prepare(request);
+    };
+    const slot = open(lrp(server));
+    await running(slot);
+    expect(slot.status().guid).not.toBe(basename(unrecorded ?? ""));
+    expect(await findByEnvironment(`TMPDIR=${unrecorded}`)).toEqual([]);
+  });
+
+  it("crashes three times at once, then waits, and says why", async () => {
+    const slot = open(lrp(`console.log("no luck"); process.exit(3)`));
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", ready: false, crashCount: 4, details: "APP/PROC/WEB: Exited with status 3" }), soon);
+    expect(logs().filter((line) => line === "APP/PROC/WEB/0 OUT no luck")).toHaveLength(4);
+    const own = logs().filter((line) => line.startsWith("APP/"));
+    expect(own.slice(0, 2)).toEqual(["APP/PROC/WEB/0 OUT no luck", "APP/PROC/WEB/0 OUT Exit status 3"]);
+    expect(logs()).toContain('API/0 OUT Process has crashed with type: "web"');
+    slot.restart("again");
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ restart: "again", crashCount: 1 }), soon);
+  });
+
+  it("is given up when it does not open its port in time", async () => {
+    const slot = open(lrp(`setInterval(() => undefined, 1000)`, { healthCheck: { type: "port", timeoutSeconds: 1 } }));
+    await vi.waitFor(() => expect(slot.status().details).toMatch(/^Instance never healthy after 1s: Failed to make TCP connection to port \d+: connection refused$/), soon);
+  });
+
+  it("is crashed by one failed liveness check", async () => {
+    const slot = open(lrp(`let n = 0; require("node:http").createServer((q, r) => { r.statusCode = n++ ? 500 : 200; r.end(); }).listen(process.env.PORT)`, { healthCheck: { type: "http", intervalSeconds: 1 } }));
+    await vi.waitFor(() => expect(slot.status().details).toMatch(/^Instance became unhealthy: .*received status code 500$/), soon);
+  });
+
+  it("leaves the routes, not the machine, while it is not ready", async () => {
+    const slot = open(
+      lrp(`let ok = true; require("node:http").createServer((q, r) => { if (q.url === "/flip") ok = !ok; r.statusCode = q.url === "/ready" && !ok ? 503 : 200; r.end(); }).listen(process.env.PORT)`, {
+        readinessHealthCheck: { type: "http", endpoint: "/ready", intervalSeconds: 1 },
+      }),
+    );
+    await running(slot);
+    const { guid } = slot.status();
+    await fetch(`${url(slot)}/flip`);
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: false, guid }), soon);
+    await fetch(`${url(slot)}/flip`);
+    await running(slot);
+    expect(slot.status().guid).toBe(guid);
+  });
+
+  it("is killed beyond its memory, children included", async () => {
+    const hog = `require("node:child_process").spawn(process.execPath, ["-e", "const a = []; setInterval(() => a.push(Buffer.alloc(8 << 20, 1)), 10)"]); ${server}`;
+    const slot = open(lrp(hog, { memoryMB: 200 }));
+    await vi.waitFor(() => expect(slot.status().details).toBe("APP/PROC/WEB: Exited with status 137 (out of memory)"), soon);
+    expect(logs().some((line) => /^CELL\/0 ERR The instance uses \d+ MB of memory and may use 200 MB: it is stopped$/.test(line))).toBe(true);
+  });
+
+  it("is forced to end when it ignores SIGTERM, with a daemon that left its session", async () => {
+    const daemon = `require("node:child_process").spawn("/bin/sh", ["-c", "sleep 1000 & sleep 1000"], { detached: true, stdio: "ignore" }).unref();`;
+    const slot = open(lrp(`process.on("SIGTERM", () => undefined); ${daemon} ${server}`));
+    await running(slot);
+    expect((await findByEnvironment(`TMPDIR=${context.instancesDir}`)).length).toBeGreaterThanOrEqual(3);
+    await slot.stop();
+    expect(await findByEnvironment(`TMPDIR=${context.instancesDir}`)).toEqual([]);
+    expect(logs().at(-1)).toMatch(/exceeded 1s graceful shutdown interval/);
+  });
+
+  it("lives on when the platform goes, and is adopted by the next with its logs", async () => {
+    const first = open(lrp(server));
+    await running(first);
+    const before = (await (await fetch(url(first))).json()) as { pid: number };
+    await first.leave();
+    expect(await findProcess(before.pid)).toBeDefined();
+
+    context = makeContext(context.instancesDir);
+    const { records } = await readRecords(context.instancesDir);
+    expect(JSON.stringify(records)).not.toContain("VCAP");
+    const changes = vi.fn();
+    const known = { ...lrp(server), status: { instances: [first.status()] } };
+    const second = open(known, { adopt: records[0], onChange: changes });
+    expect(second.status()).toEqual(first.status());
+    await vi.waitFor(() => expect(second.usage()?.mem).toBeGreaterThan(0), soon);
+    expect(changes).not.toHaveBeenCalled();
+    expect(second.status().guid).toBe(first.status().guid);
+    expect(((await (await fetch(url(second))).json()) as { pid: number }).pid).toBe(before.pid);
+    await vi.waitFor(() => expect(logs()).toContain("APP/PROC/WEB/0 OUT listening"), soon);
+
+    process.kill(before.pid, "SIGKILL");
+    await vi.waitFor(() => expect(second.status()).toMatchObject({ state: "Running", ready: true, crashCount: 1 }), soon);
+    expect(second.status().guid).not.toBe(first.status().guid);
+  });
+
+  it("is started anew when it ended while the platform was away, and that is no crash", async () => {
+    const first = open(lrp(server));
+    await running(first);
+    await first.leave();
+    const { records } = await readRecords(context.instancesDir);
+    const pid = records[0]?.process?.pid ?? -1;
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), soon);
+    const second = open({ ...lrp(server), status: { instances: [first.status()] } }, { adopt: records[0] });
+    await vi.waitFor(() => expect(second.status().guid).not.toBe(first.status().guid), soon);
+    await running(second);
+    expect(second.status().crashCount).toBeUndefined();
+  });
+
+  it("keeps its crash count over a restart of the platform", async () => {
+    const object = lrp(`process.exit(1)`);
+    const known = { ...object, status: { instances: [{ index: 0, state: "Crashed" as const, ready: false, crashCount: 5 }] } };
+    const slot = open(known);
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", crashCount: 6 }), soon);
+  });
+
+  it("is tried again soon when its Secret comes late, and that is no crash", async () => {
+    let there = false;
+    context.resolveEnv = () => (there ? Promise.resolve({}) : Promise.reject(new Error("needs key A of Secret B")));
+    const slot = open(lrp(server));
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Down", details: "needs key A of Secret B" }), soon);
+    there = true;
+    await running(slot);
+    expect(slot.status()).not.toHaveProperty("crashCount");
+    expect(slot.status().details).toBeUndefined();
+  });
+
+  it("says what is wrong with a droplet it cannot run", async () => {
+    const slot = open(lrp(server, { droplet: { guid: "d", kind: "docker", image: "nginx", processTypes: {} } }));
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Down", details: expect.stringContaining("host droplets only") as string }), soon);
+  });
+});

@@ -1,0 +1,185 @@
+// One index of an LRP: starts its instance, starts it again after crashes, until it is told to stop. Holds what the status says of it.
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+import { planCrash, startRetryDelay } from "./crash-backoff.ts";
+import { instanceLog, type RunnerContext } from "./runner-context.ts";
+import type { Usage } from "./usage-meter.ts";
+import { withoutUndefined } from "./plan.ts";
+import type { InstanceRecord } from "./instance-record.ts";
+import { runInstance, type RunEnd, type RunSignal } from "./run-instance.ts";
+
+/** A place for one instance. */
+export interface Slot {
+  readonly index: number;
+  /** As the LRP's status shows it. */
+  status(): LrpInstance;
+  usage(): Usage | undefined;
+  /** The current start, running or not yet; undefined between two. */
+  record(): InstanceRecord | undefined;
+  /** Stops the instance and starts a fresh one, with a clean crash count. */
+  restart(value: string): void;
+  /** Resolves when nothing of it runs. */
+  stop(): Promise<void>;
+  /** Lets go of the instance: it runs on, and its record stays. */
+  leave(): Promise<void>;
+}
+
+/** What a slot is made from. `adopt` is an instance of an earlier run of the platform. */
+export interface SlotOptions {
+  context: RunnerContext;
+  lrp: LRP;
+  index: number;
+  restart: string | undefined;
+  adopt?: InstanceRecord;
+  onChange: () => void;
+}
+
+interface State {
+  instance: LrpInstance;
+  crashCount: number;
+  /** Starts in a row that came to nothing before there was a process. */
+  failures: number;
+  record?: InstanceRecord;
+  usage?: Usage;
+  /** Ends the current run or pause. */
+  current: AbortController;
+  ending?: RunSignal;
+}
+
+/** Starts at once. */
+export function openSlot(options: SlotOptions): Slot {
+  const { index, context } = options;
+  const state: State = { instance: firstStatus(options), crashCount: options.adopt?.crashCount ?? knownStatus(options)?.crashCount ?? 0, failures: 0, current: new AbortController() };
+  const done = loop(options, state).catch((error: unknown) => context.onError(error, `instance ${index} of ${options.lrp.metadata.name}`));
+  const end = (how: RunSignal): Promise<void> => {
+    state.ending ??= how;
+    state.current.abort(how);
+    return done;
+  };
+  return {
+    index,
+    status: () => state.instance,
+    usage: () => state.usage,
+    record: () => state.record,
+    restart(value) {
+      state.crashCount = 0;
+      set(options, state, { restart: value, ready: false });
+      state.current.abort("stop" satisfies RunSignal);
+    },
+    stop: () => end("stop"),
+    leave: () => end("leave"),
+  };
+}
+
+/** What an earlier run of the platform said of this instance. */
+function knownStatus({ lrp, index, restart }: SlotOptions): LrpInstance | undefined {
+  return lrp.status?.instances?.find((instance) => instance.index === index && instance.restart === restart);
+}
+
+function firstStatus(options: SlotOptions): LrpInstance {
+  const { index, restart, adopt, context } = options;
+  const known = knownStatus(options);
+  // Found again as it was left: nothing is written, and no request is turned away meanwhile.
+  if (known?.guid !== undefined && known.guid === adopt?.guid) return known;
+  const { state, since } = adopt ?? { state: "Starting", since: context.now().toISOString() };
+  return { index, state, since, ready: false, ...(known?.crashCount && { crashCount: known.crashCount }), ...(restart !== undefined && { restart }) };
+}
+
+function set({ onChange }: Pick<SlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
+  const next = { ...state.instance, ...change };
+  if (isDeepStrictEqual(withoutUndefined(next), withoutUndefined(state.instance))) return;
+  state.instance = next;
+  onChange();
+}
+
+async function loop(options: SlotOptions, state: State): Promise<void> {
+  let adopt = options.adopt;
+  while (!state.ending) {
+    state.current = new AbortController();
+    const restart = state.instance.restart;
+    const end = await startAndRun(options, state, adopt).catch((error: unknown) => toEnd(options, error));
+    const guid = state.record?.guid ?? "";
+    adopt = undefined;
+    state.record = undefined;
+    state.usage = undefined;
+    if (end.kind === "left") return;
+    // Told to stop, but the slot goes on: a restart of this instance, asked for before or while it ended.
+    if (end.kind !== "stopped" && !state.ending && restart === state.instance.restart) await afterCrash(options, state, { ...end, guid });
+  }
+}
+
+async function startAndRun(options: SlotOptions, state: State, adopt: InstanceRecord | undefined): Promise<RunEnd> {
+  state.record = adopt ?? (await newRecord(options, state));
+  if (state.ending) state.current.abort(state.ending);
+  return runOnce(options, state, state.record);
+}
+
+/** A full disk, no free port: the back-off tries again. */
+function toEnd({ context, index, lrp }: SlotOptions, error: unknown): RunEnd {
+  context.onError(error, `instance ${index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
+  return { kind: "unstartable", details: error instanceof Error ? error.message : String(error), ranMs: 0 };
+}
+
+function runOnce(options: SlotOptions, state: State, record: InstanceRecord): Promise<RunEnd> {
+  const { context, lrp } = options;
+  const show = (now: InstanceRecord): void => set(options, state, present(context, now));
+  show(record);
+  return runInstance({
+    context,
+    lrp,
+    record,
+    signal: state.current.signal,
+    events: {
+      onRecord: show,
+      onReady: (ready) => set(options, state, { ready }),
+      onUsage: (usage) => (state.usage = usage),
+    },
+  });
+}
+
+async function newRecord({ context, lrp, index }: SlotOptions, state: State): Promise<InstanceRecord> {
+  const now = context.now().toISOString();
+  const hostPorts = await context.ports.take(lrp.spec.ports.length);
+  return {
+    lrp: { namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name, uid: lrp.metadata.uid ?? "" },
+    index,
+    guid: randomUUID(),
+    ports: lrp.spec.ports.map((port, i) => ({ port, hostPort: hostPorts[i] ?? 0 })),
+    root: lrp.spec.droplet.root ?? "",
+    state: "Starting",
+    since: now,
+    startedAt: now,
+    crashCount: state.crashCount,
+    ...(state.instance.restart !== undefined && { restart: state.instance.restart }),
+  };
+}
+
+async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEnd, { details: string }> & { guid: string }): Promise<void> {
+  const { context } = options;
+  const pauseMs = end.kind === "crashed" ? noteCrash(options, state, end) : startRetryDelay(++state.failures);
+  const where = { ready: false, since: context.now().toISOString(), details: end.details, host: undefined, ports: undefined, guid: undefined };
+  set(options, state, { state: end.kind === "crashed" ? "Crashed" : "Down", ...(state.crashCount > 0 && { crashCount: state.crashCount }), ...where });
+  state.current = new AbortController();
+  // A restart or a stop ends the pause.
+  await delay(context.periods.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
+}
+
+/** Counts and logs the crash. Gives the pause before the next start. */
+function noteCrash({ context, lrp, index }: SlotOptions, state: State, end: { ranMs: number; guid: string }): number {
+  const plan = planCrash(state.crashCount, end.ranMs);
+  state.crashCount = plan.crashCount;
+  state.failures = 0;
+  instanceLog(context.telemetry, lrp, index, end.guid)("API", `Process has crashed with type: "${lrp.spec.processType}"`);
+  return plan.delayMs ?? foreverMs;
+}
+
+/** The longest that a timer takes, 24 days. */
+const foreverMs = 2 ** 31 - 1;
+
+/** A start is one write: where the instance is, and which, is said once it is up. */
+function present(context: RunnerContext, { state, since, guid, ports }: InstanceRecord): Partial<LrpInstance> {
+  if (state === "Starting") return { state, since, ready: false, guid: undefined, host: undefined, ports: undefined };
+  return { state, since, guid, details: undefined, host: context.address, ports: ports.length > 0 ? ports : undefined };
+}

@@ -1,0 +1,235 @@
+// One start of an instance, from its port to its last log line. What happens between two starts is slot.ts.
+import { setTimeout as delay } from "node:timers/promises";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import { dropletPaths } from "../../host/droplet-metadata.ts";
+import { instanceLog, type InstanceLog, outputSource, type RunnerContext } from "./runner-context.ts";
+import { instanceEnvironment } from "./instance-environment.ts";
+import { adoptProcess, describeExit, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
+import type { Usage } from "./usage-meter.ts";
+import { followOutput } from "./follow-output.ts";
+import { createInstanceFiles, type InstanceFiles, instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./instance-record.ts";
+import { endInstance, killInstance } from "../../host/terminate-instance.ts";
+import { watchHealth } from "./watch-health.ts";
+
+/** How a run ended. `ranMs` is how long it was up. `left`: it goes on without us. */
+export type RunEnd = { kind: "crashed" | "unstartable"; details: string; ranMs: number } | { kind: "stopped" } | { kind: "left" };
+
+/** Why a run is told to end. */
+export type RunSignal = "stop" | "leave";
+
+/** What the slot hears while the run goes on. */
+export interface RunEvents {
+  onRecord: (record: InstanceRecord) => void;
+  onReady: (ready: boolean) => void;
+  onUsage: (usage: Usage) => void;
+}
+
+export interface Run {
+  context: RunnerContext;
+  lrp: LRP;
+  /** State of the run; without `process` it has not been started yet. */
+  record: InstanceRecord;
+  /** Aborted with a `RunSignal` as reason. */
+  signal: AbortSignal;
+  events: RunEvents;
+}
+
+interface Session extends Run {
+  files: InstanceFiles;
+  log: InstanceLog;
+  /** Hands out what the instance has written so far and ends reading: what is logged after it comes after it. */
+  closeOutput: () => void;
+}
+
+/** Starts the instance, or goes on with the one that the record names, and resolves when it is over. Never rejects but for a fault of ours. */
+export async function runInstance(run: Run): Promise<RunEnd> {
+  const files = instanceFiles(run.context.instancesDir, run.record.guid);
+  const session: Session = { ...run, files, log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid), closeOutput: () => undefined };
+  const end = await attempt(session);
+  if (end.kind === "left") return end;
+  run.context.ports.giveBack(run.record.ports.map((port) => port.hostPort));
+  await removeInstanceFiles(run.context.instancesDir, run.record.guid);
+  return end;
+}
+
+async function attempt(session: Session): Promise<RunEnd> {
+  const { record, context, signal, log } = session;
+  const over = new AbortController();
+  const live = record.process ? await adoptProcess(record.process, over.signal) : await context.limitStarts(() => start(session));
+  if (live === "stopped") return { kind: "stopped" };
+  if (live instanceof Error) {
+    log("CELL", `The instance cannot be started: ${live.message}`, { stream: "ERR" });
+    return { kind: "unstartable", details: live.message.slice(0, 1000), ranMs: 0 };
+  }
+  if (!live) {
+    // It ended while the platform was away; its children may not have. No crash of its own: the machine may have been off.
+    await killInstance(record.process, session.files.tmp);
+    return { kind: "stopped" };
+  }
+  session.closeOutput = followOutput(session.lrp, session.files, log);
+  try {
+    return await supervise(session, live, AbortSignal.any([signal, over.signal]));
+  } finally {
+    over.abort();
+    session.closeOutput();
+  }
+}
+
+type Failure = { exit: Exit } | { unhealthy: string } | { exceeded: string };
+type Ending = Failure | { told: RunSignal };
+
+/** Everything up to the running process. Gives the reason when there is none. */
+async function start(session: Session): Promise<LiveProcess | "stopped" | Error> {
+  const { context, lrp, record, files, log, signal } = session;
+  try {
+    if (signal.aborted) return "stopped";
+    log("CELL", `Starting instance ${record.guid}`);
+    await createInstanceFiles(files);
+    // Before the process exists: a platform that dies in between leaves a directory by which the process is found.
+    await writeRecord(context.instancesDir, record);
+    const launch = await prepare(session);
+    // Whoever stood still for longer than a lease must not start what another process has started meanwhile.
+    if (signal.aborted || !context.holds()) return "stopped";
+    const live = await startProcess(launch, files);
+    record.process = { pid: live.pid, identity: live.identity };
+    // The start timeout runs from here: a droplet that was long in coming is not the app's fault.
+    record.startedAt = context.now().toISOString();
+    await writeRecord(context.instancesDir, record);
+    return live;
+  } catch (error) {
+    // It may run by now, and nobody would find it again.
+    await killInstance(record.process, files.tmp);
+    if (signal.aborted) return "stopped";
+    context.onError(error, `start of instance ${record.index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+async function prepare({ context, lrp, record, files, signal }: Session): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
+  const { droplet, space, processType, command } = lrp.spec;
+  if (droplet.kind !== "host" || !droplet.content || !droplet.root) throw new Error(`runner process takes host droplets only, not ${droplet.kind}: choose another runner or restage the app`);
+  await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
+  const appDir = dropletPaths.app(droplet.root);
+  const env = instanceEnvironment({
+    env: await context.resolveEnv(lrp),
+    index: record.index,
+    instanceGuid: record.guid,
+    ports: record.ports,
+    memoryMB: lrp.spec.memoryMB,
+    address: context.address,
+    home: appDir,
+    tmp: files.tmp,
+    appDir,
+    path: context.launcher.path,
+  });
+  const request = { root: droplet.root, processType, env, signal, ...(command !== undefined && { command }) };
+  return context.launcher.prepare(request);
+}
+
+async function supervise(session: Session, live: LiveProcess, signal: AbortSignal): Promise<RunEnd> {
+  const { context, lrp, record, log, events } = session;
+  const startedAt = Date.parse(record.startedAt);
+  let upSince = record.state === "Running" ? Date.parse(record.since) : undefined;
+  let ready = false;
+  const limits = watchLimits(session, live);
+  const health = watchHealth(
+    {
+      lrp,
+      target: { host: context.address, ports: record.ports.map((port) => port.hostPort) },
+      up: record.state === "Running",
+      startTimeoutMs: Math.max(1000, startedAt + (lrp.spec.healthCheck.timeoutSeconds ?? 60) * 1000 - Date.now()),
+      startCheckMs: context.periods.startCheck,
+      signal,
+    },
+    {
+      onUp: () => {
+        if (upSince !== undefined) return;
+        upSince = Date.now();
+        Object.assign(record, { state: "Running", since: context.now().toISOString() });
+        log("CELL", "Container became healthy");
+        events.onRecord(record);
+        writeRecord(context.instancesDir, record).catch((error: unknown) => context.onError(error, "the record of an instance"));
+      },
+      onReady: (value, why) => {
+        if (!value && ready) log("CELL", `Container became not ready: ${why}`, { stream: "ERR" });
+        ready = value;
+        events.onReady(value);
+      },
+    },
+  );
+  const told = new Promise<{ told: RunSignal }>((resolve) => onAbort(session.signal, () => resolve({ told: session.signal.reason as RunSignal })));
+  const ended = await Promise.race<Ending>([
+    live.exited.then((exit) => ({ exit })),
+    health.then((unhealthy): Ending | Promise<Ending> => (unhealthy === undefined ? told : { unhealthy })),
+    limits.exceeded,
+    told,
+  ]);
+  limits.stop();
+  if ("told" in ended && ended.told === "leave") return { kind: "left" };
+  events.onReady(false);
+  if ("told" in ended) return stop(session, live, ready);
+  const ranMs = upSince === undefined ? 0 : Date.now() - upSince;
+  return { kind: "crashed", details: await crash(session, live, ended), ranMs };
+}
+
+/** Takes what is left of a crashed instance away and says in the log and in the result why. */
+async function crash({ lrp, files, log, context, closeOutput }: Session, live: LiveProcess, why: Failure): Promise<string> {
+  const source = outputSource(lrp);
+  if ("exit" in why) {
+    await killInstance(live, files.tmp);
+    closeOutput();
+    const text = describeExit(why.exit);
+    log(source, text.replace("Exited with", "Exit"));
+    return `${source}: ${text}`;
+  }
+  if ("exceeded" in why) {
+    await killInstance(live, files.tmp);
+    closeOutput();
+    log(source, `Exit status 137 (${why.exceeded})`, { stream: "ERR" });
+    return `${source}: Exited with status 137 (${why.exceeded})`;
+  }
+  log("CELL", why.unhealthy, { stream: "ERR" });
+  await endInstance(live, files.tmp, context.periods.grace);
+  return why.unhealthy;
+}
+
+async function stop({ log, context, files, record, closeOutput }: Session, live: LiveProcess, wasReady: boolean): Promise<RunEnd> {
+  log("CELL", `Stopping instance ${record.guid}`);
+  // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
+  if (wasReady) await Promise.race([delay(context.periods.drain), live.exited]);
+  const { forced } = await endInstance(live, files.tmp, context.periods.grace);
+  closeOutput();
+  log("CELL", forced ? `Stopped instance ${record.guid} (exceeded ${context.periods.grace / 1000}s graceful shutdown interval)` : `Stopped instance ${record.guid}`);
+  return { kind: "stopped" };
+}
+
+function watchLimits({ context, lrp, files, events, log }: Session, live: LiveProcess): { exceeded: Promise<{ exceeded: string }>; stop: () => void } {
+  const dirs = [files.dir, ...(lrp.spec.droplet.root ? [lrp.spec.droplet.root] : [])];
+  let tell: (value: { exceeded: string }) => void = () => undefined;
+  const exceeded = new Promise<{ exceeded: string }>((resolve) => (tell = resolve));
+  const stopMeter = context.meter.add(live.pid, dirs, (usage) => {
+    events.onUsage(usage);
+    const limit = exceededLimit(usage, lrp);
+    if (!limit) return;
+    log("CELL", limit.message, { stream: "ERR" });
+    tell({ exceeded: limit.reason });
+  });
+  return { exceeded, stop: stopMeter };
+}
+
+/** The limit that this usage breaks, if any. Pure. */
+export function exceededLimit(usage: Pick<Usage, "mem" | "disk">, lrp: LRP): { reason: string; message: string } | undefined {
+  const { memoryMB, diskMB } = lrp.spec;
+  if (usage.mem > memoryMB * 2 ** 20) return { reason: "out of memory", message: `The instance uses ${toMB(usage.mem)} MB of memory and may use ${memoryMB} MB: it is stopped` };
+  if (usage.disk > diskMB * 2 ** 20) return { reason: "disk quota exceeded", message: `The instance uses ${toMB(usage.disk)} MB of disk and may use ${diskMB} MB: it is stopped` };
+  return undefined;
+}
+
+function toMB(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  if (signal.aborted) listener();
+  else signal.addEventListener("abort", listener, { once: true });
+}

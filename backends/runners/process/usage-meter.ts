@@ -1,0 +1,146 @@
+// Measures all instances with one look at the process table a second, and their disk now and then. Idle when there are none.
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { findProcess, memoryOf, membersOf, type ProcessRow, readProcesses } from "../../host/process-table.ts";
+
+/** What an instance uses now. `cpu` in cores; sizes in bytes. */
+export interface Usage {
+  cpu: number;
+  mem: number;
+  disk: number;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/** Told after every look. `members` are the living processes of the instance. */
+export type OnSample = (usage: Usage, members: readonly ProcessRow[]) => void;
+
+export interface Meter {
+  /** Measures the instance led by this process until the returned function is called. `dirs` count as its disk. */
+  add(leader: number, dirs: readonly string[], onSample: OnSample): () => void;
+  close(): void;
+}
+
+interface Entry {
+  leader: number;
+  dirs: readonly string[];
+  onSample: OnSample;
+  cpuSeconds?: number;
+  /** Its disk has been measured once. */
+  measured?: boolean;
+  usage: Usage;
+}
+
+/** Options: how often to look, and every how many looks the disk is measured. */
+export interface MeterOptions {
+  intervalMs?: number;
+  diskEvery?: number;
+  onError?: (error: unknown) => void;
+}
+
+/** Makes a meter; nothing runs before the first `add`. */
+export function createMeter({ intervalMs = 1000, diskEvery = 15, onError }: MeterOptions = {}): Meter {
+  const entries = new Set<Entry>();
+  let timer: NodeJS.Timeout | undefined;
+  let looks = 0;
+
+  let measuring: Promise<void> | undefined;
+
+  const look = async (): Promise<void> => {
+    const rows = await readProcesses();
+    for (const entry of entries) await sample(entry, rows);
+    const all = looks++ % diskEvery === 0;
+    // New ones at once, so that their numbers are soon whole. Beside the looks: memory is not left unwatched for a large folder.
+    const due = [...entries].filter((entry) => all || !entry.measured);
+    if (due.length > 0) measuring ??= measureDisk(due).catch((error: unknown) => onError?.(error)).finally(() => (measuring = undefined));
+  };
+  const arm = (): void => {
+    if (timer || entries.size === 0) return;
+    timer = setTimeout(() => {
+      look()
+        .catch((error: unknown) => onError?.(error))
+        .finally(() => {
+          timer = undefined;
+          arm();
+        });
+    }, intervalMs).unref();
+  };
+  return {
+    add(leader, dirs, onSample) {
+      const entry: Entry = { leader, dirs, onSample, usage: { cpu: 0, mem: 0, disk: 0, at: Date.now() } };
+      entries.add(entry);
+      arm();
+      return () => {
+        entries.delete(entry);
+        if (entries.size > 0) return;
+        clearTimeout(timer);
+        timer = undefined;
+      };
+    },
+    close() {
+      entries.clear();
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function sample(entry: Entry, rows: readonly ProcessRow[]): Promise<void> {
+  const members = membersOf(rows, entry.leader);
+  const cpuSeconds = members.reduce((sum, row) => sum + row.cpuSeconds, 0);
+  const at = Date.now();
+  // Time of members that ended is gone from the sum: never less than nothing.
+  const used = Math.max(0, cpuSeconds - (entry.cpuSeconds ?? cpuSeconds));
+  const cpu = used / Math.max((at - entry.usage.at) / 1000, 0.001);
+  entry.usage = { cpu, mem: await memoryOf(members), disk: entry.usage.disk, at };
+  entry.cpuSeconds = cpuSeconds;
+  entry.onSample(entry.usage, members);
+}
+
+/** A folder that several instances share is read once. */
+async function measureDisk(entries: readonly Entry[]): Promise<void> {
+  const sizes = new Map<string, number>();
+  for (const entry of entries) {
+    let disk = 0;
+    for (const dir of entry.dirs) {
+      const size = sizes.get(dir) ?? (await sizeOf(dir, { files: 500_000 }));
+      sizes.set(dir, size);
+      disk += size;
+    }
+    entry.usage = { ...entry.usage, disk };
+    entry.measured = true;
+  }
+}
+
+/** Bytes on disk below a directory, as `du`. Stops counting after `files`. What vanishes meanwhile counts nothing. */
+export async function sizeOf(dir: string, left: { files: number }): Promise<number> {
+  const names = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  let sum = 0;
+  for (const entry of names) {
+    if (left.files-- <= 0) break;
+    const path = join(dir, entry.name);
+    sum += entry.isDirectory() ? await sizeOf(path, left) : await fileSize(path);
+  }
+  return sum;
+}
+
+async function fileSize(path: string): Promise<number> {
+  const stat = await lstat(path).catch(() => undefined);
+  return stat ? stat.blocks * 512 : 0;
+}
+
+/** Resolves when that very process is gone. For processes that are not our children: asks by the clock. */
+export async function waitGone(pid: number, identity: string, signal: AbortSignal, everyMs = 500): Promise<void> {
+  while (!signal.aborted) {
+    const row = await findProcess(pid);
+    if (row?.identity !== identity) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(done, everyMs);
+      function done(): void {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}

@@ -1,0 +1,157 @@
+// The content store of one machine: a directory. `<root>/<space>/<kind>/<hex>`, notes beside as `<hex>.note`.
+import { createHash, randomUUID } from "node:crypto";
+import { constants, createReadStream, createWriteStream, type Dirent } from "node:fs";
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Transform, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type Blob, blobKinds, type BlobKind, BlobNotFound, type BlobStore, checkBlobName, type Digest, limitBytes, type StoredBlob } from "../blob-store.ts";
+
+/** Files that a killed process left half written are removed after this time; several processes may share one store. */
+const abandonedMs = 24 * 60 * 60 * 1000;
+
+/** Opens the store under `root`, which is made when absent. */
+export async function createDirectoryStore(root: string): Promise<BlobStore> {
+  const incoming = join(root, ".incoming");
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const { name } of await entriesOf(incoming)) {
+    const modified = await stat(join(incoming, name)).then(({ mtimeMs }) => mtimeMs, (error: unknown) => absent(error, Date.now()));
+    if (modified < Date.now() - abandonedMs) await rm(join(incoming, name), { force: true });
+  }
+  const findPath = async (space: string, digest: Digest): Promise<string | undefined> => {
+    checkBlobName(space, digest);
+    for (const kind of blobKinds) {
+      const path = blobPath(root, space, kind, digest);
+      if (await exists(path)) return path;
+    }
+    return undefined;
+  };
+  return {
+    put: (space, kind, content, { maxBytes }) => {
+      checkBlobName(space);
+      return putBlob({ root, incoming, space, kind, maxBytes }, content);
+    },
+    async open(space, digest) {
+      const path = await findPath(space, digest);
+      if (!path) throw new BlobNotFound(space, digest);
+      return openFile(path, space, digest);
+    },
+    async find(space, digest) {
+      const path = await findPath(space, digest);
+      return path ? { digest, size: (await stat(path)).size } : undefined;
+    },
+    has: async (space, digest) => (await findPath(space, digest)) !== undefined,
+    async remove(space, digest) {
+      checkBlobName(space, digest);
+      for (const kind of blobKinds) {
+        const path = blobPath(root, space, kind, digest);
+        await rm(path, { force: true });
+        await rm(`${path}.note`, { force: true });
+      }
+    },
+    list: (filter = {}) => listBlobs(root, filter),
+    async writeNote(space, digest, note) {
+      const path = await findPath(space, digest);
+      if (!path) throw new BlobNotFound(space, digest);
+      const temporary = join(incoming, randomUUID());
+      await writeFile(temporary, note);
+      await rename(temporary, `${path}.note`);
+    },
+    async findNote(space, digest) {
+      const path = await findPath(space, digest);
+      return path && (await exists(`${path}.note`)) ? readFile(`${path}.note`, "utf8") : undefined;
+    },
+  };
+}
+
+interface Target {
+  root: string;
+  incoming: string;
+  space: string;
+  kind: BlobKind;
+  maxBytes: number;
+}
+
+async function putBlob(target: Target, content: Readable): Promise<Blob> {
+  const temporary = join(target.incoming, randomUUID());
+  const hash = createHash("sha256");
+  let size = 0;
+  const measure = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      size += chunk.length;
+      done(null, chunk);
+    },
+  });
+  try {
+    await pipeline(content, limitBytes(target.maxBytes), measure, createWriteStream(temporary, { mode: 0o600, flush: true }));
+    const digest = `sha256:${hash.digest("hex")}`;
+    await publish(temporary, blobPath(target.root, target.space, target.kind, digest));
+    return { digest, size };
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Moves a complete, synced file to its name and makes the name durable. */
+async function publish(temporary: string, path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  if (await exists(path)) {
+    // Put again means wanted again: clean-up counts its grace from here.
+    await utimes(path, new Date(), new Date());
+    return unlink(temporary);
+  }
+  await rename(temporary, path);
+  const directory = await open(dirname(path), "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function openFile(path: string, space: string, digest: Digest): Promise<Readable> {
+  const stream = createReadStream(path);
+  return new Promise((resolve, reject) => {
+    stream.once("open", () => resolve(stream));
+    stream.once("error", (cause) => reject(new BlobNotFound(space, digest, { cause })));
+  });
+}
+
+async function listBlobs(root: string, filter: { space?: string; kind?: BlobKind }): Promise<StoredBlob[]> {
+  if (filter.space !== undefined) checkBlobName(filter.space);
+  const spaces = filter.space === undefined ? (await entriesOf(root)).filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map((entry) => entry.name) : [filter.space];
+  const kinds = filter.kind ? [filter.kind] : blobKinds;
+  const found: StoredBlob[] = [];
+  for (const space of spaces) for (const kind of kinds) found.push(...(await listKind(root, space, kind)));
+  return found;
+}
+
+async function listKind(root: string, space: string, kind: BlobKind): Promise<StoredBlob[]> {
+  const directory = join(root, space, kind);
+  const found: StoredBlob[] = [];
+  for (const { name } of await entriesOf(directory)) {
+    if (!/^[0-9a-f]{64}$/.test(name)) continue;
+    const { size, mtimeMs } = await stat(join(directory, name));
+    found.push({ space, kind, digest: `sha256:${name}`, size, modified: mtimeMs });
+  }
+  return found;
+}
+
+function blobPath(root: string, space: string, kind: BlobKind, digest: Digest): string {
+  return join(root, space, kind, digest.slice("sha256:".length));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path, constants.F_OK).then(() => true, (error: unknown) => absent(error, false));
+}
+
+async function entriesOf(directory: string): Promise<Dirent[]> {
+  return readdir(directory, { withFileTypes: true }).catch((error: unknown) => absent(error, []));
+}
+
+function absent<T>(error: unknown, instead: T): T {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return instead;
+  throw error;
+}

@@ -1,0 +1,113 @@
+// Takes an upload: judges the zip, adds the files that the space has sent before, and stores one deterministic tar.gz by digest.
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ArchiveRejected, checkTree } from "../archive/archive-path.ts";
+import { packMembers, readTar, type TarMember } from "../archive/tar.ts";
+import { type AcceptedZip, defaultZipLimits, openZip, type ZipLimits } from "../archive/zip.ts";
+import { type Blob, type BlobStore, type Digest, limitBytes } from "../blob-store.ts";
+import { checkResource, findFiles, type KnownFile, type Resource, toNote } from "./resources.ts";
+
+/** An upload. At least one of `bits` and `resources` is needed. */
+export interface PackageUpload {
+  space: string;
+  /** The zip: its stream, or the path of a file that the caller removes. */
+  bits?: Readable | string;
+  resources?: readonly Resource[];
+  /** Bound on the zip as sent and on the package as stored. */
+  maxBytes: number;
+  limits?: ZipLimits;
+  /** Where temporary files go; the system's directory unless said. */
+  scratch?: string;
+}
+
+/**
+ * Stores an uploaded package and returns what `Package.spec.content` holds.
+ * @throws ArchiveRejected (422: the message says what is wrong with it), BlobTooLarge (413)
+ */
+export async function receivePackage(store: BlobStore, upload: PackageUpload): Promise<Blob> {
+  const scratch = await mkdtemp(join(upload.scratch ?? tmpdir(), "cupola-upload-"));
+  let zip: AcceptedZip | undefined;
+  try {
+    if (upload.bits !== undefined) zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), upload.limits);
+    const matched = await collectMatched(store, upload, scratch);
+    // What was sent with this upload wins over what was sent before.
+    const sent = new Set(zip?.members.map((member) => member.path));
+    const members: TarMember[] = [...(zip?.members ?? []), ...matched.filter((member) => !sent.has(member.path))];
+    if (!members.some((member) => member.type === "file")) throw new ArchiveRejected("it has no files; is the path to the app right?");
+    checkTree(members);
+    return await storeMembers(store, upload, members);
+  } finally {
+    zip?.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function toFile(bits: Readable | string, scratch: string, maxBytes: number): Promise<string> {
+  const file = join(scratch, "bits.zip");
+  await pipeline(typeof bits === "string" ? createReadStream(bits) : bits, limitBytes(maxBytes), createWriteStream(file));
+  return file;
+}
+
+async function storeMembers(store: BlobStore, upload: PackageUpload, members: readonly TarMember[]): Promise<Blob> {
+  const files = new Map<string, { path: string; size: number }>();
+  const hashed = members.map((member) => ({ ...member, content: member.content && hashing(member, member.content, files) }));
+  const blob = await store.put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes }).catch((error: unknown) => {
+    // A zip whose entries are not what its directory says shows itself only while it is unpacked.
+    if (error instanceof Error && /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)) throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
+    throw error;
+  });
+  await store.writeNote(upload.space, blob.digest, toNote(files));
+  return blob;
+}
+
+/** Opens a member so that its SHA-1 is in `files` once it has been read. */
+function hashing(member: TarMember, open: NonNullable<TarMember["content"]>, files: Map<string, { path: string; size: number }>): () => Promise<Readable> {
+  return async () => {
+    const hash = createHash("sha1");
+    const through = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        hash.update(chunk);
+        done(null, chunk);
+      },
+      flush(done) {
+        files.set(hash.digest("hex"), { path: member.path, size: member.size });
+        done();
+      },
+    });
+    const source = await open();
+    source.on("error", (error) => through.destroy(error));
+    return source.pipe(through);
+  };
+}
+
+async function collectMatched(store: BlobStore, upload: PackageUpload, scratch: string): Promise<TarMember[]> {
+  const resources = (upload.resources ?? []).map(checkResource);
+  const limits = upload.limits ?? defaultZipLimits;
+  if (resources.length > limits.maxEntries) throw new ArchiveRejected(`it has ${resources.length} resources, more than the ${limits.maxEntries} allowed`);
+  const known = await findFiles(store, upload.space, new Set(resources.map((resource) => resource.sha1)));
+  const missing = resources.find((resource) => known.get(resource.sha1)?.size !== resource.size);
+  if (missing) throw new ArchiveRejected(`the resource ${JSON.stringify(missing.path)} (SHA-1 ${missing.sha1}) is not known in this space; push again`);
+  await extractFiles({ store, space: upload.space, scratch, maxBytes: limits.maxUnpackedBytes }, known);
+  return resources.map(({ path, mode, sha1, size }) => ({ path, mode, size, type: "file", content: () => createReadStream(join(scratch, sha1)) }));
+}
+
+/** Writes each known content to `<scratch>/<sha1>`, reading each package once. */
+async function extractFiles(from: { store: BlobStore; space: string; scratch: string; maxBytes: number }, known: ReadonlyMap<string, KnownFile>): Promise<void> {
+  const byPackage = new Map<Digest, Map<string, string>>();
+  for (const [sha1, file] of known) {
+    const wanted = byPackage.get(file.digest) ?? new Map<string, string>();
+    byPackage.set(file.digest, wanted.set(file.path, sha1));
+  }
+  for (const [digest, wanted] of byPackage) {
+    await readTar(await from.store.open(from.space, digest), from.maxBytes, async (header, body) => {
+      const sha1 = wanted.get(header.name);
+      if (sha1 === undefined) body.resume();
+      else await pipeline(body, createWriteStream(join(from.scratch, sha1)));
+    });
+  }
+}

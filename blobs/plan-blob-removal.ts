@@ -1,0 +1,19 @@
+// Which contents may be removed. Pure: the caller lists blobs and references, and removes what comes out.
+import type { Digest, StoredBlob } from "./blob-store.ts";
+
+/** A content stays this long after it was last put, referenced or not: an upload comes before the object that names it. */
+export const removalGraceMs = 24 * 60 * 60 * 1000;
+
+/** Something that needs a content: a Package, Droplet, Revision, LRP or Staging. */
+export interface BlobReference {
+  space: string;
+  digest: Digest;
+}
+
+/** The blobs that nothing refers to and whose grace is over at `now` (ms since the epoch). Caches are not judged here. */
+export function planBlobRemoval(input: { blobs: readonly StoredBlob[]; references: Iterable<BlobReference>; now: number; graceMs?: number }): StoredBlob[] {
+  const needed = new Set<string>();
+  for (const { space, digest } of input.references) needed.add(`${space} ${digest}`);
+  const before = input.now - (input.graceMs ?? removalGraceMs);
+  return input.blobs.filter((blob) => blob.kind !== "cache" && blob.modified < before && !needed.has(`${blob.space} ${blob.digest}`));
+}

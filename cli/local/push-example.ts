@@ -1,0 +1,35 @@
+// The first start pushes an example app, so that there is something to look at. Once only: who deletes it is not given it again.
+import { join } from "node:path";
+import { readState, writeState, findRunning, type Home } from "../../local/home.ts";
+import { LOCAL_ORG, LOCAL_SPACE } from "../../local/seed.ts";
+import { apiClient } from "../api/client.ts";
+import { contextFor, named, type Context } from "../context.ts";
+import type { Progress } from "../output.ts";
+import { readManifest } from "../push/manifest.ts";
+import { pushApp } from "../push/push.ts";
+import { authorizationOf } from "../target/resolve-target.ts";
+
+const EXAMPLE = join(import.meta.dirname, "..", "..", "examples", "hello");
+
+/** Pushes examples/hello on the first start. Its URL; undefined when it was pushed before. */
+export async function pushHello(home: Home, progress: Progress): Promise<string | undefined> {
+  const state = readState(home);
+  const running = await findRunning(home);
+  if (state.hello || !running) return undefined;
+  const target = { api: running.url, kubeconfig: home.kubeconfig, user: "admin" };
+  const api = apiClient(running.url, await authorizationOf(target));
+  const context = await targeted(contextFor(target, api, progress));
+  const manifest = readManifest("hello", { manifest: false, path: EXAMPLE, memory: "128M" });
+  const [entry] = manifest.applications;
+  if (!entry) return undefined;
+  const { urls } = await pushApp(context, entry, { manifest, start: true });
+  writeState(home, { ...readState(home), hello: true });
+  return urls[0];
+}
+
+/** The same context in the first org and space, however many there are by now. */
+async function targeted(context: Context): Promise<Context> {
+  const org = await named(context.api, "/v3/organizations", LOCAL_ORG);
+  const space = await named(context.api, "/v3/spaces", LOCAL_SPACE, { organization_guids: org.guid });
+  return contextFor({ ...context.target, org, space }, context.api, context.progress);
+}

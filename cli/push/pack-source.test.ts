@@ -1,0 +1,47 @@
+// What of a folder is pushed.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openPromise } from "yauzl";
+import { packSource } from "./pack-source.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "cup-archive-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function put(...paths: string[]): void {
+  for (const path of paths) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), path);
+  }
+}
+
+async function namesIn(file: string): Promise<string[]> {
+  const zip = await openPromise(file);
+  const names: string[] = [];
+  for await (const entry of zip.eachEntry()) names.push(entry.fileName);
+  return names.sort();
+}
+
+describe("packing", () => {
+  test("takes all but what .cfignore names and what is never pushed", async () => {
+    put("index.js", "lib/a.js", "manifest.yml", "sub/manifest.yml", ".git/HEAD", "node_modules/x/index.js", "secret.key", "docs/a.md");
+    writeFileSync(join(folder, ".cfignore"), "*.key\n/docs\n");
+    const archive = await packSource(folder);
+    expect(await namesIn(archive.file)).toEqual(["index.js", "lib/a.js", "node_modules/x/index.js", "sub/manifest.yml"]);
+    await archive.dispose();
+  });
+
+  test("a file is taken as the archive that it is", async () => {
+    put("app.zip");
+    expect((await packSource(join(folder, "app.zip"))).file).toBe(join(folder, "app.zip"));
+  });
+
+  test("nothing to push, and no such place, are told", async () => {
+    await expect(packSource(folder)).rejects.toThrow("holds nothing to push");
+    await expect(packSource(join(folder, "nowhere"))).rejects.toThrow("does not exist");
+  });
+});

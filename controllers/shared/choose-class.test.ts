@@ -1,0 +1,25 @@
+// Which class is chosen, and what is refused.
+import { expect, test } from "vitest";
+import { chooseClass } from "./choose-class.ts";
+import { aRunner } from "./fixtures.ts";
+
+const able = { capability: "dropletKinds", word: "host" };
+const process = aRunner("process", {}, { dropletKinds: "host" });
+const deployment = aRunner("deployment", { default: false }, { dropletKinds: "docker, cnb" });
+const silent = aRunner("silent", { default: false });
+
+test.each<[string, string | undefined, string]>([
+  ["the default", undefined, "process"],
+  ["the named one", "silent", "silent"],
+])("chooses %s", (_what, named, expected) => {
+  expect(chooseClass([deployment, silent, process], { role: "runner", named, able }).metadata.name).toBe(expected);
+});
+
+test.each([
+  ["a missing one", { role: "runner", named: "nowhere" }, "ClassMissing"],
+  ["one of another role", { role: "router", named: "process" }, "ClassMissing"],
+  ["one that cannot", { role: "runner", named: "deployment", able }, "NotSupported"],
+  ["no default", { role: "builder", named: undefined }, "NoDefaultClass"],
+] as const)("refuses %s", (_what, choice, reason) => {
+  expect(() => chooseClass([process, deployment], choice)).toThrow(expect.objectContaining({ reason }));
+});

@@ -1,0 +1,28 @@
+// The name that an Org or a Space goes by. Rights and suspension of what is there do not wait for one: whoever is renamed to a taken name goes on under
+// the old one, though no claim holds that any more, so that another may bear it, too.
+import type { ClaimedName } from "../../crds/claim/rules.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
+import type { Org } from "../../crds/org/org.ts";
+import type { Space } from "../../crds/space/space.ts";
+import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import { holdClaim } from "./identity.ts";
+import { hasNamespace } from "./owned-namespace.ts";
+
+export interface NameInForce {
+  /** The one it asks for, or else the one it had last. */
+  name: string | undefined;
+  /** What is to be told when that is not the name it asks for. */
+  refusal: Pick<ReconcileResult, "ready" | "requeueAfterMs">;
+}
+
+/** Holds the claim on the name it asks for. @throws NotReady when that is taken and the object has no namespace yet */
+export async function settleName(object: Org | Space, claimed: ClaimedName, context: ReconcileContext): Promise<NameInForce> {
+  try {
+    await holdClaim(object.kind, object, claimed, context);
+    return { name: displayNameOf(object), refusal: {} };
+  } catch (error) {
+    if (!(error instanceof NotReady) || !hasNamespace(object, context)) throw error;
+    const { reason, message, requeueAfterMs } = error;
+    return { name: object.status?.name, refusal: { ready: { status: "False", reason, message }, ...(requeueAfterMs !== undefined && { requeueAfterMs }) } };
+  }
+}

@@ -1,0 +1,14 @@
+// A controller for kinds that lead to nothing else: it settles the GUID and says Ready.
+import { defineController, type Controller } from "../../kube/controller/controller.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { byGUID, GUID_INDEX, settleGUID } from "./identity.ts";
+
+export function plainController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
+  return defineController({
+    name,
+    for: ref,
+    indexes: { [GUID_INDEX]: byGUID },
+    reconcile: (object, context) => ({ labels: settleGUID(ref, object, context).labels }),
+  });
+}

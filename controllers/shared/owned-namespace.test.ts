@@ -1,0 +1,160 @@
+// Names and labels of namespaces.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LABELS } from "../../crds/labels.ts";
+import { Org } from "../../crds/org/org.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { KubeError } from "../../kube/client/errors.ts";
+import type { ReconcileContext } from "../../kube/controller/controller.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import { anOrg } from "./fixtures.ts";
+import { adoptNamespace, endNamespace, endNamespaces, isReservedNamespace, isRight, keepNamespace, planNamespaceName, type NamespaceObject } from "./owned-namespace.ts";
+
+const uid = "12345678-90ab-4cde-8f01-234567890abc";
+const long = "a-very-long-name-for-an-org-indeed";
+const free = (): boolean => false;
+
+describe("the name of a namespace", () => {
+  test.each<[string, string[], string]>([
+    ["an org's is its name", ["acme"], "acme"],
+    ["a space's has both", ["acme", "dev"], "acme-dev"],
+    ["a cut part needs the uid", [long, "dev"], "a-very-long-name-for-an-dev-12345"],
+    ["a reserved one too", ["default"], "default-12345"],
+    ["so does kube-anything", ["kube-x"], "kube-x-12345"],
+  ])("%s", (_what, parts, expected) => {
+    expect(planNamespaceName(uid, parts, [], free)).toBe(expected);
+  });
+
+  test("one that somebody else has is not taken", () => {
+    expect(planNamespaceName(uid, ["acme"], [], (name) => name === "acme")).toBe("acme-12345");
+  });
+
+  test("one that carries the uid is ours, whatever its name", () => {
+    const owned = { metadata: { name: "from-before" } } as NamespaceObject;
+    expect(planNamespaceName(uid, ["acme"], [owned], free)).toBe("from-before");
+  });
+});
+
+test.each([["default", true], ["kube-system", true], ["cupola-system", true], ["kubernetes", false], ["acme", false]])("%s is reserved: %s", (name, expected) => {
+  expect(isReservedNamespace(name)).toBe(expected);
+});
+
+test("a namespace is right when it carries every label wanted and none that is not", () => {
+  const seen = { metadata: { name: "n", labels: { a: "1", other: "x" }, annotations: { b: "2" } } } as unknown as NamespaceObject;
+  expect(isRight(seen, { labels: { a: "1", gone: undefined }, annotations: { b: "2" } })).toBe(true);
+  expect(isRight(seen, { labels: { a: "1", other: undefined }, annotations: {} })).toBe(false);
+  expect(isRight(seen, { labels: { a: "2" }, annotations: {} })).toBe(false);
+});
+
+describe("the end of an owner that others do not see yet", () => {
+  const org = anOrg();
+  const owner = { ref: Org, object: org };
+  const namespace = (labels: Record<string, string> = { [LABELS.ownerUid]: "uid-acme" }): NamespaceObject => ({ metadata: { name: "acme", uid: "n1", resourceVersion: "7", labels } }) as unknown as NamespaceObject;
+  const meta = { labels: {}, annotations: {} };
+
+  interface State {
+    cached?: NamespaceObject[];
+    live?: NamespaceObject[];
+    owner?: KubeObject;
+    /** What the first requests for the owner fail with. */
+    failures?: KubeError[];
+    signal?: AbortSignal;
+  }
+
+  /** What is cached, and a server where the owner is as given. */
+  function contextOf(state: State): { context: ReconcileContext; writes: string[] } {
+    const writes: string[] = [];
+    const failures = [...(state.failures ?? [])];
+    const client = {
+      list: () => Promise.resolve({ items: state.live ?? [] }),
+      find: () => (failures.length > 0 ? Promise.reject(failures.shift()!) : Promise.resolve(state.owner)),
+      create: () => Promise.resolve(namespace()),
+      delete: (_ref: unknown, { name }: { name: string }, { preconditions }: { preconditions: { uid: string } }) => Promise.resolve(void writes.push(`delete ${name} ${preconditions.uid}`)),
+      patch: (_ref: unknown, { name }: { name: string }, { body }: { body: { metadata: { resourceVersion?: string } } }) => Promise.resolve(void writes.push(`patch ${name} at ${body.metadata.resourceVersion}`)),
+    } as unknown as KubeClient;
+    const read = { list: () => state.cached ?? [], find: () => undefined } as unknown as ReconcileContext["read"];
+    return { context: { client, read, signal: state.signal ?? new AbortController().signal, log: { warn: () => undefined } } as unknown as ReconcileContext, writes };
+  }
+
+  test("a namespace that the cache does not show ends too", async () => {
+    const { context, writes } = contextOf({ live: [namespace()] });
+    await expect(endNamespaces(org, (found) => endNamespace(found, context), context)).rejects.toMatchObject({ reason: "NamespaceTerminating" });
+    expect(writes).toEqual(["delete acme n1"]);
+  });
+
+  test("without any there is nothing to wait for", async () => {
+    const { context } = contextOf({});
+    await endNamespaces(org, (found) => endNamespace(found, context), context);
+  });
+
+  test.each<[string, KubeObject | undefined]>([
+    ["is gone", undefined],
+    ["is being deleted", { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } }],
+    ["is another by now", { ...org, metadata: { ...org.metadata, uid: "another" } }],
+  ])("a namespace made for an owner that %s goes again", async (_what, live) => {
+    const { context, writes } = contextOf({ ...(live && { owner: live }) });
+    await expect(keepNamespace(owner, ["acme"], meta, context)).rejects.toMatchObject({ reason: "Deleted" });
+    expect(writes).toEqual(["delete acme n1"]);
+  });
+
+  test("one made for an owner that is there stays", async () => {
+    const { context, writes } = contextOf({ owner: org });
+    expect(await keepNamespace(owner, ["acme"], meta, context)).toBe("acme");
+    expect(writes).toEqual([]);
+  });
+
+  test("a namespace is adopted as it was judged, and given back when its owner has ended", async () => {
+    const { context, writes } = contextOf({});
+    const release = (): Promise<void> => Promise.resolve(void writes.push("release"));
+    await expect(adoptNamespace(owner, namespace({}), { meta, release }, context)).rejects.toMatchObject({ reason: "Deleted" });
+    expect(writes).toEqual(["patch acme at 7", "release"]);
+  });
+
+  describe("and a server that does not always answer", () => {
+    beforeEach(() => void vi.useFakeTimers());
+    afterEach(() => void vi.useRealTimers());
+    const unanswered = new KubeError({ reason: "Deadline" });
+    const failing = new KubeError({ code: 500, reason: "InternalError" });
+
+    /** What it ends with, once everything that it waits for has passed. */
+    async function endOf(work: Promise<unknown>): Promise<unknown> {
+      const settled = work.catch((error: unknown) => error);
+      await vi.advanceTimersByTimeAsync(60_000);
+      return await settled;
+    }
+
+    test("it is asked for the owner until it says whether there is one", async () => {
+      const { context, writes } = contextOf({ failures: [unanswered, failing] });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
+      expect(writes).toEqual(["delete acme n1"]);
+    });
+
+    test("what others may have filled meanwhile is left to the end of its owner", async () => {
+      const { context, writes } = contextOf({ owner: { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } }, failures: [unanswered] });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
+      expect(writes).toEqual([]);
+    });
+
+    test("it is not asked any more when this process stops", async () => {
+      const { context } = contextOf({ failures: [unanswered], signal: AbortSignal.abort() });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toBe(unanswered);
+    });
+
+    test("a refusal is an answer", async () => {
+      const forbidden = new KubeError({ code: 403, reason: "Forbidden" });
+      const { context } = contextOf({ failures: [forbidden] });
+      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toBe(forbidden);
+    });
+
+    test("a namespace that changes while it is given back is given back as it is then", async () => {
+      const { context, writes } = contextOf({});
+      const conflicts = [new KubeError({ code: 409, reason: "Conflict" })];
+      const release = (): Promise<void> => {
+        writes.push("release");
+        const conflict = conflicts.shift();
+        return conflict ? Promise.reject(conflict) : Promise.resolve();
+      };
+      expect(await endOf(adoptNamespace(owner, namespace({}), { meta, release }, context))).toMatchObject({ reason: "Deleted" });
+      expect(writes).toEqual(["patch acme at 7", "release", "release"]);
+    });
+  });
+});

@@ -1,0 +1,13 @@
+// Gives a claim back, in the very version that was looked at: whoever has taken it over since keeps it.
+import { Claim } from "../../crds/claim/claim.ts";
+import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import type { ReconcileContext } from "../../kube/controller/controller.ts";
+
+export async function releaseClaim(claim: Claim, { client }: Pick<ReconcileContext, "client">): Promise<void> {
+  const { uid, resourceVersion } = claim.metadata;
+  try {
+    await client.delete(Claim, claim.metadata, { preconditions: { uid, resourceVersion } });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}

@@ -1,0 +1,112 @@
+// The shape of an admission policy of ours, what its expressions may ask, and the two Kubernetes objects it becomes.
+import type { KubeObject } from "../kube/api/object.ts";
+import type { ResourceRef } from "../kube/api/resource-ref.ts";
+import { SYSTEM_NAMESPACE } from "./groups.ts";
+import { PLATFORM_GROUP } from "./platform-role.ts";
+
+const API_VERSION = "admissionregistration.k8s.io/v1";
+
+export interface Validation {
+  expression: string;
+  message?: string;
+  messageExpression?: string;
+  reason: "Forbidden" | "Invalid";
+}
+
+export interface Policy {
+  name: string;
+  /** Plurals, with subresource where one is meant. */
+  resources: readonly { group: string; plural: string }[];
+  operations: readonly ("CREATE" | "UPDATE" | "DELETE")[];
+  variables?: { name: string; expression: string }[];
+  matchConditions?: { name: string; expression: string }[];
+  validations: Validation[];
+  /** Act in namespaces with this label only; with `values`, only where it has one of them. */
+  namespaceLabel?: { key: string; values?: readonly string[] };
+  /** The object that the policy reads as `params`. Nothing is checked while it is missing, unless `required`: then nothing passes. */
+  params?: { apiVersion: string; kind: string; name: string; required: boolean };
+}
+
+/** The policy and its binding. */
+export function toPolicyObjects(policy: Policy): KubeObject[] {
+  const { params } = policy;
+  const metadata = { name: policy.name };
+  return [
+    {
+      apiVersion: API_VERSION,
+      kind: "ValidatingAdmissionPolicy",
+      metadata,
+      spec: {
+        failurePolicy: "Fail",
+        ...(params && { paramKind: { apiVersion: params.apiVersion, kind: params.kind } }),
+        matchConstraints: { resourceRules: resourceRules(policy), namespaceSelector: namespaceSelector(policy) },
+        ...(policy.matchConditions && { matchConditions: policy.matchConditions }),
+        ...(policy.variables && { variables: policy.variables }),
+        validations: policy.validations,
+      },
+    },
+    {
+      apiVersion: API_VERSION,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata,
+      spec: {
+        policyName: policy.name,
+        ...(params && { paramRef: { name: params.name, namespace: SYSTEM_NAMESPACE, parameterNotFoundAction: params.required ? "Deny" : "Allow" } }),
+        validationActions: ["Deny"],
+      },
+    },
+  ];
+}
+
+function resourceRules({ resources, operations }: Policy): object[] {
+  return [...new Set(resources.map((resource) => resource.group))].map((group) => ({
+    apiGroups: [group],
+    apiVersions: ["*"],
+    operations: [...operations],
+    resources: resources.filter((resource) => resource.group === group).map((resource) => resource.plural),
+  }));
+}
+
+function namespaceSelector({ namespaceLabel }: Policy): object {
+  if (!namespaceLabel) return {};
+  const { key, values } = namespaceLabel;
+  return { matchExpressions: [values ? { key, operator: "In", values: [...values] } : { key, operator: "Exists" }] };
+}
+
+/**
+ * kube-apiserver's price of one question to the authorizer leaves room for two in an expression; a third is refused at run time. A variable is an
+ * expression of its own.
+ */
+export const MAX_CHECKS = 2;
+
+/** One right of the caller, as an expression. `namespace` and `name` are expressions; without them the right on all of the cluster, or of the namespace, is meant. */
+export function holds(right: { group: string; resource: string; subresource?: string; namespace?: string; name?: string; verb: string }): string {
+  const { group, resource, subresource, namespace, name, verb } = right;
+  const narrowed = `${subresource ? `.subresource('${subresource}')` : ""}${namespace ? `.namespace(${namespace})` : ""}${name ? `.name(${name})` : ""}`;
+  return `authorizer.group('${group}').resource('${resource}')${narrowed}.check('${verb}').allowed()`;
+}
+
+/** The platform's identities are those that may write claims; admins are, too. */
+export const IS_PLATFORM = holds({ group: "cupola.dev", resource: "claims", namespace: `'${SYSTEM_NAMESPACE}'`, verb: "create" });
+
+/** CF's admins: those with rights on every org. */
+export const IS_ADMIN = holds({ group: "cupola.dev", resource: "orgs", verb: "update" });
+
+/** Match condition: not what the cluster itself does, such as emptying a namespace that goes or collecting garbage. */
+export const NOT_THE_CLUSTER = {
+  name: "not-the-cluster",
+  expression: "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-') && !('system:masters' in request.userInfo.groups)",
+};
+
+const BY_THE_PLATFORM = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
+
+/** Match condition: not by the platform itself. For what admins are not exempt from. */
+export const NOT_THE_PLATFORM = { name: "not-the-platform", expression: `!${BY_THE_PLATFORM}` };
+
+/** Match condition: by the platform itself. For what it is not to do, though its role would let it. */
+export const IS_THE_PLATFORM = { name: "the-platform", expression: BY_THE_PLATFORM };
+
+/** Group and plural of a kind; with `subresource`, of that. */
+export function resourceOf({ group, plural }: Pick<ResourceRef, "group" | "plural">, subresource?: string): { group: string; plural: string } {
+  return { group, plural: subresource ? `${plural}/${subresource}` : plural };
+}

@@ -1,0 +1,47 @@
+// Names, defaults and sizes of processes. Pure.
+import type { CelRule } from "../../kube/api/resource.ts";
+import type { HealthCheck, ReadinessCheck } from "../schema-fields.ts";
+import { digest5, slug } from "../object-names.ts";
+
+const SHORT_TYPE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+/** `<app>.<type>` where the type is a DNS label of at most 20 characters, else `<app>.<slug>-<5 digest>`. */
+export const PROCESS_NAME_RULE: CelRule = {
+  rule: "self.spec.type.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && self.spec.type.size() <= 20 ? self.metadata.name == self.spec.appRef.name + '.' + self.spec.type : self.metadata.name.startsWith(self.spec.appRef.name + '.')",
+  message: "a Process is named <app>.<type>",
+};
+
+/** The object name of a process of an app. */
+export function processName(app: string, type: string): string {
+  if (type.length <= 20 && SHORT_TYPE.test(type)) return `${app}.${type}`;
+  return `${app}.${slug(type).slice(0, 14)}-${digest5(type)}`;
+}
+
+/** How many instances are wanted when nobody said. */
+export function defaultInstances(type: string): number {
+  return type === "web" ? 1 : 0;
+}
+
+/** The health check in force. */
+export function effectiveHealthCheck(type: string, given: HealthCheck | undefined): HealthCheck {
+  return given ?? { type: type === "web" ? "port" : "process" };
+}
+
+/** The readiness check in force. */
+export function effectiveReadinessCheck(given: ReadinessCheck | undefined): ReadinessCheck {
+  return given ?? { type: "process" };
+}
+
+/** A process type as a label value: itself where it fits, else the end of its object name. Routers and log readers select by it. */
+export function processTypeLabel(type: string): string {
+  return type.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(type) ? type : `${slug(type).slice(0, 14)}-${digest5(type)}`;
+}
+
+/** Where an instance listens when neither process nor droplet says. */
+export const DEFAULT_PORT = 8080;
+
+/** The ports in force. */
+export function effectivePorts(given: readonly number[] | undefined, droplet: readonly number[] | undefined): number[] {
+  if (given?.length) return [...given];
+  return droplet?.length ? [...droplet] : [DEFAULT_PORT];
+}

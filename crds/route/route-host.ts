@@ -1,0 +1,59 @@
+// To which space a hostname belongs where it belongs to one: to that whose claim on an address of it is the oldest. Pure.
+import type { Claim } from "../claim/claim.ts";
+import { domainName, routeName } from "../claim/rules.ts";
+import type { Domain } from "../domain/domain.ts";
+import { isShared } from "../domain/resolve-domain.ts";
+
+/** A hostname, as host and name of a domain. */
+export interface Split {
+  host: string;
+  domain: string;
+}
+
+/** The given one first; then the other way to come by the same hostname, since `shop.apps.example` may be a domain, too. */
+export function hostSplits({ host, domain }: Split): [Split, ...Split[]] {
+  const given = { host, domain };
+  if (host !== "") return [given, { host: "", domain: `${host}.${domain}` }];
+  const [label = "", ...rest] = domain.split(".");
+  return rest.length > 0 ? [given, { host: label, domain: rest.join(".") }] : [given];
+}
+
+/** What the claims on all addresses of a host are filed under. */
+export function hostKey({ host, domain }: Split): string {
+  const { scope, claimed } = routeName({ spec: { host, path: "", port: 0, domainRef: { name: "" }, destinations: [] } }, domain);
+  return `${scope} ${claimed}`;
+}
+
+/** The host that a claim is on with some path. Ports have no hosts. */
+export function splitOf({ spec: { scope, claimed } }: Pick<Claim, "spec">): Split | undefined {
+  const [host] = /^[^:]*(?=:0(?:$|\/))/.exec(claimed) ?? [];
+  return scope.startsWith("route/") && host !== undefined ? { host, domain: scope.slice("route/".length) } : undefined;
+}
+
+/** An index function: claims by `hostKey`. */
+export function claimedHosts(claim: Pick<Claim, "spec">): string[] {
+  const split = splitOf(claim);
+  return split ? [hostKey(split)] : [];
+}
+
+/**
+ * Of the claims on a hostname, however it is split, the one that counts. The age of Routes says nothing: an old one may have meant another domain until now.
+ * Nobody but the platform writes a claim, and it stays as it is while it is held, so all who see the same claims agree, and agree tomorrow.
+ */
+export function hostHolder(claims: readonly Claim[]): Claim | undefined {
+  return claims.reduce<Claim | undefined>((first, claim) => (first && !isBefore(claim, first) ? first : claim), undefined);
+}
+
+/** Of two taken in the same millisecond the one with the smaller name is first. */
+export function isBefore(one: Claim, other: Claim): boolean {
+  return one.spec.since === other.spec.since ? one.metadata.name < other.metadata.name : one.spec.since < other.spec.since;
+}
+
+/**
+ * Does `holder` keep the routes of a space off the hostname, with all of its paths? On a shared domain those of every other space; on a private one, whose
+ * spaces may share a host, those of other spaces where the hostname was claimed as that of another domain.
+ */
+export function isHostTaken(holder: Claim | undefined, domain: Domain, namespace: string | undefined): boolean {
+  if (!holder || holder.spec.claimant.namespace === namespace) return false;
+  return isShared(domain) || holder.spec.scope !== `route/${domainName(domain).claimed}`;
+}

@@ -1,0 +1,112 @@
+// The HTTPS server of a validating webhook: bounded questions, a deadline for each answer, and a certificate that is changed while it serves.
+import { createServer, type Server } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP, type AddressInfo } from "node:net";
+import type { Logger } from "pino";
+import { listening } from "../server/start-listening.ts";
+import type { KeyPair } from "../server/pki.ts";
+import { ALLOWED, presentAnswer, readReview, type AdmissionRequest, type Verdict } from "./admission-review.ts";
+
+/** What is asked; must not wait for anything that is far away. A throw lets the write through. */
+export type Decide = (request: AdmissionRequest) => Promise<Verdict>;
+
+export interface AdmissionServerOptions {
+  host: string;
+  /** 0 for any. */
+  port: number;
+  /** Where reviews are posted; all else is 404. */
+  path: string;
+  decide: Decide;
+  /** An answer that takes longer lets the write through; milliseconds. To be less than the webhook's own timeout. */
+  deadlineMs: number;
+  log: Logger;
+}
+
+export interface AdmissionServer {
+  /** The address it listens at, `host:port`. */
+  authority: string;
+  /** Serves with this from the next handshake on. Before the first call no handshake succeeds. */
+  use(pair: KeyPair): void;
+  /** Answers what is in hand, `drainMs` at most. */
+  close(drainMs?: number): Promise<void>;
+}
+
+/** An object and what it was before, each as large as an API server takes it, and what stands around them. */
+const MAX_BODY = 8 * 1024 * 1024;
+const MAX_CONNECTIONS = 256;
+const REQUEST_MS = 10_000;
+const DRAIN_MS = 1_000;
+
+/** Listens. @throws Error when the address is taken */
+export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
+  const server = createServer({ minVersion: "TLSv1.2", requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+    answer(request, response, options).catch((err: unknown) => {
+      options.log.debug({ err }, "a review was not answered");
+      response.destroy();
+    });
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await listening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
+  const { port } = server.address() as AddressInfo;
+  let used: KeyPair | undefined;
+  return {
+    authority: `${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
+    use(pair) {
+      if (used?.cert === pair.cert && used.key === pair.key) return;
+      server.setSecureContext({ cert: pair.cert, key: pair.key });
+      used = pair;
+    },
+    close: (drainMs = DRAIN_MS) => end(server, drainMs),
+  };
+}
+
+async function end(server: Server, drainMs: number): Promise<void> {
+  const force = setTimeout(() => server.closeAllConnections(), drainMs);
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+  clearTimeout(force);
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, options: AdmissionServerOptions): Promise<void> {
+  const refuse = (code: number, text: string): void => void response.writeHead(code, { "content-type": "text/plain", connection: "close" }).end(`${text}\n`);
+  if (new URL(request.url ?? "/", "https://webhook").pathname !== options.path) return refuse(404, `reviews are posted to ${options.path}`);
+  if (request.method !== "POST") return refuse(405, "POST an AdmissionReview");
+  const body = await bodyOf(request);
+  if (body === undefined) return refuse(413, `a review has at most ${MAX_BODY} bytes`);
+  let review: AdmissionRequest;
+  try {
+    review = readReview(body);
+  } catch (error) {
+    return refuse(400, error instanceof Error ? error.message : String(error));
+  }
+  const verdict = await decideInTime(review, options);
+  response.writeHead(200, { "content-type": "application/json" }).end(presentAnswer(review.uid, verdict));
+}
+
+/** undefined when it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Whatever goes wrong here is no reason to hold a write up. */
+async function decideInTime(review: AdmissionRequest, { decide, deadlineMs, log }: AdmissionServerOptions): Promise<Verdict> {
+  const late = Promise.withResolvers<Verdict>();
+  const timer = setTimeout(() => late.resolve(ALLOWED), deadlineMs);
+  try {
+    return await Promise.race([decide(review), late.promise]);
+  } catch (err) {
+    log.debug({ err, kind: review.kind.kind }, "a write was let through without a decision");
+    return ALLOWED;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,81 @@
+// The ValidatingWebhookConfiguration of one webhook: what is wanted, and whether it stands in the cluster already. Pure.
+import { isDeepStrictEqual } from "node:util";
+import type { ObjectMeta } from "../api/object.ts";
+
+/** Where an API server finds the webhook: a URL, or a Service (port 443) in front of it. */
+export type WebhookAddress = { url: string } | { service: { namespace: string; name: string; path: string; port: number } };
+
+/** What the webhook is asked about. */
+export interface WebhookScope {
+  rules: readonly { apiGroups: string[]; apiVersions: string[]; operations: ("CREATE" | "UPDATE")[]; resources: string[]; scope: "Namespaced" | "Cluster" | "*" }[];
+  matchConditions?: readonly { name: string; expression: string }[];
+  /** 1 to 3: a webhook that only makes refusals friendlier holds nothing up. */
+  timeoutSeconds: 1 | 2 | 3;
+}
+
+export interface ConfigurationDraft {
+  metadata: Pick<ObjectMeta, "name">;
+  webhooks: { name: string; [field: string]: unknown }[];
+  [field: string]: unknown;
+}
+
+/** What is read of one that stands in the cluster. */
+export interface SeenConfiguration {
+  webhooks?: readonly object[] | undefined;
+}
+
+/** @param bundle PEM of every trusted authority. */
+export function toConfiguration(names: { configuration: string; webhook: string }, scope: WebhookScope, address: WebhookAddress, bundle: string): ConfigurationDraft {
+  return {
+    metadata: { name: names.configuration },
+    webhooks: [
+      {
+        name: names.webhook,
+        clientConfig: { ...address, caBundle: Buffer.from(bundle).toString("base64") },
+        rules: scope.rules,
+        ...(scope.matchConditions && { matchConditions: scope.matchConditions }),
+        // Without an answer a write goes through: docs/adr tells why.
+        failurePolicy: "Ignore",
+        matchPolicy: "Equivalent",
+        sideEffects: "None",
+        timeoutSeconds: scope.timeoutSeconds,
+        admissionReviewVersions: ["v1"],
+      },
+    ],
+  };
+}
+
+/** Whether every wanted field has its value there; what the server has filled in is not looked at. */
+export function isInForce(wanted: ConfigurationDraft, seen: SeenConfiguration | undefined): boolean {
+  return wanted.webhooks.every((webhook) => {
+    const twin = webhookIn(seen, webhook.name);
+    return twin !== undefined && Object.entries(webhook).every(([field, value]) => isDeepStrictEqual(value, twin[field]));
+  });
+}
+
+/** What API servers trust for the webhook, PEM. */
+export function trustedIn(seen: SeenConfiguration | undefined, webhook: string): string {
+  const caBundle = clientConfigOf(seen, webhook)?.caBundle;
+  return caBundle ? Buffer.from(caBundle, "base64").toString("utf8") : "";
+}
+
+/** The address that stands there; undefined when none does. */
+export function addressIn(seen: SeenConfiguration | undefined, webhook: string): WebhookAddress | undefined {
+  const { url, service } = clientConfigOf(seen, webhook) ?? {};
+  if (url) return { url };
+  return service ? { service } : undefined;
+}
+
+interface ClientConfig {
+  caBundle?: string;
+  url?: string;
+  service?: Extract<WebhookAddress, { service: unknown }>["service"];
+}
+
+function clientConfigOf(seen: SeenConfiguration | undefined, webhook: string): ClientConfig | undefined {
+  return webhookIn(seen, webhook)?.["clientConfig"] as ClientConfig | undefined;
+}
+
+function webhookIn(seen: SeenConfiguration | undefined, name: string): Record<string, unknown> | undefined {
+  return (seen?.webhooks as Record<string, unknown>[] | undefined)?.find((one) => one["name"] === name);
+}

@@ -1,0 +1,104 @@
+// Objects of one kind by key, by uid and by index. A plain data structure: no events, no state of a watch.
+import { keyOf, type KubeObject } from "../api/object.ts";
+import type { IndexFunction, ListFilter } from "./reader.ts";
+import { createValueIndex, type ValueIndex } from "./value-index.ts";
+
+interface Index<T> {
+  of: IndexFunction<T>;
+  values: ValueIndex;
+}
+
+const NAMESPACE = "kube/namespace";
+
+/** Name of the index by a label's value. */
+export const labelIndex = (label: string): string => `kube/label/${label}`;
+
+export class ObjectTable<T extends KubeObject> {
+  readonly objects = new Map<string, T>();
+  readonly #uids = new Map<string, T>();
+  readonly #indexes = new Map<string, Index<T>>();
+  readonly #onFault: (error: unknown) => void;
+
+  /** `onFault` hears of index functions that throw; their object is then filed nowhere in that index. */
+  constructor(onFault: (error: unknown) => void) {
+    this.#onFault = onFault;
+    this.addIndex(NAMESPACE, (object) => (object.metadata.namespace ? [object.metadata.namespace] : []));
+  }
+
+  /** Puts, replaces (object given) or removes (undefined) what is at that key. */
+  place(key: string, object: T | undefined): void {
+    const old = this.objects.get(key);
+    for (const index of this.#indexes.values()) index.values.move(key, this.#values(index.of, old), this.#values(index.of, object));
+    if (old?.metadata.uid && this.#uids.get(old.metadata.uid) === old) this.#uids.delete(old.metadata.uid);
+    if (object?.metadata.uid) this.#uids.set(object.metadata.uid, object);
+    if (object) this.objects.set(key, object);
+    else this.objects.delete(key);
+  }
+
+  /** The values that an object stands under, by index. */
+  filed(object: T): Map<string, readonly string[]> {
+    return new Map([...this.#indexes].map(([name, { of }]) => [name, this.#values(of, object)]));
+  }
+
+  byUid(uid: string): T | undefined {
+    return this.#uids.get(uid);
+  }
+
+  pick(keys: Iterable<string>): T[] {
+    const found: T[] = [];
+    for (const key of keys) {
+      const object = this.objects.get(key);
+      if (object) found.push(object);
+    }
+    return found;
+  }
+
+  list(filter: ListFilter): T[] {
+    return this.pick(this.#narrow(filter)).filter((object) => matches(object, filter));
+  }
+
+  /** @throws Error naming the indexes there are. */
+  byIndex(name: string, value: string): T[] {
+    const index = this.#indexes.get(name);
+    if (!index) throw new Error(`there is no index ${name}; known: ${[...this.#indexes.keys()].join(", ")}`);
+    return this.pick(index.values.keys(value));
+  }
+
+  addIndex(name: string, of: IndexFunction<T>): void {
+    if (this.#indexes.has(name)) return;
+    const values = createValueIndex();
+    this.#indexes.set(name, { of, values });
+    for (const [key, object] of this.objects) values.move(key, [], this.#values(of, object));
+  }
+
+  // The smallest set of keys that an index knows. A label key is indexed when it is first asked for.
+  #narrow(filter: ListFilter): Iterable<string> {
+    const [label] = Object.entries(filter.labels ?? {});
+    if (label) {
+      const [name, value] = label;
+      this.addIndex(labelIndex(name), (object) => {
+        const held = object.metadata.labels?.[name];
+        return held === undefined ? [] : [held];
+      });
+      return this.#indexes.get(labelIndex(name))?.values.keys(value) ?? [];
+    }
+    return (filter.namespace === undefined ? undefined : this.#indexes.get(NAMESPACE)?.values.keys(filter.namespace)) ?? this.objects.keys();
+  }
+
+  #values(of: IndexFunction<T>, object: T | undefined): readonly string[] {
+    try {
+      return object ? of(object) : [];
+    } catch (error) {
+      this.#onFault(error);
+      return [];
+    }
+  }
+}
+
+function matches(object: KubeObject, filter: ListFilter): boolean {
+  if (filter.namespace !== undefined && object.metadata.namespace !== filter.namespace) return false;
+  return Object.entries(filter.labels ?? {}).every(([name, value]) => object.metadata.labels?.[name] === value);
+}
+
+/** The key as a string, as tables file it. */
+export const tableKey = (object: KubeObject): string => keyOf(object.metadata);

@@ -1,0 +1,94 @@
+// When something comes out of sight or back, whoever reads it is told: also when one watch takes the place of many, or many of one.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { KubeObject } from "../api/object.ts";
+import type { ResourceRef } from "../api/resource-ref.ts";
+import { whenSightChanges } from "./readability-changes.ts";
+import { FedStore } from "./store.ts";
+
+const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const newStore = () => new FedStore<KubeObject>(Thing, { onFault: (error) => expect.fail(String(error)) });
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Says how often it was told since the last time. */
+function follow(store: FedStore<KubeObject>): () => number {
+  const changed = vi.fn();
+  whenSightChanges([store], changed);
+  return () => {
+    vi.runAllTimers();
+    const times = changed.mock.calls.length;
+    changed.mockClear();
+    return times;
+  };
+}
+
+/** `seen` is watched, `hole` is refused. */
+function halfBlind() {
+  const store = newStore();
+  store.split();
+  const [seen, hole] = [store.feed("seen"), store.feed("hole")];
+  seen.replace([], "1");
+  seen.setState("watching");
+  hole.setState("parked", "Forbidden");
+  return { store, hole };
+}
+
+test("a namespace goes and comes back", () => {
+  const { store, hole } = halfBlind();
+  const told = follow(store);
+  hole.setState("watching");
+  expect(told()).toBe(0);
+  hole.replace([], "2");
+  expect(told()).toBe(1);
+  hole.replace([], "3");
+  expect(told()).toBe(0);
+  hole.setState("parked", "Forbidden");
+  expect(told()).toBe(1);
+});
+
+test("a namespace that could not be seen and is gone stands in nobody's way any more", () => {
+  const { store } = halfBlind();
+  const told = follow(store);
+  store.forget("hole", "gone");
+  expect(told()).toBe(1);
+  store.forget("seen", "gone");
+  expect(told()).toBe(0);
+});
+
+test("a namespace that is seen again because everything is", () => {
+  const { store } = halfBlind();
+  const told = follow(store);
+  store.setState("watching");
+  store.replace([], "9");
+  expect(told()).toBe(1);
+  store.setState("parked", "Forbidden");
+  expect(told()).toBe(1);
+});
+
+test("what could not be seen at all when the listening began", () => {
+  const store = newStore();
+  store.setState("parked", "Forbidden");
+  const told = follow(store);
+  store.setState("watching");
+  expect(told()).toBe(0);
+  store.replace([], "1");
+  expect(told()).toBe(1);
+});
+
+test("what could not be seen at all, and is now namespace by namespace", () => {
+  const store = newStore();
+  store.replace([], "1");
+  const told = follow(store);
+  store.setState("parked", "NoKind");
+  expect(told()).toBe(1);
+  store.split();
+  const [seen, hole] = [store.feed("seen"), store.feed("hole")];
+  hole.setState("parked", "Forbidden");
+  expect(told()).toBe(0);
+  seen.replace([], "2");
+  expect(told()).toBe(1);
+  hole.setState("watching");
+  hole.replace([], "3");
+  expect(told()).toBe(1);
+});

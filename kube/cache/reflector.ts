@@ -1,0 +1,286 @@
+// Keeps one store equal to what the API server has: list, then watch, for ever. Every failure is survived; losing sight is never deletion.
+import type { Logger } from "pino";
+import { mayFollow } from "../rbac/self-access-review.ts";
+import { type Backoff, backoffDelay, createNap } from "../client/backoff.ts";
+import type { KubeClient, WatchEvent } from "../client/client.ts";
+import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeError } from "../client/errors.ts";
+import type { KubeObject } from "../api/object.ts";
+import type { ParkReason } from "./reader.ts";
+import { resourceId } from "../api/resource-ref.ts";
+import type { Feed } from "./reflector-store.ts";
+
+export interface ReflectorTiming {
+  /** After failures in a row. */
+  backoff: Backoff;
+  /** So long without a failure forgets the failures before. */
+  healthyMs: number;
+  /** Between looks at a parked watch. */
+  parked: Backoff;
+  /** Bounds of a watch's lifetime, chosen at random inside. RBAC is checked again at each opening, so this bounds revocation. */
+  watchSeconds: readonly [number, number];
+  /** A watch that ended sooner counts as a failure. */
+  shortWatchMs: number;
+  /** Silence beyond the watch's lifetime after which the peer counts as dead. */
+  graceMs: number;
+}
+
+export const REFLECTOR_TIMING: ReflectorTiming = {
+  backoff: { minMs: 800, maxMs: 30_000, jitter: 1 },
+  healthyMs: 120_000,
+  parked: { minMs: 5_000, maxMs: 30_000, jitter: 1 },
+  watchSeconds: [300, 600],
+  shortWatchMs: 1_000,
+  graceMs: 30_000,
+};
+
+/** What to do about a failed list or watch: try again later, park (readers throw), or end this watch for good. */
+export type ErrorVerdict = "retry" | "park" | "stop";
+
+export interface ReflectorOptions<T extends KubeObject> {
+  client: KubeClient;
+  store: Feed<T>;
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Ask for metadata only. */
+  metadata?: boolean;
+  /** The watch's own word on an error; undefined leaves it to the rules. */
+  onError?: (error: unknown) => ErrorVerdict | undefined;
+  /** Called on every object before it is stored; may change and return the same one. */
+  prepare: (object: T) => T;
+  log: Logger;
+  timing?: Partial<ReflectorTiming>;
+  random?: () => number;
+}
+
+export interface Reflector {
+  /** Ends when the signal given to `startReflector` is aborted; never rejects. */
+  readonly stopped: Promise<void>;
+  /** Look at once instead of waiting out a delay (a binding or a kind has appeared). */
+  wake(): void;
+  /** Open the watch anew where it was, so that our right to it is checked; parked ones look at once. */
+  recheck(): void;
+  /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or nothing is (parked, stopped). */
+  relist(): Promise<void>;
+  /** When the server was last heard to be level with us: a list, an opened watch, an event or a bookmark (`performance.now()`); -Infinity before. */
+  heardAt(): number;
+  /** Never trust silence for longer: watches live, and a dead peer is found, within that many milliseconds. What is stricter stays. */
+  hearWithin(milliseconds: number): void;
+}
+
+/**
+ * Guarantees: the store gets a whole list first, then every change in order; after any break it is brought level again, with deletions
+ * that were missed. 403, 401 and an unknown kind park the store (readers throw) and are tried again by themselves.
+ */
+export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
+  const run = new ReflectorRun(options, signal);
+  const stopped = run.loop().finally(() => options.store.setState("stopped"));
+  return { stopped, wake: () => run.nap.wake(), recheck: () => run.recheck(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
+}
+
+class ReflectorRun<T extends KubeObject> {
+  readonly nap = createNap();
+  heardAt = -Infinity;
+  readonly #options: ReflectorOptions<T>;
+  readonly #signal: AbortSignal;
+  #timing: ReflectorTiming;
+  readonly #random: () => number;
+  #version: string | undefined;
+  /** A list that waits for the watch to open, so that a watch still forbidden does not make a parked store flicker. */
+  #held: { objects: T[]; version: string } | undefined;
+  #failures = 0;
+  #lastFailure = -Infinity;
+  #parkings = 0;
+  #expired = 0;
+  #cut = new AbortController();
+  /** Those who wait for a list that has not begun yet. */
+  readonly #relists: (() => void)[] = [];
+  /** The credential was renewed after a 401, and nothing has succeeded since. */
+  #renewed = false;
+  #ended = false;
+
+  constructor(options: ReflectorOptions<T>, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    this.#timing = { ...REFLECTOR_TIMING, ...options.timing };
+    this.#random = options.random ?? Math.random;
+  }
+
+  relist(): Promise<void> {
+    if (this.#signal.aborted || this.#ended) return Promise.resolve();
+    this.#version = undefined;
+    this.#cut.abort();
+    this.nap.wake();
+    return new Promise((resolve) => this.#relists.push(resolve));
+  }
+
+  recheck(): void {
+    if (this.#options.store.state === "watching") this.#cut.abort();
+    else this.nap.wake();
+  }
+
+  hearWithin(milliseconds: number): void {
+    const { watchSeconds, graceMs } = this.#timing;
+    const tighter = tightened(milliseconds);
+    if (watchSeconds[1] * 1000 + graceMs <= milliseconds) return;
+    this.#timing = { ...this.#timing, ...tighter };
+    // The watch of this moment was opened for longer: it goes on from its version at once.
+    this.#cut.abort();
+  }
+
+  async loop(): Promise<void> {
+    // Whoever joins in the same turn is served by the first list.
+    await Promise.resolve();
+    while (!this.#signal.aborted && !this.#ended) {
+      this.#cut = new AbortController();
+      try {
+        if (this.#version === undefined || this.#relists.length > 0) await this.#list();
+        if (this.#relists.length === 0) await this.#watch();
+      } catch (error) {
+        if (!this.#signal.aborted && !this.#cut.signal.aborted) await this.#recover(error);
+      }
+    }
+    for (const resolve of this.#relists) resolve();
+  }
+
+  async #list(): Promise<void> {
+    const asked = this.#relists.splice(0);
+    try {
+      await this.#listOnce();
+    } catch (error) {
+      this.#relists.unshift(...asked);
+      throw error;
+    }
+    for (const resolve of asked) resolve();
+  }
+
+  async #listOnce(): Promise<void> {
+    const { client, store, namespace, labelSelector, fieldSelector, metadata, prepare } = this.#options;
+    if (!store.synced && store.state !== "parked") store.setState("listing");
+    const objects: T[] = [];
+    let version = "";
+    const started = performance.now();
+    // A list that outlives its continue token is read in one go the next time.
+    const query = { namespace, labelSelector, fieldSelector, metadata, limit: this.#expired > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
+    for await (const page of client.pages(store.ref, query)) {
+      for (const item of page.items) objects.push(prepare(item));
+      version = page.metadata.resourceVersion;
+    }
+    this.#version = version;
+    this.heardAt = started;
+    if (store.state === "parked") this.#held = { objects, version };
+    else store.replace(objects, version);
+  }
+
+  async #watch(): Promise<void> {
+    const { client, store, namespace, labelSelector, fieldSelector, metadata } = this.#options;
+    const [least, most] = this.#timing.watchSeconds;
+    const timeoutSeconds = Math.max(1, Math.round(least + (most - least) * this.#random()));
+    const started = performance.now();
+    const events = client.watch(store.ref, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadata,
+      resourceVersion: this.#version,
+      timeoutSeconds,
+      stallMs: timeoutSeconds * 1000 + this.#timing.graceMs,
+      onOpen: () => this.#opened(),
+      signal: AbortSignal.any([this.#signal, this.#cut.signal]),
+    });
+    for await (const event of events) this.#take(event);
+    this.#expired = 0;
+    if (performance.now() - started < this.#timing.shortWatchMs) throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch at once" });
+  }
+
+  #opened(): void {
+    const { store, log } = this.#options;
+    if (this.#parkings > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
+    this.#parkings = 0;
+    this.#renewed = false;
+    this.heardAt = performance.now();
+    store.setState("watching");
+    if (this.#held) store.replace(this.#held.objects, this.#held.version);
+    this.#held = undefined;
+  }
+
+  #take(event: WatchEvent<T>): void {
+    const { store, prepare } = this.#options;
+    if (event.type === "ERROR") throw new KubeError(event.object);
+    if (event.type === "BOOKMARK") store.reached(event.object.metadata.resourceVersion);
+    else if (event.type === "DELETED") store.remove(prepare(event.object));
+    else store.upsert(prepare(event.object));
+    this.#version = event.object.metadata.resourceVersion ?? this.#version;
+    this.heardAt = performance.now();
+    this.#expired = 0;
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    const verdict = this.#options.onError?.(error);
+    if (verdict === "stop") return void (this.#ended = true);
+    const reason = verdict === "retry" ? undefined : (parkReasonOf(error) ?? (verdict === "park" ? "Forbidden" : undefined));
+    if (reason) return reason === "Unauthorized" && !this.#renewed ? this.#renew() : this.#park(reason);
+    await this.#backOff(error);
+  }
+
+  async #backOff(error: unknown): Promise<void> {
+    // A broken connection goes on where it was; whatever else the server said, its answer is doubted and everything is listed.
+    if (!isUnreachable(error) && !isBusy(error)) this.#version = undefined;
+    if (isGone(error) && ++this.#expired === 1) return;
+    const now = performance.now();
+    if (now - this.#lastFailure > this.#timing.healthyMs) this.#failures = 0;
+    this.#lastFailure = now;
+    this.#failures++;
+    const delayMs = backoffDelay(this.#timing.backoff, this.#failures, this.#random());
+    const { store, log } = this.#options;
+    const fields = { resource: resourceId(store.ref), err: error, failures: this.#failures, delayMs: Math.round(delayMs) };
+    if (this.#failures === 3) log.warn(fields, "watch keeps failing");
+    else log.debug(fields, "watch failed");
+    if (store.state !== "parked") store.setState("backoff");
+    await this.nap.sleep(delayMs, this.#signal);
+  }
+
+  async #park(reason: ParkReason): Promise<void> {
+    const { store, log } = this.#options;
+    this.#version = undefined;
+    this.#held = undefined;
+    if (this.#parkings === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
+    store.setState("parked", reason);
+    // Nothing of before is left, and what comes will come by a list of later.
+    for (const resolve of this.#relists.splice(0)) resolve();
+    do {
+      this.#parkings++;
+      await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
+    } while (reason === "Forbidden" && !(await this.#mayTry()));
+  }
+
+  /** A list may be long, so permission is asked for before one is tried. */
+  async #mayTry(): Promise<boolean> {
+    const { client, store, namespace } = this.#options;
+    if (this.#signal.aborted || this.#cut.signal.aborted) return true;
+    return (await mayFollow(client, store.ref, namespace, this.#signal)) ?? true;
+  }
+
+  /** A token may have been rotated under us. */
+  async #renew(): Promise<void> {
+    this.#renewed = true;
+    const { client, store, log } = this.#options;
+    await client.renew().catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"));
+  }
+}
+
+/** A watch's lifetime and grace so that its end, or its silence, is noticed with time left to open another one. */
+function tightened(milliseconds: number): Pick<ReflectorTiming, "watchSeconds" | "graceMs"> {
+  const seconds = milliseconds / 1000;
+  return { watchSeconds: [seconds * 0.6, seconds * 0.75], graceMs: milliseconds * 0.1 };
+}
+
+function parkReasonOf(error: unknown): ParkReason | undefined {
+  if (isForbidden(error)) return "Forbidden";
+  if (isUnauthorized(error)) return "Unauthorized";
+  return isNotFound(error) ? "NoKind" : undefined;
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof KubeError && (error.code === 429 || error.code === 503);
+}

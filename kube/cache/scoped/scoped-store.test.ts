@@ -1,0 +1,151 @@
+// A store of namespaces that are watched one by one: what is out of sight throws, what is known to be there is not called gone.
+import { describe, expect, it } from "vitest";
+import type { KubeObject } from "../../api/object.ts";
+import { NotPermitted, NotSynced } from "../reader.ts";
+import type { ResourceRef } from "../../api/resource-ref.ts";
+import { FedStore } from "../store.ts";
+import { parseSimpleSelector, StoreView } from "../store-view.ts";
+
+const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+let version = 0;
+const thing = (namespace: string, name: string, labels: Record<string, string> = {}): KubeObject => ({
+  apiVersion: "test/v1",
+  kind: "Thing",
+  metadata: { name, namespace, uid: `u-${namespace}-${name}`, labels, resourceVersion: String(++version) },
+});
+const names = (objects: Iterable<KubeObject>) => [...objects].map(({ metadata }) => metadata.name);
+const newStore = () => {
+  const store = new FedStore<KubeObject>(Thing, { indexes: { colour: ({ metadata }) => [metadata.labels?.["colour"] ?? ""] }, onFault: (error) => expect.fail(String(error)) });
+  const told: string[] = [];
+  store.onChange((change) => void told.push(`${change.type} ${change.object.metadata.name}${change.type !== "added" && change.evicted ? " unseen" : ""}`));
+  return { store, told };
+};
+
+/** `a` is seen, `b` is not any more. */
+const halfBlind = () => {
+  const { store, told } = newStore();
+  store.split();
+  const [a, b] = [store.feed("a"), store.feed("b")];
+  expect(() => store.list()).toThrow(NotSynced);
+  a.replace([thing("a", "one", { colour: "red" })], "5");
+  expect(store.synced).toBe(false);
+  b.replace([thing("b", "two", { colour: "blue" }), thing("b", "three", { colour: "blue" })], "6");
+  expect(store.synced).toBe(true);
+  for (const feed of [a, b]) feed.setState("watching");
+  b.setState("parked", "Forbidden");
+  told.length = 0;
+  return { store, told, a, b };
+};
+
+describe("a split store", () => {
+  it("reads what is in sight, and throws for what is not", () => {
+    const { store } = halfBlind();
+    expect(names(store.list({ namespace: "a" }))).toEqual(["one"]);
+    expect(store.holes).toEqual(["b"]);
+    for (const read of [() => store.list({ namespace: "b" }), () => store.find({ namespace: "b", name: "two" }), () => store.list(), () => store.byUid("u-b-two"), () => store.byIndex("colour", "blue"), () => store.byIndex("colour", "red", "b")]) {
+      expect(read).toThrow(NotPermitted);
+    }
+    expect(names(store.list({ partial: true }))).toEqual(["one"]);
+    expect(names(store.byIndex("colour", "red"))).toEqual(["one"]);
+    expect(store.byUid("u-nobody")).toBeUndefined();
+    expect(store.byIndex("colour", "green")).toEqual([]);
+    // Nobody has spoken of it yet; it may be about to appear.
+    expect(() => store.find({ namespace: "c", name: "x" })).toThrow(NotSynced);
+  });
+
+  it("throws for a label that somebody out of sight is known to bear, even when asked for a part", () => {
+    const { store, b } = halfBlind();
+    b.setState("watching");
+    b.replace([thing("b", "two", { owner: "x" })], "9");
+    expect(names(store.list({ labels: { owner: "x" }, partial: true }))).toEqual(["two"]);
+    b.setState("parked", "Forbidden");
+    expect(() => store.list({ labels: { owner: "x" }, partial: true })).toThrow(NotPermitted);
+    expect(store.list({ labels: { owner: "y" }, partial: true })).toEqual([]);
+  });
+
+  it("is not complete while a namespace that is permitted is still being listed", () => {
+    const { store } = halfBlind();
+    store.feed("c");
+    expect(() => store.byIndex("colour", "green")).toThrow(NotSynced);
+    expect(() => store.byUid("u-nobody")).toThrow(NotSynced);
+    expect(store.synced).toBe(true);
+  });
+
+  it("tells after a parking only what really changed, and nothing of those evicted but who they were", () => {
+    const { store, told, b } = halfBlind();
+    expect(told).toEqual([]);
+    const deleted: KubeObject[] = [];
+    store.onChange((change) => void (change.type === "deleted" && deleted.push(change.object)));
+    b.setState("watching");
+    b.replace([thing("b", "two"), thing("b", "four")], "9");
+    expect(told.sort()).toEqual(["added four", "deleted three unseen", "modified two unseen"]);
+    expect(deleted[0]).toEqual({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "three", namespace: "b", uid: "u-b-three", resourceVersion: expect.any(String) } });
+    expect(store.holes).toEqual([]);
+  });
+
+  it("forgets a namespace silently when it is only not ours any more, and tells deletions when it is gone", () => {
+    const { store, told } = halfBlind();
+    store.forget("a", "foreign");
+    expect(told).toEqual([]);
+    store.forget("b", "gone");
+    expect(told.sort()).toEqual(["deleted three unseen", "deleted two unseen"]);
+  });
+
+  it("remembers who was in a namespace that is only unseen", () => {
+    const { store, told } = halfBlind();
+    store.forget("a", "unseen");
+    expect(() => store.byUid("u-a-one")).toThrow(NotPermitted);
+    store.feed("a").replace([], "20");
+    expect(told).toEqual(["deleted one unseen"]);
+  });
+
+  it("waits for a version in its own namespace", async () => {
+    const { store, a } = halfBlind();
+    expect(await store.waitFor("100", 10, "a")).toBe(false);
+    a.reached("100");
+    expect(await store.waitFor("100", 10, "a")).toBe(true);
+    expect(await store.waitFor("1", 10, "b")).toBe(false);
+  });
+
+  it("is whole again by one list, which stops the feeds of namespaces", () => {
+    const { store, told, a } = halfBlind();
+    store.replace([thing("a", "one"), thing("b", "two")], "50");
+    store.setState("watching");
+    expect(names(store.list())).toEqual(["one", "two"]);
+    expect(told.sort()).toEqual(["deleted three unseen", "modified one", "modified two unseen"]);
+    a.upsert(thing("a", "late"));
+    expect(store.size).toBe(2);
+  });
+
+  it("may be empty when no namespace can hold any", () => {
+    const { store } = newStore();
+    store.split();
+    expect(store.synced).toBe(false);
+    store.complete();
+    expect(store.list()).toEqual([]);
+  });
+});
+
+describe("a view", () => {
+  it("shows a namespace as if it were all there is", () => {
+    const { store, a } = halfBlind();
+    const [seen, blind] = ["a", "b"].map((namespace) => new StoreView(store, { namespace }));
+    expect([seen?.synced, blind?.synced]).toEqual([true, false]);
+    expect(names(seen?.list() ?? [])).toEqual(["one"]);
+    expect(() => blind?.list()).toThrow(NotPermitted);
+    expect(() => blind?.byIndex("colour", "green")).toThrow(NotPermitted);
+    const told: string[] = [];
+    seen?.onChange(({ type, object }) => void told.push(`${type} ${object.metadata.name}`));
+    a.remove(thing("a", "one"));
+    expect(told).toEqual(["deleted one"]);
+  });
+
+  it.each([
+    ["a=b", [["a", "b"]]],
+    ["x.y/a==b, c", [["x.y/a", "b"], ["c", undefined]]],
+    ["a!=b", undefined],
+    ["a in (b)", undefined],
+    ["!a", undefined],
+    ["a=b,a=c", undefined],
+  ])("understands %s or says that it does not", (selector, labels) => expect(parseSimpleSelector(selector)).toEqual(labels && new Map(labels as [string, string | undefined][])));
+});

@@ -1,0 +1,138 @@
+// A kind watched namespace by namespace while Namespaces themselves come out of sight: who was deleted meanwhile is told, whoever is only unseen is not.
+import pino from "pino";
+import { afterEach, expect, test, vi } from "vitest";
+import { Namespace } from "../../api/builtin.ts";
+import type { KubeClient, ListOptions, WatchEvent, WatchOptions } from "../../client/client.ts";
+import { KubeError } from "../../client/errors.ts";
+import type { KubeObject } from "../../api/object.ts";
+import type { ResourceRef } from "../../api/resource-ref.ts";
+import { createWatches } from "../informers.ts";
+
+const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const thing = (namespace: string, name: string): KubeObject => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name, namespace, uid: `u-${namespace}-${name}`, resourceVersion: "1" } });
+const namespaceOf = (name: string, isOurs: boolean): KubeObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, uid: `u-${name}`, labels: isOurs ? { ours: "" } : {}, resourceVersion: "1" } });
+const forbidden = () => new KubeError({ code: 403, reason: "Forbidden" });
+
+/** Things may be seen in each namespace and not everywhere; Namespaces as `mayNamespaces` says. */
+class Server {
+  mayNamespaces = true;
+  readonly namespaces = new Map<string, { isOurs: boolean }>();
+  readonly things: KubeObject[] = [];
+  readonly #watchers = new Map<string, (event: WatchEvent) => void>();
+  /** Names that were asked for one by one. */
+  readonly asked: string[] = [];
+
+  readonly client = {
+    pages: (ref: ResourceRef, options: ListOptions) => this.#pages(ref, options),
+    watch: (ref: ResourceRef, options: WatchOptions) => this.#watch(ref, options),
+    list: async (_ref: ResourceRef, { fieldSelector = "" }: ListOptions) => {
+      const name = fieldSelector.replace("metadata.name=", "");
+      this.asked.push(name);
+      if (!this.mayNamespaces) throw forbidden();
+      const found = this.namespaces.get(name);
+      return { metadata: {}, items: found ? [namespaceOf(name, found.isOurs)] : [] };
+    },
+    review: async (_ref: ResourceRef, { spec }: { spec: { resourceAttributes: { resource: string; namespace?: string } } }) => ({ status: { allowed: this.#mayWatch(spec.resourceAttributes.resource, spec.resourceAttributes.namespace) } }),
+  } as unknown as KubeClient;
+
+  /** The watch of that namespace is told. */
+  remove(namespace: string, name: string): void {
+    this.things.splice(this.things.findIndex(({ metadata }) => metadata.namespace === namespace && metadata.name === name), 1);
+    this.#watchers.get(`things ${namespace}`)?.({ type: "DELETED", object: { ...thing(namespace, name), metadata: { ...thing(namespace, name).metadata, resourceVersion: "2" } } });
+  }
+
+  #mayWatch(plural: string, namespace: string | undefined): boolean {
+    return plural === "namespaces" ? this.mayNamespaces : namespace !== undefined && this.namespaces.has(namespace);
+  }
+
+  async *#pages({ plural }: ResourceRef, { namespace }: ListOptions) {
+    if (!this.#mayWatch(plural, namespace)) throw forbidden();
+    const ours = [...this.namespaces].filter(([, { isOurs }]) => isOurs).map(([name]) => namespaceOf(name, true));
+    yield { metadata: { resourceVersion: "1" }, items: plural === "namespaces" ? ours : this.things.filter(({ metadata }) => metadata.namespace === namespace) };
+  }
+
+  async *#watch({ plural }: ResourceRef, { namespace, onOpen, signal }: WatchOptions): AsyncIterable<WatchEvent> {
+    if (!this.#mayWatch(plural, namespace)) throw forbidden();
+    onOpen?.();
+    while (!signal?.aborted) {
+      yield await new Promise<WatchEvent>((resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(new KubeError({ code: 0, reason: "Aborted" })), { once: true });
+        this.#watchers.set(`${plural} ${namespace}`, resolve);
+      });
+    }
+  }
+}
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+/** Two namespaces of ours, `a` and `b`, each with a Thing `one`; Namespaces have just come out of sight. */
+async function unseen() {
+  const server = new Server();
+  for (const name of ["a", "b"]) {
+    server.namespaces.set(name, { isOurs: true });
+    server.things.push(thing(name, "one"));
+  }
+  const never = { minMs: 600_000, maxMs: 600_000, jitter: 0 };
+  const watches = createWatches({ client: server.client, log: pino({ level: "silent" }), split: { labelSelector: "ours" }, timing: { parked: never } });
+  ends.push(() => watches.close());
+  const { store } = watches.ensure(Thing);
+  await vi.waitFor(() => expect(store.synced && store.list()).toHaveLength(2));
+  const told: string[] = [];
+  store.onChange(({ type, object: { metadata } }) => void told.push(`${type} ${metadata.namespace}/${metadata.name}`));
+  const state = () => watches.status().find(({ resource }) => resource === "namespaces")?.state;
+  server.mayNamespaces = false;
+  watches.recheck("namespaces");
+  await vi.waitFor(() => expect(state()).toBe("parked"));
+  const see = async (): Promise<void> => {
+    server.mayNamespaces = true;
+    watches.wake(Namespace);
+    await vi.waitFor(() => expect(state()).toBe("watching"));
+  };
+  return { server, watches, store, told, see };
+}
+
+const keys = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+
+test("what is deleted while namespaces are unseen is told, and the others go on", async () => {
+  const { server, store, told, see } = await unseen();
+  expect(keys(store.list())).toEqual(["a/one", "b/one"]);
+  server.remove("b", "one");
+  await see();
+  await vi.waitFor(() => expect(told).toEqual(["deleted b/one"]));
+  expect(keys(store.list())).toEqual(["a/one"]);
+});
+
+test("a namespace that went while it was unseen is asked for, and what was in it is deleted", async () => {
+  const { server, watches, store, told, see } = await unseen();
+  server.namespaces.delete("b");
+  watches.recheck("things.test");
+  await vi.waitFor(() => expect(store.holes).toEqual(["b"]));
+  expect(told).toEqual([]);
+  await see();
+  await vi.waitFor(() => expect(told).toEqual(["deleted b/one"]));
+  expect([server.asked, keys(store.list())]).toEqual([["b"], ["a/one"]]);
+});
+
+test("a namespace that lost the label while it was unseen is let go of, and nothing in it is called deleted", async () => {
+  const { server, store, told, see } = await unseen();
+  server.namespaces.set("b", { isOurs: false });
+  await see();
+  await vi.waitFor(() => expect(keys(store.list())).toEqual(["a/one"]));
+  expect([server.asked, told]).toEqual([["b"], []]);
+});
+
+test("of a namespace that somebody had asked for by name nothing is forgotten when it is let go of unseen", async () => {
+  const { server, watches, store, told, see } = await unseen();
+  server.namespaces.set("c", { isOurs: true });
+  server.things.push(thing("c", "one"));
+  const { release } = watches.ensure(Thing, { namespace: "c" });
+  await vi.waitFor(() => expect(told).toEqual(["added c/one"]));
+  release();
+  server.remove("c", "one");
+  await see();
+  await vi.waitFor(() => expect(told).toEqual(["added c/one", "deleted c/one"]));
+  expect(keys(store.list())).toEqual(["a/one", "b/one"]);
+});

@@ -1,0 +1,68 @@
+// What was read by key is confirmed by one live read each; a stale view is told before it does harm.
+import { expect, test, vi } from "vitest";
+import type { KubeClient } from "../client/client.ts";
+import { recordInputs } from "./read-set.ts";
+import type { KubeObject, ObjectKey } from "../api/object.ts";
+import { NotSynced, type Reader } from "../cache/reader.ts";
+import type { ResourceRef } from "../api/resource-ref.ts";
+
+const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const key = { namespace: "one", name: "a" };
+const thing = (resourceVersion: string): KubeObject => ({ apiVersion: "example.org/v1", kind: "Thing", metadata: { ...key, resourceVersion } });
+
+function inputs(cached: KubeObject | undefined, live: KubeObject | undefined) {
+  const find = vi.fn(async () => live);
+  const recorded = recordInputs({ find: (_ref: ResourceRef, _key: ObjectKey) => cached } as unknown as Reader, { find } as unknown as KubeClient);
+  return { ...recorded, find };
+}
+
+test("what is as it was read is confirmed, with one read an object", async () => {
+  const { read, confirm, find } = inputs(thing("1"), thing("1"));
+  read.find(Thing, key);
+  read.find(Thing, key);
+  await confirm();
+  await confirm();
+  expect(find).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ["has changed", thing("1"), thing("2")],
+  ["is gone", thing("1"), undefined],
+  ["has appeared", undefined, thing("1")],
+])("what %s is not", async (_what, cached, live) => {
+  const { read, confirm } = inputs(cached, live);
+  read.find(Thing, key);
+  await expect(confirm()).rejects.toBeInstanceOf(NotSynced);
+});
+
+test("what we have written ourselves since is as it should be", async () => {
+  const { read, note, confirm } = inputs(thing("1"), thing("2"));
+  read.find(Thing, key);
+  note(Thing, thing("2"));
+  await confirm();
+});
+
+test("nothing is asked of the server before", () => {
+  const { read, find } = inputs(thing("1"), thing("1"));
+  read.find(Thing, key);
+  expect(find).not.toHaveBeenCalled();
+});
+
+test("the server is asked with a deadline, and not about everything at once", async () => {
+  let open = 0;
+  let most = 0;
+  const deadlines: number[] = [];
+  const find = async (_ref: unknown, _key: unknown, { deadlineMs }: { deadlineMs: number }) => {
+    deadlines.push(deadlineMs);
+    most = Math.max(most, ++open);
+    await Promise.resolve();
+    open--;
+    return undefined;
+  };
+  const { read, confirm } = recordInputs({ find: () => undefined } as unknown as Reader, { find } as unknown as KubeClient);
+  for (let at = 0; at < 100; at++) read.find(Thing, { namespace: "one", name: `n${at}` });
+  await confirm();
+  expect(deadlines).toHaveLength(100);
+  expect(Math.max(...deadlines)).toBeLessThanOrEqual(10_000);
+  expect(most).toBeLessThanOrEqual(8);
+});

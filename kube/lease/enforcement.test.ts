@@ -1,0 +1,103 @@
+// What a replica reports when its life, or its sight, is interrupted: each life reports everything, also what it could not see when it began.
+import pino from "pino";
+import { expect, test } from "vitest";
+import type { ConfigMap } from "../api/builtin.ts";
+import type { KubeClient } from "../client/client.ts";
+import { startReporting, toReport } from "./enforcement.ts";
+import type { Membership } from "./membership.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
+import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
+import { FedStore } from "../cache/store.ts";
+
+const Rule: ResourceRef = { group: "test", version: "v1", kind: "Rule", plural: "rules", namespaced: true };
+const rule = (namespace: string): KubeObject => ({ apiVersion: "test/v1", kind: "Rule", metadata: { name: "one", namespace, uid: `u-${namespace}`, generation: 1, resourceVersion: "1" } });
+
+function begin(first: string | undefined) {
+  let life = first;
+  const listeners = new Set<() => void>();
+  const kept = new Map<string, ObjectOf<typeof ConfigMap>>();
+  const faults: string[] = [];
+  const client = {
+    find: async (_ref: unknown, key: ObjectKey) => kept.get(keyOf(key)),
+    apply: async (_ref: unknown, object: ObjectOf<typeof ConfigMap>) => void kept.set(keyOf(object.metadata), object),
+  } as unknown as KubeClient;
+  const membership = {
+    identity: "r",
+    ownerReference: () => (life === undefined ? undefined : { apiVersion: "v1", kind: "Lease", name: "r", uid: life }),
+    onChange: (listener: () => void) => (listeners.add(listener), () => listeners.delete(listener)),
+  } as unknown as Membership;
+  const store = new FedStore<KubeObject>(Rule, { onFault: (error) => faults.push(String(error)) });
+  const halt = new AbortController();
+  const log = pino({ level: "warn" }, { write: (line: string) => void faults.push(line) });
+  const start = () => startReporting({ client, store, membership, place: { namespace: "system", label: "of", annotation: "on" }, take: () => undefined, signal: halt.signal, log });
+  return {
+    store,
+    start,
+    faults,
+    live: (next: string | undefined) => {
+      life = next;
+      for (const listener of listeners) listener();
+    },
+    reports: () => [...kept.values()].map((one) => `${toReport(one)?.uid} ${toReport(one)?.life}`).sort(),
+    end: () => halt.abort(),
+  };
+}
+
+test("a new life that begins while nothing can be seen reports all once it can", async () => {
+  const { store, start, live, reports, faults, end } = begin("first");
+  store.setState("watching");
+  store.replace([rule("a")], "1");
+  const reporting = start();
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a first"]);
+  store.setState("parked", "Forbidden");
+  live(undefined);
+  live("second");
+  store.setState("watching");
+  store.replace([rule("a")], "1");
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a second"]);
+  end();
+  await reporting.stopped;
+  expect(faults).toEqual([]);
+});
+
+test("what is in sight is reported although other namespaces are not, and those when they are, in the life of then", async () => {
+  const { store, start, live, reports, faults, end } = begin("first");
+  store.split();
+  const [a, b] = [store.feed("a"), store.feed("b")];
+  a.replace([rule("a")], "1");
+  b.setState("parked", "Forbidden");
+  const reporting = start();
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a first"]);
+  b.setState("watching");
+  b.replace([rule("b")], "1");
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a first", "u-b first"]);
+  b.setState("parked", "Forbidden");
+  live("second");
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a second", "u-b first"]);
+  b.setState("watching");
+  b.replace([rule("b")], "1");
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a second", "u-b second"]);
+  end();
+  await reporting.stopped;
+  expect(faults).toEqual([]);
+});
+
+test("who is no member takes things in, reports nothing and complains of nothing", async () => {
+  const { store, start, live, reports, faults, end } = begin(undefined);
+  store.setState("watching");
+  store.replace([rule("a")], "1");
+  const reporting = start();
+  await reporting.idle();
+  expect([reports(), faults]).toEqual([[], []]);
+  live("first");
+  await reporting.idle();
+  expect(reports()).toEqual(["u-a first"]);
+  end();
+  await reporting.stopped;
+});

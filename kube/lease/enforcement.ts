@@ -1,0 +1,205 @@
+// Is this configuration in force in every replica? Each replica reports what it has taken in; one sums it up. Never too early: members are counted, not guessed.
+import type { Logger } from "pino";
+import { untilAborted } from "../client/backoff.ts";
+import { ConfigMap } from "../api/builtin.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isNotFound } from "../client/errors.ts";
+import { type Controller, defineController } from "../controller/controller.ts";
+import type { Member, Membership } from "./membership.ts";
+import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
+import { createQueue, type Queue } from "../controller/workqueue.ts";
+import type { Tracker } from "../server/readiness.ts";
+import type { Store } from "../cache/reader.ts";
+import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
+
+/** What one replica says of one object. */
+export interface Report {
+  /** Identity of the replica. */
+  replica: string;
+  /** uid of its Lease: another life has taken in nothing yet. */
+  life: string;
+  uid: string;
+  generation: number;
+  /** Why it could not be taken in; empty when it was. */
+  error: string;
+}
+
+export interface Enforcement {
+  enforced: boolean;
+  /** Replicas that have not taken in this generation. */
+  waiting: string[];
+  errors: { replica: string; error: string }[];
+}
+
+/** In force when every member has taken in this very object in its present generation, and it is not on its way out. Pure. */
+export function planEnforcement(object: KubeObject, members: readonly Pick<Member, "identity" | "uid">[], reports: readonly Report[]): Enforcement {
+  const { uid, generation = 0, deletionTimestamp } = object.metadata;
+  const ofMember = members.map(({ identity, uid: life }) => ({ identity, report: reports.find((report) => report.replica === identity && report.life === life && report.uid === uid && report.generation === generation) }));
+  const waiting = ofMember.filter(({ report }) => !report).map(({ identity }) => identity).sort();
+  const errors = ofMember.flatMap(({ identity, report }) => (report?.error ? [{ replica: identity, error: report.error }] : [])).sort((a, b) => (a.replica < b.replica ? -1 : 1));
+  return { enforced: members.length > 0 && waiting.length === 0 && errors.length === 0 && deletionTimestamp === undefined, waiting, errors };
+}
+
+/** Where reports are kept, and the label and annotation that tell whose they are. */
+export interface ReportPlace {
+  namespace: string;
+  /** Label with the plural of the kind reported on. */
+  label: string;
+  /** Annotation with the key of the object reported on. */
+  annotation: string;
+}
+
+/** The name of a report: parts with their dashes doubled, so that no two triples give one name. */
+export function reportName(replica: string, ref: ResourceRef, key: ObjectKey): string {
+  return [replica, ref.plural, ...(key.namespace ? [key.namespace] : []), key.name].map((part) => part.replaceAll("-", "--")).join("-");
+}
+
+export interface ReportingOptions<T extends KubeObject> {
+  client: KubeClient;
+  /** The configuration as this replica sees it. */
+  store: Store<T>;
+  membership: Membership;
+  place: ReportPlace;
+  /** Takes the object in; what it throws is reported. */
+  take: (object: T) => Promise<void> | void;
+  /** The object is gone. */
+  drop?: (object: T) => void;
+  /** Holds readiness until what is there has been taken in. */
+  tracker?: Tracker;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+export interface Reporting {
+  idle(): Promise<void>;
+  readonly stopped: Promise<void>;
+}
+
+/** Takes in every object of the store, now and on every change, and reports it; another life of this replica reports everything anew. Its reports go with the Lease of this replica. */
+export function startReporting<T extends KubeObject>(options: ReportingOptions<T>): Reporting {
+  const { store, membership, tracker, signal, log } = options;
+  /** The life in which each object was last reported. */
+  const reported = new Map<string, string>();
+  const queue: Queue = createQueue({ workers: 4, work: (id) => report(options, id, reported), onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again") });
+  const change = store.onChange((what) => {
+    if (what.type === "deleted") {
+      tracker?.cancel(keyOf(what.old.metadata));
+      options.drop?.(what.old);
+    }
+    queue.add(keyOf(what.object.metadata));
+  });
+  let hasBegun = false;
+  // Whoever comes back into sight as it was is told by no change, and may have missed a new life.
+  const look = (): void => {
+    if (!store.synced) return;
+    const life = membership.ownerReference()?.uid;
+    for (const { metadata } of store.list({ partial: true })) {
+      const key = keyOf(metadata);
+      if (hasBegun && (life === undefined || reported.get(key) === life)) continue;
+      tracker?.expect(key);
+      queue.add(key);
+    }
+    if (!hasBegun) tracker?.populated();
+    hasBegun = true;
+  };
+  const stops = [change, membership.onChange(look), store.onState(look)];
+  look();
+  const stopped = untilAborted(signal).then(() => {
+    for (const stop of stops) stop();
+    return queue.close();
+  });
+  return { idle: () => queue.idle(), stopped };
+}
+
+async function report<T extends KubeObject>(options: ReportingOptions<T>, id: string, reported: Map<string, string>): Promise<{ then: "done" }> {
+  const { client, store, membership, place, tracker } = options;
+  const key = parseKey(id);
+  const at = { namespace: place.namespace, name: reportName(membership.identity, store.ref, key) };
+  const object = store.find(key);
+  if (!object) {
+    reported.delete(id);
+    await client.delete(ConfigMap, at).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    return { then: "done" };
+  }
+  const error = await tryTake(options, object);
+  if (error === "") tracker?.observe(id);
+  else tracker?.fail(id, error);
+  const owner = membership.ownerReference();
+  // No member now: the next life reports it.
+  if (!owner) return { then: "done" };
+  await write(options, { object, at, error, id, owner });
+  reported.set(id, owner.uid);
+  return { then: "done" };
+}
+
+async function tryTake<T extends KubeObject>({ take }: ReportingOptions<T>, object: T): Promise<string> {
+  try {
+    await take(object);
+    return "";
+  } catch (error) {
+    return (error instanceof Error ? error.message : String(error)).slice(0, 1024) || "an error without words";
+  }
+}
+
+interface Finding<T> {
+  object: T;
+  at: ObjectKey & { namespace: string };
+  error: string;
+  id: string;
+  owner: NonNullable<ReturnType<Membership["ownerReference"]>>;
+}
+
+async function write<T extends KubeObject>({ client, membership, place, store }: ReportingOptions<T>, { object, at, error, id, owner }: Finding<T>): Promise<void> {
+  const data = { replica: membership.identity, life: owner.uid, uid: object.metadata.uid ?? "", generation: String(object.metadata.generation ?? 0), error };
+  const found = await client.find(ConfigMap, at);
+  if (found?.data && Object.entries(data).every(([name, value]) => found.data?.[name] === value)) return;
+  const metadata = { ...at, labels: { [place.label]: store.ref.plural }, annotations: { [place.annotation]: id }, ownerReferences: [owner] };
+  await client.apply(ConfigMap, { metadata, data }, { fieldManager: `report-${membership.identity}`, force: true });
+}
+
+/** What a kept report says; undefined for what is none. */
+export function toReport({ data }: ObjectOf<typeof ConfigMap>): Report | undefined {
+  const { replica, life, uid, generation, error } = data ?? {};
+  return replica && life && uid && generation ? { replica, life, uid, generation: Number(generation), error: error ?? "" } : undefined;
+}
+
+export interface EnforcementOptions<T extends KubeObject> {
+  name: string;
+  ref: ResourceRef<T>;
+  membership: Membership;
+  place: ReportPlace;
+  /** The reports on this kind, by the label of `place`. */
+  reports: Store<ObjectOf<typeof ConfigMap>>;
+}
+
+/** Keeps the condition Enforced. One replica does it for all. */
+export function enforcementController<T extends KubeObject>({ name, ref, membership, place, reports }: EnforcementOptions<T>): Controller {
+  const keyIn = ({ metadata }: KubeObject): ObjectKey => parseKey(metadata.annotations?.[place.annotation] ?? "");
+  return defineController<T>({
+    name,
+    kind: "singleton",
+    for: ref,
+    condition: "Enforced",
+    sources: [
+      (wake, signal) => {
+        const stop = [reports.onChange(({ object }) => wake(keyIn(object))), membership.onChange(() => reports.synced && reports.list().forEach((one) => wake(keyIn(one))))];
+        signal.addEventListener("abort", () => stop.forEach((end) => end()), { once: true });
+      },
+    ],
+    async reconcile(object) {
+      const said = reports.list().flatMap((one) => toReport(one) ?? []);
+      const seen = planEnforcement(object, membership.members(), said);
+      // Whoever joined a moment ago is in this list, and may not have loaded what is older than its Lease only.
+      const sure = seen.enforced ? planEnforcement(object, await membership.listConsistent(), said) : seen;
+      return { ready: present(sure) };
+    },
+  });
+}
+
+function present({ enforced, waiting, errors }: Enforcement): { status: "True" | "False"; reason: string; message: string } {
+  if (enforced) return { status: "True", reason: "InForce", message: "" };
+  if (errors.length > 0) return { status: "False", reason: "Refused", message: errors.map(({ replica, error }) => `${replica}: ${error}`).join("; ").slice(0, 4096) };
+  return { status: "False", reason: "Waiting", message: waiting.length > 0 ? `not yet in ${waiting.join(", ")}`.slice(0, 4096) : "it is being deleted" };
+}

@@ -1,0 +1,27 @@
+// A client that writes only while a term of leadership lasts: what wakes up after it has been given up by the others must not act.
+import type { KubeClient } from "../client/client.ts";
+import { KubeError } from "../client/errors.ts";
+
+type Write = (...args: never[]) => Promise<unknown>;
+
+/** The same client; every write asks `holds` first and fails with KubeError (code 0, reason Fenced) when it does not. Reads go through. Closing it closes nothing. */
+export function fencedClient(client: KubeClient, holds: () => boolean): KubeClient {
+  const fenced = <W extends Write>(write: W): W => ((...args: Parameters<W>) => (holds() ? write(...args) : refuse())) as W;
+  return {
+    ...client,
+    create: fenced(client.create),
+    update: fenced(client.update),
+    updateStatus: fenced(client.updateStatus),
+    patch: fenced(client.patch),
+    apply: fenced(client.apply),
+    delete: fenced(client.delete),
+    raw: (method, ...rest) => (method === "GET" || holds() ? client.raw(method, ...rest) : refuse()),
+    stream: (method, ...rest) => (method === "GET" || holds() ? client.stream(method, ...rest) : refuse()),
+    as: (identity) => fencedClient(client.as(identity), holds),
+    close: () => Promise.resolve(),
+  };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new KubeError({ code: 0, reason: "Fenced", message: "this process does not lead any more, so it does not write" }));
+}

@@ -1,0 +1,127 @@
+// A candidate does not give up for a fault of its own process. What an API server makes of Leases is tested in test/conformance/kube.
+import pino from "pino";
+import { expect, test, vi } from "vitest";
+import type { KubeClient } from "../client/client.ts";
+import { KubeError } from "../client/errors.ts";
+import { runLeader } from "./leader-election.ts";
+
+test("a credential that cannot be read once ends no candidacy", async () => {
+  const stop = new AbortController();
+  const terms: number[] = [];
+  let asked = 0;
+  const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "lead", namespace: "one", resourceVersion: "1" } };
+  const client = {
+    find: async () => {
+      if (++asked === 1) throw new Error("ENOENT: no token file");
+    },
+    create: async () => lease,
+    update: async () => lease,
+  } as unknown as KubeClient;
+  await runLeader({
+    client, namespace: "one", name: "lead", identity: "a", signal: stop.signal, log: pino({ level: "silent" }),
+    timing: { leaseMs: 100, renewMs: 50, retryMs: 1, everyMs: 10 },
+    lead: async (_over, { transitions }) => {
+      terms.push(transitions);
+      stop.abort();
+    },
+  });
+  expect(terms).toEqual([0]);
+});
+
+type Spec = { holderIdentity?: string; leaseTransitions?: number };
+
+/** A Lease as a server keeps it: a write with an old version is refused. `unanswered` writes take effect and time out. */
+function server() {
+  const state = { version: 0, uid: "first", spec: {} as Spec, unanswered: 0, writes: 0 };
+  const present = () => ({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "lead", namespace: "one", uid: state.uid, resourceVersion: String(state.version) }, spec: state.spec });
+  const write = (spec: Spec): void => {
+    state.spec = spec;
+    state.version++;
+    state.writes++;
+  };
+  const client = {
+    find: async () => (state.version === 0 ? undefined : present()),
+    get: async () => present(),
+    create: async (_ref: unknown, { spec }: { spec: Spec }) => (write(spec), present()),
+    update: async (_ref: unknown, { metadata, spec }: { metadata: { resourceVersion: string }; spec: Spec }) => {
+      if (metadata.resourceVersion !== String(state.version)) throw new KubeError({ code: 409, reason: "Conflict" });
+      write(spec);
+      if (state.unanswered-- > 0) throw new KubeError({ code: 0, reason: "Deadline" });
+      return present();
+    },
+  } as unknown as KubeClient;
+  return { state, client };
+}
+
+const options = { namespace: "one", name: "lead", identity: "a", log: pino({ level: "silent" }) };
+
+test("a renewal that took effect and was not answered ends no term", async () => {
+  const { state, client } = server();
+  const stop = new AbortController();
+  const ended = await new Promise<boolean>((resolve) => {
+    void runLeader({
+      ...options, client, signal: stop.signal, timing: { leaseMs: 30_000, renewMs: 20_000, retryMs: 1, everyMs: 1 },
+      lead: async (over) => {
+        state.unanswered = 1;
+        const before = state.writes;
+        await vi.waitUntil(() => over.aborted || state.writes > before + 5);
+        resolve(over.aborted);
+        stop.abort();
+      },
+    });
+  });
+  expect(ended).toBe(false);
+  await vi.waitFor(() => expect(state.spec.holderIdentity).toBe(""));
+});
+
+test("leading that was given back although nobody heard the last renewal is taken over at once", async () => {
+  const { state, client } = server();
+  const stop = new AbortController();
+  await runLeader({
+    ...options, client, signal: stop.signal, timing: { leaseMs: 30_000, renewMs: 20_000, retryMs: 1, everyMs: 10_000 },
+    lead: async () => {
+      state.version++;
+      stop.abort();
+    },
+  });
+  expect(state.spec.holderIdentity).toBe("");
+});
+
+test.each([
+  ["another process holds it", { holderIdentity: "b", leaseTransitions: 1 }, "first"],
+  ["it was ours again, in a later term", { holderIdentity: "a", leaseTransitions: 2 }, "first"],
+  ["it was made anew", { holderIdentity: "a", leaseTransitions: 0 }, "second"],
+])("a term ends when its Lease was written: %s", async (_what, spec, uid) => {
+  const { state, client } = server();
+  const stop = new AbortController();
+  await runLeader({
+    ...options, client, signal: stop.signal, timing: { leaseMs: 30_000, renewMs: 20_000, retryMs: 1, everyMs: 1 },
+    lead: async (over) => {
+      Object.assign(state, { spec, uid, version: 100 });
+      await vi.waitUntil(() => over.aborted);
+      stop.abort();
+    },
+  });
+  expect(state).toMatchObject({ spec, version: 100 });
+});
+
+test("no renewal is waited for longer than the term lasts", async () => {
+  const { client } = server();
+  const stop = new AbortController();
+  const renewMs = 300;
+  const ends: number[] = [];
+  const began = performance.now();
+  const update = async (_ref: unknown, _lease: unknown, { deadlineMs = NaN }: { deadlineMs?: number }): Promise<never> => {
+    if (!stop.signal.aborted) ends.push(performance.now() - began + deadlineMs);
+    return Promise.reject(new KubeError({ code: 0, reason: "Deadline" }));
+  };
+  await runLeader({
+    ...options, client: { ...client, update } as unknown as KubeClient, signal: stop.signal, timing: { leaseMs: 450, renewMs, retryMs: 60, everyMs: 150 },
+    lead: async (over) => {
+      await vi.waitUntil(() => over.aborted, { interval: 1 });
+      stop.abort();
+    },
+  });
+  expect(ends.length).toBeGreaterThan(0);
+  expect(Math.max(...ends)).toBeLessThan(renewMs + 25);
+});

@@ -1,0 +1,117 @@
+// The Leases of members as objects: how this process makes, renews and removes its own, and those of others that are gone. Who counts as alive is decided elsewhere.
+import { Lease } from "../api/builtin.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../client/errors.ts";
+import { defined } from "../api/omit-undefined.ts";
+import type { MembershipOptions, MembershipTiming } from "./membership.ts";
+import type { ObjectOf } from "../api/resource-ref.ts";
+import { toMicroTime } from "../api/times.ts";
+
+export type LeaseObject = ObjectOf<typeof Lease>;
+
+/** The Lease of this process. */
+export class OwnLease {
+  readonly #o: MembershipOptions;
+  readonly #timing: MembershipTiming;
+  readonly #signal: AbortSignal;
+  #lease: LeaseObject | undefined;
+  #renewedAt = -Infinity;
+
+  constructor(options: MembershipOptions, timing: MembershipTiming, signal: AbortSignal) {
+    this.#o = options;
+    this.#timing = timing;
+    this.#signal = signal;
+  }
+
+  /** As it was last answered; undefined before it is made and after it was lost. */
+  get object(): LeaseObject | undefined {
+    return this.#lease;
+  }
+
+  /** It was renewed so short a while ago that nobody can have given this process up. */
+  get isFresh(): boolean {
+    return this.#lease !== undefined && performance.now() - this.#renewedAt < this.#timing.fenceMs;
+  }
+
+  /** @throws KubeError; AlreadyExists after the Lease of an earlier life was removed */
+  async make(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
+    const { client, namespace, group, groupLabel, identity } = this.#o;
+    const started = performance.now();
+    const time = this.#time();
+    const draft = {
+      metadata: { namespace, name: `${group}-${identity}`, labels: { [groupLabel]: group }, annotations: defined(annotations) as Record<string, string> },
+      spec: { holderIdentity: identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000), acquireTime: time, renewTime: time },
+    };
+    try {
+      this.#took(await client.create(Lease, draft, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#signal }), started);
+    } catch (error) {
+      // An earlier life under the same name. Its Lease must not vouch for what this one has not loaded yet.
+      if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(unlessGone);
+      throw error;
+    }
+  }
+
+  /** @throws KubeError; it is lost when others have removed it */
+  async renew(lease: LeaseObject): Promise<void> {
+    const started = performance.now();
+    const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: this.#time() } };
+    try {
+      this.#took(await this.#o.client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#signal }), started);
+    } catch (error) {
+      // Removed by the others, who had given this process up: it joins anew.
+      if (isNotFound(error) || isConflict(error)) this.#lease = undefined;
+      throw error;
+    }
+  }
+
+  /** @throws KubeError */
+  annotate({ metadata }: LeaseObject, annotations: Readonly<Record<string, string | undefined>>): Promise<LeaseObject> {
+    // In a merge patch null removes.
+    const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
+    return this.#o.client.patch(Lease, metadata, { type: "merge", body: { metadata: { uid: metadata.uid, annotations: patch } } });
+  }
+
+  /** The Lease with that uid was removed. True when it was this one. */
+  lose(uid: string | undefined): boolean {
+    if (uid === undefined || uid !== this.#lease?.metadata.uid) return false;
+    this.#lease = undefined;
+    return true;
+  }
+
+  /** Never rejects: a Lease that stays expires. */
+  async remove(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = undefined;
+    if (!lease) return;
+    try {
+      await this.#o.client.delete(Lease, lease.metadata, { preconditions: { uid: lease.metadata.uid ?? "" }, deadlineMs: this.#timing.everyMs });
+    } catch (err) {
+      this.#o.log.debug({ err, member: this.#o.identity }, "could not remove the lease of this process; it will expire");
+    }
+  }
+
+  #time(): string {
+    return toMicroTime(this.#o.now?.() ?? new Date());
+  }
+
+  #took(lease: LeaseObject, started: number): void {
+    this.#lease = lease;
+    this.#renewedAt = started;
+  }
+}
+
+/** Removes the Lease of another, if it is the one that was seen: in this life, or with `resourceVersion` not renewed since. False when it is gone or another by now. @throws KubeError */
+export async function removeLease(client: KubeClient, at: { namespace: string; name: string }, options: { uid: string; resourceVersion?: string; deadlineMs: number }): Promise<boolean> {
+  const { deadlineMs, ...preconditions } = options;
+  try {
+    await client.delete(Lease, at, { preconditions, deadlineMs });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    return false;
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}

@@ -1,0 +1,72 @@
+// This process as one of equal replicas: its name, its membership, and what it says of itself to the others.
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { Logger } from "pino";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { LeaderTiming } from "../../kube/lease/leader-election.ts";
+import { joinMembers, type Member, type Membership, type MembershipTiming } from "../../kube/lease/membership.ts";
+import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
+import type { Watches } from "../../kube/cache/informers.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import type { Operation } from "../operations/operations.ts";
+
+/** Label of the replicas' Leases. */
+const REPLICAS_LABEL = "cupola.dev/replicas";
+const GROUP = "replica";
+/** Annotations of a replica's Lease. */
+export const REPLICA_ANNOTATIONS = { operations: "cupola.dev/operations", telemetry: "cupola.dev/telemetry-url", authority: "cupola.dev/telemetry-authority", logs: "cupola.dev/logs" } as const;
+
+/** Others may take over from a replica that was killed after so long; see `leaseTiming`. */
+export const LEASE_SECONDS = 15;
+
+/** All times of Leases, by the one that counts: the longest that a dead replica is taken for a living one. */
+export function leaseTiming(seconds = LEASE_SECONDS): { leader: LeaderTiming; member: MembershipTiming } {
+  const leaseMs = seconds * 1000;
+  const fenceMs = (leaseMs * 2) / 3;
+  return {
+    leader: { leaseMs, renewMs: fenceMs, retryMs: (leaseMs * 2) / 15, everyMs: leaseMs / 3 },
+    member: { leaseMs, fenceMs, everyMs: leaseMs / 3 },
+  };
+}
+
+/** A name that no other process has: this machine's (a pod's own name) and a random part. */
+export function newIdentity(): string {
+  const host = hostname().toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
+  return `${host || "replica"}-${randomBytes(4).toString("hex")}`;
+}
+
+export interface ReplicaOptions {
+  client: KubeClient;
+  watches: Watches;
+  operations: readonly Operation[];
+  identity: string;
+  timing: MembershipTiming;
+  /** What else it says of itself. */
+  annotations: Readonly<Record<string, string>>;
+  /** After everything was listed again, because the others had given this process up. */
+  onRejoined: () => Promise<void>;
+  log: Logger;
+}
+
+/** Joins the replicas of this platform. Await `joined` before anything is listed: who joined can be waited for. */
+export function joinReplicas({ client, watches, operations, identity, timing, annotations, onRejoined, log }: ReplicaOptions): Membership {
+  const onRejoin = async (): Promise<void> => {
+    // What was held while nobody counted on this process may lack what the others have told their clients since.
+    await watches.relist();
+    await onRejoined();
+  };
+  return joinMembers({
+    client, watches, identity, timing, log, onRejoin, namespace: SYSTEM_NAMESPACE, groupLabel: REPLICAS_LABEL, group: GROUP,
+    annotations: { [REPLICA_ANNOTATIONS.operations]: operations.join(","), ...annotations },
+  });
+}
+
+/** The living replicas; undefined while they cannot be seen. */
+export function seenMembers(membership: Membership): Member[] | undefined {
+  try {
+    return membership.members();
+  } catch (error) {
+    if (error instanceof NotSynced || error instanceof NotPermitted) return undefined;
+    throw error;
+  }
+}

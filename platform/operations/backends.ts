@@ -1,0 +1,141 @@
+// The builders, runners and routers that one process runs, behind one interface.
+import { join } from "node:path";
+import type { Logger } from "pino";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import { createHostBuilder } from "../../backends/builders/host/host.ts";
+import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
+import { createLocalRouter } from "../../backends/routers/local/local.ts";
+import { deploymentRunner } from "../../backends/runners/deployment/deployment.ts";
+import { hostLauncher } from "../../backends/runners/process/runner-context.ts";
+import { createProcessRunner } from "../../backends/runners/process/process.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Controller } from "../../kube/controller/controller.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Watches } from "../../kube/cache/informers.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
+import { Staging } from "../../crds/staging/staging.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { AppsDoor } from "../http/http-server.ts";
+import type { Operation } from "./operations.ts";
+
+/** What a backend needs of its process. */
+export interface BackendDeps {
+  client: KubeClient;
+  watches: Watches;
+  telemetry: Telemetry;
+  /** Where logs and stats of this process are read; published on the class. */
+  endpoint: { url: string; secretRef: { name: string } };
+  blobs: BlobStore;
+  /** Folder of this process's backends. */
+  data: string;
+  log: Logger;
+  /** Whether this process still is the one that may act; for elected ones. */
+  holds: () => boolean;
+}
+
+/** One backend of this process. */
+export interface Backend {
+  controllers: readonly Controller[];
+  /** Before the controllers run. */
+  start(): Promise<void> | void;
+  /** After the controllers have stopped. `end`: no process of an app outlives this one. */
+  stop(instances: "keep" | "end"): Promise<void>;
+  apps?: AppsDoor;
+  /** Whether it can serve; true where it has nothing to wait for. */
+  ready?(): boolean;
+}
+
+interface Maker {
+  make: (deps: BackendDeps) => Backend;
+  /** It acts on this machine, so one process of many runs it; these kinds it must know before it takes over. */
+  elected?: readonly ResourceRef[];
+  /** Kinds that it follows besides what its controllers declare. */
+  follows?: readonly ResourceRef[];
+}
+
+const MAKERS: Partial<Record<Operation, Maker>> = {
+  "host-builder": { make: hostBuilder, elected: [Staging, Droplet, LRP, Buildpack, BackendClass] },
+  "process-runner": { make: processRunner, elected: [LRP, BackendClass] },
+  "local-router": { make: localRouter, follows: [LRP] },
+};
+
+/** A backend of one of these operations. */
+export interface BackendOperation extends Maker {
+  operation: Operation;
+}
+
+/** The backends among these operations that publish logs or stats. */
+export function backendsOf(operations: readonly Operation[]): BackendOperation[] {
+  return operations.flatMap((operation) => {
+    const maker = MAKERS[operation];
+    return maker ? [{ operation, ...maker }] : [];
+  });
+}
+
+/** Does any of these operations publish logs or stats? */
+export function hasTelemetry(operations: readonly Operation[]): boolean {
+  return operations.includes("logs") || backendsOf(operations).length > 0;
+}
+
+/** The controllers of the backends among these operations, only to be read: what they would work with is left out. */
+export function declaredBackends(operations: readonly Operation[]): Controller[] {
+  const nothing = { data: "", endpoint: { url: "", secretRef: { name: "" } } } as unknown as BackendDeps;
+  return backendsOf(operations).flatMap(({ make }) => make(nothing).controllers);
+}
+
+/** Classes that only translate objects to objects: controllers, and nothing to start or stop. */
+const TRANSLATORS: Partial<Record<Operation, () => Controller[]>> = {
+  "deployment-runner": deploymentRunner,
+  "ingress-router": ingressRouter,
+};
+
+/** The controllers of the translating classes among these operations. */
+export function translators(operations: readonly Operation[]): Controller[] {
+  return operations.flatMap((operation) => TRANSLATORS[operation]?.() ?? []);
+}
+
+function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, holds }: BackendDeps): Backend {
+  return createHostBuilder({
+    home: join(data, "builds"),
+    dropletsDir: join(data, "droplets"),
+    client,
+    watches,
+    telemetry,
+    endpoint,
+    blobs,
+    holds,
+    onError: (err, what) => log.error({ err }, what),
+  });
+}
+
+function processRunner({ client, watches, telemetry, endpoint, blobs, data, log, holds }: BackendDeps): Backend {
+  const runner = createProcessRunner({
+    home: join(data, "instances"),
+    client,
+    watches,
+    telemetry,
+    endpoint,
+    launcher: hostLauncher(blobs, join(data, "droplets")),
+    holds,
+    onError: (err, what) => log.error({ err }, what),
+  });
+  return {
+    controllers: runner.controllers,
+    start: () => runner.start(),
+    stop: (instances) => runner.stop(instances === "end" ? "stop" : "leave"),
+  };
+}
+
+function localRouter({ watches, telemetry, endpoint }: BackendDeps): Backend {
+  const router = createLocalRouter({ watches, telemetry, endpoint });
+  return {
+    controllers: router.controllers,
+    start: () => router.start(),
+    stop: () => router.stop(),
+    ready: () => router.ready(),
+    apps: { request: (request, response) => router.handleRequest(request, response), upgrade: (request, socket, head) => router.handleUpgrade(request, socket, head) },
+  };
+}

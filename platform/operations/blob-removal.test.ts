@@ -1,0 +1,51 @@
+// What goes a day after it was put, what stays, and that nothing goes while something cannot be seen.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createDirectoryStore } from "../../blobs/directory/directory-store.ts";
+import type { Blob, BlobStore } from "../../blobs/blob-store.ts";
+import { NotPermitted, type Reader } from "../../kube/cache/reader.ts";
+import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import { removeUnusedBlobs } from "./blob-removal.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+let home: string;
+let blobs: BlobStore;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "cupola-removal-"));
+  blobs = await createDirectoryStore(home);
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const put = (text: string): Promise<Blob> => blobs.put("space-1", "package", Readable.from([Buffer.from(text)]), { maxBytes: 1000 });
+
+/** Reads these objects by kind; kinds that are named in `hidden` cannot be seen. */
+function reader(objects: Record<string, unknown[]>, hidden: readonly string[] = []): Reader {
+  const list = (ref: ResourceRef): unknown[] => {
+    if (hidden.includes(ref.kind)) throw new NotPermitted(resourceId(ref), "Forbidden");
+    return objects[ref.kind] ?? [];
+  };
+  return { list } as unknown as Reader;
+}
+
+test("removes what nothing refers to, once its day is over", async () => {
+  const [used, staged, running, unused] = await Promise.all(["used", "staged", "running", "unused"].map(put));
+  const read = reader({
+    Package: [{ spec: { content: used } }, { spec: {} }],
+    Droplet: [{ spec: {} }],
+    Staging: [{ spec: { package: {} }, status: { droplet: { content: staged } } }, { spec: { package: {} } }],
+    LRP: [{ spec: { droplet: { content: running } } }],
+  });
+  expect(await removeUnusedBlobs({ blobs, read, now: Date.now() + DAY_MS - 60_000 })).toBe(0);
+  expect(await removeUnusedBlobs({ blobs, read, now: Date.now() + DAY_MS + 60_000 })).toBe(1);
+  expect(await blobs.has("space-1", unused?.digest ?? "")).toBe(false);
+  for (const kept of [used, staged, running]) expect(await blobs.has("space-1", kept?.digest ?? "")).toBe(true);
+});
+
+test.each(["Package", "Droplet", "LRP", "Staging"])("removes nothing while %s cannot be seen", async (kind) => {
+  const blob = await put("unused");
+  await expect(removeUnusedBlobs({ blobs, read: reader({}, [kind]), now: Date.now() + 2 * DAY_MS })).rejects.toThrow(NotPermitted);
+  expect(await blobs.has("space-1", blob.digest)).toBe(true);
+});

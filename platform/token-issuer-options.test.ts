@@ -1,0 +1,24 @@
+// The options for a token issuer: what is filled in, and what is refused.
+import { expect, test } from "vitest";
+import { tokenIssuerOf } from "./token-issuer-options.ts";
+
+const url = "https://uaa.example/oauth/token";
+
+test.each([
+  ["none", {}, undefined],
+  ["the issuer alone", { tokenIssuer: url }, { url, audience: "cloud_controller", userClaim: "sub", prefix: `${url}#` }],
+  ["as for UAA", { tokenIssuer: url, tokenUserClaim: "user_name", tokenGroupsClaim: "scope", userPrefix: "uaa:" }, { url, audience: "cloud_controller", userClaim: "user_name", groupsClaim: "scope", prefix: "uaa:" }],
+])("%s", (_what, options, settings) => {
+  expect(tokenIssuerOf(options)).toEqual(settings);
+});
+
+test.each([
+  ["an option without the issuer", { userPrefix: "uaa:" }, /go with --token-issuer/],
+  ["no prefix", { tokenIssuer: url, userPrefix: "" }, /prefix/],
+  ["the cluster's prefix", { tokenIssuer: url, userPrefix: "system:" }, /system:/],
+  ["keys that anybody may change", { tokenIssuer: "http://uaa.example" }, /https/],
+  ["any audience", { tokenIssuer: url, tokenAudience: "" }, /audience/],
+  ["a file that is not there", { tokenIssuer: url, tokenCa: "/nowhere/ca.pem" }, /ENOENT/],
+])("%s is refused", (_what, options, problem) => {
+  expect(() => tokenIssuerOf(options)).toThrow(problem);
+});

@@ -1,0 +1,43 @@
+// Where the platform watches a namespaced kind when it may not watch it everywhere: in the namespaces of orgs and spaces, and its own.
+import type { SplitRule } from "../kube/cache/scoped/watched-namespaces.ts";
+import { resourceId } from "../kube/api/resource-ref.ts";
+import { App } from "../crds/app/app.ts";
+import { Build } from "../crds/build/build.ts";
+import { Buildpack } from "../crds/buildpack/buildpack.ts";
+import { Claim } from "../crds/claim/claim.ts";
+import { Domain } from "../crds/domain/domain.ts";
+import { Droplet } from "../crds/droplet/droplet.ts";
+import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
+import { LABELS } from "../crds/labels.ts";
+import { LRP } from "../crds/lrp/lrp.ts";
+import { Package } from "../crds/package/package.ts";
+import { Process } from "../crds/process/process.ts";
+import { Revision } from "../crds/revision/revision.ts";
+import { RouteBinding } from "../crds/route-binding/route-binding.ts";
+import { Route } from "../crds/route/route.ts";
+import { Space } from "../crds/space/space.ts";
+import { Stack } from "../crds/stack/stack.ts";
+import { Staging } from "../crds/staging/staging.ts";
+import { Deployment, Ingress, PodDisruptionBudget, Service } from "../kube/api/builtin.ts";
+
+type Place = "org" | "space" | "system";
+
+const inSpaces = [App, Process, Package, Build, Droplet, Revision, Route, LRP, Staging, RouteBinding, Deployment, Service, PodDisruptionBudget, Ingress];
+
+/** Where our objects of a kind are; kinds that are not named may be anywhere. */
+const PLACES = new Map<string, readonly Place[]>([
+  ...inSpaces.map((ref): [string, readonly Place[]] => [resourceId(ref), ["space"]]),
+  [resourceId(Space), ["org"]],
+  [resourceId(Domain), ["org", "system"]],
+  ...[Claim, Buildpack, Stack].map((ref): [string, readonly Place[]] => [resourceId(ref), ["system"]]),
+]);
+
+/** The namespaces of orgs and spaces are told by their label, so Namespaces must be allowed to be watched. */
+export const OUR_NAMESPACES: SplitRule = {
+  labelSelector: LABELS.namespaceKind,
+  always: [SYSTEM_NAMESPACE],
+  holds: (ref, labels) => {
+    const place = labels?.[LABELS.namespaceKind] ?? "system";
+    return PLACES.get(resourceId(ref))?.includes(place as Place) ?? true;
+  },
+};

@@ -1,0 +1,107 @@
+// A real control plane for measurements: our manifests in it, and replicas of the platform as processes of their own.
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { installManifests } from "../../../platform/install.ts";
+import type { Operation } from "../../../platform/operations/operations.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { type Child, startChild } from "../child-process.ts";
+import type { PlatformProcessOptions, Requests } from "../platform-process.ts";
+import { settled } from "../until.ts";
+
+/** The user whose rights are RoleBindings, one in each space. */
+export const DEVELOPER = "developer";
+
+export interface BenchPlane {
+  admin: KubeClient;
+  developerToken: string;
+  /** One more replica; resolves when it is ready. */
+  start(operations: readonly Operation[]): Promise<Replica>;
+  stop(): Promise<void>;
+}
+
+export interface Replica {
+  child: Child;
+  url: string;
+  requests(): Promise<Requests>;
+  stop(): Promise<void>;
+}
+
+/** Starts it. There is a runner class by name, so that apps lead to LRPs, and nobody behind it: what follows an LRP is the class's own cost. */
+export async function startBenchPlane(): Promise<BenchPlane> {
+  const token = (): string => randomBytes(24).toString("base64url");
+  const tokens = { platform: token(), developer: token() };
+  const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
+  const plane = await startControlPlane({ users: [{ token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] }, { token: tokens.developer, user: DEVELOPER }] });
+  const access = { server: plane.url, ca: plane.ca };
+  const admin = createClient({ ...access, auth: { kind: "token", token: plane.adminToken } });
+  const replicas = new Set<Replica>();
+  const stop = async (): Promise<void> => {
+    await Promise.all([...replicas].map((replica) => replica.stop()));
+    await admin.close();
+    await plane.stop();
+    rmSync(data, { recursive: true, force: true });
+  };
+  try {
+    await installManifests(admin);
+    await admin.create(BackendClass, { metadata: { name: "nobody" }, spec: { role: "runner", default: true } });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    admin,
+    developerToken: tokens.developer,
+    stop,
+    async start(operations) {
+      const child = startChild(join(import.meta.dirname, "..", "platform-process.ts"), { access, token: tokens.platform, operations, data: join(data, String(replicas.size)) } satisfies PlatformProcessOptions);
+      const replica: Replica = {
+        child,
+        url: "",
+        requests: () => child.ask<Requests>("requests"),
+        stop: () => (replicas.delete(replica), child.stop()),
+      };
+      replicas.add(replica);
+      replica.url = await child.ask<string>("url");
+      return replica;
+    },
+  };
+}
+
+/** Waits until these replicas have no work and send no write for a second. */
+export async function atRest(replicas: readonly Replica[]): Promise<void> {
+  const version = async (): Promise<number> => (await Promise.all(replicas.map((replica) => replica.requests()))).reduce((sum, { writes }) => sum + writes, 0);
+  await settled(() => Promise.all(replicas.map(({ child }) => child.ask("idle"))), version);
+}
+
+export interface Writes {
+  /** Requests of the replicas that would change an object, whatever came of them. */
+  attempts: number;
+  /** Versions made by anybody, leases of the replicas apart: an apply that changes nothing makes none. */
+  written: number;
+}
+
+/** What was written while `work` ran, and until these replicas, of all that there are, were quiet. */
+export async function countWrites({ admin }: BenchPlane, replicas: readonly Replica[], work: () => Promise<void>): Promise<Writes> {
+  const look = async (): Promise<Writes> => {
+    const requests = await Promise.all(replicas.map((replica) => replica.requests()));
+    const sum = (of: (one: Requests) => number): number => requests.reduce((all, one) => all + of(one), 0);
+    return { attempts: sum(({ writes }) => writes), written: (await versionOf(admin)) - sum(({ leases }) => leases) };
+  };
+  const before = await look();
+  await work();
+  await atRest(replicas);
+  const after = await look();
+  return { attempts: after.attempts - before.attempts, written: after.written - before.written };
+}
+
+/** Kubernetes' store counts its writes; a list tells the newest. */
+async function versionOf(admin: KubeClient): Promise<number> {
+  const { metadata } = (await admin.raw("GET", "/api/v1/namespaces?limit=1")) as { metadata: { resourceVersion: string } };
+  return Number(metadata.resourceVersion);
+}

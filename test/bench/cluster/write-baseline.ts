@@ -1,0 +1,58 @@
+// The floor of writing: what the platform made of some apps, written again elsewhere by a loop that does nothing else, each object once and its status once.
+import pLimit from "p-limit";
+import { Claim } from "../../../crds/claim/claim.ts";
+import { DEFINITIONS } from "../../../crds/definitions.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { Namespace, Secret } from "../../../kube/api/builtin.ts";
+import type { Draft, KubeClient } from "../../../kube/client/client.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { PARALLEL } from "./make-apps.ts";
+
+export interface Final {
+  ref: ResourceRef;
+  object: KubeObject;
+}
+
+/** Every object of ours, and every Secret, whose name begins with the prefix of these apps; and their claims. */
+export async function collectFinal(admin: KubeClient, prefix: string): Promise<Final[]> {
+  const refs: ResourceRef[] = [...DEFINITIONS.filter((ref) => ref.namespaced && ref.kind !== Claim.kind), Secret];
+  const found: Final[] = [];
+  for (const ref of refs) {
+    const { items } = await admin.list(ref);
+    found.push(...items.filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).map((object) => ({ ref, object })));
+  }
+  const claims = (await admin.list(Claim, { namespace: SYSTEM_NAMESPACE })).items.filter((claim) => JSON.stringify(claim.spec).includes(`"${prefix}-`));
+  return [...found, ...claims.map((object) => ({ ref: Claim as unknown as ResourceRef, object: object as KubeObject }))];
+}
+
+/** Writes them all into namespaces of its own. Milliseconds, and the number of writes. No platform may run meanwhile: it would take them for its own. */
+export async function writeFloor(admin: KubeClient, final: readonly Final[], suffix: string): Promise<{ ms: number; writes: number }> {
+  const namespaces = [...new Set(final.map(({ object }) => object.metadata.namespace ?? ""))].filter((namespace) => namespace !== SYSTEM_NAMESPACE);
+  for (const namespace of namespaces) await admin.create(Namespace, { metadata: { name: `${namespace}-${suffix}` } });
+  const limit = pLimit(PARALLEL);
+  const start = performance.now();
+  const writes = await Promise.all(final.map((one) => limit(() => writeOnce(admin, one, suffix))));
+  const ms = performance.now() - start;
+  return { ms, writes: writes.reduce((sum, count) => sum + count, 0) };
+}
+
+async function writeOnce(admin: KubeClient, { ref, object }: Final, suffix: string): Promise<number> {
+  const { name, namespace = "", labels, annotations } = object.metadata;
+  const inSystem = namespace === SYSTEM_NAMESPACE;
+  const { status, ...content } = object as KubeObject & { status?: unknown };
+  const draft: Draft = { ...content, metadata: { name: inSystem ? `${name}-${suffix}` : name, namespace: inSystem ? namespace : `${namespace}-${suffix}`, ...(labels && { labels }), ...(annotations && { annotations }) } };
+  const made = await admin.create(ref, draft);
+  if (status === undefined) return 1;
+  await admin.updateStatus(ref, { ...made, status });
+  return 2;
+}
+
+/** Removes what `writeFloor` wrote, so that no platform sees it. */
+export async function removeFloor(admin: KubeClient, final: readonly Final[], suffix: string): Promise<void> {
+  const limit = pLimit(PARALLEL);
+  await Promise.all(final.map(({ ref, object: { metadata } }) => limit(async () => {
+    const inSystem = metadata.namespace === SYSTEM_NAMESPACE;
+    await admin.delete(ref, inSystem ? { namespace: SYSTEM_NAMESPACE, name: `${metadata.name}-${suffix}` } : { namespace: `${metadata.namespace ?? ""}-${suffix}`, name: metadata.name });
+  })));
+}

@@ -1,0 +1,79 @@
+// Brings a run's faults about at their times, and makes sure that all are over at the end.
+import { setTimeout as delay } from "node:timers/promises";
+import { manifests } from "../../crds/manifests.ts";
+import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
+import { ClusterRoleBinding, RoleBinding } from "../../kube/api/builtin.ts";
+import { isNotFound } from "../../kube/client/errors.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { applyObjects } from "../../platform/install.ts";
+import { randomFrom } from "../e2e/kill/random.ts";
+import { untilAcknowledged } from "./retry.ts";
+import type { Fault } from "./faults.ts";
+import type { Schedule } from "./schedule.ts";
+import type { World } from "./test-env.ts";
+
+/** The bindings by which the platform has its rights. */
+function platformBindings(): KubeObject[] {
+  const objects = manifests().flatMap((manifest) => manifest.objects);
+  return objects.filter((object) => object.kind === ClusterRoleBinding.kind && JSON.stringify(object).includes(`"${PLATFORM_GROUP}"`));
+}
+
+/** Resolves when the last fault is over and everything that was taken away is there again. `developer`: the bindings of the developer. */
+export async function inflict(world: World, { faults, seed, lengthMs }: Schedule, developer: () => readonly KubeObject[]): Promise<void> {
+  const random = randomFrom(seed ^ 0x5eed);
+  const start = performance.now();
+  const until = (atMs: number): Promise<void> => delay(Math.max(0, start + atMs - performance.now()));
+  await Promise.all(faults.map(async (fault) => {
+    await until(fault.atMs);
+    await bringAbout(world, fault, { random, developer });
+  }));
+  await until(lengthMs);
+  world.proxy.setRates(undefined);
+  world.proxy.repair();
+  await world.replicas.startAll();
+}
+
+interface Means {
+  random: () => number;
+  developer: () => readonly KubeObject[];
+}
+
+async function bringAbout(world: World, fault: Fault, { random, developer }: Means): Promise<void> {
+  const { proxy, replicas, plane } = world;
+  switch (fault.what) {
+    case "rates":
+      return proxy.setRates(fault.rates, random);
+    case "drop-watches":
+      return proxy.dropWatches(fault.share);
+    case "expire-watches":
+      return proxy.expireWatches(fault.share);
+    case "stall-watches":
+      proxy.stallWatches(fault.share, fault);
+      return delay(fault.dies ? 0 : fault.lastMs);
+    case "kill":
+      await replicas.kill(fault.replica);
+      await delay(fault.downMs);
+      return replicas.start(fault.replica);
+    case "revoke-platform":
+      return revoke(world, ClusterRoleBinding, platformBindings(), fault.lastMs);
+    case "revoke-developer":
+      return revoke(world, RoleBinding, developer(), fault.lastMs);
+    case "restart":
+      return plane.restart(fault.part, fault.downMs);
+  }
+}
+
+async function revoke({ kube }: World, ref: ResourceRef, bindings: readonly KubeObject[], lastMs: number): Promise<void> {
+  for (const { metadata } of bindings) {
+    await untilAcknowledged(`revoke ${metadata.name}`, async () => {
+      try {
+        await kube.delete(ref, metadata);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    });
+  }
+  await delay(lastMs);
+  await untilAcknowledged("grant", () => applyObjects(kube, bindings));
+}

@@ -1,0 +1,20 @@
+// What an operator puts into a fresh platform: classes, a shared domain, a stack, a buildpack, the default quota.
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { OrgQuota } from "../../../crds/org-quota/org-quota.ts";
+import { Stack } from "../../../crds/stack/stack.ts";
+import { systemObject } from "../../../crds/system-object.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+
+export function furniture(): KubeObject[] {
+  return [
+    systemObject(BackendClass, "builder", { role: "builder", default: true }),
+    systemObject(BackendClass, "runner", { role: "runner", default: true }),
+    systemObject(BackendClass, "router", { role: "router", default: true }),
+    systemObject(Domain, "apps.example", { name: "apps.example" }),
+    systemObject(Stack, "base", { name: "base", default: true }),
+    systemObject(Buildpack, "nodejs", { name: "nodejs", position: 1 }),
+    systemObject(OrgQuota, "default", { name: "default", default: true }),
+  ];
+}

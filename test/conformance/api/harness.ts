@@ -1,0 +1,88 @@
+// Short ways to say what most tests of the API do: call as admin, make an org, a space, an app, and read what is wrong.
+import { expect, vi } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { Droplet } from "../../../crds/droplet/droplet.ts";
+import { newGUID } from "../../../crds/guid.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { type Answer, type ApiWorld, type Person, startApiWorld } from "./test-env.ts";
+
+/** What tests read of objects that the API made. */
+// Bodies are what is under test.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type Made = any;
+
+export interface Bench {
+  world: ApiWorld;
+  call(method: string, path: string, body?: unknown, person?: Person): Promise<Answer>;
+  /** POST that must be 201; the body. */
+  make(path: string, body: unknown): Promise<Made>;
+  /** GET that must be 200; the body. */
+  read(path: string): Promise<Made>;
+  /** Values of one member over all of a list. */
+  column(path: string, member: string): Promise<string[]>;
+  org(name: string): Promise<Made>;
+  space(org: Made, name: string): Promise<Made>;
+  app(space: Made, name: string, more?: object): Promise<Made>;
+  /** A droplet as a builder makes it. */
+  droplet(app: Made, name: string, more?: object): Promise<Made>;
+  manifest(space: Made, text: string, action?: string): Promise<Answer>;
+  /** Follows an answer's Location until the job is over. */
+  job(answer: Answer): Promise<Made>;
+}
+
+/** `{ data: { guid } }`. */
+export const to = (object: { guid: string } | string): object => ({ data: { guid: typeof object === "string" ? object : object.guid } });
+
+/** Status, title and detail of an error. */
+export function fault({ status, json }: Answer): [number, string, string] {
+  const { title, detail } = json.errors?.[0] ?? {};
+  return [status, title, detail];
+}
+
+export async function startBench(): Promise<Bench> {
+  const world = await startApiWorld();
+  const [replica] = world.replicas;
+  const bench: Bench = {
+    world,
+    call: (method, path, body, person = "admin") => replica.call(person, method, path, body),
+    async make(path, body) {
+      const answer = await bench.call("POST", path, body);
+      expect([path, answer.status, answer.json.errors]).toEqual([path, 201, undefined]);
+      return answer.json;
+    },
+    async read(path) {
+      const answer = await bench.call("GET", path);
+      expect([path, answer.status, answer.text.startsWith('{"errors"') && answer.text]).toEqual([path, 200, false]);
+      return answer.json;
+    },
+    column: async (path, member) => (await bench.read(path)).resources.map((one: Record<string, string>) => one[member]),
+    org: (name) => bench.make("/v3/organizations", { name }),
+    space: (org, name) => bench.make("/v3/spaces", { name, relationships: { organization: to(org) } }),
+    app: (space, name, more = {}) => bench.make("/v3/apps", { name, relationships: { space: to(space) }, ...more }),
+    droplet: (app, name, more = {}) => putDroplet(bench, app, name, more),
+    manifest: (space, text, action = "actions/apply_manifest") =>
+      replica.send("POST", `/v3/spaces/${space.guid}/${action}`, { body: text, headers: { authorization: "bearer admin-token", "content-type": "application/x-yaml" } }),
+    job: (answer) => followJob(bench, answer),
+  };
+  return bench;
+}
+
+async function putDroplet(bench: Bench, app: Made, name: string, more: object): Promise<Made> {
+  const found = bench.world.replicas[0].api.view.store(App).byIndex("guid", app.guid)[0];
+  if (!found) throw new Error("the app is not there");
+  const { name: appName, namespace } = found.metadata;
+  const guid = newGUID();
+  await bench.world.kube.create(Droplet, {
+    metadata: { name, namespace, labels: { [LABELS.guid]: guid } },
+    spec: { appRef: { name: appName }, kind: "host", root: "/app", lifecycleType: "buildpack", content: { digest: `sha256:${"a".repeat(64)}`, size: 1 }, processTypes: { web: "npm start", worker: "npm run work" }, stack: "base", ...more },
+  });
+  await vi.waitFor(async () => expect((await bench.call("GET", `/v3/droplets/${guid}`)).status).toBe(200), { timeout: 5000, interval: 20 });
+  return bench.read(`/v3/droplets/${guid}`);
+}
+
+async function followJob(bench: Bench, answer: Answer): Promise<Made> {
+  expect([answer.status, answer.json.errors, answer.text]).toEqual([202, undefined, ""]);
+  const path = new URL(answer.headers.get("location") ?? "").pathname;
+  await vi.waitFor(async () => expect((await bench.read(path)).state).not.toBe("PROCESSING"), { timeout: 10_000, interval: 30 });
+  return bench.read(path);
+}

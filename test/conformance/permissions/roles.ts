@@ -1,0 +1,243 @@
+// Which role sees, makes, deletes and grants what, at both doors; and roles that kubectl gives.
+import { beforeAll, describe, expect, test } from "vitest";
+import { CF_ROLES, type CFRole } from "../../../crds/roles.ts";
+import type { Answer, Json } from "../kubernetes/api.ts";
+import type { Worldly } from "./suite.ts";
+import { base, CF_ROLE_NAMES, eventually, giveRole, makeHome, PEOPLE, to, type Home, type Person } from "./test-env.ts";
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const inOrg: Person[] = ["organization_manager", "organization_auditor", "organization_billing_manager", "organization_user"];
+const inSpace: Person[] = ["space_developer", "space_manager", "space_auditor", "space_supporter"];
+const globals: Person[] = ["admin", "admin_read_only", "global_auditor"];
+const readers: Person[] = [...globals, "organization_manager", ...inSpace];
+
+interface Things extends Home {
+  app: string;
+  route: string;
+  domain: string;
+  droplet: string;
+  manager: string;
+}
+
+interface Row {
+  what: string;
+  who: readonly Person[];
+  cf: (things: Things) => string;
+  /** At Kubernetes; left out where it has no such door. */
+  path?: (things: Things) => string;
+}
+
+/** GET at both doors. */
+const SEEN: readonly Row[] = [
+  { what: "the org", who: [...globals, ...inOrg, ...inSpace], cf: ({ org }) => `/v3/organizations/${org}`, path: ({ orgNamespace }) => `${base}/orgs/${orgNamespace}` },
+  { what: "a private domain", who: [...readers, "organization_auditor"], cf: ({ domain }) => `/v3/domains/${domain}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/domains/roles.example` },
+  { what: "the space", who: readers, cf: ({ space }) => `/v3/spaces/${space}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/spaces/one` },
+  { what: "an app", who: readers, cf: ({ app }) => `/v3/apps/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/apps/shop` },
+  { what: "a process", who: readers, cf: ({ app }) => `/v3/processes/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/processes/shop.web` },
+  { what: "a droplet", who: readers, cf: ({ droplet }) => `/v3/droplets/${droplet}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/droplets/shop` },
+  { what: "a route", who: [...readers, "organization_auditor"], cf: ({ route }) => `/v3/routes/${route}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/routes/shop` },
+  { what: "a role in the org", who: [...globals, ...inOrg, ...inSpace], cf: ({ manager }) => `/v3/roles/${manager}` },
+  { what: "the environment", who: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/env` },
+  { what: "the variables", who: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/environment_variables` },
+  { what: "the manifest", who: ["admin", "admin_read_only", "space_developer"], cf: ({ app }) => `/v3/apps/${app}/manifest` },
+  { what: "feature flags", who: PEOPLE, cf: () => "/v3/feature_flags/app_scaling", path: () => `${base}/namespaces/cupola-system/featureflags/app-scaling` },
+  { what: "stacks", who: PEOPLE, cf: () => "/v3/stacks", path: () => `${base}/namespaces/cupola-system/stacks` },
+];
+
+interface Making {
+  what: string;
+  who: readonly Person[];
+  cf: (things: Things, person: Person) => [method: string, path: string, body?: unknown];
+  /** The same by kubectl, as a dry run. */
+  kubectl: (things: Things) => [path: string, body: Json];
+}
+
+const object = (kind: string, spec: Json): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: "tried" }, spec });
+const space = (things: Things): object => ({ relationships: { space: to(things.space) } });
+
+const MADE: readonly Making[] = [
+  { what: "an app", who: ["admin", "space_developer"], cf: (things, person) => ["POST", "/v3/apps", { name: `by-${person}`, ...space(things) }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/apps`, object("App", {})] },
+  { what: "a package", who: ["admin", "space_developer"], cf: ({ app }) => ["POST", "/v3/packages", { type: "bits", relationships: { app: to(app) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/packages`, object("Package", { appRef: { name: "shop" }, type: "bits" })] },
+  { what: "a route", who: ["admin", "space_developer", "space_supporter"], cf: (things, person) => ["POST", "/v3/routes", { host: `by-${person.replaceAll("_", "-")}`, relationships: { space: to(things.space), domain: to(things.domain) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/routes`, object("Route", { host: "tried", domainRef: { name: "roles.example" } })] },
+  { what: "a space", who: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/spaces", { name: `by-${person}`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/spaces`, object("Space", {})] },
+  { what: "a private domain", who: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.example`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/domains`, object("Domain", { name: "tried.example" })] },
+  { what: "a shared domain", who: ["admin"], cf: (_things, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.shared.example` }], kubectl: () => [`${base}/namespaces/cupola-system/domains`, object("Domain", { name: "tried.shared.example" })] },
+  { what: "an org", who: ["admin"], cf: (_things, person) => ["POST", "/v3/organizations", { name: `by-${person}` }], kubectl: () => [`${base}/orgs`, object("Org", {})] },
+];
+
+const ok = ({ status }: { status: number }): boolean => status < 300;
+
+async function whoPasses(attempt: (person: Person) => Promise<{ status: number }>): Promise<Person[]> {
+  const passed: Person[] = [];
+  for (const person of PEOPLE) if (ok(await attempt(person))) passed.push(person);
+  return passed.sort();
+}
+
+export function roleTests(get: Worldly): void {
+  describe("roles", () => {
+    let things: Things;
+    beforeAll(async () => {
+      things = await furnish(get);
+    }, 120_000);
+
+    test.each(SEEN.map((row) => [row.what, row] as const))("who sees %s", async (_what, row) => {
+      const who = [...row.who].sort();
+      expect(await whoPasses((person) => get().cf(person, "GET", row.cf(things)))).toEqual(who);
+      const { path } = row;
+      if (path) expect(await whoPasses((person) => get().at(person).get(path(things)))).toEqual(who);
+    });
+
+    test("lists hold the same", async () => {
+      const counted = async (person: Person, list: string): Promise<number> => (await get().cf(person, "GET", `/v3/${list}`)).json.resources.filter((one: { guid: string }) => Object.values(things).includes(one.guid)).length;
+      for (const person of PEOPLE) {
+        const shown = await Promise.all(["organizations", "spaces", "apps", "routes", "domains", "droplets", "roles"].map((list) => counted(person, list)));
+        const sees = (what: string): number => (SEEN.find((row) => row.what === what)?.who.includes(person) ? 1 : 0);
+        expect([person, ...shown]).toEqual([person, ...["the org", "the space", "an app", "a route", "a private domain", "a droplet", "a role in the org"].map(sees)]);
+      }
+    });
+
+    test.each(MADE.map((row) => [row.what, row] as const))("who makes %s", async (_what, row) => {
+      const [path, body] = row.kubectl(things);
+      const who = [...row.who].sort();
+      expect(await whoPasses((person) => get().at(person).post(`${path}?dryRun=All`, body))).toEqual(who);
+      expect(await whoPasses((person) => get().cf(person, ...row.cf(things, person)))).toEqual(who);
+    });
+
+    const MAY_GIVE: Partial<Record<Person, readonly CFRole[]>> = {
+      admin: CF_ROLE_NAMES,
+      organization_manager: CF_ROLE_NAMES,
+      space_manager: CF_ROLE_NAMES.filter((role) => CF_ROLES[role].scope === "space"),
+    };
+
+    test("who gives which role", { timeout: 60_000 }, async () => {
+      await giveRole(get(), { role: "organization_user", user: "guest", place: { organization: to(things.org) } });
+      for (const person of PEOPLE) {
+        for (const role of CF_ROLE_NAMES.filter((one) => one !== "organization_user")) {
+          const isOrg = CF_ROLES[role].scope === "org";
+          const may = MAY_GIVE[person]?.includes(role) ?? false;
+          const namespace = isOrg ? things.orgNamespace : things.spaceNamespace;
+          const tried = await get().at(person).post(`${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`, binding("tried", CF_ROLES[role].clusterRole, ["guest"]));
+          const given = await get().cf(person, "POST", "/v3/roles", { type: role, relationships: { user: to("guest"), ...(isOrg ? { organization: to(things.org) } : { space: to(things.space) }) } });
+          const title = `${person} gives ${role}`;
+          expect([title, ok(tried), ok(given)], `${tried.text} ${JSON.stringify(given.json)}`).toEqual([title, may, may]);
+          if (ok(given)) expect((await get().cf(person, "DELETE", `/v3/roles/${given.json.guid}`)).status, title).toBe(202);
+        }
+      }
+    });
+
+    test("a manager binds CF's roles of that place and nothing else", async () => {
+      const { orgNamespace, spaceNamespace } = things;
+      const refused: [Person, string, string][] = [
+        ["space_manager", spaceNamespace, "cluster-admin"],
+        ["space_manager", spaceNamespace, "view"],
+        ["space_manager", spaceNamespace, "cupola-org-manager"],
+        // Whoever holds all that a role gives may bind it, says RBAC: the policy says no.
+        ["space_manager", spaceNamespace, "cupola-org-user"],
+        ["organization_manager", spaceNamespace, "cupola-space-org-manager"],
+        ["organization_manager", spaceNamespace, "cupola-org-user"],
+        ["organization_manager", orgNamespace, "cupola-admin"],
+        ["organization_manager", orgNamespace, "cupola-org-creator"],
+      ];
+      for (const [person, namespace, role] of refused) {
+        const answer = await get().at(person).post(`${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`, binding("tried", role, ["guest"]));
+        expect([person, role, answer.status], answer.text).toEqual([person, role, 403]);
+      }
+      // Nor do they take away, or add to, what others have bound.
+      const path = `${RBAC}/namespaces/${spaceNamespace}/rolebindings`;
+      expect((await get().kubernetes.post(path, binding("of-others", "view", ["other"]))).status).toBe(201);
+      for (const person of ["space_manager", "organization_manager"] as const) {
+        expect([person, (await get().at(person).delete(`${path}/of-others`)).status]).toEqual([person, 403]);
+        expect([person, (await get().at(person).patch("merge", `${path}/of-others`, { metadata: { labels: { a: "b" } } })).status]).toEqual([person, 403]);
+      }
+      // An admin of the cluster binds what they like, there too.
+      expect((await get().kubernetes.post(`${RBAC}/namespaces/${spaceNamespace}/rolebindings?dryRun=All`, binding("tried", "view", ["guest"]))).status).toBe(201);
+    });
+
+    test("a manager gives no role that outlives its RoleBinding's deletion", async () => {
+      const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
+      const role = binding("kept", CF_ROLES.space_auditor.clusterRole, ["guest"]);
+      const held = { ...role, metadata: { ...role.metadata, finalizers: ["guest.example/stay"] } };
+      const door = get().at("space_manager");
+      const finalizers = (names: string[]): Json => ({ metadata: { finalizers: names } });
+      const refused = async (answer: Promise<Answer>): Promise<void> => expect([(await answer).status, (await answer).body.message]).toEqual([403, expect.stringContaining("RBAC honours it until it is gone")]);
+      await refused(door.post(path, held));
+      expect((await door.post(path, role)).status).toBe(201);
+      for (const name of ["guest.example/stay", "foregroundDeletion", "orphan"]) await refused(door.patch("merge", `${path}/kept`, finalizers([name])));
+      await refused(door.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }));
+      // What an admin has put there a manager leaves, adds nothing to, and may remove.
+      expect((await get().kubernetes.patch("merge", `${path}/kept`, finalizers(["admin.example/audit"]))).status).toBe(200);
+      await refused(door.patch("merge", `${path}/kept`, finalizers(["admin.example/audit", "guest.example/stay"])));
+      expect((await door.patch("merge", `${path}/kept`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
+      expect((await door.patch("merge", `${path}/kept`, finalizers([]))).status).toBe(200);
+      expect((await door.delete(`${path}/kept`)).status).toBe(200);
+      expect((await get().kubernetes.get(`${path}/kept`)).status).toBe(404);
+      expect((await get().at("admin").post(`${path}?dryRun=All`, held)).status).toBe(201);
+    });
+
+    test("the platform's bindings are nobody's to change", async () => {
+      const { items } = (await get().kubernetes.get(`${RBAC}/namespaces/${things.spaceNamespace}/rolebindings?labelSelector=cupola.dev/managed-by`)).body;
+      expect(items.length).toBeGreaterThan(0);
+      const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
+      for (const person of ["organization_manager", "space_manager"] as const) {
+        const door = get().at(person);
+        for (const { metadata } of items) {
+          expect((await door.delete(`${path}/${metadata.name}?dryRun=All`)).body.message).toContain("belongs to the platform");
+          // RBAC itself is first to refuse where the binding's rights are not the manager's own.
+          expect((await door.patch("merge", `${path}/${metadata.name}?dryRun=All`, { metadata: { labels: { "cupola.dev/managed-by": null } } })).body.message).toMatch(/belongs to the platform|attempting to grant RBAC permissions/);
+        }
+        const own = binding("posing", CF_ROLES.space_auditor.clusterRole, ["guest"]);
+        expect((await door.post(`${path}?dryRun=All`, { ...own, metadata: { name: "posing", labels: { "cupola.dev/managed-by": "me" } } })).status).toBe(403);
+      }
+    });
+
+    test("a RoleBinding of kubectl is a role in cf, one for each subject; taking one is a patch, by a manager", async () => {
+      const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
+      const made = await get().at("space_manager").post(path, binding("team", CF_ROLES.space_auditor.clusterRole, ["tick", "trick", "track"]));
+      expect(made.status, made.text).toBe(201);
+      const roles = await eventually(async () => {
+        const { resources } = (await get().cf("space_manager", "GET", "/v3/roles?user_guids=tick,trick,track")).json;
+        expect(resources.map((role: Json) => [role.type, role.relationships.user.data.guid, role.relationships.space.data.guid]).sort()).toEqual(["tick", "track", "trick"].map((user) => ["space_auditor", user, things.space]));
+        return resources;
+      });
+      const trick = roles.find((role: Json) => role.relationships.user.data.guid === "trick");
+      expect((await get().cf("space_manager", "DELETE", `/v3/roles/${trick.guid}`)).status).toBe(202);
+      const left = (await get().kubernetes.get(`${path}/team`)).body;
+      expect([left.metadata.uid, left.subjects.map(({ name }: Json) => name)]).toEqual([made.body.metadata.uid, ["tick", "track"]]);
+      expect((await get().kubernetes.delete(`${path}/team`)).status).toBe(200);
+    });
+
+    test("a Role that bears a CF role's name is none", async () => {
+      const path = `${RBAC}/namespaces/${things.spaceNamespace}`;
+      const name = CF_ROLES.space_manager.clusterRole;
+      expect((await get().kubernetes.post(`${path}/roles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name }, rules: [] })).status).toBe(201);
+      const posing = binding("posing", name, ["impostor"]);
+      expect((await get().kubernetes.post(`${path}/rolebindings`, { ...posing, roleRef: { ...posing.roleRef, kind: "Role" } })).status).toBe(201);
+      // Told after the one before it, so that an empty list is no list that is only late.
+      expect((await get().kubernetes.post(`${path}/rolebindings`, binding("real", name, ["honest"]))).status).toBe(201);
+      await eventually(async () => expect((await get().cf("admin", "GET", "/v3/roles?user_guids=impostor,honest")).json.resources.map((role: Json) => role.relationships.user.data.guid)).toEqual(["honest"]));
+    });
+  });
+}
+
+export function binding(name: string, clusterRole: string, users: readonly string[]): Json {
+  const apiGroup = "rbac.authorization.k8s.io";
+  return { apiVersion: `${apiGroup}/v1`, kind: "RoleBinding", metadata: { name }, roleRef: { apiGroup, kind: "ClusterRole", name: clusterRole }, subjects: users.map((user) => ({ kind: "User", apiGroup, name: user })) };
+}
+
+async function furnish(get: Worldly): Promise<Things> {
+  const world = get();
+  const home = await makeHome(world, "roles");
+  const app = (await world.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
+  const domain = (await world.make("/v3/domains", { name: "roles.example", relationships: { organization: to(home.org) } })).guid;
+  const names = { spec: { host: "shop", domainRef: { name: "roles.example" } }, apiVersion: "cupola.dev/v1alpha1" };
+  const post = async (plural: string, body: Json): Promise<string> => {
+    const made = await world.kubernetes.post(`${base}/namespaces/${home.spaceNamespace}/${plural}`, body);
+    expect(made.status, made.text).toBe(201);
+    return made.body.metadata.uid;
+  };
+  const route = await post("routes", { ...names, kind: "Route", metadata: { name: "shop" } });
+  const droplet = await post("droplets", { apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "shop" }, spec: { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" } });
+  for (const path of [`/v3/routes/${route}`, `/v3/droplets/${droplet}`, `/v3/processes/${app}`]) await eventually(async () => expect([path, (await world.cf("admin", "GET", path)).status]).toEqual([path, 200]));
+  const manager = (await world.cf("admin", "GET", `/v3/roles?organization_guids=${home.org}&types=organization_manager`)).json.resources[0].guid;
+  return { ...home, app, domain, route, droplet, manager };
+}

@@ -1,0 +1,112 @@
+// A platform with an API and controllers, two replicas of the webhook, and certificates that an earlier life left close to their end.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import { pino } from "pino";
+import { vi } from "vitest";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { fromSecretData, PERIODS, takeStep, toSecretData, type Certificates, type Periods } from "../../../kube/admission/webhook-certificates.ts";
+import { Secret, ValidatingWebhookConfiguration } from "../../../kube/api/builtin.ts";
+import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { isNotFound } from "../../../kube/client/errors.ts";
+import { applyObjects, installManifests } from "../../../platform/install.ts";
+import type { Operation } from "../../../platform/operations/operations.ts";
+import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
+import { WEBHOOK_NAMES, WEBHOOK_SECRET, type WebhookListen } from "../../../platform/operations/name-webhook.ts";
+import { freePort } from "../../cluster/free-port.ts";
+import { apiAt, type Api } from "../../e2e/support/api.ts";
+import { furniture } from "../api/fixtures.ts";
+
+export interface Endpoint {
+  url: string;
+  ca: string;
+  adminToken: string;
+  stop(): Promise<void>;
+}
+
+export const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+export const eventually = <T>(check: () => T | Promise<T>, timeout = 30_000): Promise<T> => vi.waitFor(check, { timeout, interval: 50 });
+
+/** Usual lifetimes; a new authority need not wait for ten minutes. */
+export const QUICK: Periods = { ...PERIODS, settleMs: 4_000 };
+export const SECRET = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET };
+const DAY = 86_400_000;
+
+export interface World {
+  admin: KubeClient;
+  api: Api;
+  /** Where the two replicas listen. */
+  ports: number[];
+  /** Successful writes to the Secret and to the configuration, by both replicas, as `METHOD path`. */
+  writes: string[];
+  startWebhooks(): Promise<void>;
+  certificates(): Promise<Certificates>;
+  /** Ends every process of the platform. */
+  end(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startWorld({ url, ca, adminToken }: Endpoint): Promise<World> {
+  const admin = createClient({ server: url, ca, auth: { kind: "token", token: adminToken }, fieldManager: "kubectl-create" });
+  await installManifests(admin);
+  await applyObjects(admin, furniture());
+  const home = mkdtempSync(join(tmpdir(), "cupola-webhook-"));
+  const running: RunningPlatform[] = [];
+  const writes: string[] = [];
+  const ports = [await freePort(), await freePort()];
+  const onRequest = ({ method, path, code }: RequestRecord): void => {
+    if (method !== "GET" && code < 300 && /cupola-webhook|webhookconfigurations/.test(path)) writes.push(`${method} ${path.split("?")[0]}`);
+  };
+  const start = async (operations: Operation[], webhook?: WebhookListen): Promise<RunningPlatform> => {
+    const platform = await startPlatform({ access: { server: url, ca, auth: { kind: "token", token: adminToken } }, operations, data: home, listen: { host: "127.0.0.1", port: 0 }, log, onRequest, shutdown: { drainMs: 0 }, ...(webhook && { webhook }) });
+    running.push(platform);
+    return platform;
+  };
+  const main = await start(["api", "controllers"]);
+  const end = async (): Promise<void> => void (await Promise.all(running.splice(0).map((platform) => platform.stop({ instances: "end" }))));
+  return {
+    admin, ports, writes, end,
+    api: apiAt(main.url, adminToken),
+    startWebhooks: async () => void (await Promise.all(ports.map((port) => start(["webhook"], { host: "127.0.0.1", port, periods: QUICK })))),
+    async certificates() {
+      const held = fromSecretData((await admin.get(Secret, SECRET)).data);
+      if (!held) throw new Error("the Secret holds no certificates");
+      return held;
+    },
+    async stop() {
+      await end();
+      await admin.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a platform leaves that was made 250 days ago and renewed its certificate yesterday. */
+export async function leaveAgedCertificates(admin: KubeClient): Promise<Certificates> {
+  const at = (days: number) => ({ now: new Date(Date.now() - days * DAY), hosts: ["127.0.0.1"], trusted: "", periods: PERIODS });
+  const aged = await takeStep("renew", await takeStep("begin", undefined, at(250), "names.cupola.dev"), at(1), "names.cupola.dev");
+  await admin.create(Secret, { metadata: SECRET, type: "Opaque", data: toSecretData(aged) });
+  return aged;
+}
+
+export async function findConfiguration(admin: KubeClient) {
+  try {
+    return await admin.get(ValidatingWebhookConfiguration, { name: WEBHOOK_NAMES.configuration });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Shakes hands with a replica, trusting `ca` only; answers the certificate it shows, PEM. @throws Error when it is not trusted */
+export function certificateAt(port: number, ca: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port, ca, timeout: 5_000 }, () => {
+      resolve(socket.getPeerX509Certificate()?.toString() ?? "");
+      socket.destroy();
+    });
+    socket.on("error", reject);
+  });
+}

@@ -1,0 +1,134 @@
+// The platform on a real control plane, as three replicas behind a balancer; apps run as processes of this machine.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { request } from "undici";
+import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
+import { Org } from "../../../crds/org/org.ts";
+import { Space } from "../../../crds/space/space.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
+import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "../../../local/seed.ts";
+import { applyObjects, installManifests } from "../../../platform/install.ts";
+import { startControlPlane } from "../../cluster/control-plane.ts";
+import { freePort } from "../../cluster/free-port.ts";
+import { startBalancer, type Door } from "./load-balancer.ts";
+import { eventually } from "./eventually.ts";
+import { processesUnder } from "../kill/leftovers.ts";
+import type { StageBase } from "./test-platform.ts";
+
+const ENTRY = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
+const GUARD = join(import.meta.dirname, "die-with-parent.ts");
+const OPERATIONS = "api,controllers,host-builder,process-runner,local-router";
+const REPLICAS = 3;
+/** How long a replica that was killed counts as living; what it led waits so long for another. */
+const LEASE_SECONDS = 5;
+
+interface Replica extends Door {
+  child: ChildProcess | undefined;
+}
+
+/** Starts a control plane and the platform on it. `kubectl` is one of the control plane's version. @throws Error with the log's end when a replica does not become ready */
+export async function startClusterStage(): Promise<{ base: StageBase; kubectl: string }> {
+  const plane = await startControlPlane({ users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }, { token: "developer-token", user: DEVELOPER }] });
+  const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
+  const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
+  const access = { server: plane.url, ca: plane.ca };
+  const kubeconfig = join(home, "kubeconfig");
+  writeFileSync(kubeconfig, kubeconfigText({ ...access, users: [{ name: "admin", token: plane.adminToken }, { name: DEVELOPER, token: "developer-token" }] }));
+  writeFileSync(join(home, "platform-kubeconfig"), kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
+  await installManifests(admin);
+  const replicas: Replica[] = await Promise.all(Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })));
+  const balancer = await startBalancer(replicas);
+  const start = (): Promise<void> => startMissing(replicas, home, balancer.port);
+  const base: StageBase = {
+    on: "cluster",
+    home,
+    url: `http://localhost:${balancer.port}`,
+    port: balancer.port,
+    rawPort: replicas[0]?.port ?? 0,
+    kubeconfig,
+    pids: () => replicas.flatMap(({ child }) => child?.pid ?? []),
+    kill: (which) => killOne(replicas, which),
+    start,
+    async stop() {
+      await balancer.close();
+      const died = replicas.filter(({ child }) => child && isOver(child)).length;
+      const log = died > 0 ? readFileSync(join(home, "cupola.log"), "utf8") : "";
+      await Promise.all(replicas.map((replica) => end(replica, "SIGTERM")));
+      // Instances outlive a platform that stops on a cluster; not this one.
+      for (const { pid } of processesUnder(home)) process.kill(pid, "SIGKILL");
+      await admin.close();
+      await plane.stop();
+      rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+      if (died > 0) throw new Error(`${died} replicas ended by themselves:\n${log.slice(-4000)}`);
+    },
+  };
+  try {
+    await start();
+    await seed(admin);
+  } catch (error) {
+    await base.stop();
+    throw error;
+  }
+  return { base, kubectl: plane.kubectl };
+}
+
+async function startMissing(replicas: Replica[], home: string, publicPort: number): Promise<void> {
+  await Promise.all(replicas.filter(({ child }) => !child).map((replica) => startReplica(replica, home, publicPort)));
+}
+
+async function startReplica(replica: Replica, home: string, publicPort: number): Promise<void> {
+  const log = openSync(join(home, "cupola.log"), "a");
+  const args = [`--operation=${OPERATIONS}`, "--lease-seconds", String(LEASE_SECONDS), "--kubeconfig", join(home, "platform-kubeconfig"), "--port", String(replica.port), "--data", join(home, "data"), "--public-url", `http://localhost:${publicPort}`];
+  const child = spawn(process.execPath, ["--import", GUARD, ENTRY, ...args], { stdio: ["pipe", "ignore", log] });
+  closeSync(log);
+  replica.child = child;
+  await eventually(async () => {
+    if (isOver(child)) return;
+    const { statusCode, body } = await request(`http://127.0.0.1:${replica.port}/readyz`, { reset: true, headersTimeout: 5000 });
+    await body.dump();
+    if (statusCode !== 200) throw new Error(`a replica answers ${statusCode}`);
+  }, 60_000);
+  if (isOver(child)) throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
+  replica.up = true;
+}
+
+async function killOne(replicas: readonly Replica[], which: number): Promise<void> {
+  const alive = replicas.filter(({ child }) => child);
+  const victim = alive[Math.floor(which * alive.length)];
+  if (victim) await end(victim, "SIGKILL");
+}
+
+async function end(replica: Replica, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  const { child } = replica;
+  replica.up = false;
+  replica.child = undefined;
+  if (!child || isOver(child)) return;
+  const over = once(child, "exit");
+  child.kill(signal);
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  await over;
+  clearTimeout(late);
+}
+
+function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** What a laptop's first start puts there, so that journeys find the same. */
+async function seed(admin: KubeClient): Promise<void> {
+  await applyObjects(admin, seedObjects());
+  const orgNamespace = await eventually(async () => namespaceIn(await admin.get(Org, { name: LOCAL_ORG })));
+  await applyObjects(admin, [seedSpace(orgNamespace)]);
+  const spaceNamespace = await eventually(async () => namespaceIn(await admin.get(Space, { namespace: orgNamespace, name: LOCAL_SPACE })));
+  await applyObjects(admin, seedRoles(orgNamespace, spaceNamespace));
+}
+
+function namespaceIn({ kind, status }: Org | Space): string {
+  if (!status?.namespace) throw new Error(`the ${kind} has no namespace yet`);
+  return status.namespace;
+}

@@ -1,0 +1,93 @@
+// Where a journey happens: a laptop, or a real control plane with three replicas of the platform. What a journey needs of either.
+import { join } from "node:path";
+import { request } from "undici";
+import { runCommand } from "../../../scripts/run-command.ts";
+import { startClusterStage } from "./replicated-platform.ts";
+import { startLaptop } from "./laptop-platform.ts";
+
+const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
+
+export interface Ran {
+  code: number | null;
+  output: string;
+}
+
+/** What an app answered. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+/** Places by the name that `--on` takes. */
+export type Place = "laptop" | "cluster";
+
+/** What kind of place this is, and how it lives. */
+export interface StageBase {
+  on: Place;
+  /** Everything of the stage that is on disk. */
+  home: string;
+  /** The CF API. */
+  url: string;
+  port: number;
+  /** Where bytes reach the platform itself, with nothing in between. */
+  rawPort: number;
+  kubeconfig: string;
+  /** Processes of the platform that run now. */
+  pids(): number[];
+  /** SIGKILL to one process of the platform, by a number in [0, 1). Resolves when it is gone. */
+  kill(which: number): Promise<void>;
+  /** After a kill: all of the platform runs again. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Stage extends StageBase {
+  /** Runs `cup` with this stage as its target. */
+  cup(...args: string[]): Promise<Ran>;
+  /** As `cup`, and what it prints with --json. @throws Error when it fails */
+  cupJson<T = Record<string, unknown>>(...args: string[]): Promise<T>;
+  kubectl(...args: string[]): Promise<Ran>;
+  /** A request to an app by its host. */
+  get(host: string, path?: string): Promise<Answer>;
+}
+
+/** The place that `npm run e2e -- --on …` asks for. */
+export function chosenPlace(): Place {
+  return process.env["CUPOLA_E2E_ON"] === "cluster" ? "cluster" : "laptop";
+}
+
+/** Starts one, with the org `local`, its space `dev`, the domain `apps.localhost` and the user `developer`. @throws Error with the log's end when it does not become ready */
+export async function startStage(): Promise<Stage> {
+  if (chosenPlace() === "laptop") return equip(await startLaptop(), "kubectl");
+  const { base, kubectl } = await startClusterStage();
+  return equip(base, kubectl);
+}
+
+function equip(base: StageBase, kubectl: string): Stage {
+  const { home, port, kubeconfig } = base;
+  const env = stageEnv(home, kubeconfig);
+  const run = (command: [string, ...string[]]): Promise<Ran> => runCommand(command, { cwd: home, deadlineMs: 120_000, env });
+  const cup = (...args: string[]): Promise<Ran> => run([process.execPath, CUP, ...args]);
+  return Object.assign(base, {
+    cup,
+    async cupJson<T>(...args: string[]) {
+      const { code, output } = await cup("--json", ...args);
+      if (code !== 0) throw new Error(`cup ${args.join(" ")} ended with ${code}: ${output}`);
+      return JSON.parse(output) as T;
+    },
+    kubectl: (...args: string[]) => run([kubectl, ...args]),
+    get: (host: string, path = "/") => getFrom(port, host, path),
+  });
+}
+
+/** What `cup` and `kubectl` go by. */
+function stageEnv(home: string, kubeconfig: string): Record<string, string> {
+  return { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), KUBECONFIG: kubeconfig, CF_HOME: home, NO_COLOR: "1" };
+}
+
+/** Browsers and curl resolve `*.localhost` by themselves; the C library does not everywhere. */
+async function getFrom(port: number, host: string, path: string): Promise<Answer> {
+  const answer = await request(`http://127.0.0.1:${port}${path}`, { headers: { host: `${host}:${port}` }, headersTimeout: 10_000, bodyTimeout: 10_000 });
+  return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
+}

@@ -1,0 +1,43 @@
+// The rules catch what they are there to catch. Whether the checkout keeps them is layout.test.ts.
+import { expect, test } from "vitest";
+import { ladderViolations } from "./import-layers.ts";
+import { brokenLinks, parseSource } from "./source-tree.ts";
+import { foreignWords } from "./foreign-words.ts";
+
+test.each([
+  ["crds/app/app.ts", '"../../kube/api/resource.ts"', 0],
+  ["kube/controller/workqueue.ts", '"../../crds/app/app.ts"', 1],
+  ["blobs/blob-store.ts", '"../telemetry/ring.ts"', 1],
+  ["api/app/app.ts", '"../../controllers/app/plan.ts"', 1],
+  ["backends/runners/process/process.ts", '"../../../api/errors.ts"', 1],
+  ["api/app/present.ts", '"../errors.ts"', 0],
+  ["api/app/present.ts", '"../route/present.ts"', 1],
+  ["api/endpoints.ts", '"./route/route.ts"', 0],
+  ["controllers/app/plan.ts", '"../route/plan.ts"', 1],
+  ["backends/routers/local/local.ts", '"../ingress/ingress.ts"', 1],
+  ["backends/routers/local/local.ts", '"../url.ts"', 0],
+  ["local/apiserver/server.ts", '"../../crds/object-names.ts"', 1],
+  ["local/apiserver/server.ts", '"../../kube/server/pki.ts"', 0],
+  ["cli/main.ts", '"../test/cluster/control-plane.ts"', 1],
+  ["scripts/test.ts", '"../test/cluster/binaries.ts"', 0],
+  ["crds/app/app.ts", '"node:fs/promises"', 1],
+  ["crds/guid.ts", '"node:crypto"', 0],
+])("%s importing %s: %i violations", (path, specifier, count) => {
+  const forms = [`import { a } from ${specifier};`, `import {\n  a,\n  type B,\n} from ${specifier};`, `export { a } from ${specifier};`, `const a = await import(${specifier});`];
+  for (const text of forms) expect(ladderViolations([parseSource(path, text)]), text).toHaveLength(count);
+});
+
+test.each([
+  ["the droplet is staged", ["droplet"]],
+  ["appDroplets", ["Droplet"]],
+  ["label cupola.dev/x", ["cupola"]],
+  ["CF_INSTANCE", ["CF_INSTANCE"]],
+  ["a cfg of lrpc and guidance, in the name space of an organization", []],
+])("words of %j", (text, words) => {
+  expect(foreignWords(text)).toEqual(words);
+});
+
+test("a link that leads nowhere is found, code and web addresses are left alone", () => {
+  const text = "[a](../../package.json) [b](nowhere.md#x) `[c](gone.md)` [d](https://example.com/x.md)";
+  expect(brokenLinks("docs/adr/x.md", text)).toEqual(["docs/adr/x.md links to docs/adr/nowhere.md, which does not exist"]);
+});
