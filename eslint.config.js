@@ -26,6 +26,8 @@ export default tseslint.config(
       "no-console": "error",
       "prefer-const": "error",
       eqeqeq: "error",
+      "object-shorthand": ["error", "properties"],
+      "no-useless-rename": "error",
       "@typescript-eslint/no-explicit-any": "error",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrorsIgnorePattern: "^_" }],
       "@typescript-eslint/no-floating-promises": "error",

@@ -26,7 +26,7 @@ import { spaceEndpoints } from "./space/space.ts";
 import { whoamiEndpoints } from "./whoami/whoami.ts";
 
 /** All rows, ready to be served. */
-export function allEndpoints(services: Services): readonly Endpoint[] {
+export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
     ...discoveryEndpoints, ...whoamiEndpoints, ...jobEndpoints, ...logCacheEndpoints(services),
     ...orgEndpoints, ...spaceEndpoints, ...roleEndpoints, ...userEndpoints, ...domainEndpoints, ...routeEndpoints, ...buildpackEndpoints, ...stackEndpoints, ...orgQuotaEndpoints, ...featureFlagEndpoints,

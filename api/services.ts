@@ -2,13 +2,13 @@
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
-import type { View } from "./cache/cluster-cache.ts";
+import type { ClusterCache } from "./cache/cluster-cache.ts";
 
 export interface Services {
   telemetry: TelemetryClient;
   blobs: BlobStore;
-  view: View;
+  cache: ClusterCache;
   /** The platform's own client. */
-  platform: KubeClient;
+  platformClient: KubeClient;
   now: () => Date;
 }

@@ -11,9 +11,9 @@ export interface BlobReference {
 }
 
 /** The blobs that nothing refers to and whose grace is over at `now` (ms since the epoch). Caches are not judged here. */
-export function planBlobRemoval(input: { blobs: readonly StoredBlob[]; references: Iterable<BlobReference>; now: number; graceMs?: number }): StoredBlob[] {
-  const needed = new Set<string>();
-  for (const { space, digest } of input.references) needed.add(`${space} ${digest}`);
-  const before = input.now - (input.graceMs ?? removalGraceMs);
-  return input.blobs.filter((blob) => blob.kind !== "cache" && blob.modified < before && !needed.has(`${blob.space} ${blob.digest}`));
+export function planBlobRemoval(options: { blobs: readonly StoredBlob[]; references: Iterable<BlobReference>; now: number; graceMs?: number }): StoredBlob[] {
+  const referenced = new Set<string>();
+  for (const { space, digest } of options.references) referenced.add(`${space} ${digest}`);
+  const before = options.now - (options.graceMs ?? removalGraceMs);
+  return options.blobs.filter((blob) => blob.kind !== "cache" && blob.modified < before && !referenced.has(`${blob.space} ${blob.digest}`));
 }

@@ -1,7 +1,7 @@
 // What kube-apiserver would only say at run time, or not at all, about the admission policies.
 import { expect, test } from "vitest";
-import { admissionPolicies } from "./admission-policies.ts";
-import { MAX_CHECKS } from "./admission-policy.ts";
+import { listAdmissionPolicies } from "./admission-policies.ts";
+import { MAX_AUTHORIZER_CHECKS } from "./admission-policy.ts";
 
 interface PolicyObject {
   kind: string;
@@ -9,15 +9,15 @@ interface PolicyObject {
   spec: { validations: { expression: string }[]; variables?: { expression: string }[]; matchConditions?: { expression: string }[] };
 }
 
-const policies = (admissionPolicies() as unknown as PolicyObject[]).filter(({ kind }) => kind === "ValidatingAdmissionPolicy");
+const policies = (listAdmissionPolicies() as unknown as PolicyObject[]).filter(({ kind }) => kind === "ValidatingAdmissionPolicy");
 
 test("names are unique, and every policy has its binding", () => {
   const names = policies.map(({ metadata }) => metadata.name);
   expect(new Set(names).size).toBe(names.length);
-  expect(admissionPolicies().length).toBe(2 * names.length);
+  expect(listAdmissionPolicies().length).toBe(2 * names.length);
 });
 
 test.each(policies.map((policy) => [policy.metadata.name, policy] as const))("%s asks the authorizer no more than an expression can pay for", (_name, { spec }) => {
   const expressions = [...spec.validations, ...(spec.variables ?? []), ...(spec.matchConditions ?? [])].map(({ expression }) => expression);
-  for (const expression of expressions) expect(expression.split(".check(").length - 1, expression).toBeLessThanOrEqual(MAX_CHECKS);
+  for (const expression of expressions) expect(expression.split(".check(").length - 1, expression).toBeLessThanOrEqual(MAX_AUTHORIZER_CHECKS);
 });

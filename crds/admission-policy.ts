@@ -13,7 +13,7 @@ export interface Validation {
   reason: "Forbidden" | "Invalid";
 }
 
-export interface Policy {
+export interface AdmissionPolicy {
   name: string;
   /** Plurals, with subresource where one is meant. */
   resources: readonly { group: string; plural: string }[];
@@ -28,7 +28,7 @@ export interface Policy {
 }
 
 /** The policy and its binding. */
-export function toPolicyObjects(policy: Policy): KubeObject[] {
+export function toPolicyObjects(policy: AdmissionPolicy): KubeObject[] {
   const { params } = policy;
   const metadata = { name: policy.name };
   return [
@@ -58,7 +58,7 @@ export function toPolicyObjects(policy: Policy): KubeObject[] {
   ];
 }
 
-function resourceRules({ resources, operations }: Policy): object[] {
+function resourceRules({ resources, operations }: AdmissionPolicy): object[] {
   return [...new Set(resources.map((resource) => resource.group))].map((group) => ({
     apiGroups: [group],
     apiVersions: ["*"],
@@ -67,7 +67,7 @@ function resourceRules({ resources, operations }: Policy): object[] {
   }));
 }
 
-function namespaceSelector({ namespaceLabel }: Policy): object {
+function namespaceSelector({ namespaceLabel }: AdmissionPolicy): object {
   if (!namespaceLabel) return {};
   const { key, values } = namespaceLabel;
   return { matchExpressions: [values ? { key, operator: "In", values: [...values] } : { key, operator: "Exists" }] };
@@ -77,36 +77,36 @@ function namespaceSelector({ namespaceLabel }: Policy): object {
  * kube-apiserver's price of one question to the authorizer leaves room for two in an expression; a third is refused at run time. A variable is an
  * expression of its own.
  */
-export const MAX_CHECKS = 2;
+export const MAX_AUTHORIZER_CHECKS = 2;
 
 /** One right of the caller, as an expression. `namespace` and `name` are expressions; without them the right on all of the cluster, or of the namespace, is meant. */
-export function holds(right: { group: string; resource: string; subresource?: string; namespace?: string; name?: string; verb: string }): string {
+export function authorizerAllows(right: { group: string; resource: string; subresource?: string; namespace?: string; name?: string; verb: string }): string {
   const { group, resource, subresource, namespace, name, verb } = right;
   const narrowed = `${subresource ? `.subresource('${subresource}')` : ""}${namespace ? `.namespace(${namespace})` : ""}${name ? `.name(${name})` : ""}`;
   return `authorizer.group('${group}').resource('${resource}')${narrowed}.check('${verb}').allowed()`;
 }
 
 /** The platform's identities are those that may write claims; admins are, too. */
-export const IS_PLATFORM = holds({ group: "cupola.dev", resource: "claims", namespace: `'${SYSTEM_NAMESPACE}'`, verb: "create" });
+export const CALLER_IS_PLATFORM = authorizerAllows({ group: "cupola.dev", resource: "claims", namespace: `'${SYSTEM_NAMESPACE}'`, verb: "create" });
 
 /** CF's admins: those with rights on every org. */
-export const IS_ADMIN = holds({ group: "cupola.dev", resource: "orgs", verb: "update" });
+export const CALLER_IS_ADMIN = authorizerAllows({ group: "cupola.dev", resource: "orgs", verb: "update" });
 
 /** Match condition: not what the cluster itself does, such as emptying a namespace that goes or collecting garbage. */
-export const NOT_THE_CLUSTER = {
+export const EXCEPT_KUBERNETES = {
   name: "not-the-cluster",
   expression: "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-') && !('system:masters' in request.userInfo.groups)",
 };
 
-const BY_THE_PLATFORM = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
+const PLATFORM_CALLER = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
 
 /** Match condition: not by the platform itself. For what admins are not exempt from. */
-export const NOT_THE_PLATFORM = { name: "not-the-platform", expression: `!${BY_THE_PLATFORM}` };
+export const EXCEPT_PLATFORM = { name: "not-the-platform", expression: `!${PLATFORM_CALLER}` };
 
 /** Match condition: by the platform itself. For what it is not to do, though its role would let it. */
-export const IS_THE_PLATFORM = { name: "the-platform", expression: BY_THE_PLATFORM };
+export const ONLY_PLATFORM = { name: "the-platform", expression: PLATFORM_CALLER };
 
 /** Group and plural of a kind; with `subresource`, of that. */
-export function resourceOf({ group, plural }: Pick<ResourceRef, "group" | "plural">, subresource?: string): { group: string; plural: string } {
+export function toPolicyResource({ group, plural }: Pick<ResourceRef, "group" | "plural">, subresource?: string): { group: string; plural: string } {
   return { group, plural: subresource ? `${plural}/${subresource}` : plural };
 }

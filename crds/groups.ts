@@ -9,6 +9,6 @@ export const CATEGORY = "cf";
 /** Holds what belongs to no org: shared domains, buildpacks, stacks, quotas, claims. */
 export const SYSTEM_NAMESPACE = "cupola-system";
 /** Field manager of what the CF API writes. Controllers use `cupola-<controller>`. */
-export const API_MANAGER = "cupola-api";
+export const API_FIELD_MANAGER = "cupola-api";
 /** Every field manager of the platform starts so; `updated_at` ignores their writes. */
-export const CONTROLLER_MANAGER_PREFIX = "cupola-controller-";
+export const CONTROLLER_FIELD_MANAGER_PREFIX = "cupola-controller-";

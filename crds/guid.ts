@@ -11,18 +11,18 @@ export function newGUID(now: number = Date.now()): string {
   bytes.writeUIntBE(now, 0, 6);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return format(bytes);
+  return formatUUID(bytes);
 }
 
 /** The same GUID for the same parts, ever. For things that are no objects: roles, destinations, users. */
-export function derivedGUID(...parts: readonly string[]): string {
+export function deriveGUID(...parts: readonly string[]): string {
   const bytes = createHash("sha256").update(parts.join("\u0000")).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return format(bytes);
+  return formatUUID(bytes);
 }
 
-function format(bytes: Buffer): string {
+function formatUUID(bytes: Buffer): string {
   const hex = bytes.toString("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
@@ -39,16 +39,16 @@ export function guidOf(object: KubeObject): string {
 }
 
 /** Which of two objects with one GUID keeps it: the older one; of two made in the same second the one with the smaller uid. */
-export function keepsGUID(one: KubeObject, other: KubeObject): KubeObject {
-  return ageOrder(one) <= ageOrder(other) ? one : other;
+export function pickGUIDHolder(one: KubeObject, other: KubeObject): KubeObject {
+  return ageSortKey(one) <= ageSortKey(other) ? one : other;
 }
 
 /** Sorts objects by age where it decides something: by creation, then uid. Not by GUID, which is its maker's to choose. */
-export function ageOrder({ metadata: { creationTimestamp = "", uid = "" } }: KubeObject): string {
+export function ageSortKey({ metadata: { creationTimestamp = "", uid = "" } }: KubeObject): string {
   return `${creationTimestamp} ${uid}`;
 }
 
 /** Sorts objects as CF lists them: by creation, then GUID. */
-export function creationOrder(object: KubeObject): string {
+export function creationSortKey(object: KubeObject): string {
   return `${object.metadata.creationTimestamp ?? ""} ${guidOf(object)}`;
 }

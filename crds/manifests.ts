@@ -2,26 +2,26 @@
 import { toCustomResourceDefinition } from "../kube/api/crd.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "./definitions.ts";
-import { flagObjects } from "./feature-flag/default-objects.ts";
-import { clusterRoles } from "./permissions.ts";
-import { commonBindings, platformRole } from "./platform-role.ts";
-import { admissionPolicies } from "./admission-policies.ts";
+import { featureFlagObjects } from "./feature-flag/default-objects.ts";
+import { listClusterRoles } from "./permissions.ts";
+import { authenticatedUserBindings, platformRole } from "./platform-role.ts";
+import { listAdmissionPolicies } from "./admission-policies.ts";
 
 /** A generated file below deploy/ and the objects in it. */
 export interface Manifest {
   file: string;
   objects: KubeObject[];
   /** Where the platform starts from: made when absent, never changed again. What an operator has set stays. */
-  once?: true;
+  createOnly?: true;
 }
 
 /** The generated files, in the order of application. */
-export function manifests(): Manifest[] {
+export function listManifests(): Manifest[] {
   return [
     ...DEFINITIONS.map((definition) => ({ file: `crds/${definition.plural}.${definition.group}.yaml`, objects: [toCustomResourceDefinition(definition)] })),
-    { file: "rbac/roles.yaml", objects: [...clusterRoles(), platformRole()] },
-    { file: "rbac/bindings.yaml", objects: commonBindings() },
-    { file: "settings/feature-flags.yaml", objects: flagObjects(), once: true },
-    { file: "policies/policies.yaml", objects: admissionPolicies() },
+    { file: "rbac/roles.yaml", objects: [...listClusterRoles(), platformRole()] },
+    { file: "rbac/bindings.yaml", objects: authenticatedUserBindings() },
+    { file: "settings/feature-flags.yaml", objects: featureFlagObjects(), createOnly: true },
+    { file: "policies/policies.yaml", objects: listAdmissionPolicies() },
   ];
 }

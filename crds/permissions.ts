@@ -17,7 +17,7 @@ import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
 import {
-  ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, clusterRolesOf, GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE, SYSTEM_READER,
+  ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, listClusterRoleNames, GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE, SYSTEM_READER,
 } from "./roles.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
@@ -39,10 +39,10 @@ const inSpace = [developer, manager, auditor, supporter, ORG_MANAGER_IN_SPACE];
 /** Who reads what is in a space. */
 const readers = [...inSpace, globalAuditor];
 /** CF's "manage apps": run what is there, without changing what it is. */
-const operators = [developer, supporter];
+const appOperators = [developer, supporter];
 
 /** One line of the table: these ClusterRoles may do these verbs on this resource, or on a (virtual) subresource of it. */
-export interface PermissionRow {
+export interface RolePermission {
   on: readonly ResourceDefinition[];
   subresource?: string;
   verbs: readonly string[];
@@ -53,24 +53,24 @@ export interface PermissionRow {
  * Org and Space objects themselves are granted by name (resourceNames), by the bindings that controllers keep; see controllers/org and controllers/space.
  * cupola-admin may do everything and cupola-admin-read-only read everything, so neither has a line here.
  */
-export const PERMISSIONS: readonly PermissionRow[] = [
+export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [App, Process, Package, Build, Droplet, Revision], verbs: READ, roles: readers },
   { on: [Route], verbs: READ, roles: [...readers, ORG_AUDITOR_IN_SPACE] },
   { on: [LRP, RouteBinding, Staging], verbs: READ, roles: readers },
   { on: [App, Process, Package, Build, Droplet], verbs: WRITE, roles: [developer] },
-  { on: [Route], verbs: WRITE, roles: operators },
+  { on: [Route], verbs: WRITE, roles: appOperators },
   // A droplet that is set brings process types of its own.
   { on: [Process], verbs: ["create", "update", "patch"], roles: [supporter] },
   { on: [App], verbs: ["update", "patch"], roles: [supporter] },
   { on: [Build], verbs: ["create"], roles: [supporter] },
-  { on: [App], subresource: "env", verbs: ["get", "update"], roles: operators },
-  { on: [App], subresource: "state", verbs: ["update"], roles: operators },
-  { on: [App], subresource: "droplet", verbs: ["update"], roles: operators },
+  { on: [App], subresource: "env", verbs: ["get", "update"], roles: appOperators },
+  { on: [App], subresource: "state", verbs: ["update"], roles: appOperators },
+  { on: [App], subresource: "droplet", verbs: ["update"], roles: appOperators },
   { on: [App], subresource: "content", verbs: ["update"], roles: [developer] },
   { on: [App], subresource: "settings", verbs: ["update"], roles: [developer] },
   { on: [App, Revision], subresource: "secrets", verbs: ["get"], roles: [developer] },
   { on: [App], subresource: "logs", verbs: ["get"], roles: readers },
-  { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: operators },
+  { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: appOperators },
   { on: [Process], subresource: "settings", verbs: ["update"], roles: [developer] },
   { on: [Package, Droplet], subresource: "content", verbs: ["get", "update"], roles: [developer] },
   { on: [Droplet], subresource: "content", verbs: ["get"], roles: [manager, auditor, ORG_MANAGER_IN_SPACE, globalAuditor] },
@@ -86,7 +86,7 @@ export const PERMISSIONS: readonly PermissionRow[] = [
   { on: [BackendClass], verbs: READ, roles: [CLUSTER_READER, globalAuditor] },
 ];
 
-export interface FieldRight {
+export interface FieldPermission {
   on: ResourceDefinition;
   /** Virtual subresource that the right is on; its verb is update. */
   subresource: string;
@@ -97,7 +97,7 @@ export interface FieldRight {
 }
 
 /** Fields that need a right of their own besides update on the object; the policy compares old and new. A dot goes into an object. */
-export const FIELD_RIGHTS: readonly FieldRight[] = [
+export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: App, subresource: "env", fields: ["env"] },
   { on: App, subresource: "state", fields: ["state", "restart"] },
   { on: App, subresource: "droplet", fields: ["droplet"] },
@@ -112,23 +112,23 @@ export const FIELD_RIGHTS: readonly FieldRight[] = [
 ];
 
 /** Which roles each role may give and take: through RBAC's `bind`, with the giver's own identity. */
-const GRANTS: readonly { role: string; mayBind: readonly string[] }[] = [
-  { role: orgManager, mayBind: clusterRolesOf("org") },
-  { role: manager, mayBind: clusterRolesOf("space") },
-  { role: ORG_MANAGER_IN_SPACE, mayBind: clusterRolesOf("space") },
+const ROLE_GRANTS: readonly { role: string; mayBind: readonly string[] }[] = [
+  { role: orgManager, mayBind: listClusterRoleNames("org") },
+  { role: manager, mayBind: listClusterRoleNames("space") },
+  { role: ORG_MANAGER_IN_SPACE, mayBind: listClusterRoleNames("space") },
 ];
 
 /** The virtual right that makes its holder a manager: whoever holds it in a namespace binds only CF's roles there. */
-export const GRANT_RIGHT = { group: GROUP, resource: "roles", verb: "grant" } as const;
+export const GRANT_PERMISSION = { group: GROUP, resource: "roles", verb: "grant" } as const;
 
-interface Rule {
+interface ClusterRoleRule {
   apiGroups: string[];
   resources: string[];
   verbs: string[];
   resourceNames?: string[];
 }
 
-function ruleOf(row: PermissionRow): Rule[] {
+function toClusterRoleRules(row: RolePermission): ClusterRoleRule[] {
   const groups = [...new Set(row.on.map((definition) => definition.group))];
   return groups.map((group) => ({
     apiGroups: [group],
@@ -137,34 +137,34 @@ function ruleOf(row: PermissionRow): Rule[] {
   }));
 }
 
-function grantRules(role: string): Rule[] {
-  const grant = GRANTS.find((row) => row.role === role);
+function toGrantRules(role: string): ClusterRoleRule[] {
+  const grant = ROLE_GRANTS.find((row) => row.role === role);
   if (!grant) return [];
   const rbac = ["rbac.authorization.k8s.io"];
   return [
     { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ, ...WRITE] },
     { apiGroups: rbac, resources: ["clusterroles"], verbs: ["bind"], resourceNames: [...grant.mayBind] },
-    { apiGroups: [GRANT_RIGHT.group], resources: [GRANT_RIGHT.resource], verbs: [GRANT_RIGHT.verb] },
+    { apiGroups: [GRANT_PERMISSION.group], resources: [GRANT_PERMISSION.resource], verbs: [GRANT_PERMISSION.verb] },
   ];
 }
 
-function toClusterRole(name: string, rules: Rule[]): KubeObject {
+function toClusterRole(name: string, rules: ClusterRoleRule[]): KubeObject {
   return { apiVersion: "rbac.authorization.k8s.io/v1", kind: ClusterRole.kind, metadata: { name }, rules };
 }
 
 /** The ClusterRoles of the table, and those of the platform's own people. */
-export function clusterRoles(): KubeObject[] {
+export function listClusterRoles(): KubeObject[] {
   const rbac = ["rbac.authorization.k8s.io"];
   const bindAll = { apiGroups: rbac, resources: ["clusterroles"], verbs: ["bind"], resourceNames: Object.values(CF_ROLES).map((role) => role.clusterRole) };
   const readRoles = { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ] };
   const ours = { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"] };
-  const own: [string, Rule[]][] = [
+  const own: [string, ClusterRoleRule[]][] = [
     [ADMIN_CLUSTER_ROLE, [{ ...ours, verbs: ["*"] }, { ...readRoles, verbs: [...READ, ...WRITE] }, bindAll]],
     [ADMIN_READ_ONLY_CLUSTER_ROLE, [{ ...ours, verbs: [...READ] }, readRoles]],
     [GLOBAL_AUDITOR_CLUSTER_ROLE, [readRoles]],
   ];
   // A role that gives nothing by itself is still a role: its holders are members of the org.
-  const names = new Set([...own.map(([name]) => name), ...PERMISSIONS.flatMap((row) => row.roles), ...Object.values(CF_ROLES).map((role) => role.clusterRole)]);
-  const ofTable = (name: string): Rule[] => [...PERMISSIONS.filter((row) => row.roles.includes(name)).flatMap(ruleOf), ...grantRules(name)];
+  const names = new Set([...own.map(([name]) => name), ...ROLE_PERMISSIONS.flatMap((row) => row.roles), ...Object.values(CF_ROLES).map((role) => role.clusterRole)]);
+  const ofTable = (name: string): ClusterRoleRule[] => [...ROLE_PERMISSIONS.filter((row) => row.roles.includes(name)).flatMap(toClusterRoleRules), ...toGrantRules(name)];
   return [...names].map((name) => toClusterRole(name, [...(own.find(([one]) => one === name)?.[1] ?? []), ...ofTable(name)]));
 }

@@ -31,7 +31,7 @@ export function platformRole(): KubeObject {
 }
 
 /** What every authenticated user may read, and the system namespace where most of it is. */
-export function commonBindings(): KubeObject[] {
+export function authenticatedUserBindings(): KubeObject[] {
   const everyone = [{ kind: "Group", apiGroup: RBAC, name: "system:authenticated" }];
   const ref = (name: string): object => ({ apiGroup: RBAC, kind: "ClusterRole", name });
   return [

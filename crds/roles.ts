@@ -1,5 +1,5 @@
 // The CF roles and the ClusterRoles that mean them. A CF role is one (RoleBinding, subject) pair whose roleRef is one of these.
-import { derivedGUID } from "./guid.ts";
+import { deriveGUID } from "./guid.ts";
 import { digest5, slug } from "./object-names.ts";
 
 /** Where a role is given: by a RoleBinding in an org's or in a space's namespace. */
@@ -42,36 +42,36 @@ export const SYSTEM_READER = "cupola-system-reader";
 /** What every authenticated user may read cluster-wide: backend classes. */
 export const CLUSTER_READER = "cupola-cluster-reader";
 
-const BY_CLUSTER_ROLE = new Map<string, CFRole>((Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]));
+const ROLE_BY_CLUSTER_ROLE = new Map<string, CFRole>((Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]));
 
 /** The CF role that a ClusterRole means; undefined for any other ClusterRole. */
-export function roleOfClusterRole(clusterRole: string): CFRole | undefined {
-  return BY_CLUSTER_ROLE.get(clusterRole);
+export function findCFRole(clusterRole: string): CFRole | undefined {
+  return ROLE_BY_CLUSTER_ROLE.get(clusterRole);
 }
 
 /** The ClusterRoles that mean a CF role of this scope. */
-export function clusterRolesOf(scope: RoleScope): string[] {
+export function listClusterRoleNames(scope: RoleScope): string[] {
   return Object.values(CF_ROLES).filter((role) => role.scope === scope).map((role) => role.clusterRole);
 }
 
 /** The GUID of a role: one per binding and subject. */
 export function roleGUID(bindingUid: string, subject: { kind: string; namespace?: string; name: string }): string {
-  return derivedGUID("role", bindingUid, subject.kind, subject.namespace ?? "", subject.name);
+  return deriveGUID("role", bindingUid, subject.kind, subject.namespace ?? "", subject.name);
 }
 
 /** The subject that a Kubernetes user name is. */
-export function subjectOfUser(user: string): { kind: string; apiGroup?: string; namespace?: string; name: string } {
+export function toSubject(user: string): { kind: string; apiGroup?: string; namespace?: string; name: string } {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
   return namespace && name ? { kind: "ServiceAccount", namespace, name } : { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user };
 }
 
 /** The name of the RoleBinding that gives one role to one user. */
-export function bindingName(type: CFRole, user: string): string {
+export function roleBindingName(type: CFRole, user: string): string {
   return `${type.replaceAll("_", "-")}-${slug(user).slice(0, 40).replace(/-+$/, "") || "user"}-${digest5(user)}`;
 }
 
 /** The Kubernetes user name of a RoleBinding's subject; undefined for groups. A service account without a namespace is one of the binding's. */
-export function userOfSubject(subject: { kind: string; namespace?: string; name: string }, bindingNamespace: string): string | undefined {
+export function findUserName(subject: { kind: string; namespace?: string; name: string }, bindingNamespace: string): string | undefined {
   if (subject.kind === "User") return subject.name;
   return subject.kind === "ServiceAccount" ? `system:serviceaccount:${subject.namespace || bindingNamespace}:${subject.name}` : undefined;
 }

@@ -2,60 +2,60 @@
 import { DEFINITIONS } from "./definitions.ts";
 import { INTERNAL_LABELS, SUSPENDED } from "./labels.ts";
 import { Org } from "./org/org.ts";
-import { holds, IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "./admission-policy.ts";
+import { authorizerAllows, CALLER_IS_ADMIN, CALLER_IS_PLATFORM, EXCEPT_KUBERNETES, EXCEPT_PLATFORM, toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
 import { Space } from "./space/space.ts";
 
 /** What refusals say; the CF API knows them by it. */
 export const ORG_IS_SUSPENDED = "the organization is suspended";
 export const SPACE_IS_SUSPENDED = "the space is suspended";
 
-export function suspensionPolicies(): Policy[] {
+export function suspensionPolicies(): AdmissionPolicy[] {
   return [contentPolicy(), orgPolicy(), spacePolicy()];
 }
 
 const limits = { group: Space.group, resource: Space.plural, subresource: "limits", namespace: "request.namespace", verb: "update" };
 
 /** Everything in the namespaces of a suspended org or space, the roles there among it. Scaling is a resource of its own. */
-function contentPolicy(): Policy {
+function contentPolicy(): AdmissionPolicy {
   const isSpace = `namespaceObject.metadata.labels['${INTERNAL_LABELS.suspended}'] == '${SUSPENDED.space}'`;
   const namespaced = DEFINITIONS.filter((definition) => definition.namespaced);
   return {
     name: "suspended.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.suspended },
     resources: [
-      ...namespaced.map((definition) => resourceOf(definition)),
-      ...namespaced.filter((definition) => definition.scale).map((definition) => resourceOf(definition, "scale")),
+      ...namespaced.map((definition) => toPolicyResource(definition)),
+      ...namespaced.filter((definition) => definition.scale).map((definition) => toPolicyResource(definition, "scale")),
       { group: "rbac.authorization.k8s.io", plural: "rolebindings" },
     ],
     operations: ["CREATE", "UPDATE", "DELETE"],
     // Apps of a suspended org run on, so what keeps them running writes on, with fewer rights than an admin.
-    matchConditions: [NOT_THE_CLUSTER, NOT_THE_PLATFORM],
-    variables: [{ name: "isExempt", expression: `${IS_ADMIN} || ${IS_PLATFORM}` }],
+    matchConditions: [EXCEPT_KUBERNETES, EXCEPT_PLATFORM],
+    variables: [{ name: "isExempt", expression: `${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}` }],
     validations: [
       { expression: `${isSpace} || variables.isExempt`, message: ORG_IS_SUSPENDED, reason: "Forbidden" },
-      { expression: `!(${isSpace}) || ${holds(limits)} || variables.isExempt`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" },
+      { expression: `!(${isSpace}) || ${authorizerAllows(limits)} || variables.isExempt`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" },
     ],
   };
 }
 
 /** The Org itself is in no namespace. */
-function orgPolicy(): Policy {
+function orgPolicy(): AdmissionPolicy {
   return {
     name: "suspended-orgs.cupola.dev",
-    resources: [resourceOf(Org)],
+    resources: [toPolicyResource(Org)],
     operations: ["UPDATE", "DELETE"],
-    matchConditions: [NOT_THE_CLUSTER],
-    validations: [{ expression: `!oldObject.spec.suspended || ${IS_ADMIN} || ${IS_PLATFORM}`, message: ORG_IS_SUSPENDED, reason: "Forbidden" }],
+    matchConditions: [EXCEPT_KUBERNETES],
+    validations: [{ expression: `!oldObject.spec.suspended || ${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}`, message: ORG_IS_SUSPENDED, reason: "Forbidden" }],
   };
 }
 
 /** The Space itself is in its org's namespace, which is not suspended with it. */
-function spacePolicy(): Policy {
+function spacePolicy(): AdmissionPolicy {
   return {
     name: "suspended-spaces.cupola.dev",
-    resources: [resourceOf(Space)],
+    resources: [toPolicyResource(Space)],
     operations: ["UPDATE"],
-    matchConditions: [NOT_THE_CLUSTER],
-    validations: [{ expression: `!oldObject.spec.suspended || ${holds(limits)} || ${IS_PLATFORM}`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" }],
+    matchConditions: [EXCEPT_KUBERNETES],
+    validations: [{ expression: `!oldObject.spec.suspended || ${authorizerAllows(limits)} || ${CALLER_IS_PLATFORM}`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" }],
   };
 }

@@ -2,15 +2,15 @@
 import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
-import { GRANT_RIGHT } from "./permissions.ts";
-import { holds, IS_PLATFORM, IS_THE_PLATFORM, NOT_THE_CLUSTER, type Policy } from "./admission-policy.ts";
-import { clusterRolesOf } from "./roles.ts";
+import { GRANT_PERMISSION } from "./permissions.ts";
+import { authorizerAllows, CALLER_IS_PLATFORM, ONLY_PLATFORM, EXCEPT_KUBERNETES, type AdmissionPolicy } from "./admission-policy.ts";
+import { listClusterRoleNames } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 /** The ConfigMap in the system namespace that says where the registry keeps the platform's images: `prefix`, without a trailing slash. */
 export const REGISTRY_CONFIG = "cupola-registry";
 
-export function tenancyPolicies(): Policy[] {
+export function tenancyPolicies(): AdmissionPolicy[] {
   return [bindingPolicy(), namespacePolicy(), imagePolicy(), secretPolicy()];
 }
 
@@ -18,25 +18,25 @@ export function tenancyPolicies(): Policy[] {
 const PLATFORM_PREFIX = "cupola-";
 
 /** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and touches nothing else. */
-function bindingPolicy(): Policy {
+function bindingPolicy(): AdmissionPolicy {
   const managed = `'${OBSERVE_LABELS.managedBy}'`;
   const has = (object: string): string => `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
   const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;
   const kind = `namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}']`;
-  const isManager = `${holds({ ...GRANT_RIGHT, namespace: "request.namespace" })} && !${holds({ group: RBAC, resource: "rolebindings", verb: "create" })}`;
+  const isManager = `${authorizerAllows({ ...GRANT_PERMISSION, namespace: "request.namespace" })} && !${authorizerAllows({ group: RBAC, resource: "rolebindings", verb: "create" })}`;
   const finalizers = (object: string): string => `(has(${object}.metadata.finalizers) ? ${object}.metadata.finalizers : [])`;
   const goesAtOnce = `object == null ? !has(request.options.propagationPolicy) || request.options.propagationPolicy != 'Foreground' : ${finalizers("object")}.all(name, oldObject != null && name in ${finalizers("oldObject")})`;
-  const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(clusterRolesOf("org"))} : ${list(clusterRolesOf("space"))})`;
+  const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(listClusterRoleNames("org"))} : ${list(listClusterRoleNames("space"))})`;
   return {
     name: "role-bindings.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind },
     resources: [{ group: RBAC, plural: "rolebindings" }],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    matchConditions: [NOT_THE_CLUSTER],
+    matchConditions: [EXCEPT_KUBERNETES],
     variables: [{ name: "role", expression: "object == null ? oldObject.roleRef : object.roleRef" }],
     validations: [
       {
-        expression: `!(${has("object")} || ${has("oldObject")}) || ${IS_PLATFORM}`,
+        expression: `!(${has("object")} || ${has("oldObject")}) || ${CALLER_IS_PLATFORM}`,
         message: "this RoleBinding belongs to the platform, which keeps it as the roles of its org and space ask",
         reason: "Forbidden",
       },
@@ -65,7 +65,7 @@ function bindingPolicy(): Policy {
  * Labels of a namespace say whose it is, so they are the platform's, but for the consent to adoption. No namespace selector: it would see only the new
  * labels, and so not see ours being taken away.
  */
-function namespacePolicy(): Policy {
+function namespacePolicy(): AdmissionPolicy {
   const ours = (object: string): string =>
     `(${object} == null || !has(${object}.metadata.labels) ? [] : ${object}.metadata.labels.map(key, key.startsWith('cupola.dev/') && key != '${INTERNAL_LABELS.adoptableBy}', key))`;
   const same = (key: string): string => `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
@@ -74,14 +74,14 @@ function namespacePolicy(): Policy {
     // A namespace's labels can be written through its subresources, too.
     resources: ["namespaces", "namespaces/status", "namespaces/finalize"].map((plural) => ({ group: "", plural })),
     operations: ["CREATE", "UPDATE"],
-    matchConditions: [NOT_THE_CLUSTER],
+    matchConditions: [EXCEPT_KUBERNETES],
     variables: [
       { name: "before", expression: ours("oldObject") },
       { name: "after", expression: ours("object") },
     ],
     validations: [
       {
-        expression: `(size(variables.before) == size(variables.after) && variables.before.all(key, ${same("key")})) || ${IS_PLATFORM} || ${holds({ group: Org.group, resource: Org.plural, verb: "update" })}`,
+        expression: `(size(variables.before) == size(variables.after) && variables.before.all(key, ${same("key")})) || ${CALLER_IS_PLATFORM} || ${authorizerAllows({ group: Org.group, resource: Org.plural, verb: "update" })}`,
         message: `labels of cupola.dev say whose a namespace is, and only the platform changes them; to let an org adopt it set ${INTERNAL_LABELS.adoptableBy}`,
         reason: "Forbidden",
       },
@@ -93,7 +93,7 @@ function namespacePolicy(): Policy {
  * Images below the platform's prefix are a space's own: no pod of another space runs or mounts them. Docker Hub, the default port and capitals, which a host may
  * have, are spelled one way before comparing.
  */
-function imagePolicy(): Policy {
+function imagePolicy(): AdmissionPolicy {
   const first = "image.split('/')[0]";
   const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
   const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
@@ -124,12 +124,12 @@ function imagePolicy(): Policy {
  * RBAC lets the platform at Secrets by name everywhere, since nobody knows which namespaces will be ours (docs/adr/0009). Writing them ends here at our own;
  * reading is beyond an admission policy.
  */
-function secretPolicy(): Policy {
+function secretPolicy(): AdmissionPolicy {
   return {
     name: "platform-secrets.cupola.dev",
     resources: [{ group: "", plural: "secrets" }],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    matchConditions: [IS_THE_PLATFORM],
+    matchConditions: [ONLY_PLATFORM],
     validations: [
       {
         expression: `request.namespace == '${SYSTEM_NAMESPACE}' || (has(namespaceObject.metadata.labels) && '${INTERNAL_LABELS.namespaceKind}' in namespaceObject.metadata.labels)`,

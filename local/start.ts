@@ -8,7 +8,7 @@ import { createClient } from "../kube/client/create-client.ts";
 import { kubeconfigText } from "../kube/client/kubeconfig-text.ts";
 import type { ObjectKey } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
-import { manifests } from "../crds/manifests.ts";
+import { listManifests } from "../crds/manifests.ts";
 import { Org } from "../crds/org/org.ts";
 import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { Space } from "../crds/space/space.ts";
@@ -42,25 +42,25 @@ const HOST = "127.0.0.1";
 
 /** Starts and waits until ready. @throws Error that says what to do, for example when a port is taken; nothing is left running then */
 export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
-  const ends = new AsyncDisposableStack();
+  const disposables = new AsyncDisposableStack();
   try {
-    return await start(options, ends);
+    return await start(options, disposables);
   } catch (error) {
-    await ends.disposeAsync();
+    await disposables.disposeAsync();
     throw error;
   }
 }
 
-async function start(options: LocalOptions, ends: AsyncDisposableStack): Promise<LocalCluster> {
+async function start(options: LocalOptions, disposables: AsyncDisposableStack): Promise<LocalCluster> {
   const { home, log, progress } = options;
   makeHome(home);
-  const tokens = tokensOf(home);
+  const tokens = readOrCreateTokens(home);
   progress("Starting the Kubernetes API");
   const server = await startKubernetes(options, tokens);
-  ends.defer(() => server.stop());
+  disposables.defer(() => server.stop());
   const access = { server: server.url, ca: server.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
-  ends.defer(() => admin.close());
+  disposables.defer(() => admin.close());
   await install(home, admin, progress);
   progress("Starting the platform");
   const platform = await startPlatform({
@@ -69,17 +69,17 @@ async function start(options: LocalOptions, ends: AsyncDisposableStack): Promise
     data: home.data,
     listen: { host: HOST, port: options.port },
     // The only one on this API server that leads: after a crash it does not wait until its own Leases are over.
-    leader: "laptop",
+    leaderIdentity: "laptop",
     shutdown: { drainMs: 1_000 },
     log,
   });
-  ends.defer(() => platform.stop({ instances: "end" }));
+  disposables.defer(() => platform.stop({ instances: "end" }));
   await seed(home, admin);
   const users = [{ name: "admin", token: tokens.admin }, { name: DEVELOPER, token: tokens.developer }];
   writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
   await writeRunning(home, { url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
   const stop = async (): Promise<void> => {
-    await ends.disposeAsync();
+    await disposables.disposeAsync();
     clearRunning(home);
   };
   return { url: platform.url, kubeUrl: server.url, stop };
@@ -106,7 +106,7 @@ function portOf(url: string): number {
 }
 
 /** Three tokens, made once. */
-function tokensOf(home: Home): Tokens {
+function readOrCreateTokens(home: Home): Tokens {
   const state = readState(home);
   const known = state.tokens ?? {};
   const token = (name: string): string => known[name] ?? randomBytes(24).toString("base64url");
@@ -117,7 +117,7 @@ function tokensOf(home: Home): Tokens {
 
 /** Kinds, roles and policies, when they are not those of this version already. */
 async function install(home: Home, admin: KubeClient, progress: (step: string) => void): Promise<void> {
-  const digest = createHash("sha256").update(JSON.stringify(manifests())).digest("hex");
+  const digest = createHash("sha256").update(JSON.stringify(listManifests())).digest("hex");
   if (readState(home).installed === digest) return;
   progress("Installing kinds, roles and policies");
   await installManifests(admin);
@@ -128,15 +128,15 @@ async function install(home: Home, admin: KubeClient, progress: (step: string) =
 async function seed(home: Home, admin: KubeClient): Promise<void> {
   if (readState(home).seeded) return;
   await applyObjects(admin, seedObjects());
-  const orgNamespace = await namespaceOf(admin, Org, { name: LOCAL_ORG });
+  const orgNamespace = await waitForNamespace(admin, Org, { name: LOCAL_ORG });
   await applyObjects(admin, [seedSpace(orgNamespace)]);
-  const spaceNamespace = await namespaceOf(admin, Space, { namespace: orgNamespace, name: LOCAL_SPACE });
+  const spaceNamespace = await waitForNamespace(admin, Space, { namespace: orgNamespace, name: LOCAL_SPACE });
   await applyObjects(admin, seedRoles(orgNamespace, spaceNamespace));
   writeState(home, { ...readState(home), seeded: true });
 }
 
 /** The namespace that a controller made for an Org or a Space. */
-async function namespaceOf(admin: KubeClient, ref: ResourceRef<Org> | ResourceRef<Space>, key: ObjectKey): Promise<string> {
+async function waitForNamespace(admin: KubeClient, ref: ResourceRef<Org> | ResourceRef<Space>, key: ObjectKey): Promise<string> {
   const deadline = Date.now() + SEED_DEADLINE_MS;
   for (;;) {
     const found = await admin.get<Org | Space>(ref as ResourceRef<Org | Space>, key);

@@ -9,9 +9,9 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { isAlreadyExists } from "../kube/client/errors.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
-import { manifests } from "../crds/manifests.ts";
+import { listManifests } from "../crds/manifests.ts";
 
-const INSTALL_MANAGER = "cupola-install";
+const INSTALL_FIELD_MANAGER = "cupola-install";
 const DEADLINE_MS = 30_000;
 
 const REFS = new Map<string, ResourceRef>(
@@ -20,18 +20,18 @@ const REFS = new Map<string, ResourceRef>(
 
 /** Applies the generated manifests and waits until our kinds are served. Idempotent. @throws KubeError, or Error when a kind is not served in 30 s. */
 export async function installManifests(client: KubeClient): Promise<void> {
-  const all = manifests();
-  const [crds, rest] = split(all.filter(({ once }) => !once).flatMap((manifest) => manifest.objects));
+  const all = listManifests();
+  const [crds, rest] = partitionCRDs(all.filter(({ createOnly }) => !createOnly).flatMap((manifest) => manifest.objects));
   await Promise.all(crds.map((object) => applyObject(client, object)));
-  await Promise.all(DEFINITIONS.map((definition) => untilServed(client, definition)));
+  await Promise.all(DEFINITIONS.map((definition) => waitUntilServed(client, definition)));
   // Policies last: they read what is made once.
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith(ValidatingAdmissionPolicy.kind);
   await applyObjects(client, rest.filter((object) => !isPolicy(object)));
-  await Promise.all(all.filter(({ once }) => once).flatMap((manifest) => manifest.objects.map((object) => makeOnce(client, object))));
+  await Promise.all(all.filter(({ createOnly }) => createOnly).flatMap((manifest) => manifest.objects.map((object) => createIfAbsent(client, object))));
   await applyObjects(client, rest.filter(isPolicy));
 }
 
-function split(objects: KubeObject[]): [crds: KubeObject[], rest: KubeObject[]] {
+function partitionCRDs(objects: KubeObject[]): [crds: KubeObject[], rest: KubeObject[]] {
   const isCrd = (object: KubeObject): boolean => object.kind === CustomResourceDefinition.kind;
   return [objects.filter(isCrd), objects.filter((object) => !isCrd(object))];
 }
@@ -41,26 +41,26 @@ export async function applyObjects(client: KubeClient, objects: readonly KubeObj
   for (const object of objects) await applyObject(client, object);
 }
 
-async function makeOnce(client: KubeClient, object: KubeObject): Promise<void> {
+async function createIfAbsent(client: KubeClient, object: KubeObject): Promise<void> {
   try {
-    await client.create(refOf(object), object, { fieldManager: INSTALL_MANAGER });
+    await client.create(getRef(object), object, { fieldManager: INSTALL_FIELD_MANAGER });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
 }
 
 async function applyObject(client: KubeClient, object: KubeObject): Promise<void> {
-  await client.apply(refOf(object), object, { fieldManager: INSTALL_MANAGER, force: true });
+  await client.apply(getRef(object), object, { fieldManager: INSTALL_FIELD_MANAGER, force: true });
 }
 
-function refOf({ kind }: KubeObject): ResourceRef {
+function getRef({ kind }: KubeObject): ResourceRef {
   const ref = REFS.get(kind);
   if (!ref) throw new Error(`install does not know the kind ${kind}`);
   return ref;
 }
 
 /** A kind is served a moment after its CRD is accepted. */
-async function untilServed(client: KubeClient, ref: ResourceRef): Promise<void> {
+async function waitUntilServed(client: KubeClient, ref: ResourceRef): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     try {

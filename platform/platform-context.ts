@@ -4,43 +4,43 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Membership } from "../kube/lease/membership.ts";
 import type { Readiness } from "../kube/server/readiness.ts";
-import type { Watches } from "../kube/cache/informers.ts";
+import type { Informers } from "../kube/cache/informers.ts";
 import type { Api } from "../api/server.ts";
 import type { Backend } from "./operations/backends.ts";
 import type { PeerServer } from "./peers/peer-server.ts";
 import type { PlatformOptions } from "./platform.ts";
-import type { TelemetrySide } from "./telemetry/telemetry.ts";
+import type { LocalTelemetry } from "./telemetry/telemetry.ts";
 
 /** What becomes of the instances when this process ends: said at the stop. */
-export interface Fate {
+export interface ShutdownMode {
   instances: "keep" | "end";
 }
 
 /** What every operation of the process shares. Whatever is started is put on `ends`, so that it ends in reverse. */
-export interface Parts {
+export interface PlatformContext {
   options: PlatformOptions;
   log: Logger;
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   blobs: BlobStore;
   readiness: Readiness;
   membership: Membership;
-  ends: AsyncDisposableStack;
-  fate: Fate;
+  disposables: AsyncDisposableStack;
+  shutdownMode: ShutdownMode;
   signal: AbortSignal;
   apiURL: string;
 }
 
 /** What answers at the front door, as soon as it is there. */
-export interface Doors {
+export interface RequestHandlers {
   api?: Api;
   backends: readonly Backend[];
 }
 
 /** The same before this process has joined the others. */
-export type Early = Omit<Parts, "membership">;
+export type StartupContext = Omit<PlatformContext, "membership">;
 
 /** Where other processes of the platform read from this one. */
-export interface Side extends TelemetrySide {
+export interface PeerServers extends LocalTelemetry {
   peers?: PeerServer;
 }

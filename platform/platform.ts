@@ -5,25 +5,25 @@ import type { Logger } from "pino";
 import { createDirectoryStore } from "../blobs/directory/directory-store.ts";
 import { createClient, type ClusterAccess } from "../kube/client/create-client.ts";
 import type { RequestRecord } from "../kube/client/client.ts";
-import { defined } from "../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { createReadiness, type ReadinessReport } from "../kube/server/readiness.ts";
 import type { ReflectorTiming } from "../kube/cache/reflector.ts";
-import { createWatches } from "../kube/cache/informers.ts";
-import { API_MANAGER } from "../crds/groups.ts";
-import { keepUpdatedAt } from "../api/cache/object-times.ts";
+import { createInformers } from "../kube/cache/informers.ts";
+import { API_FIELD_MANAGER } from "../crds/groups.ts";
+import { recordLastWrite } from "../api/cache/object-times.ts";
 import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
-import { healthOf, openDoor } from "./http/platform-server.ts";
-import type { FrontDoor, Tls } from "./http/http-server.ts";
-import { joinOthers, needsToken, startSide } from "./peers/start-peers.ts";
-import { OUR_NAMESPACES } from "./watch-namespaces.ts";
+import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
+import type { HttpServer, TLSKeyPair } from "./http/http-server.ts";
+import { joinPeers, needsPeerServers, startPeerServers } from "./peers/start-peers.ts";
+import { PLATFORM_NAMESPACES } from "./watch-namespaces.ts";
 import type { Operation } from "./operations/operations.ts";
-import type { Doors, Fate, Parts } from "./platform-context.ts";
-import { showReplica } from "./leases/replica-reporter.ts";
-import { keepLogs, openWebhook, startApi } from "./operations/start-services.ts";
-import { untilReady } from "./readiness.ts";
-import type { WebhookListen } from "./operations/name-webhook.ts";
-import { startBackends, startControllers, startPosts } from "./operations/start-controllers.ts";
+import type { RequestHandlers, ShutdownMode, PlatformContext } from "./platform-context.ts";
+import { reportReplica } from "./leases/replica-reporter.ts";
+import { startLogsOperation, startWebhookOperation, startApiOperation } from "./operations/start-services.ts";
+import { waitUntilReady } from "./readiness.ts";
+import type { WebhookListenOptions } from "./operations/name-webhook.ts";
+import { startBackends, startControllers, startSingletons } from "./operations/start-controllers.ts";
 
 export interface PlatformOptions {
   /** The Kubernetes API, with the platform's own identity. */
@@ -31,7 +31,7 @@ export interface PlatformOptions {
   operations: readonly Operation[];
   /** Folder for blobs and what backends keep. */
   data: string;
-  listen: { host: string; port: number; tls?: Tls };
+  listen: { host: string; port: number; tls?: TLSKeyPair };
   /** The CF API's address as the world sees it. The one it listens at unless said. Several replicas must be given the same. */
   publicURL?: string;
   /** Where the rights of the CF API's callers come from; `rbac` unless said. */
@@ -41,7 +41,7 @@ export interface PlatformOptions {
   /** Where other replicas reach this one; loopback unless said. */
   peerAddress?: string;
   /** Where the operation `webhook` listens; any port of loopback unless said. */
-  webhook?: WebhookListen;
+  webhook?: WebhookListenOptions;
   log: Logger;
   /** Gives up a start that is not through yet. */
   signal?: AbortSignal;
@@ -52,7 +52,7 @@ export interface PlatformOptions {
   /** A replica that was killed is taken for a living one so long; 15 unless said. */
   leaseSeconds?: number;
   /** Name under which this process leads. One that stays the same over restarts takes its own Leases back at once; for a process that surely is the only one of its name. */
-  leader?: string;
+  leaderIdentity?: string;
   /** At the stop, in milliseconds: how long it serves on, not ready any more, so that no new request is sent here (0); then how long requests may take to end (5000). */
   shutdown?: { graceMs?: number; drainMs?: number };
 }
@@ -70,77 +70,77 @@ export interface RunningPlatform {
   stop(options: { instances: "keep" | "end" }): Promise<void>;
 }
 
-const DRAIN_MS = 5_000;
+const DEFAULT_DRAIN_MS = 5_000;
 
 /**
  * Starts, and waits until everything that was there is ingested. A cluster that does not answer or a right that is missing is waited for; `/readyz`
  * and the log say what it is. @throws Error when the port is taken or `signal` aborts; nothing is left behind then
  */
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
-  const ends = new AsyncDisposableStack();
+  const disposables = new AsyncDisposableStack();
   try {
-    return await start(options, ends);
+    return await start(options, disposables);
   } catch (error) {
-    await ends.disposeAsync();
+    await disposables.disposeAsync();
     throw error;
   }
 }
 
-async function start(options: PlatformOptions, ends: AsyncDisposableStack): Promise<RunningPlatform> {
+async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { access, operations, log, onRequest, signal = new AbortController().signal } = options;
-  const client = createClient({ ...access, fieldManager: API_MANAGER, userAgent: "cupola", ...defined({ onRequest }) });
-  ends.defer(() => client.close());
-  const watches = createWatches({ client, log, transform: keepUpdatedAt, split: OUR_NAMESPACES, ...defined({ timing: options.watchTiming }) });
-  ends.defer(() => watches.close());
+  const client = createClient({ ...access, fieldManager: API_FIELD_MANAGER, userAgent: "cupola", ...omitUndefined({ onRequest }) });
+  disposables.defer(() => client.close());
+  const watches = createInformers({ client, log, transform: recordLastWrite, namespaceScope: PLATFORM_NAMESPACES, ...omitUndefined({ timing: options.watchTiming }) });
+  disposables.defer(() => watches.close());
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const readiness = createReadiness();
   const progress = { started: false };
-  readiness.expect("start", () => progress.started || "not all parts have been started");
-  const doors: Doors = { backends: [] };
-  const door = await openDoor(options, readiness, doors);
-  ends.defer(() => door.close());
+  readiness.addCheck("start", () => progress.started || "not all parts have been started");
+  const handlers: RequestHandlers = { backends: [] };
+  const server = await startPlatformServer(options, readiness, handlers);
+  disposables.defer(() => server.close());
 
-  const fate: Fate = { instances: "keep" };
-  const early = { options, log, client, watches, blobs, readiness, ends, signal, fate, apiURL: options.publicURL ?? door.url };
-  const side = needsToken(operations) ? await startSide(early) : undefined;
-  const parts: Parts = { ...early, membership: await joinOthers(early, side, doors) };
-  doors.backends = await startBackends(parts, side);
-  if (operations.includes("logs")) keepLogs(parts, side);
-  if (operations.includes("webhook")) await openWebhook(parts);
-  if (operations.includes("api") && side) doors.api = startApi(parts, side);
-  const controllers = startControllers(parts, doors.backends);
-  const elected = startPosts(parts, side, doors.backends);
-  const leads = (): string[] => elected.filter((each) => each.leading()).map(({ name }) => name);
-  show(parts, doors, leads);
+  const shutdownMode: ShutdownMode = { instances: "keep" };
+  const startupContext = { options, log, client, watches, blobs, readiness, disposables, signal, shutdownMode, apiURL: options.publicURL ?? server.url };
+  const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
+  const context: PlatformContext = { ...startupContext, membership: await joinPeers(startupContext, peerServers, handlers) };
+  handlers.backends = await startBackends(context, peerServers);
+  if (operations.includes("logs")) startLogsOperation(context, peerServers);
+  if (operations.includes("webhook")) await startWebhookOperation(context);
+  if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, peerServers);
+  const controllers = startControllers(context, handlers.backends);
+  const singletons = startSingletons(context, peerServers, handlers.backends);
+  const leads = (): string[] => singletons.filter((each) => each.isLeading()).map(({ name }) => name);
+  startReplicaReporter(context, handlers, leads);
   progress.started = true;
-  await untilReady(readiness, signal, log);
+  await waitUntilReady(readiness, signal, log);
   return {
-    url: door.url,
-    ready: () => healthOf(readiness, doors).ready,
-    health: () => healthOf(readiness, doors),
-    idle: async () => void (await Promise.all([controllers?.idle(), ...elected.map((each) => each.idle())])),
+    url: server.url,
+    ready: () => presentHealth(readiness, handlers).ready,
+    health: () => presentHealth(readiness, handlers),
+    idle: async () => void (await Promise.all([controllers?.idle(), ...singletons.map((each) => each.idle())])),
     leads,
-    stop: ({ instances }) => stop(parts, door, instances),
+    stop: ({ instances }) => stop(context, server, instances),
   };
 }
 
 /** No new requests, then what is in hand, then the work of controllers and backends, then the Leases, then the connection. */
-async function stop({ options, readiness, ends, fate }: Parts, door: FrontDoor, instances: Fate["instances"]): Promise<void> {
-  const { graceMs = 0, drainMs = DRAIN_MS } = options.shutdown ?? {};
-  fate.instances = instances;
+async function stop({ options, readiness, disposables, shutdownMode }: PlatformContext, server: HttpServer, instances: ShutdownMode["instances"]): Promise<void> {
+  const { graceMs = 0, drainMs = DEFAULT_DRAIN_MS } = options.shutdown ?? {};
+  shutdownMode.instances = instances;
   readiness.close("shutting down");
-  door.retire();
+  server.startDraining();
   if (graceMs > 0) await delay(graceMs);
-  await door.close(drainMs);
-  await ends.disposeAsync();
+  await server.close(drainMs);
+  await disposables.disposeAsync();
 }
 
 /** `kubectl get replicas` tells what this process does and what it cannot see. */
-function show({ client, membership, watches, readiness, options, log, ends }: Parts, doors: Doors, leads: () => string[]): void {
-  const halt = new AbortController();
-  const over = showReplica({ client, membership, operations: options.operations, look: () => ({ health: healthOf(readiness, doors), leads: leads(), watches: watches.status() }), signal: halt.signal, log });
-  ends.defer(() => {
-    halt.abort();
-    return over;
+function startReplicaReporter({ client, membership, watches, readiness, options, log, disposables }: PlatformContext, handlers: RequestHandlers, leads: () => string[]): void {
+  const abort = new AbortController();
+  const stopped = reportReplica({ client, membership, operations: options.operations, observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: watches.status() }), signal: abort.signal, log });
+  disposables.defer(() => {
+    abort.abort();
+    return stopped;
   });
 }

@@ -1,6 +1,6 @@
 // The end of a process: what it waits for, and for how long at most.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createEnding, STOP_MS } from "./shutdown.ts";
+import { createShutdown, SHUTDOWN_TIMEOUT_MS } from "./shutdown.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -8,11 +8,11 @@ afterEach(() => void vi.useRealTimers());
 test("waits for the stop, and says that all is well", async () => {
   const done = Promise.withResolvers<void>();
   const exit = vi.fn();
-  const ending = createEnding({ stop: () => done.promise, exit });
+  const ending = createShutdown({ stop: () => done.promise, exit });
   expect(ending.signal.aborted).toBe(false);
-  const ended = ending.end();
+  const ended = ending.trigger();
   expect(ending.signal.aborted).toBe(true);
-  await vi.advanceTimersByTimeAsync(STOP_MS - 1);
+  await vi.advanceTimersByTimeAsync(SHUTDOWN_TIMEOUT_MS - 1);
   expect(exit).not.toHaveBeenCalled();
   done.resolve();
   await ended;
@@ -21,11 +21,11 @@ test("waits for the stop, and says that all is well", async () => {
 
 test("a stop that hangs is given up in time, counted from the first signal", async () => {
   const exit = vi.fn();
-  const ending = createEnding({ stop: () => new Promise(() => undefined), exit });
-  void ending.end();
-  await vi.advanceTimersByTimeAsync(STOP_MS / 2);
-  void ending.end();
-  await vi.advanceTimersByTimeAsync(STOP_MS / 2 - 1);
+  const ending = createShutdown({ stop: () => new Promise(() => undefined), exit });
+  void ending.trigger();
+  await vi.advanceTimersByTimeAsync(SHUTDOWN_TIMEOUT_MS / 2);
+  void ending.trigger();
+  await vi.advanceTimersByTimeAsync(SHUTDOWN_TIMEOUT_MS / 2 - 1);
   expect(exit).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   expect(exit.mock.calls).toEqual([[1]]);
@@ -33,19 +33,19 @@ test("a stop that hangs is given up in time, counted from the first signal", asy
 
 test("two signals stop it once", async () => {
   const stop = vi.fn(() => Promise.resolve());
-  const ending = createEnding({ stop, exit: () => undefined });
-  await Promise.all([ending.end(), ending.end()]);
+  const ending = createShutdown({ stop, exit: () => undefined });
+  await Promise.all([ending.trigger(), ending.trigger()]);
   expect(stop).toHaveBeenCalledOnce();
 });
 
 test("told while it starts it gives the start up; one that was through already is stopped", async () => {
   const exit = vi.fn();
   const platform: { stop?: () => Promise<void> } = {};
-  const ending = createEnding({ stop: () => platform.stop?.(), exit });
-  await ending.end();
+  const ending = createShutdown({ stop: () => platform.stop?.(), exit });
+  await ending.trigger();
   expect(exit).not.toHaveBeenCalled();
   platform.stop = vi.fn(() => Promise.resolve());
-  await ending.end();
+  await ending.trigger();
   expect(platform.stop).toHaveBeenCalledOnce();
   expect(exit.mock.calls).toEqual([[0]]);
 });

@@ -1,6 +1,6 @@
 // The options for a token issuer: what is filled in, and what is refused.
 import { expect, test } from "vitest";
-import { tokenIssuerOf } from "./token-issuer-options.ts";
+import { toTokenIssuerSettings } from "./token-issuer-options.ts";
 
 const url = "https://uaa.example/oauth/token";
 
@@ -9,7 +9,7 @@ test.each([
   ["the issuer alone", { tokenIssuer: url }, { url, audience: "cloud_controller", userClaim: "sub", prefix: `${url}#` }],
   ["as for UAA", { tokenIssuer: url, tokenUserClaim: "user_name", tokenGroupsClaim: "scope", userPrefix: "uaa:" }, { url, audience: "cloud_controller", userClaim: "user_name", groupsClaim: "scope", prefix: "uaa:" }],
 ])("%s", (_what, options, settings) => {
-  expect(tokenIssuerOf(options)).toEqual(settings);
+  expect(toTokenIssuerSettings(options)).toEqual(settings);
 });
 
 test.each([
@@ -20,5 +20,5 @@ test.each([
   ["any audience", { tokenIssuer: url, tokenAudience: "" }, /audience/],
   ["a file that is not there", { tokenIssuer: url, tokenCa: "/nowhere/ca.pem" }, /ENOENT/],
 ])("%s is refused", (_what, options, problem) => {
-  expect(() => tokenIssuerOf(options)).toThrow(problem);
+  expect(() => toTokenIssuerSettings(options)).toThrow(problem);
 });

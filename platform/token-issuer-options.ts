@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { checkTokenIssuer, type TokenIssuerSettings } from "../api/identity/token-issuer.ts";
-import { defined } from "../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../kube/api/omit-undefined.ts";
 
 export interface TokenIssuerOptions {
   tokenIssuer?: string;
@@ -14,12 +14,12 @@ export interface TokenIssuerOptions {
 }
 
 /** What a Cloud Foundry API is called in UAA. */
-const AUDIENCE = "cloud_controller";
+const DEFAULT_AUDIENCE = "cloud_controller";
 
 export function addTokenIssuerOptions(command: Command): Command {
   return command
     .option("--token-issuer <url>", "take tokens of this issuer, which kube-apiserver does not trust, and impersonate their users (see docs/security.md first)")
-    .option("--token-audience <name>", `audience that its tokens must have (default: "${AUDIENCE}")`)
+    .option("--token-audience <name>", `audience that its tokens must have (default: "${DEFAULT_AUDIENCE}")`)
     .option("--token-ca <file>", "authority of the issuer's certificate (default: the system's)")
     .option("--token-user-claim <claim>", 'claim with the user\'s name (default: "sub")')
     .option("--token-groups-claim <claim>", "claim with the groups' names (default: no groups)")
@@ -27,7 +27,7 @@ export function addTokenIssuerOptions(command: Command): Command {
 }
 
 /** @throws Error when options are given without the issuer, or are unsafe, or the file cannot be read */
-export function tokenIssuerOf(options: TokenIssuerOptions): TokenIssuerSettings | undefined {
+export function toTokenIssuerSettings(options: TokenIssuerOptions): TokenIssuerSettings | undefined {
   const { tokenIssuer: url, tokenAudience, tokenCa, tokenUserClaim, tokenGroupsClaim, userPrefix } = options;
   const others = [tokenAudience, tokenCa, tokenUserClaim, tokenGroupsClaim, userPrefix];
   if (url === undefined) {
@@ -36,10 +36,10 @@ export function tokenIssuerOf(options: TokenIssuerOptions): TokenIssuerSettings 
   }
   const settings: TokenIssuerSettings = {
     url,
-    audience: tokenAudience ?? AUDIENCE,
+    audience: tokenAudience ?? DEFAULT_AUDIENCE,
     userClaim: tokenUserClaim ?? "sub",
     prefix: userPrefix ?? `${url}#`,
-    ...defined({ groupsClaim: tokenGroupsClaim, ca: tokenCa === undefined ? undefined : readFileSync(tokenCa, "utf8") }),
+    ...omitUndefined({ groupsClaim: tokenGroupsClaim, ca: tokenCa === undefined ? undefined : readFileSync(tokenCa, "utf8") }),
   };
   checkTokenIssuer(settings);
   return settings;

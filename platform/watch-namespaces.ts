@@ -1,5 +1,5 @@
 // Where the platform watches a namespaced kind when it may not watch it everywhere: in the namespaces of orgs and spaces, and its own.
-import type { SplitRule } from "../kube/cache/scoped/watched-namespaces.ts";
+import type { NamespaceScope } from "../kube/cache/scoped/watched-namespaces.ts";
 import { resourceId } from "../kube/api/resource-ref.ts";
 import { App } from "../crds/app/app.ts";
 import { Build } from "../crds/build/build.ts";
@@ -20,24 +20,24 @@ import { Stack } from "../crds/stack/stack.ts";
 import { Staging } from "../crds/staging/staging.ts";
 import { Deployment, Ingress, PodDisruptionBudget, Service } from "../kube/api/builtin.ts";
 
-type Place = "org" | "space" | "system";
+type NamespaceKind = "org" | "space" | "system";
 
-const inSpaces = [App, Process, Package, Build, Droplet, Revision, Route, LRP, Staging, RouteBinding, Deployment, Service, PodDisruptionBudget, Ingress];
+const SPACE_SCOPED = [App, Process, Package, Build, Droplet, Revision, Route, LRP, Staging, RouteBinding, Deployment, Service, PodDisruptionBudget, Ingress];
 
 /** Where our objects of a kind are; kinds that are not named may be anywhere. */
-const PLACES = new Map<string, readonly Place[]>([
-  ...inSpaces.map((ref): [string, readonly Place[]] => [resourceId(ref), ["space"]]),
+const NAMESPACE_KINDS = new Map<string, readonly NamespaceKind[]>([
+  ...SPACE_SCOPED.map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["space"]]),
   [resourceId(Space), ["org"]],
   [resourceId(Domain), ["org", "system"]],
-  ...[Claim, Buildpack, Stack].map((ref): [string, readonly Place[]] => [resourceId(ref), ["system"]]),
+  ...[Claim, Buildpack, Stack].map((ref): [string, readonly NamespaceKind[]] => [resourceId(ref), ["system"]]),
 ]);
 
 /** The namespaces of orgs and spaces are told by their label, so Namespaces must be allowed to be watched. */
-export const OUR_NAMESPACES: SplitRule = {
+export const PLATFORM_NAMESPACES: NamespaceScope = {
   labelSelector: LABELS.namespaceKind,
   always: [SYSTEM_NAMESPACE],
-  holds: (ref, labels) => {
-    const place = labels?.[LABELS.namespaceKind] ?? "system";
-    return PLACES.get(resourceId(ref))?.includes(place as Place) ?? true;
+  canHold: (ref, labels) => {
+    const namespaceKind = labels?.[LABELS.namespaceKind] ?? "system";
+    return NAMESPACE_KINDS.get(resourceId(ref))?.includes(namespaceKind as NamespaceKind) ?? true;
   },
 };

@@ -108,7 +108,7 @@ function openApiName(name: string): string {
   return name.replace(/^k8s\.io\./, "io.k8s.").replace("apiextensions_apiserver", "apiextensions-apiserver").replace("kube_aggregator", "kube-aggregator");
 }
 
-const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, "").toLowerCase();
+const toComparable = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, "").toLowerCase();
 
 /** The messages that `roots` reach. Fields that JSON does not know are embedded structs: their name is dropped. */
 function reachableMessages(all: Record<string, Message>, schemas: Record<string, Schema>, roots: Iterable<string>): Record<string, Message> {
@@ -117,7 +117,7 @@ function reachableMessages(all: Record<string, Message>, schemas: Record<string,
     const message = all[name];
     if (!message || out[name]) return;
     const properties = Object.keys((schemas[name]?.properties ?? {}) as object);
-    const jsonName = (field: string) => (properties.length === 0 || properties.includes(field) ? field : (properties.find((property) => plain(property) === plain(field)) ?? ""));
+    const jsonName = (field: string) => (properties.length === 0 || properties.includes(field) ? field : (properties.find((property) => toComparable(property) === toComparable(field)) ?? ""));
     out[name] = Object.fromEntries(Object.entries(message).map(([number, [field, type]]) => [number, [jsonName(field), type]]));
     for (const [, type] of Object.values(message)) visit(type.replace(/^(\[\]|map:|\*)/, ""));
   };

@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import type { Endpoint } from "../api/http/endpoint.ts";
-import { allEndpoints } from "../api/endpoints.ts";
+import { createEndpoints } from "../api/endpoints.ts";
 import { errorsDocument } from "../api/http/errors.ts";
-import { apiDocument } from "../api/http/api-reference.ts";
+import { apiReference } from "../api/http/api-reference.ts";
 import type { Services } from "../api/services.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
-import { manifests } from "../crds/manifests.ts";
-import { impersonatorRole, operationManifests } from "../platform/operations/permissions.ts";
+import { listManifests } from "../crds/manifests.ts";
+import { toImpersonatorRole, listOperationManifests } from "../platform/operations/permissions.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
 import { rolesDocument } from "./roles-page.ts";
@@ -19,14 +19,14 @@ const root = join(import.meta.dirname, "..");
 
 /** The endpoint table. Its rows are only read, so what they would work with is left out. */
 function table(): readonly Endpoint[] {
-  return allEndpoints({} as Services);
+  return createEndpoints({} as Services);
 }
 
 /** Path below the repository and content of each generated file. */
 function generated(): [path: string, content: string][] {
-  const operations = { file: "rbac/operations.yaml", objects: operationManifests() };
-  const impersonator = { file: "rbac/impersonator.yaml", objects: [impersonatorRole()] };
-  const deployed = [...manifests(), operations, impersonator].map(({ file, objects }): [string, string] => [
+  const operations = { file: "rbac/operations.yaml", objects: listOperationManifests() };
+  const impersonator = { file: "rbac/impersonator.yaml", objects: [toImpersonatorRole()] };
+  const deployed = [...listManifests(), operations, impersonator].map(({ file, objects }): [string, string] => [
     join("deploy", file),
     HEADER + objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n"),
   ]);
@@ -34,7 +34,7 @@ function generated(): [path: string, content: string][] {
     const path = join("docs", "kinds", `${kindFolder(definition.kind)}.md`);
     return [path, renewPage(definition, current(path))];
   });
-  return [...deployed, ...pages, ["docs/roles.md", rolesDocument()], ["docs/fidelity.md", fidelityDocument()], ["docs/errors.md", errorsDocument()], ["docs/api.md", apiDocument(table())]];
+  return [...deployed, ...pages, ["docs/roles.md", rolesDocument()], ["docs/fidelity.md", fidelityDocument()], ["docs/errors.md", errorsDocument()], ["docs/api.md", apiReference(table())]];
 }
 
 function current(path: string): string | undefined {

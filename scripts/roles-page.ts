@@ -1,5 +1,5 @@
 // docs/roles.md: who may do what, printed from the permission table, so that the page is what is in force.
-import { FIELD_RIGHTS, PERMISSIONS } from "../crds/permissions.ts";
+import { FIELD_PERMISSIONS, ROLE_PERMISSIONS } from "../crds/permissions.ts";
 import {
   ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE, SYSTEM_READER, type CFRole,
 } from "../crds/roles.ts";
@@ -22,7 +22,7 @@ const READ = "get, list, watch";
 
 /** The page, whole. */
 export function rolesDocument(): string {
-  return [...meanings(), ...onResources(), ...onFields(), ...GIVING].join("\n");
+  return [...meanings(), ...onResources(), ...onFields(), ...GRANTING].join("\n");
 }
 
 function meanings(): string[] {
@@ -67,7 +67,7 @@ function onFields(): string[] {
     "",
     "| kind | fields | right |",
     "|---|---|---|",
-    ...FIELD_RIGHTS.map(({ on, subresource, fields, metadata }) => `| ${on.kind} | ${[...fields.map((field) => `\`${field}\``), ...(metadata ? ["labels, annotations"] : [])].join(", ")} | update \`${on.plural}/${subresource}\` |`),
+    ...FIELD_PERMISSIONS.map(({ on, subresource, fields, metadata }) => `| ${on.kind} | ${[...fields.map((field) => `\`${field}\``), ...(metadata ? ["labels, annotations"] : [])].join(", ")} | update \`${on.plural}/${subresource}\` |`),
     "",
     "On every kind, who changes `metadata.ownerReferences`, or removes a finalizer of `cupola.dev/`, needs the right to delete the object: it would go, or go at once, by that.",
     "The label `cupola.dev/guid` is given at creation, or later by the platform; nobody else changes it, takes it away, or adds it to an object that has none.",
@@ -75,7 +75,7 @@ function onFields(): string[] {
   ];
 }
 
-const GIVING = [
+const GRANTING = [
     "## Giving roles",
     "",
     "Managers of an org give its roles and those of its spaces, managers of a space give the space's, as themselves: RBAC's `bind` on the ClusterRoles of those roles. A policy keeps their",
@@ -84,7 +84,7 @@ const GIVING = [
 ];
 
 function resources(): string[] {
-  return [...new Set(PERMISSIONS.flatMap((row) => row.on.map((definition) => nameOf(definition.plural, row.subresource))))];
+  return [...new Set(ROLE_PERMISSIONS.flatMap((row) => row.on.map((definition) => nameOf(definition.plural, row.subresource))))];
 }
 
 function nameOf(plural: string, subresource: string | undefined): string {
@@ -93,6 +93,6 @@ function nameOf(plural: string, subresource: string | undefined): string {
 
 function verbsOf(resource: string, role: string): string {
   const roles = role === SYSTEM_READER ? [SYSTEM_READER, CLUSTER_READER] : [role];
-  const rows = PERMISSIONS.filter((row) => row.roles.some((one) => roles.includes(one)) && row.on.some((definition) => nameOf(definition.plural, row.subresource) === resource));
+  const rows = ROLE_PERMISSIONS.filter((row) => row.roles.some((one) => roles.includes(one)) && row.on.some((definition) => nameOf(definition.plural, row.subresource) === resource));
   return [...new Set(rows.flatMap((row) => row.verbs))].join(", ").replace(READ, "r");
 }

@@ -1,12 +1,12 @@
 // Who owns the logs of a source: the same answer everywhere, evenly, and few moves when replicas come and go.
 import { expect, test } from "vitest";
-import { ownerOf } from "./source-owner.ts";
+import { pickOwner } from "./source-owner.ts";
 
 const sources = Array.from({ length: 3000 }, (_, at) => `0194f1a0-${at}`);
-const owners = (members: readonly string[]): (string | undefined)[] => sources.map((source) => ownerOf(source, members));
+const owners = (members: readonly string[]): (string | undefined)[] => sources.map((source) => pickOwner(source, members));
 
 test("nobody owns anything without members", () => {
-  expect(ownerOf("x", [])).toBeUndefined();
+  expect(pickOwner("x", [])).toBeUndefined();
 });
 
 test("the order of the members does not matter", () => {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 
 /** The member with the highest digest of (member, source); undefined without members. Their order does not matter. */
-export function ownerOf(source: string, members: readonly string[]): string | undefined {
+export function pickOwner(source: string, members: readonly string[]): string | undefined {
   let owner: string | undefined;
   let highest: Buffer | undefined;
   for (const member of members) {

@@ -37,7 +37,7 @@ export interface TelemetryClient {
 
 /** Makes a client over the published endpoints. */
 export function telemetryClient(options: TelemetryClientOptions): TelemetryClient {
-  const ask = async (path: string, source?: string): Promise<unknown[]> => {
+  const fetchAll = async (path: string, source?: string): Promise<unknown[]> => {
     const endpoints = distinct(options.endpoints(source));
     const answers = await Promise.allSettled(endpoints.map((endpoint) => getJson(endpoint, path, options.timeoutMs ?? 5000)));
     const faults = answers.filter((answer) => answer.status === "rejected").map((answer) => toError(answer.reason));
@@ -47,16 +47,16 @@ export function telemetryClient(options: TelemetryClientOptions): TelemetryClien
   };
   return {
     async readLogs(source, query = {}) {
-      const answers = (await ask(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, source)) as { envelopes: { batch: Envelope[] } }[];
+      const answers = (await fetchAll(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, source)) as { envelopes: { batch: Envelope[] } }[];
       return mergeEnvelopes(answers.map((answer) => answer.envelopes.batch), query);
     },
     followLogs: (source, follow) => followAll(options, source, follow),
     async stats(query) {
       const params = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined));
-      return ((await ask(`/stats?${params}`)) as { instances: InstanceStats[] }[]).flatMap((answer) => answer.instances);
+      return ((await fetchAll(`/stats?${params}`)) as { instances: InstanceStats[] }[]).flatMap((answer) => answer.instances);
     },
     async meta() {
-      const answers = (await ask("/meta")) as { meta: Record<string, SourceMeta> }[];
+      const answers = (await fetchAll("/meta")) as { meta: Record<string, SourceMeta> }[];
       return Object.assign({}, ...answers.map((answer) => answer.meta)) as Record<string, SourceMeta>;
     },
   };
@@ -76,24 +76,24 @@ function compareTimes(a: string, b: string): number {
 
 async function* followAll(options: TelemetryClientOptions, source: string, { start, signal }: { start?: bigint; signal: AbortSignal }): AsyncGenerator<Envelope> {
   const queue: Envelope[] = [];
-  let wake = (): void => undefined;
+  let notify = (): void => undefined;
   const push = (envelope: Envelope): void => {
     // A consumer that stands still keeps the newest lines.
     if (queue.length >= 10_000) queue.shift();
     queue.push(envelope);
-    wake();
+    notify();
   };
-  signal.addEventListener("abort", () => wake(), { once: true });
+  signal.addEventListener("abort", () => notify(), { once: true });
   const from = start ?? BigInt(Date.now()) * 1_000_000n;
   for (const endpoint of distinct(options.endpoints(source))) void followOne({ endpoint, source, from, signal, push });
   while (!signal.aborted) {
     const next = queue.shift();
     if (next) yield next;
-    else await new Promise<void>((resolve) => (wake = resolve));
+    else await new Promise<void>((resolve) => (notify = resolve));
   }
 }
 
-interface FollowTask {
+interface FollowOptions {
   endpoint: TelemetryEndpoint;
   source: string;
   from: bigint;
@@ -101,7 +101,7 @@ interface FollowTask {
   push: (envelope: Envelope) => void;
 }
 
-async function followOne(task: FollowTask): Promise<void> {
+async function followOne(task: FollowOptions): Promise<void> {
   let from = task.from;
   while (!task.signal.aborted) {
     try {
@@ -109,7 +109,7 @@ async function followOne(task: FollowTask): Promise<void> {
         headers: { authorization: `Bearer ${task.endpoint.token}` },
         signal: task.signal,
         redirect: "error",
-        ...trust(task.endpoint),
+        ...agentFor(task.endpoint),
       });
       if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
       for await (const line of createInterface({ input: Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]) })) {
@@ -135,7 +135,7 @@ function toParams(query: LogQuery): URLSearchParams {
 }
 
 async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: number): Promise<unknown> {
-  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs), redirect: "error", ...trust(endpoint) });
+  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs), redirect: "error", ...agentFor(endpoint) });
   if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
   return response.json();
 }
@@ -144,15 +144,15 @@ async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: num
 const agents = new Map<string, Agent>();
 const MAX_AGENTS = 100;
 
-function trust({ authority }: TelemetryEndpoint): { dispatcher?: Agent } {
+function agentFor({ authority }: TelemetryEndpoint): { dispatcher?: Agent } {
   if (authority === undefined) return {};
   const agent = agents.get(authority) ?? new Agent({ connect: { ca: authority, timeout: 5000 } });
   agents.delete(authority);
   agents.set(authority, agent);
-  for (const [oldest, left] of agents) {
+  for (const [oldest, agentToClose] of agents) {
     if (agents.size <= MAX_AGENTS) break;
     agents.delete(oldest);
-    void left.close();
+    void agentToClose.close();
   }
   return { dispatcher: agent };
 }

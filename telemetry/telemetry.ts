@@ -2,7 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { listening } from "../kube/server/start-listening.ts";
+import { startListening } from "../kube/server/start-listening.ts";
 import { type Envelope, type EnvelopeType, type InstanceStats, type LogEntry, type LogQuery, maxReadLimit, type StatsProvider, type StatsQuery } from "./envelope.ts";
 import { createLogRing, type LogRing } from "./log-ring.ts";
 
@@ -79,7 +79,7 @@ export interface TelemetryServer {
 /** Serves `telemetryHandler` on loopback; `port` 0 picks a free one. `onFault` is told of connections that could not be taken. */
 export async function startTelemetryServer(options: { telemetry: Telemetry; token: string; port?: number; onFault?: (error: Error) => void }): Promise<TelemetryServer> {
   const server = createServer(telemetryHandler(options.telemetry, options.token));
-  await listening(server, { port: options.port ?? 0, host: "127.0.0.1" }, options.onFault ?? (() => undefined));
+  await startListening(server, { port: options.port ?? 0, host: "127.0.0.1" }, options.onFault ?? (() => undefined));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { SubjectAccessReview } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { Asked } from "./rbac-authorizer.ts";
+import type { AccessAttributes } from "./rbac-authorizer.ts";
 import { unavailable } from "../http/errors.ts";
 import type { Caller } from "../identity/caller.ts";
 
@@ -12,76 +12,76 @@ export const AUTHORIZATION_MODES = ["rbac", "rbac+review", "review"] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 /** How long a review is believed, milliseconds: published in docs/security.md. */
-export const REVIEW_MS = 10_000;
+export const REVIEW_TTL_MS = 10_000;
 /** How long a *no* is believed to what RBAC, as it is seen here, allows: perhaps the API server has only not heard of it yet. Milliseconds. */
-export const BRIEF_NO_MS = 1_000;
-const maxRemembered = 100_000;
+export const UNCONFIRMED_DENIAL_TTL_MS = 1_000;
+const maxCachedReviews = 100_000;
 /** Reviews under way at once, of all requests together. */
-const parallel = 16;
+const maxInFlight = 16;
 const deadlineMs = 5_000;
 
 /** Who is asked about. */
-export type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra">;
+export type ReviewSubject = Pick<Caller, "name" | "groups" | "uid" | "extra">;
 
 /**
  * A question, and what RBAC says to it as far as it is seen here; undefined when it is not seen. An answer counts for the same verdict only: where a
  * binding has changed the verdict, what was answered before says nothing.
  */
-export interface Question extends Asked {
-  rbac: boolean | undefined;
+export interface ReviewAttributes extends AccessAttributes {
+  rbacAllowed: boolean | undefined;
 }
 
-export interface Reviews {
+export interface AccessReviewer {
   /** The answer, if it was given less than ten seconds ago. */
-  known(who: Reviewed, question: Question): boolean | undefined;
+  findCached(who: ReviewSubject, question: ReviewAttributes): boolean | undefined;
   /** The answers, in order; what is known is not asked again. @throws CFError 503 when the API server does not answer */
-  ask(who: Reviewed, questions: readonly Question[], signal?: AbortSignal): Promise<boolean[]>;
+  review(who: ReviewSubject, questions: readonly ReviewAttributes[], signal?: AbortSignal): Promise<boolean[]>;
 }
 
 /** Asks with the platform's identity, which may create SubjectAccessReviews. */
-export function createReviews(client: KubeClient, now: () => Date): Reviews {
+export function createAccessReviewer(client: KubeClient, now: () => Date): AccessReviewer {
   // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps.
-  const answers = new LRUCache<string, { allowed: boolean; until: number }>({ max: maxRemembered, ttl: REVIEW_MS, ttlResolution: 0, perf: performance });
-  const underWay = new Map<string, Promise<boolean>>();
-  const limit = pLimit(parallel);
+  const answers = new LRUCache<string, { allowed: boolean; until: number }>({ max: maxCachedReviews, ttl: REVIEW_TTL_MS, ttlResolution: 0, perf: performance });
+  const inFlight = new Map<string, Promise<boolean>>();
+  const limit = pLimit(maxInFlight);
 
-  const known = (key: string): boolean | undefined => {
+  const findAnswer = (key: string): boolean | undefined => {
     const answer = answers.get(key);
     return answer && now().getTime() < answer.until ? answer.allowed : undefined;
   };
-  const keep = (key: string, allowed: boolean, ttl: number): unknown => answers.set(key, { allowed, until: now().getTime() + ttl }, { ttl });
-  const post = (key: string, who: Reviewed, asked: Question): Promise<boolean> => {
-    const running = underWay.get(key);
+  const storeAnswer = (key: string, allowed: boolean, ttl: number): unknown => answers.set(key, { allowed, until: now().getTime() + ttl }, { ttl });
+  const reviewOnce = (key: string, subject: ReviewSubject, asked: ReviewAttributes): Promise<boolean> => {
+    const running = inFlight.get(key);
     if (running) return running;
     // Without the request's signal: others may wait for the same answer.
-    const answer = limit(() => review(client, who, asked)).finally(() => underWay.delete(key));
-    underWay.set(key, answer);
-    void answer.then((allowed) => keep(key, allowed, !allowed && asked.rbac ? BRIEF_NO_MS : REVIEW_MS), () => undefined);
+    const answer = limit(() => review(client, subject, asked)).finally(() => inFlight.delete(key));
+    inFlight.set(key, answer);
+    void answer.then((allowed) => storeAnswer(key, allowed, !allowed && asked.rbacAllowed ? UNCONFIRMED_DENIAL_TTL_MS : REVIEW_TTL_MS), () => undefined);
     return answer;
   };
   return {
-    known: (who, question) => known(keyOf(who, question)),
-    async ask(who, questions, signal) {
+    findCached: (subject, question) => findAnswer(keyOf(subject, question)),
+    async review(subject, questions, signal) {
       const all = Promise.all(
         questions.map(async (one) => {
-          const key = keyOf(who, one);
-          return known(key) ?? post(key, who, one);
+          const key = keyOf(subject, one);
+          return findAnswer(key) ?? reviewOnce(key, subject, one);
         }),
       );
-      return signal ? Promise.race([all, rejected(signal)]) : all;
+      return signal ? Promise.race([all, rejectOnAbort(signal)]) : all;
     },
   };
 }
 
-function rejected(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const give = (): void => reject(signal.reason as Error);
-    if (signal.aborted) give();
-    else signal.addEventListener("abort", give, { once: true });
+    const rejectWithReason = (): void => reject(signal.reason as Error);
+    if (signal.aborted) rejectWithReason();
+    else signal.addEventListener("abort", rejectWithReason, { once: true });
   });
 }
 
-async function review(client: KubeClient, { name, groups, uid, extra }: Reviewed, { verb, on, subresource, namespace, name: object }: Asked): Promise<boolean> {
+async function review(client: KubeClient, { name, groups, uid, extra }: ReviewSubject, { verb, on, subresource, namespace, name: object }: AccessAttributes): Promise<boolean> {
   const resourceAttributes = { verb, group: on.group, version: on.version, resource: on.plural, ...(subresource && { subresource }), ...(on.namespaced && namespace && { namespace }), ...(object && { name: object }) };
   try {
     const { status } = await client.review(SubjectAccessReview, { spec: { user: name, groups, ...(uid && { uid }), ...(extra && { extra }), resourceAttributes } }, { deadlineMs });
@@ -91,14 +91,14 @@ async function review(client: KubeClient, { name, groups, uid, extra }: Reviewed
   }
 }
 
-function keyOf(who: Reviewed, { verb, on, subresource = "", namespace = "", name = "", rbac }: Question): string {
-  return JSON.stringify([verb, on.group, on.plural, subresource, on.namespaced ? namespace : "", name, rbac, whoKey(who)]);
+function keyOf(subject: ReviewSubject, { verb, on, subresource = "", namespace = "", name = "", rbacAllowed }: ReviewAttributes): string {
+  return JSON.stringify([verb, on.group, on.plural, subresource, on.namespaced ? namespace : "", name, rbacAllowed, subjectKey(subject)]);
 }
 
-const whoKeys = new WeakMap<Reviewed, string>();
+const subjectKeys = new WeakMap<ReviewSubject, string>();
 
-function whoKey(who: Reviewed): string {
-  let key = whoKeys.get(who);
-  if (key === undefined) whoKeys.set(who, (key = JSON.stringify([who.name, who.groups, who.uid, who.extra])));
+function subjectKey(subject: ReviewSubject): string {
+  let key = subjectKeys.get(subject);
+  if (key === undefined) subjectKeys.set(subject, (key = JSON.stringify([subject.name, subject.groups, subject.uid, subject.extra])));
   return key;
 }

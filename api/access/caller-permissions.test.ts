@@ -4,15 +4,15 @@ import { App } from "../../crds/app/app.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotSynced } from "../../kube/cache/reader.ts";
-import type { Asked, Authorization } from "./rbac-authorizer.ts";
-import { createRights } from "./caller-permissions.ts";
+import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
+import { createCallerPermissions } from "./caller-permissions.ts";
 import type { Caller } from "../identity/caller.ts";
-import { BRIEF_NO_MS, createReviews, REVIEW_MS } from "./access-reviewer.ts";
+import { UNCONFIRMED_DENIAL_TTL_MS, createAccessReviewer, REVIEW_TTL_MS } from "./access-reviewer.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
 const caller = { name: "ann", groups: [] } as unknown as Caller;
-const space: Asked = { verb: "get", on: Space, namespace: "acme", name: "dev" };
+const space: AccessAttributes = { verb: "get", on: Space, namespace: "acme", name: "dev" };
 
 /** A cluster whose RBAC is seen here (`rbac`), and whose API server answers reviews (`says`), each when it is told. */
 function cluster(trustsRbac = false) {
@@ -29,10 +29,10 @@ function cluster(trustsRbac = false) {
     if (state.rbac === "unseen") throw new NotSynced("rolebindings");
     return state.rbac;
   };
-  const reviews = createReviews(client, () => new Date(state.now));
-  const deps = { authorization: { allows } as unknown as Authorization, review: { reviews, trustsRbac, declared: [] } };
+  const reviews = createAccessReviewer(client, () => new Date(state.now));
+  const deps = { authorizer: { allows } as unknown as RbacAuthorizer, review: { reviewer: reviews, trustsRbac, requiredPermissions: [] } };
   /** As one request. */
-  const request = () => createRights(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
+  const request = () => createCallerPermissions(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
   return { state, request, decide: (asked = space) => request().decide(asked) };
 }
 
@@ -64,7 +64,7 @@ test("an API server that learns of the binding later than this replica is asked 
   state.rbac = true;
   expect(await decide()).toBe(false);
   state.says = true;
-  state.now += BRIEF_NO_MS - 1;
+  state.now += UNCONFIRMED_DENIAL_TTL_MS - 1;
   expect(await decide()).toBe(false);
   state.now += 2;
   expect(await decide()).toBe(true);
@@ -101,12 +101,12 @@ test.each([
 ] as const)("%s costs one review in ten seconds", async (_what, rbac, says, trustsRbac) => {
   const { state, decide } = cluster(trustsRbac);
   Object.assign(state, { rbac, says });
-  for (const now of [0, 5_000, REVIEW_MS - 1]) {
+  for (const now of [0, 5_000, REVIEW_TTL_MS - 1]) {
     state.now = 1e12 + now;
     expect(await decide()).toBe(says);
   }
   expect(state.asked).toBe(1);
-  state.now = 1e12 + REVIEW_MS + 1;
+  state.now = 1e12 + REVIEW_TTL_MS + 1;
   await decide();
   expect(state.asked).toBe(2);
 });
@@ -119,7 +119,7 @@ test("a clock that is set back does not lengthen it", async () => {
   state.says = false;
   state.now -= 3_600_000;
   expect(await decide()).toBe(true);
-  steady.mockReturnValue(1000 + REVIEW_MS + 1);
+  steady.mockReturnValue(1000 + REVIEW_TTL_MS + 1);
   expect(await decide()).toBe(false);
 });
 

@@ -3,58 +3,58 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { AllowedNames } from "../../kube/rbac/rbac-index.ts";
 import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Asked, Authorization } from "./rbac-authorizer.ts";
-import type { Endpoint, Right } from "../http/endpoint.ts";
+import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
+import type { Endpoint, RequiredPermission } from "../http/endpoint.ts";
 import { CFError, unavailable } from "../http/errors.ts";
 import type { Caller } from "../identity/caller.ts";
-import type { Question, Reviews } from "./access-reviewer.ts";
+import type { ReviewAttributes, AccessReviewer } from "./access-reviewer.ts";
 
 /** Reviews that one request may ask for. */
-const maxQuestions = 2000;
+const maxReviews = 2000;
 /** How often a handler is run until no answer is missing; each time it gets further. */
 const maxRounds = 200;
 
-export interface Rights {
+export interface CallerPermissions {
   /** Whether the caller may. Where that is not known yet, a reading request goes on as if, and its answer is thrown away. */
-  allows(asked: Asked): boolean;
+  allows(asked: AccessAttributes): boolean;
   /** As `allows`, and never guessed. */
-  decide(asked: Asked): Promise<boolean>;
+  decide(asked: AccessAttributes): Promise<boolean>;
   /** Those of the objects of a kind that the caller may get. */
-  visible<T extends KubeObject>(ref: ResourceRef<T>, objects: Iterable<T>): T[];
+  filterVisible<T extends KubeObject>(ref: ResourceRef<T>, objects: Iterable<T>): T[];
   /** Namespaces outside of which the caller can see nothing of a kind; undefined when it may be anywhere. */
-  namespaces(ref: ResourceRef): readonly string[] | undefined;
+  visibleNamespaces(ref: ResourceRef): readonly string[] | undefined;
   /** To be called before what cannot be done twice, or is nobody's to see without rights. Throws unless all that was asked is known. */
   commit(): void;
   /** Asks ahead what may be asked about a namespace once something in it has been written: from then on the handler cannot be run again. */
-  foresee(namespace: string): Promise<void>;
+  prefetch(namespace: string): Promise<void>;
   /** Runs the handler until no answer is missing. Answers that rest on guesses are given to `discard`. */
-  settled<T>(attempt: () => Promise<T> | T, discard: (answer: T) => void): Promise<T> | T;
+  runUntilDecided<T>(attempt: () => Promise<T> | T, discard: (answer: T) => void): Promise<T> | T;
   /** Whether equal questions have equal answers until RBAC changes, so that lists may be remembered. */
-  readonly lasting: boolean;
+  readonly isCacheable: boolean;
 }
 
 /** How rights are reviewed. */
-export interface Review {
-  reviews: Reviews;
+export interface ReviewConfig {
+  reviewer: AccessReviewer;
   /** A *yes* of RBAC needs no review. */
   trustsRbac: boolean;
   /** All rights that endpoints ask for. */
-  declared: readonly Right[];
+  requiredPermissions: readonly RequiredPermission[];
 }
 
-export interface RightsDeps {
-  authorization: Authorization;
+export interface CallerPermissionsDeps {
+  authorizer: RbacAuthorizer;
   /** Undefined: RBAC alone decides. */
-  review?: Review | undefined;
+  review?: ReviewConfig | undefined;
 }
 
 /** Every right that some endpoint declares, once. */
-export function declaredRights(endpoints: readonly Endpoint[]): Right[] {
-  const rights = endpoints.flatMap(({ options: { permission } }) => (typeof permission === "string" ? [] : [permission].flat()));
-  return [...new Map(rights.map((right) => [`${right.verb} ${right.on.group}/${right.on.plural}/${right.subresource ?? ""}`, right])).values()];
+export function listRequiredPermissions(endpoints: readonly Endpoint[]): RequiredPermission[] {
+  const permissions = endpoints.flatMap(({ options: { permission } }) => (typeof permission === "string" ? [] : [permission].flat()));
+  return [...new Map(permissions.map((right) => [`${right.verb} ${right.on.group}/${right.on.plural}/${right.subresource ?? ""}`, right])).values()];
 }
 
-interface RightsRequest {
+interface PermissionsRequest {
   caller: Caller;
   signal: AbortSignal;
   /** It is no GET, so nothing is done on a guess. */
@@ -62,33 +62,33 @@ interface RightsRequest {
 }
 
 /** The rights of a request. */
-export function createRights({ authorization, review }: RightsDeps, request: RightsRequest): Rights {
-  return review ? new ReviewedRights(authorization, review, request) : rbacRights(authorization, request.caller);
+export function createCallerPermissions({ authorizer, review }: CallerPermissionsDeps, request: PermissionsRequest): CallerPermissions {
+  return review ? new ReviewedPermissions(authorizer, review, request) : rbacPermissions(authorizer, request.caller);
 }
 
-function rbacRights(authorization: Authorization, caller: Caller): Rights {
+function rbacPermissions(authorizer: RbacAuthorizer, caller: Caller): CallerPermissions {
   return {
-    lasting: true,
-    allows: (asked) => authorization.allows(caller, asked),
-    decide: async (asked) => authorization.allows(caller, asked),
-    visible: (ref, objects) => visibleByRbac(authorization, caller, ref, objects),
-    namespaces(ref) {
-      const clusterWide = authorization.allowedNames(caller, { verb: "get", on: ref, namespace: "" });
-      return clusterWide === "all" || clusterWide.size > 0 ? undefined : authorization.namespacesOf(caller);
+    isCacheable: true,
+    allows: (asked) => authorizer.allows(caller, asked),
+    decide: async (asked) => authorizer.allows(caller, asked),
+    filterVisible: (ref, objects) => visibleByRbac(authorizer, caller, ref, objects),
+    visibleNamespaces(ref) {
+      const clusterWide = authorizer.allowedNames(caller, { verb: "get", on: ref, namespace: "" });
+      return clusterWide === "all" || clusterWide.size > 0 ? undefined : authorizer.namespacesOf(caller);
     },
     commit: () => undefined,
-    foresee: async () => undefined,
-    settled: (attempt) => attempt(),
+    prefetch: async () => undefined,
+    runUntilDecided: (attempt) => attempt(),
   };
 }
 
-function visibleByRbac<T extends KubeObject>(authorization: Authorization, caller: Caller, ref: ResourceRef<T>, objects: Iterable<T>): T[] {
+function visibleByRbac<T extends KubeObject>(authorizer: RbacAuthorizer, caller: Caller, ref: ResourceRef<T>, objects: Iterable<T>): T[] {
   const names = new Map<string, AllowedNames>();
   const visible: T[] = [];
   for (const object of objects) {
     const namespace = object.metadata.namespace ?? "";
     let allowed = names.get(namespace);
-    if (allowed === undefined) names.set(namespace, (allowed = authorization.allowedNames(caller, { verb: "get", on: ref, namespace })));
+    if (allowed === undefined) names.set(namespace, (allowed = authorizer.allowedNames(caller, { verb: "get", on: ref, namespace })));
     if (allowed === "all" || allowed.has(object.metadata.name)) visible.push(object);
   }
   return visible;
@@ -102,28 +102,28 @@ class ReviewNeeded extends Error {
   }
 }
 
-class ReviewedRights implements Rights {
-  readonly lasting = false;
-  readonly #authorization: Authorization;
-  readonly #by: Review;
-  readonly #request: RightsRequest;
+class ReviewedPermissions implements CallerPermissions {
+  readonly isCacheable = false;
+  readonly #authorizer: RbacAuthorizer;
+  readonly #config: ReviewConfig;
+  readonly #request: PermissionsRequest;
   /** Of this request, so that no round loses what an earlier one has learnt. */
   readonly #answers = new Map<string, boolean>();
-  readonly #missing = new Map<string, Asked>();
-  readonly #foreseen = new Set<string>();
+  readonly #missing = new Map<string, AccessAttributes>();
+  readonly #prefetched = new Set<string>();
   #committed = false;
 
-  constructor(authorization: Authorization, by: Review, request: RightsRequest) {
-    this.#authorization = authorization;
-    this.#by = by;
+  constructor(authorization: RbacAuthorizer, by: ReviewConfig, request: PermissionsRequest) {
+    this.#authorizer = authorization;
+    this.#config = by;
     this.#request = request;
   }
 
-  allows(asked: Asked): boolean {
-    return this.#find(asked) ?? this.#miss([asked]);
+  allows(asked: AccessAttributes): boolean {
+    return this.#find(asked) ?? this.#recordMissing([asked]);
   }
 
-  async decide(asked: Asked): Promise<boolean> {
+  async decide(asked: AccessAttributes): Promise<boolean> {
     // Twice: RBAC may change while a question is under way, and then the answer is to another one.
     for (let round = 0; round < 2; round++) {
       const known = this.#find(asked);
@@ -134,19 +134,19 @@ class ReviewedRights implements Rights {
   }
 
   /** By namespace first, and by name only where the namespace's answer is no. A *yes* to a namespace's question stands for all in it. */
-  visible<T extends KubeObject>(ref: ResourceRef<T>, objects: Iterable<T>): T[] {
+  filterVisible<T extends KubeObject>(ref: ResourceRef<T>, objects: Iterable<T>): T[] {
     const get = { verb: "get", on: ref };
-    if (this.#by.trustsRbac && ref.namespaced && this.allows({ ...get, namespace: "" })) return [...objects];
+    if (this.#config.trustsRbac && ref.namespaced && this.allows({ ...get, namespace: "" })) return [...objects];
     const places = [...Map.groupBy(objects, (object) => object.metadata.namespace ?? "")];
     const whole = places.map(([namespace]) => ({ ...get, namespace })).filter((asked) => this.#find(asked) === undefined);
-    const guess = whole.length === 0 || this.#miss(whole);
+    const guess = whole.length === 0 || this.#recordMissing(whole);
     const single = places.flatMap(([namespace, all]) => (this.#find({ ...get, namespace }) === false ? all.map(({ metadata: { name } }) => ({ ...get, namespace, name })) : []));
     const unknown = single.filter((asked) => this.#find(asked) === undefined);
-    const guessOne = unknown.length === 0 || this.#miss(unknown);
+    const guessOne = unknown.length === 0 || this.#recordMissing(unknown);
     return places.flatMap(([namespace, all]) => ((this.#find({ ...get, namespace }) ?? guess) ? all : all.filter(({ metadata: { name } }) => this.#find({ ...get, namespace, name }) ?? guessOne)));
   }
 
-  namespaces(): undefined {
+  visibleNamespaces(): undefined {
     return undefined;
   }
 
@@ -155,18 +155,18 @@ class ReviewedRights implements Rights {
     if (this.#request.writes) this.#committed = true;
   }
 
-  async foresee(namespace: string): Promise<void> {
-    if (this.#foreseen.has(namespace)) return;
-    this.#foreseen.add(namespace);
-    const asked = this.#by.declared.filter(({ on }) => on.namespaced === (namespace !== "")).map(({ verb, on, subresource }) => ({ verb, on, namespace, ...(subresource && { subresource }) }));
+  async prefetch(namespace: string): Promise<void> {
+    if (this.#prefetched.has(namespace)) return;
+    this.#prefetched.add(namespace);
+    const asked = this.#config.requiredPermissions.filter(({ on }) => on.namespaced === (namespace !== "")).map(({ verb, on, subresource }) => ({ verb, on, namespace, ...(subresource && { subresource }) }));
     await this.#fetch(asked.filter((one) => this.#find(one) === undefined));
   }
 
-  async settled<T>(attempt: () => Promise<T> | T, discard: (answer: T) => void): Promise<T> {
+  async runUntilDecided<T>(attempt: () => Promise<T> | T, discard: (answer: T) => void): Promise<T> {
     const { signal } = this.#request;
     for (let round = 0; round < maxRounds; round++) {
       signal.throwIfAborted();
-      const outcome = await outcomeOf(attempt);
+      const outcome = await captureResult(attempt);
       if (this.#missing.size === 0) {
         if ("error" in outcome) throw outcome.error;
         return outcome.answer;
@@ -179,56 +179,56 @@ class ReviewedRights implements Rights {
     throw unavailable("The rights of this request change faster than they can be checked. Try again.");
   }
 
-  #find(asked: Asked): boolean | undefined {
+  #find(asked: AccessAttributes): boolean | undefined {
     const { caller } = this.#request;
-    const question = this.#toQuestion(asked);
-    if (this.#by.trustsRbac && question.rbac) return true;
+    const question = this.#toReviewAttributes(asked);
+    if (this.#config.trustsRbac && question.rbacAllowed) return true;
     const key = keyOf(question);
     const own = this.#answers.get(key);
     if (own !== undefined) return own;
-    const known = this.#by.reviews.known(caller, question);
+    const known = this.#config.reviewer.findCached(caller, question);
     if (known !== undefined) this.#answers.set(key, known);
     return known;
   }
 
   /** @throws NotSynced, NotPermitted where RBAC's own yes would count and cannot be seen */
-  #toQuestion(asked: Asked): Question {
+  #toReviewAttributes(asked: AccessAttributes): ReviewAttributes {
     try {
-      return { ...asked, rbac: this.#authorization.allows(this.#request.caller, asked) };
+      return { ...asked, rbacAllowed: this.#authorizer.allows(this.#request.caller, asked) };
     } catch (error) {
-      if (this.#by.trustsRbac || !(error instanceof NotSynced || error instanceof NotPermitted)) throw error;
-      return { ...asked, rbac: undefined };
+      if (this.#config.trustsRbac || !(error instanceof NotSynced || error instanceof NotPermitted)) throw error;
+      return { ...asked, rbacAllowed: undefined };
     }
   }
 
   /** What to go on with when these are not known: yes for a reader, whose answer does not count then; nothing for a writer, who begins again. */
-  #miss(asked: readonly Asked[]): boolean {
-    if (this.#committed) return this.#afterwards(asked);
+  #recordMissing(asked: readonly AccessAttributes[]): boolean {
+    if (this.#committed) return this.#decideAfterCommit(asked);
     for (const one of asked) this.#missing.set(keyOf(one), one);
-    if (this.#answers.size + this.#missing.size > maxQuestions) {
+    if (this.#answers.size + this.#missing.size > maxReviews) {
       this.#missing.clear();
-      throw new CFError("UnprocessableEntity", `This needs more than ${maxQuestions} access reviews. Narrow it down, for example by space_guids or guids.`);
+      throw new CFError("UnprocessableEntity", `This needs more than ${maxReviews} access reviews. Narrow it down, for example by space_guids or guids.`);
     }
     if (this.#request.writes) throw new ReviewNeeded();
     return true;
   }
 
   /** Something is written already, so no beginning again: what holds for the whole namespace counts, and the rest is no until it is known. */
-  #afterwards(asked: readonly Asked[]): boolean {
+  #decideAfterCommit(asked: readonly AccessAttributes[]): boolean {
     this.#fetch(asked).catch(() => undefined);
     return asked.every(({ name: _name, ...whole }) => this.#find(whole) ?? false);
   }
 
-  async #fetch(asked: readonly Asked[]): Promise<void> {
+  async #fetch(asked: readonly AccessAttributes[]): Promise<void> {
     if (asked.length === 0) return;
     const { caller, signal } = this.#request;
-    const questions = asked.map((one) => this.#toQuestion(one));
-    const answers = await this.#by.reviews.ask(caller, questions, signal);
+    const questions = asked.map((one) => this.#toReviewAttributes(one));
+    const answers = await this.#config.reviewer.review(caller, questions, signal);
     for (const [at, one] of questions.entries()) this.#answers.set(keyOf(one), answers[at] ?? false);
   }
 }
 
-async function outcomeOf<T>(attempt: () => Promise<T> | T): Promise<{ answer: T } | { error: unknown }> {
+async function captureResult<T>(attempt: () => Promise<T> | T): Promise<{ answer: T } | { error: unknown }> {
   try {
     return { answer: await attempt() };
   } catch (error) {
@@ -236,6 +236,6 @@ async function outcomeOf<T>(attempt: () => Promise<T> | T): Promise<{ answer: T 
   }
 }
 
-function keyOf({ verb, on, subresource = "", namespace = "", name = "", rbac }: Asked & Partial<Pick<Question, "rbac">>): string {
-  return `${verb} ${on.group}/${on.plural}/${subresource} ${on.namespaced ? namespace : ""}/${name} ${String(rbac)}`;
+function keyOf({ verb, on, subresource = "", namespace = "", name = "", rbacAllowed }: AccessAttributes & Partial<Pick<ReviewAttributes, "rbacAllowed">>): string {
+  return `${verb} ${on.group}/${on.plural}/${subresource} ${on.namespaced ? namespace : ""}/${name} ${String(rbacAllowed)}`;
 }

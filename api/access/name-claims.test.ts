@@ -6,8 +6,8 @@ import { newClaim } from "../../crds/claim/rules.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { dropClaim, takeClaim } from "./name-claims.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import { releaseClaim, acquireClaim } from "./name-claims.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const draft = { metadata: { name: "shop", namespace: "acme-dev" }, spec: { name: "Shop" } };
 
@@ -38,8 +38,8 @@ describe("releasing a claim", () => {
     ["nobody knows, since the cluster does not answer", new Error("no answer"), []],
   ])("%s", async (_what, found, expected) => {
     const { client, deleted } = cluster(found);
-    const at = { client, view: {} as View, signal: new AbortController().signal, now: () => new Date() };
-    const claim = await takeClaim(at, App, draft, () => new Error("taken"));
+    const at = { client, cache: {} as ClusterCache, signal: new AbortController().signal, now: () => new Date() };
+    const claim = await acquireClaim(at, App, draft, () => new Error("taken"));
     await claim?.release();
     expect(deleted).toEqual(expected);
   });
@@ -52,5 +52,5 @@ test.each([
   ["unknown, since the cluster does not answer", () => Promise.reject(new Error("no answer")), false],
 ])("the end of a claim that is %s", async (_what, answer, isGone) => {
   const claim = newClaim({ scope: "app/acme-dev", claimed: "shop" }, { kind: "App", namespace: "acme-dev", name: "shop" }, new Date(0));
-  expect(await dropClaim({ delete: answer } as unknown as KubeClient, claim)).toBe(isGone);
+  expect(await releaseClaim({ delete: answer } as unknown as KubeClient, claim)).toBe(isGone);
 });

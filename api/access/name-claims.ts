@@ -1,7 +1,7 @@
 // Claims: taken by the platform before a named object is created or renamed, given back when that fails. Rules: crds/claim/rules.ts.
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
-import { appName, type ClaimedName, domainName, isClaimant, isStale, newClaim, orgName, routeName, spaceName, type Standing, standingOf } from "../../crds/claim/rules.ts";
+import { appName, type ClaimedName, domainName, isClaimant, isClaimStale, newClaim, orgName, routeName, spaceName, type ClaimState, toClaimState } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -11,13 +11,13 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/error
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { domainOf } from "../cf/domains.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-type NameOf = (object: KubeObject, view: View) => ClaimedName | undefined;
+type NameOf = (object: KubeObject, view: ClusterCache) => ClaimedName | undefined;
 /** An object or what will become one; only metadata and spec are read. */
-type Named = KubeObject | Draft;
+type NamedObject = KubeObject | Draft;
 
-const names = new Map<string, NameOf>([
+const namesByKind = new Map<string, NameOf>([
   [resourceId(Org), (org) => orgName(org as Org)],
   [resourceId(Space), (space) => spaceName(space as Space)],
   [resourceId(App), (app) => appName(app as App)],
@@ -30,7 +30,7 @@ const names = new Map<string, NameOf>([
     },
   ],
 ]);
-const claimedRefs = new Map<string, ResourceRef>([Org, Space, App, Domain, Route].map((ref) => [ref.kind, ref]));
+const claimedKinds = new Map<string, ResourceRef>([Org, Space, App, Domain, Route].map((ref) => [ref.kind, ref]));
 
 /** A route that is still to be created may leave defaulted fields out. */
 function withRouteDefaults(route: Route): Route {
@@ -38,32 +38,32 @@ function withRouteDefaults(route: Route): Route {
 }
 
 /** The name an object bears or would bear; undefined for kinds whose names are free, and for a route whose domain is unknown. */
-export function claimedName(view: View, ref: ResourceRef, object: Named): ClaimedName | undefined {
-  return names.get(resourceId(ref))?.(object as KubeObject, view);
+export function claimedName(cache: ClusterCache, ref: ResourceRef, object: NamedObject): ClaimedName | undefined {
+  return namesByKind.get(resourceId(ref))?.(object as KubeObject, cache);
 }
 
 /** Whether an object holds its name: always for kinds without claims. Only then CF shows it. */
-export function holdsName(view: View, ref: ResourceRef, object: KubeObject): boolean {
-  if (!claimedRefs.has(ref.kind) || !names.has(resourceId(ref))) return true;
-  return nameStanding(view, ref, object) === "held";
+export function isNameHolder(cache: ClusterCache, ref: ResourceRef, object: KubeObject): boolean {
+  if (!claimedKinds.has(ref.kind) || !namesByKind.has(resourceId(ref))) return true;
+  return nameClaimStatus(cache, ref, object) === "held";
 }
 
 /** How an object of a kind with claims stands with its name; open, too, while nobody knows which name that is. */
-export function nameStanding(view: View, ref: ResourceRef, object: KubeObject): Standing {
-  const key = rememberedKey(view, ref, object);
-  return standingOf(key && view.store(Claim).find(key), ref.kind, object);
+export function nameClaimStatus(cache: ClusterCache, ref: ResourceRef, object: KubeObject): ClaimState {
+  const key = cachedClaimKey(cache, ref, object);
+  return toClaimState(key && cache.store(Claim).find(key), ref.kind, object);
 }
 
 /** Keys of claims by the object that bears the name: a list asks for each of its objects, and a key costs a digest. A route's rests on its domain too. */
-const keys = new WeakMap<object, { domain: Domain | undefined; key: ObjectKey | undefined }>();
+const claimKeys = new WeakMap<object, { domain: Domain | undefined; key: ObjectKey | undefined }>();
 
-function rememberedKey(view: View, ref: ResourceRef, object: KubeObject): ObjectKey | undefined {
-  const domain = ref.kind === Route.kind ? domainOf(view, object as Route) : undefined;
-  const known = keys.get(object);
+function cachedClaimKey(cache: ClusterCache, ref: ResourceRef, object: KubeObject): ObjectKey | undefined {
+  const domain = ref.kind === Route.kind ? domainOf(cache, object as Route) : undefined;
+  const known = claimKeys.get(object);
   if (known && known.domain === domain) return known.key;
-  const name = claimedName(view, ref, object);
+  const name = claimedName(cache, ref, object);
   const key = name && claimKey(name);
-  keys.set(object, { domain, key });
+  claimKeys.set(object, { domain, key });
   return key;
 }
 
@@ -87,61 +87,61 @@ export interface HeldClaim {
  * Takes the claim on the name that `object` would bear. `taken` makes the error for the loser.
  * @throws what `taken` makes, KubeError
  */
-export async function takeClaim(at: { client: KubeClient; view: View; signal: AbortSignal; now: () => Date }, ref: ResourceRef, object: Named, taken: (cause?: unknown) => Error): Promise<HeldClaim | undefined> {
-  const name = claimedName(at.view, ref, object);
+export async function acquireClaim(context: { client: KubeClient; cache: ClusterCache; signal: AbortSignal; now: () => Date }, ref: ResourceRef, object: NamedObject, taken: (cause?: unknown) => Error): Promise<HeldClaim | undefined> {
+  const name = claimedName(context.cache, ref, object);
   if (!name) return undefined;
   const { namespace, name: objectName = "" } = object.metadata;
-  const wanted = newClaim(name, { kind: ref.kind, name: objectName, ...(namespace && { namespace }) }, at.now());
-  const options = { signal: at.signal };
+  const wanted = newClaim(name, { kind: ref.kind, name: objectName, ...(namespace && { namespace }) }, context.now());
+  const options = { signal: context.signal };
   try {
-    return held(at, await at.client.create(Claim, wanted, options));
+    return toHeldClaim(context, await context.client.create(Claim, wanted, options));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
-  const current = await at.client.find(Claim, claimKey(name), options);
+  const current = await context.client.find(Claim, claimKey(name), options);
   if (current && isClaimant(current, ref.kind, object as KubeObject)) return { resourceVersion: undefined, release: async () => {} };
-  if (current && !isStale(current, await borneBy(at, current), at.now())) throw taken();
-  return retake(at, wanted, current, taken);
+  if (current && !isClaimStale(current, await findClaimantName(context, current), context.now())) throw taken();
+  return takeOverClaim(context, wanted, current, taken);
 }
 
-interface Place {
+interface ClaimContext {
   client: KubeClient;
-  view: View;
+  cache: ClusterCache;
 }
 
 /** What the claimant bears now, by a live read. */
-async function borneBy(at: Place, claim: Claim): Promise<ClaimedName | undefined> {
+async function findClaimantName(context: ClaimContext, claim: Claim): Promise<ClaimedName | undefined> {
   const { kind, ...key } = claim.spec.claimant;
-  const ref = claimedRefs.get(kind);
-  const object = ref && (await at.client.find(ref, key));
-  return object && ref && claimedName(at.view, ref, object);
+  const ref = claimedKinds.get(kind);
+  const object = ref && (await context.client.find(ref, key));
+  return object && ref && claimedName(context.cache, ref, object);
 }
 
 /** Takes over a stale claim, or takes one that has just vanished; whoever was quicker wins. */
-async function retake(at: Place, wanted: Claim, current: Claim | undefined, taken: (cause?: unknown) => Error): Promise<HeldClaim> {
-  const { client } = at;
+async function takeOverClaim(context: ClaimContext, wanted: Claim, current: Claim | undefined, taken: (cause?: unknown) => Error): Promise<HeldClaim> {
+  const { client } = context;
   try {
     const claim = current
       ? await client.update<Claim>(Claim, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: current.metadata.resourceVersion, uid: current.metadata.uid } })
       : await client.create<Claim>(Claim, wanted);
-    return held(at, claim);
+    return toHeldClaim(context, claim);
   } catch (error) {
     if (isAlreadyExists(error) || isConflict(error) || isNotFound(error)) throw taken(error);
     throw error;
   }
 }
 
-function held(at: Place, claim: Claim): HeldClaim {
+function toHeldClaim(context: ClaimContext, claim: Claim): HeldClaim {
   const { scope, claimed } = claim.spec;
   const release = async (): Promise<void> => {
-    const borne = await borneBy(at, claim);
-    if (borne?.scope !== scope || borne.claimed !== claimed) await dropClaim(at.client, claim);
+    const claimantName = await findClaimantName(context, claim);
+    if (claimantName?.scope !== scope || claimantName.claimed !== claimed) await releaseClaim(context.client, claim);
   };
   return { resourceVersion: claim.metadata.resourceVersion, release: () => release().catch(() => undefined) };
 }
 
 /** Ends a claim. False when it may be there still, which is harmless: without an object it grows stale. Never throws. */
-export async function dropClaim(client: KubeClient, claim: Claim): Promise<boolean> {
+export async function releaseClaim(client: KubeClient, claim: Claim): Promise<boolean> {
   const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
   try {
     // Exactly this version: somebody who has taken it over since keeps it.
@@ -153,7 +153,7 @@ export async function dropClaim(client: KubeClient, claim: Claim): Promise<boole
 }
 
 /** The claim by which an object holds the name that it bears. */
-export function claimOf(view: View, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Claim | undefined {
-  const claim = name && view.store(Claim).find(claimKey(name));
+export function findClaimOf(cache: ClusterCache, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Claim | undefined {
+  const claim = name && cache.store(Claim).find(claimKey(name));
   return claim && isClaimant(claim, ref.kind, object) ? claim : undefined;
 }

@@ -1,57 +1,57 @@
 // How a session writes: to Kubernetes as the caller, names claimed first, and answered only once it is seen here and at every replica.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Claim } from "../../crds/claim/claim.ts";
-import { API_MANAGER, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Draft, KubeClient, Patch } from "../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isForbidden, isNotFound, type Status } from "../../kube/client/errors.ts";
 import { objectKey, type KubeObject } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Asked } from "./rbac-authorizer.ts";
-import type { Rights } from "./caller-permissions.ts";
-import { claimedName, claimOf, dropClaim, type HeldClaim, takeClaim } from "./name-claims.ts";
+import type { AccessAttributes } from "./rbac-authorizer.ts";
+import type { CallerPermissions } from "./caller-permissions.ts";
+import { claimedName, findClaimOf, releaseClaim, type HeldClaim, acquireClaim } from "./name-claims.ts";
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
-import { isPolicyRefusal } from "../http/error-translation.ts";
-import { keepUpdatedAt } from "../cache/object-times.ts";
-import { wordFor } from "../cf/kind-title.ts";
-import type { Mark } from "../peers/read-barrier.ts";
-import type { Reads, SessionDeps, Writes } from "./session.ts";
+import { isAdmissionDenial } from "../http/error-translation.ts";
+import { recordLastWrite } from "../cache/object-times.ts";
+import { kindTitle } from "../cf/kind-title.ts";
+import type { WriteMark } from "../peers/read-barrier.ts";
+import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
 
 /** How long a refusal that RBAC does not explain is tried again: the API server's own RBAC cache lags. Milliseconds. */
-const lagMs = 2000;
+const rbacLagMs = 2000;
 /** How often a read-modify-write is tried when others write the same object. */
-const maxConflicts = 6;
+const maxAttempts = 6;
 
 /** What writes need: `own` speaks as the caller. */
-export type WriteContext = Reads & Pick<SessionDeps, "replicas"> & { readonly platform: KubeClient; own: () => KubeClient; rights: Rights };
+export type WriteContext = SessionReader & Pick<SessionDeps, "peers"> & { readonly platformClient: KubeClient; callerClient: () => KubeClient; permissions: CallerPermissions };
 
 /** As `require`, and what may be asked next about the namespace is asked ahead: after a write the handler cannot be run again. */
-async function requireNow({ rights }: WriteContext, asked: Asked): Promise<void> {
-  if (!(await rights.decide(asked))) throw notAuthorized();
-  await rights.foresee(asked.namespace ?? "");
+async function authorizeWrite({ permissions }: WriteContext, asked: AccessAttributes): Promise<void> {
+  if (!(await permissions.decide(asked))) throw notAuthorized();
+  await permissions.prefetch(asked.namespace ?? "");
 }
 
 /** The writes of a session. */
-export function sessionWrites(context: WriteContext): Writes {
+export function createSessionWriter(context: WriteContext): SessionWriter {
   return {
-    create: (ref, draft, taken = nameTaken) => create(context, ref, draft, taken),
-    patch: (ref, object, patch, renamed) => (renamed ? rename(context, ref, object, { patch, ...renamed }) : patchOnly(context, ref, object, patch)),
-    change: (ref, object, body) => change(context, ref, object, body),
-    remove: (ref, object) => remove(context, ref, object),
-    share: (refs) => context.replicas.share(refs),
+    create: (ref, draft, taken = nameTakenError) => create(context, ref, draft, taken),
+    patch: (ref, object, patch, renamed) => (renamed ? rename(context, ref, object, { patch, ...renamed }) : patchObject(context, ref, object, patch)),
+    patchWithRetry: (ref, object, body) => patchWithRetry(context, ref, object, body),
+    delete: (ref, object) => remove(context, ref, object),
+    publishObserved: (refs) => context.peers.publishObserved(refs),
   };
 }
 
 async function create<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, draft: Draft, taken: () => CFError): Promise<T> {
-  const { view, signal, own, now, platform, replicas } = context;
+  const { cache, signal, callerClient, now, platformClient, peers } = context;
   const { namespace } = draft.metadata;
-  const asked: Asked = { verb: "create", on: ref, ...(namespace && { namespace }) };
-  await requireNow(context, asked);
-  const claim = await takeClaim({ client: platform, view, signal, now }, ref, draft, taken);
+  const asked: AccessAttributes = { verb: "create", on: ref, ...(namespace && { namespace }) };
+  await authorizeWrite(context, asked);
+  const claim = await acquireClaim({ client: platformClient, cache, signal, now }, ref, draft, taken);
   try {
-    const lags = (error: unknown): boolean => (isRefused(error) || isNotFound(error)) && context.allows(asked);
-    const made = keepUpdatedAt(await patiently(() => own().create<T>(ref, draft, { signal, fieldManager: API_MANAGER }), lags, signal));
-    await replicas.written([...written(ref, made), ...writtenClaim(claim)]);
-    return made;
+    const isRetriable = (error: unknown): boolean => (isRbacDenial(error) || isNotFound(error)) && context.allows(asked);
+    const created = recordLastWrite(await retryWhile(() => callerClient().create<T>(ref, draft, { signal, fieldManager: API_FIELD_MANAGER }), isRetriable, signal));
+    await peers.publishWrites([...toWriteMarks(ref, created), ...toClaimMarks(claim)]);
+    return created;
   } catch (error) {
     await claim?.release();
     if (isAlreadyExists(error)) throw taken();
@@ -59,50 +59,50 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
   }
 }
 
-async function patchOnly<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, patch: Patch): Promise<T> {
-  const { replicas, signal, own } = context;
-  const asked: Asked = { verb: "patch", on: ref, ...objectKey(object) };
-  const retry = (error: unknown): boolean => (isRefused(error) && context.allows(asked)) || (isConflict(error) && !carriesVersion(patch));
+async function patchObject<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, patch: Patch): Promise<T> {
+  const { peers, signal, callerClient } = context;
+  const asked: AccessAttributes = { verb: "patch", on: ref, ...objectKey(object) };
+  const retry = (error: unknown): boolean => (isRbacDenial(error) && context.allows(asked)) || (isConflict(error) && !hasResourceVersion(patch));
   try {
-    const made = keepUpdatedAt(await patiently(() => own().patch<T>(ref, objectKey(object), patch, { signal, fieldManager: API_MANAGER }), retry, signal));
-    await replicas.written(written(ref, made));
+    const made = recordLastWrite(await retryWhile(() => callerClient().patch<T>(ref, objectKey(object), patch, { signal, fieldManager: API_FIELD_MANAGER }), retry, signal));
+    await peers.publishWrites(toWriteMarks(ref, made));
     return made;
   } catch (error) {
-    throw isNotFound(error) ? notFound(wordFor(ref)) : error;
+    throw isNotFound(error) ? notFound(kindTitle(ref)) : error;
   }
 }
 
-async function change<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T> {
+async function patchWithRetry<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T> {
   // Nothing to do is no way around the right to do it.
-  await requireNow(context, { verb: "patch", on: ref, ...objectKey(object) });
+  await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
   let current = object;
   for (let attempt = 1; ; attempt++) {
     const patch = body(current);
     if (!patch) return current;
     const metadata = { ...(patch["metadata"] as object | undefined), resourceVersion: current.metadata.resourceVersion };
     try {
-      return await patchOnly(context, ref, current, { type: "merge", body: { ...patch, metadata } });
+      return await patchObject(context, ref, current, { type: "merge", body: { ...patch, metadata } });
     } catch (error) {
-      if (!isConflict(error) || attempt === maxConflicts) throw error;
+      if (!isConflict(error) || attempt === maxAttempts) throw error;
     }
     // Visible a moment ago, so the platform may look for what is newer than the index.
-    const newer = await context.platform.find(ref, objectKey(object), { signal: context.signal });
-    if (newer?.metadata.uid !== object.metadata.uid) throw notFound(wordFor(ref));
+    const newer = await context.platformClient.find(ref, objectKey(object), { signal: context.signal });
+    if (newer?.metadata.uid !== object.metadata.uid) throw notFound(kindTitle(ref));
     current = newer as T;
   }
 }
 
-async function rename<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, how: { patch: Patch; to: T; taken: () => CFError }): Promise<T> {
-  const { view, signal, now, platform } = context;
-  await requireNow(context, { verb: "patch", on: ref, ...objectKey(object) });
-  const before = claimedName(view, ref, object);
-  const claim = await takeClaim({ client: platform, view, signal, now }, ref, how.to, how.taken);
+async function rename<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, options: { patch: Patch; to: T; taken: () => CFError }): Promise<T> {
+  const { cache, signal, now, platformClient } = context;
+  await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
+  const before = claimedName(cache, ref, object);
+  const claim = await acquireClaim({ client: platformClient, cache, signal, now }, ref, options.to, options.taken);
   try {
-    const made = await patchOnly(context, ref, object, how.patch);
+    const made = await patchObject(context, ref, object, options.patch);
     if (claim?.resourceVersion) {
-      const left = claimOf(view, before, ref, object);
-      if (left) await dropClaim(platform, left);
-      await context.replicas.written(writtenClaim(claim));
+      const previousClaim = findClaimOf(cache, before, ref, object);
+      if (previousClaim) await releaseClaim(platformClient, previousClaim);
+      await context.peers.publishWrites(toClaimMarks(claim));
     }
     return made;
   } catch (error) {
@@ -112,57 +112,57 @@ async function rename<T extends KubeObject>(context: WriteContext, ref: Resource
 }
 
 async function remove(context: WriteContext, ref: ResourceRef, object: KubeObject): Promise<void> {
-  const { view, signal, own, platform, replicas } = context;
-  const asked: Asked = { verb: "delete", on: ref, ...objectKey(object) };
-  const claim = claimOf(view, claimedName(view, ref, object), ref, object);
+  const { cache, signal, callerClient, platformClient, peers } = context;
+  const asked: AccessAttributes = { verb: "delete", on: ref, ...objectKey(object) };
+  const claim = findClaimOf(cache, claimedName(cache, ref, object), ref, object);
   const { uid = "", namespace, resourceVersion = "" } = object.metadata;
   try {
-    await patiently(() => own().delete(ref, objectKey(object), { signal, preconditions: { uid } }), (error) => isRefused(error) && context.allows(asked), signal);
+    await retryWhile(() => callerClient().delete(ref, objectKey(object), { signal, preconditions: { uid } }), (error) => isRbacDenial(error) && context.allows(asked), signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-  await replicas.written([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
+  await peers.publishWrites([{ resource: resourceId(ref), namespace, version: resourceVersion, gone: uid }]);
   // Terminating objects keep their name; the controller that finishes them gives it back. Looked up in its own namespace, which is in sight whatever others are.
-  if (!claim || view.store(ref).find(objectKey(object))?.metadata.uid === uid) return;
+  if (!claim || cache.store(ref).find(objectKey(object))?.metadata.uid === uid) return;
   // A controller may have been quicker; its deletion is waited for as ours.
-  if (await dropClaim(platform, claim)) await replicas.written(goneClaim(claim));
+  if (await releaseClaim(platformClient, claim)) await peers.publishWrites(toClaimDeletionMarks(claim));
 }
 
-function nameTaken(): CFError {
+function nameTakenError(): CFError {
   return new CFError("UnprocessableEntity", "The name is taken.");
 }
 
 /** Refused by RBAC, which may lag; an admission policy means what it says. */
-function isRefused(error: unknown): boolean {
-  return isForbidden(error) && !isPolicyRefusal(error);
+function isRbacDenial(error: unknown): boolean {
+  return isForbidden(error) && !isAdmissionDenial(error);
 }
 
-function carriesVersion(patch: Patch): boolean {
+function hasResourceVersion(patch: Patch): boolean {
   return patch.type !== "json" && (patch.body["metadata"] as { resourceVersion?: string } | undefined)?.resourceVersion !== undefined;
 }
 
 /** Tries again, with growing pauses and for two seconds, what fails for a reason that should pass by itself. */
-async function patiently<T>(attempt: () => Promise<T | Status>, shouldRetry: (error: unknown) => boolean, signal: AbortSignal): Promise<T> {
-  const end = Date.now() + lagMs;
-  for (let pause = 20; ; pause *= 2) {
+async function retryWhile<T>(attempt: () => Promise<T | Status>, shouldRetry: (error: unknown) => boolean, signal: AbortSignal): Promise<T> {
+  const deadline = Date.now() + rbacLagMs;
+  for (let backoff = 20; ; backoff *= 2) {
     try {
       return (await attempt()) as T;
     } catch (error) {
-      if (!shouldRetry(error) || Date.now() + pause > end) throw error;
+      if (!shouldRetry(error) || Date.now() + backoff > deadline) throw error;
     }
-    await sleep(pause, undefined, { signal });
+    await sleep(backoff, undefined, { signal });
   }
 }
 
-function written(ref: ResourceRef, { metadata: { namespace, resourceVersion } }: KubeObject): Mark[] {
+function toWriteMarks(ref: ResourceRef, { metadata: { namespace, resourceVersion } }: KubeObject): WriteMark[] {
   return resourceVersion ? [{ resource: resourceId(ref), namespace, version: resourceVersion }] : [];
 }
 
-function writtenClaim(claim: HeldClaim | undefined): Mark[] {
+function toClaimMarks(claim: HeldClaim | undefined): WriteMark[] {
   return claim?.resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: claim.resourceVersion }] : [];
 }
 
 /** Whose a host is, claims say: once a deletion is answered, every replica knows that it is free. */
-function goneClaim({ metadata: { uid, resourceVersion } }: Claim): Mark[] {
+function toClaimDeletionMarks({ metadata: { uid, resourceVersion } }: Claim): WriteMark[] {
   return uid && resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: resourceVersion, gone: uid }] : [];
 }

@@ -7,8 +7,8 @@ import type { Session } from "./session.ts";
 import { isAdmin } from "../cf/feature-flags.ts";
 
 /** @throws CFError 403 unless the caller may change things in this namespace as far as suspension goes */
-export function requireActive(as: Pick<Session, "view" | "allows">, namespace: string | undefined): void {
-  const suspended = as.view.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
+export function requireNotSuspended(as: Pick<Session, "cache" | "allows">, namespace: string | undefined): void {
+  const suspended = as.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
   if (suspended === undefined || isAdmin(as)) return;
   if (suspended !== SUSPENDED.space) throw new CFError("OrgSuspended");
   if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" })) throw new CFError("SpaceSuspended");

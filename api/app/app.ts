@@ -9,14 +9,14 @@ import { unprocessable } from "../http/errors.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { includedSpaces } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { appKey, putProcess } from "../cf/app-children.ts";
+import { appKey, createOrPatchProcess } from "../cf/app-children.ts";
 import { writeVariables } from "../cf/app-env.ts";
 import { stackOf } from "../cf/lifecycle.ts";
 import { unmapApp } from "../cf/unmap-app.ts";
-import { newApp } from "../cf/new-app.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { toApp } from "../cf/new-app.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { spaceInBody, spaceNamespaces } from "../cf/scopes.ts";
+import { resolveSpace, spaceNamespaces } from "../cf/scopes.ts";
 import type { Session } from "../access/session.ts";
 import { appActions } from "./actions.ts";
 import { appEnvironment } from "./environment.ts";
@@ -30,12 +30,12 @@ const list = endpoint("GET", "/v3/apps", { permission: "authenticated", query: a
   const namespaces = spaceNamespaces(as, query);
   const apps = listObjects(as, App, query, {
     url,
-    ...(namespaces && { within: { namespaces } }),
-    where: (app) => oneOf(names, foldName(displayNameOf(app))) && oneOf(query.stacks, stackOf(as.view, app)) && oneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
-    orders: { name: displayNameOf, state: (app) => app.spec.state },
+    ...(namespaces && { scope: { namespaces } }),
+    filter: (app) => isOneOf(names, foldName(displayNameOf(app))) && isOneOf(query.stacks, stackOf(as.cache, app)) && isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
+    sortKeys: { name: displayNameOf, state: (app) => app.spec.state },
     dependsOn: [Space, Droplet, Stack],
   });
-  return ok(presentPage(apps, { base, url, query, changes: as.view.changes() }, (app) => presentApp(as.view, app, base), included(as, base, query.include)));
+  return ok(presentPage(apps, { base, url, query, changeCount: as.cache.changeCount() }, (app) => presentApp(as.cache, app, base), included(as, base, query.include)));
 });
 
 function included(as: Session, base: string, include: readonly string[] | undefined): ((page: readonly App[]) => object) | undefined {
@@ -46,34 +46,34 @@ function included(as: Session, base: string, include: readonly string[] | undefi
 
 const get = endpoint("GET", path, { permission: { verb: "get", on: App }, query: appGetQuery, summary: "Get an app" }, ({ as, params, query, base }) => {
   const app = as.get(App, params["guid"] ?? "");
-  const text = presentApp(as.view, app, base);
+  const text = presentApp(as.cache, app, base);
   const more = included(as, base, query.include);
   return ok(more ? { ...(JSON.parse(text) as object), included: more([app]) } : text);
 });
 
 const create = endpoint("POST", "/v3/apps", { permission: { verb: "create", on: App }, body: createAppBody, summary: "Create an app" }, async ({ as, body, base }) => {
-  const { namespace } = spaceInBody(as, body.relationships.space.data.guid);
-  const made = await as.create(App, newApp(as.view, namespace, { name: body.name, ...(body.lifecycle && { lifecycle: body.lifecycle }), ...(body.metadata && { metadata: body.metadata }) }), appNameTaken(body.name));
+  const { namespace } = resolveSpace(as, body.relationships.space.data.guid);
+  const made = await as.create(App, toApp(as.cache, namespace, { name: body.name, ...(body.lifecycle && { lifecycle: body.lifecycle }), ...(body.metadata && { metadata: body.metadata }) }), appNameTaken(body.name));
   // An app has its web process from the start; a controller may have been quicker.
-  await putProcess(as, made, "web", {});
+  await createOrPatchProcess(as, made, "web", {});
   const app = body.environment_variables ? await writeVariables(as, made, body.environment_variables) : made;
-  return created(presentApp(as.view, app, base));
+  return created(presentApp(as.cache, app, base));
 });
 
 const update = endpoint("PATCH", path, { permission: [{ verb: "patch", on: App }, { verb: "update", on: App, subresource: "settings" }], body: updateAppBody, summary: "Update an app" }, async ({ as, params, body, base }) => {
   const app = as.get(App, params["guid"] ?? "");
-  const patch = toAppPatch(as.view, app, body);
+  const patch = toAppPatch(as.cache, app, body);
   const { name } = body;
   // A create's loser gets UniquenessError, a rename's the ordinary one: CF's own difference.
   const renamed = name === undefined ? undefined : { to: { ...app, spec: { ...app.spec, name } }, taken: () => unprocessable(appNameTaken(name)().message) };
-  return ok(presentApp(as.view, await as.patch(App, app, { type: "merge", body: patch }, renamed), base));
+  return ok(presentApp(as.cache, await as.patch(App, app, { type: "merge", body: patch }, renamed), base));
 });
 
 const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: App }, summary: "Delete an app and all that belongs to it" }, async ({ as, params }) => {
   const app = as.get(App, params["guid"] ?? "");
   await unmap(as, app);
-  await as.remove(App, app);
-  return accepted(newJob("app.delete", as.view.guid(App, app), as.now()));
+  await as.delete(App, app);
+  return accepted(newJob("app.delete", as.cache.guid(App, app), as.now()));
 });
 
 /** CF's rule: the app's destinations go with it, its routes stay. */

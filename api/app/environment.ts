@@ -9,9 +9,9 @@ import { endpoint, ok } from "../http/endpoint.ts";
 import { appKey } from "../cf/app-children.ts";
 import { readVariables, writeVariables } from "../cf/app-env.ts";
 import { requireVisibleVariables } from "../cf/feature-flags.ts";
-import { featuresPatch, presentFeature, presentFeatures } from "../cf/app-features.ts";
+import { toFeaturesPatch, presentFeature, presentFeatures } from "../cf/app-features.ts";
 import { link } from "../http/presentation.ts";
-import { urlOf } from "../cf/route-url.ts";
+import { routeURLOf } from "../cf/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { featureBody, setVariablesBody } from "./payload.ts";
 
@@ -37,15 +37,15 @@ const env = endpoint("GET", `${path}/env`, { permission: readEnv, summary: "All 
 });
 
 function application(as: Session, app: App, base: string): object {
-  const { view } = as;
-  const space = view.spaceOf(app.metadata.namespace);
-  const org = view.orgOf(space?.metadata.namespace);
+  const { cache } = as;
+  const space = cache.spaceOf(app.metadata.namespace);
+  const org = cache.orgOf(space?.metadata.namespace);
   return vcapApplication({
     apiURL: base,
-    app: { guid: view.guid(App, app), name: displayNameOf(app) },
-    space: { guid: space ? view.guid(Space, space) : "", name: space ? displayNameOf(space) : "" },
-    org: { guid: org ? view.guid(Org, org) : "", name: org ? displayNameOf(org) : "" },
-    uris: as.list(Route, { index: ["app", appKey(app)] }).map((route) => urlOf(view, route)),
+    app: { guid: cache.guid(App, app), name: displayNameOf(app) },
+    space: { guid: space ? cache.guid(Space, space) : "", name: space ? displayNameOf(space) : "" },
+    org: { guid: org ? cache.guid(Org, org) : "", name: org ? displayNameOf(org) : "" },
+    uris: as.list(Route, { index: ["app", appKey(app)] }).map((route) => routeURLOf(cache, route)),
   });
 }
 
@@ -72,7 +72,7 @@ const setFeature = endpoint("PATCH", `${path}/features/:name`, { permission: { v
   const app = as.get(App, params["guid"] ?? "");
   const name = params["name"] ?? "";
   presentFeature(app, name);
-  const features = featuresPatch({ [name]: body.enabled });
+  const features = toFeaturesPatch({ [name]: body.enabled });
   const after = features ? await as.patch(App, app, { type: "merge", body: { spec: { features } } }) : app;
   return ok(presentFeature(after, name));
 });

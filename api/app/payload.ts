@@ -4,10 +4,10 @@ import type { App } from "../../crds/app/app.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { anyVariablesSchema, variablesSchema } from "../cf/app-env.ts";
 import { lifecycleSchema, toLifecycle } from "../cf/lifecycle.ts";
-import { metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { csv, include, listQuery } from "../http/query.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 export const createAppBody = z.strictObject({
   name: nameSchema,
@@ -40,11 +40,11 @@ export function appNameTaken(name: string): () => CFError {
 }
 
 /** The merge patch that an update means. @throws CFError 422 when it would change the lifecycle's type */
-export function toAppPatch(view: View, app: App, body: z.output<typeof updateAppBody>): { metadata: object; spec: Record<string, unknown> } {
+export function toAppPatch(cache: ClusterCache, app: App, body: z.output<typeof updateAppBody>): { metadata: object; spec: Record<string, unknown> } {
   if (body.lifecycle && body.lifecycle.type !== app.spec.lifecycle.type) throw unprocessable("Lifecycle type cannot be changed");
-  const { type: _type, ...lifecycle } = toLifecycle(view, body.lifecycle);
+  const { type: _type, ...lifecycle } = toLifecycle(cache, body.lifecycle);
   return {
-    metadata: metadataPatch(body.metadata, app),
+    metadata: toMetadataPatch(body.metadata, app),
     spec: { ...(body.name !== undefined && { name: body.name }), ...(body.lifecycle && { lifecycle }) },
   };
 }

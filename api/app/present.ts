@@ -5,24 +5,24 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../cf/app-children.ts";
 import { presentLifecycle, stackOf } from "../cf/lifecycle.ts";
-import { remembered } from "../http/page.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import { cachedJson } from "../http/page.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** JSON text of an app. */
-export function presentApp(view: View, app: App, base: string): string {
-  const guid = view.guid(App, app);
-  const space = view.spaceOf(app.metadata.namespace);
-  const spaceGUID = space && view.guid(Space, space);
-  const droplet = currentDroplet(view, app);
-  const dropletGUID = droplet && view.guid(Droplet, droplet);
-  return remembered(app, [base, guid, spaceGUID, dropletGUID, stackOf(view, app)], () => ({
-    ...identityOf(view, App, app),
+export function presentApp(cache: ClusterCache, app: App, base: string): string {
+  const guid = cache.guid(App, app);
+  const space = cache.spaceOf(app.metadata.namespace);
+  const spaceGUID = space && cache.guid(Space, space);
+  const droplet = currentDroplet(cache, app);
+  const dropletGUID = droplet && cache.guid(Droplet, droplet);
+  return cachedJson(app, [base, guid, spaceGUID, dropletGUID, stackOf(cache, app)], () => ({
+    ...presentIdentity(cache, App, app),
     name: displayNameOf(app),
     state: app.spec.state === "Started" ? "STARTED" : "STOPPED",
-    lifecycle: presentLifecycle(view, app.spec.lifecycle),
-    relationships: { space: toOne(spaceGUID), current_droplet: { data: { guid: dropletGUID ?? null } } },
-    ...metadataMember(app),
+    lifecycle: presentLifecycle(cache, app.spec.lifecycle),
+    relationships: { space: toOneRelationship(spaceGUID), current_droplet: { data: { guid: dropletGUID ?? null } } },
+    ...presentMetadata(app),
     links: links(base, guid, spaceGUID ?? ""),
   }));
 }

@@ -9,15 +9,15 @@ import { Package } from "../../crds/package/package.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
-import { appGUIDOf, appKey, appOf, nameFromGUID, ownedBy } from "../cf/app-children.ts";
+import { appGUIDOf, appKey, appOf, nameFromGUID, appOwnerReferences } from "../cf/app-children.ts";
 import { lifecycleSchema, toLifecycle } from "../cf/lifecycle.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
-import { metadataForCreate, metadataPatch, metadataSchema } from "../cf/metadata.ts";
-import { packageState } from "../cf/package-state.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { toPackageState } from "../cf/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { spaceNamespaces } from "../cf/scopes.ts";
-import { csv, csvOf, listQuery } from "../http/query.ts";
+import { csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { buildState, presentBuild } from "./present.ts";
 
@@ -33,7 +33,7 @@ const createBuildBody = z.strictObject({
   environment_variables: z.record(z.string(), z.unknown()).nullish(),
   metadata: metadataSchema.optional(),
 });
-const states = csvOf("STAGING", "STAGED", "FAILED").optional();
+const states = csvEnum("STAGING", "STAGED", "FAILED").optional();
 const buildListQuery = listQuery({ states, app_guids: csv.optional(), package_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
 const appBuildListQuery = listQuery({ states });
 
@@ -49,38 +49,38 @@ function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
   const found = listObjects(as, Build, query, {
     url,
-    ...(within && { within }),
-    where: (build) => oneOf(query.states, buildState(as.view, build)) && oneOf(query.app_guids, appGUIDOf(as.view, build)) && oneOf(query.package_guids, packageGUIDOf(as, build)),
+    ...(within && { scope: within }),
+    filter: (build) => isOneOf(query.states, buildState(as.cache, build)) && isOneOf(query.app_guids, appGUIDOf(as.cache, build)) && isOneOf(query.package_guids, packageGUIDOf(as, build)),
     dependsOn: [App, Package, Droplet],
   });
-  return ok(presentPage(found, { base, url, query }, (build) => presentBuild(as.view, build, base)));
+  return ok(presentPage(found, { base, url, query }, (build) => presentBuild(as.cache, build, base)));
 }
 
 function packageGUIDOf(as: Session, build: Build): string {
-  const found = as.view.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
-  return found ? as.view.guid(Package, found) : "";
+  const found = as.cache.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
+  return found ? as.cache.guid(Package, found) : "";
 }
 
 const create = endpoint("POST", "/v3/builds", { permission: { verb: "create", on: Build }, body: createBuildBody, summary: "Build a package" }, async ({ as, body, base }) => {
   const found = as.find(Package, body.package.guid);
-  const app = found && appOf(as.view, found);
+  const app = found && appOf(as.cache, found);
   if (!found || !app) throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
-  if (packageState(found) !== "READY") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
+  if (toPackageState(found) !== "READY") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
   const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
   if (running) throw new CFError("StagingInProgress");
-  return created(presentBuild(as.view, await as.create(Build, toBuild(as, app, { found, body })), base));
+  return created(presentBuild(as.cache, await as.create(Build, toBuild(as, app, { found, body })), base));
 });
 
 function toBuild(as: Session, app: App, { found, body }: { found: Package; body: z.output<typeof createBuildBody> }): Draft {
   const guid = newGUID();
-  const { labels, annotations } = metadataForCreate(body.metadata);
+  const { labels, annotations } = toNewMetadata(body.metadata);
   const { name } = as.caller;
   return {
-    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: ownedBy(app) },
+    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: appOwnerReferences(app) },
     spec: {
       appRef: { name: app.metadata.name },
       packageRef: { name: found.metadata.name },
-      ...(body.lifecycle && { lifecycle: toLifecycle(as.view, body.lifecycle) }),
+      ...(body.lifecycle && { lifecycle: toLifecycle(as.cache, body.lifecycle) }),
       ...(body.staging_memory_in_mb && { memoryMB: body.staging_memory_in_mb }),
       ...(body.staging_disk_in_mb && { diskMB: body.staging_disk_in_mb }),
       createdBy: { guid: name, name },
@@ -91,10 +91,10 @@ function toBuild(as: Session, app: App, { found, body }: { found: Package; body:
 export const buildEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/builds", { permission: "authenticated", query: buildListQuery, summary: "List builds" }, (request) => listReply(request)),
   endpoint("GET", "/v3/apps/:guid/builds", { permission: { verb: "get", on: Build }, query: appBuildListQuery, summary: "List builds of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
-  endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) => ok(presentBuild(as.view, as.get(Build, params["guid"] ?? ""), base))),
+  endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) => ok(presentBuild(as.cache, as.get(Build, params["guid"] ?? ""), base))),
   create,
   endpoint("PATCH", path, { permission: { verb: "patch", on: Build }, body: metadataOnlySchema, summary: "Update a build's metadata" }, async ({ as, params, body, base }) => {
     const build = as.get(Build, params["guid"] ?? "");
-    return ok(presentBuild(as.view, await as.patch(Build, build, { type: "merge", body: { metadata: metadataPatch(body.metadata, build) } }), base));
+    return ok(presentBuild(as.cache, await as.patch(Build, build, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, build) } }), base));
   }),
 ];

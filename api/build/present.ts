@@ -4,15 +4,15 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { appGUIDOf, appOf } from "../cf/app-children.ts";
 import { presentLifecycle } from "../cf/lifecycle.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const STATES = { Staging: "STAGING", Staged: "STAGED", Failed: "FAILED" } as const;
 
 /** The CF state. STAGED is said only once the droplet can be read. */
-export function buildState(view: View, build: Build, now = Date.now()): (typeof STATES)[keyof typeof STATES] {
+export function buildState(cache: ClusterCache, build: Build, now = Date.now()): (typeof STATES)[keyof typeof STATES] {
   const state = STATES[build.status?.state ?? "Staging"];
-  return state === "STAGED" && isSettling(build, now) && !dropletOf(view, build) ? "STAGING" : state;
+  return state === "STAGED" && isSettling(build, now) && !dropletOf(cache, build) ? "STAGING" : state;
 }
 
 const SETTLE_MS = 10_000;
@@ -23,25 +23,25 @@ function isSettling(build: Build, now: number): boolean {
   return ready !== undefined && now < Date.parse(ready.lastTransitionTime) + SETTLE_MS;
 }
 
-export function presentBuild(view: View, build: Build, base: string): object {
-  const at = identityOf(view, Build, build);
-  const app = appGUIDOf(view, build);
-  const droplet = dropletOf(view, build);
-  const dropletGUID = droplet && view.guid(Droplet, droplet);
+export function presentBuild(cache: ClusterCache, build: Build, base: string): object {
+  const at = presentIdentity(cache, Build, build);
+  const app = appGUIDOf(cache, build);
+  const droplet = dropletOf(cache, build);
+  const dropletGUID = droplet && cache.guid(Droplet, droplet);
   const { spec } = build;
   return {
     ...at,
-    state: buildState(view, build),
+    state: buildState(cache, build),
     staging_memory_in_mb: spec.memoryMB,
     staging_disk_in_mb: spec.diskMB,
     staging_log_rate_limit_bytes_per_second: -1,
     error: errorOf(build),
-    lifecycle: presentLifecycle(view, spec.lifecycle ?? appOf(view, build)?.spec.lifecycle ?? { type: "buildpack" }),
-    package: { guid: packageGUID(view, build) },
+    lifecycle: presentLifecycle(cache, spec.lifecycle ?? appOf(cache, build)?.spec.lifecycle ?? { type: "buildpack" }),
+    package: { guid: packageGUID(cache, build) },
     droplet: dropletGUID ? { guid: dropletGUID } : null,
     created_by: createdBy(build),
-    relationships: { app: toOne(app) },
-    ...metadataMember(build),
+    relationships: { app: toOneRelationship(app) },
+    ...presentMetadata(build),
     links: { self: link(`${base}/v3/builds/${at.guid}`), app: link(`${base}/v3/apps/${app}`), ...(dropletGUID && { droplet: link(`${base}/v3/droplets/${dropletGUID}`) }) },
   };
 }
@@ -54,12 +54,12 @@ function createdBy({ spec }: Build): object {
   return { guid: spec.createdBy?.guid ?? null, name: spec.createdBy?.name ?? null, email: null };
 }
 
-function dropletOf(view: View, build: Build): Droplet | undefined {
+function dropletOf(cache: ClusterCache, build: Build): Droplet | undefined {
   const name = build.status?.droplet;
-  return name ? view.store(Droplet).find({ namespace: build.metadata.namespace ?? "", name }) : undefined;
+  return name ? cache.store(Droplet).find({ namespace: build.metadata.namespace ?? "", name }) : undefined;
 }
 
-function packageGUID(view: View, build: Build): string {
-  const found = view.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
-  return found ? view.guid(Package, found) : "";
+function packageGUID(cache: ClusterCache, build: Build): string {
+  const found = cache.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
+  return found ? cache.guid(Package, found) : "";
 }

@@ -2,16 +2,16 @@
 import { z } from "zod";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { identityOf, link, metadataMember } from "../http/presentation.ts";
+import { presentIdentity, link, presentMetadata } from "../http/presentation.ts";
 import { csv, listQuery } from "../http/query.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const buildpackListQuery = listQuery({ names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() }, { orders: ["position", "lifecycle"] });
 
-function presentBuildpack(view: View, buildpack: Buildpack, base: string): object {
-  const at = identityOf(view, Buildpack, buildpack);
+function presentBuildpack(cache: ClusterCache, buildpack: Buildpack, base: string): object {
+  const at = presentIdentity(cache, Buildpack, buildpack);
   const { name, stack, lifecycle, position, enabled, locked, path } = buildpack.spec;
   return {
     ...at,
@@ -23,7 +23,7 @@ function presentBuildpack(view: View, buildpack: Buildpack, base: string): objec
     position,
     enabled,
     locked,
-    ...metadataMember(buildpack),
+    ...presentMetadata(buildpack),
     links: { self: link(`${base}/v3/buildpacks/${at.guid}`), upload: link(`${base}/v3/buildpacks/${at.guid}/upload`, "POST") },
   };
 }
@@ -36,11 +36,11 @@ export const buildpackEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/buildpacks", { permission: "authenticated", query: buildpackListQuery, summary: "List buildpacks" }, ({ as, query, base, url }) => {
     const found = listObjects(as, Buildpack, query, {
       url,
-      where: ({ spec }) => oneOf(query.names, spec.name) && oneOf(query.stacks, spec.stack ?? "") && (query.lifecycle === undefined || spec.lifecycle === query.lifecycle),
-      order: byPosition,
-      orders: { position: ({ spec }) => String(spec.position).padStart(6, "0"), lifecycle: byPosition },
+      filter: ({ spec }) => isOneOf(query.names, spec.name) && isOneOf(query.stacks, spec.stack ?? "") && (query.lifecycle === undefined || spec.lifecycle === query.lifecycle),
+      defaultSortKey: byPosition,
+      sortKeys: { position: ({ spec }) => String(spec.position).padStart(6, "0"), lifecycle: byPosition },
     });
-    return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.view, buildpack, base)));
+    return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.cache, buildpack, base)));
   }),
-  endpoint("GET", "/v3/buildpacks/:guid", { permission: { verb: "get", on: Buildpack }, summary: "Get a buildpack" }, ({ as, params, base }) => ok(presentBuildpack(as.view, as.get(Buildpack, params["guid"] ?? ""), base))),
+  endpoint("GET", "/v3/buildpacks/:guid", { permission: { verb: "get", on: Buildpack }, summary: "Get a buildpack" }, ({ as, params, base }) => ok(presentBuildpack(as.cache, as.get(Buildpack, params["guid"] ?? ""), base))),
 ];

@@ -6,7 +6,7 @@ import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { guidOf, keepsGUID } from "../../crds/guid.ts";
+import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -14,119 +14,119 @@ import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import { claimedHosts } from "../../crds/route/route-host.ts";
+import { indexClaimByHost } from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { ifListed, type IndexFunction, type Store } from "../../kube/cache/reader.ts";
+import { ifSynced, type IndexFunction, type Store } from "../../kube/cache/reader.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { hasReached } from "../../kube/cache/store.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
-import { type Authorization, createAuthorization, RBAC_BOUND_MS, rbacKinds, type RbacWatch } from "../access/rbac-authorizer.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import { type RbacAuthorizer, createRbacAuthorizer, RBAC_MAX_STALENESS_MS, rbacKinds, type RbacWatch } from "../access/rbac-authorizer.ts";
 import { roleGUIDs } from "../cf/roles.ts";
-import { keepUpdatedAt } from "./object-times.ts";
+import { recordLastWrite } from "./object-times.ts";
 
 type Indexes<T> = Record<string, IndexFunction<T>>;
-interface Watched<T extends KubeObject = KubeObject> {
+interface CachedKind<T extends KubeObject = KubeObject> {
   ref: ResourceRef<T>;
   indexes: Indexes<T>;
 }
 
-function watched<T extends KubeObject>(ref: ResourceRef<T>, indexes: Indexes<T> = {}): Watched {
-  return { ref, indexes } as unknown as Watched;
+function cachedKind<T extends KubeObject>(ref: ResourceRef<T>, indexes: Indexes<T> = {}): CachedKind {
+  return { ref, indexes } as unknown as CachedKind;
 }
 
-const inApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: { name: string } } }): string[] => [`${object.metadata.namespace}/${object.spec.appRef.name}`];
-const inNamespace = (object: { status?: { namespace?: string } }): string[] => (object.status?.namespace ? [object.status.namespace] : []);
+const indexByApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: { name: string } } }): string[] => [`${object.metadata.namespace}/${object.spec.appRef.name}`];
+const indexByStatusNamespace = (object: { status?: { namespace?: string } }): string[] => (object.status?.namespace ? [object.status.namespace] : []);
 
 /** Every kind this API reads, with the ways it is looked up beyond name, namespace, label, uid and GUID. */
-const kinds: readonly Watched[] = [
-  watched(Org, { namespace: inNamespace }),
-  watched(Space, { namespace: inNamespace }),
-  watched(App),
-  watched(Process, { app: inApp }),
-  watched(Package, { app: inApp }),
-  watched(Build, { app: inApp }),
-  watched(Droplet, { app: inApp }),
-  watched(Revision, { app: inApp }),
-  watched(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
-  watched(Route, {
+const cachedKinds: readonly CachedKind[] = [
+  cachedKind(Org, { namespace: indexByStatusNamespace }),
+  cachedKind(Space, { namespace: indexByStatusNamespace }),
+  cachedKind(App),
+  cachedKind(Process, { app: indexByApp }),
+  cachedKind(Package, { app: indexByApp }),
+  cachedKind(Build, { app: indexByApp }),
+  cachedKind(Droplet, { app: indexByApp }),
+  cachedKind(Revision, { app: indexByApp }),
+  cachedKind(Domain, { name: (domain) => [domain.spec.name], objectName: (domain) => [domain.metadata.name] }),
+  cachedKind(Route, {
     app: (route) => [...new Set(route.spec.destinations.map((one) => `${route.metadata.namespace}/${one.app}`))],
     domain: (route) => [route.spec.domainRef.name],
   }),
-  watched(Buildpack),
-  watched(Stack),
-  watched(OrgQuota),
-  watched(FeatureFlag),
-  watched(Claim, { host: claimedHosts }),
-  watched(LRP),
-  watched(BackendClass),
-  watched(Namespace),
+  cachedKind(Buildpack),
+  cachedKind(Stack),
+  cachedKind(OrgQuota),
+  cachedKind(FeatureFlag),
+  cachedKind(Claim, { host: indexClaimByHost }),
+  cachedKind(LRP),
+  cachedKind(BackendClass),
+  cachedKind(Namespace),
 ];
 
 /** What the view reads, for the generated roles. */
-export const VIEW_KINDS: readonly ResourceRef[] = [...kinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
+export const CACHED_KINDS: readonly ResourceRef[] = [...cachedKinds.map(({ ref }) => ref), ...Object.values(rbacKinds)];
 
 /** The cluster as seen. Reads are synchronous and throw NotSynced or NotPermitted rather than answer "empty" unseen. */
-export interface View {
+export interface ClusterCache {
   store<T extends KubeObject>(ref: ResourceRef<T>): Store<T>;
   /** The store of a kind by its id (`plural.group`); undefined for a kind that the API does not read. */
-  storeOf(id: string): Store | undefined;
+  findStore(id: string): Store | undefined;
   /**
    * Version of the newest change of a kind that was seen here; "" for none. Unlike a store's own version, which a list or a bookmark
    * may have brought, every other watch of the kind reaches it at once.
    */
-  position(ref: ResourceRef): string;
+  latestVersion(ref: ResourceRef): string;
   /** Lists a kind again. Resolves when what that list found is in the store. */
   relist(ref: ResourceRef): Promise<void>;
-  readonly authorization: Authorization;
+  readonly authorizer: RbacAuthorizer;
   /** GUID of an object that is in the cache: its own, or its uid when an older object has the same. */
   guid(ref: ResourceRef, object: KubeObject): string;
   /** The object with that GUID, whoever may see it. */
-  byGUID<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
+  findByGUID<T extends KubeObject>(ref: ResourceRef<T>, guid: string): T | undefined;
   /** The space a namespace belongs to. */
   spaceOf(namespace: string | undefined): Space | undefined;
   /** The org a namespace belongs to (an org's own namespace, not a space's). */
   orgOf(namespace: string | undefined): Org | undefined;
   /** Grows with every change of any of these kinds. */
-  version(refs: readonly ResourceRef[]): number;
+  versionOf(refs: readonly ResourceRef[]): number;
   /** Grows with every change of any kind here, RBAC included. */
-  changes(): number;
+  changeCount(): number;
   /** Whether every kind here is synced. */
-  synced(): boolean;
+  isSynced(): boolean;
   /** True once all is synced; false at the deadline. */
-  waitSynced(deadlineMs: number): Promise<boolean>;
+  waitUntilSynced(deadlineMs: number): Promise<boolean>;
 }
 
 /** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `watches` closes them. */
-export function createView(watches: Watches): View {
-  const all = new Map<string, Kept>();
+export function createClusterCache(watches: Informers): ClusterCache {
+  const all = new Map<string, TrackedStore>();
   /** The same by definition: a page asks for them hundreds of times. */
-  const byRef = new Map<object, Kept>();
-  let changes = 0;
-  for (const { ref, indexes } of kinds) {
-    const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, transform: keepUpdatedAt });
-    keep(ref, store);
+  const byRef = new Map<object, TrackedStore>();
+  let changeCount = 0;
+  for (const { ref, indexes } of cachedKinds) {
+    const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, transform: recordLastWrite });
+    track(ref, store);
   }
-  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, hearWithinMs: RBAC_BOUND_MS })])) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
-  for (const ref of Object.values(rbacKinds)) keep(ref as ResourceRef, rbac[ref.kind as keyof typeof rbacKinds].store);
+  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, maxStalenessMs: RBAC_MAX_STALENESS_MS })])) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
+  for (const ref of Object.values(rbacKinds)) track(ref as ResourceRef, rbac[ref.kind as keyof typeof rbacKinds].store);
   return {
     store,
-    storeOf: (id) => all.get(id)?.held,
-    position: (ref) => kept(ref).position,
+    findStore: (id) => all.get(id)?.store,
+    latestVersion: (ref) => getTracked(ref).latestVersion,
     relist: (ref) => watches.relist(ref),
-    authorization: createAuthorization(rbac),
+    authorizer: createRbacAuthorizer(rbac),
     guid: guidIn,
-    byGUID: (ref, guid) => store(ref).byIndex("guid", guid).find((object) => guidIn(ref, object) === guid),
+    findByGUID: (ref, guid) => store(ref).byIndex("guid", guid).find((object) => guidIn(ref, object) === guid),
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
-    version: (refs) => refs.reduce((sum, ref) => sum + kept(ref).changes, 0),
-    changes: () => changes,
-    synced: () => [...all.values()].every(({ held }) => held.synced),
-    async waitSynced(deadlineMs) {
-      const synced = await Promise.all([...all.values()].map(({ held }) => held.waitSynced(deadlineMs)));
+    versionOf: (refs) => refs.reduce((sum, ref) => sum + getTracked(ref).changeCount, 0),
+    changeCount: () => changeCount,
+    isSynced: () => [...all.values()].every(({ store }) => store.synced),
+    async waitUntilSynced(deadlineMs) {
+      const synced = await Promise.all([...all.values()].map(({ store }) => store.waitSynced(deadlineMs)));
       return synced.every(Boolean);
     },
   };
@@ -136,47 +136,47 @@ export function createView(watches: Watches): View {
     const own = resolvedGUID(store(ref), object);
     if (ref.kind !== Process.kind || own === object.metadata.uid) return own;
     const apps = store(App);
-    const app = ifListed(() => apps.byIndex("guid", own))?.find((one) => resolvedGUID(apps, one) === own);
-    return app && keepsGUID(app, object) === app ? (object.metadata.uid ?? own) : own;
+    const app = ifSynced(() => apps.byIndex("guid", own))?.find((one) => resolvedGUID(apps, one) === own);
+    return app && pickGUIDHolder(app, object) === app ? (object.metadata.uid ?? own) : own;
   }
   function store<T extends KubeObject>(ref: ResourceRef<T>): Store<T> {
-    return kept(ref).held as unknown as Store<T>;
+    return getTracked(ref).store as unknown as Store<T>;
   }
-  function kept(ref: ResourceRef): Kept {
+  function getTracked(ref: ResourceRef): TrackedStore {
     const found = byRef.get(ref) ?? all.get(resourceId(ref));
     if (!found) throw new Error(`the API does not watch ${resourceId(ref)}`);
     return found;
   }
-  function keep(ref: ResourceRef, held: Store): void {
-    const one: Kept = { held, changes: 0, position: "" };
+  function track(ref: ResourceRef, held: Store): void {
+    const one: TrackedStore = { store: held, changeCount: 0, latestVersion: "" };
     all.set(resourceId(ref), one);
     byRef.set(ref, one);
     const count = (): void => {
-      one.changes++;
-      changes++;
+      one.changeCount++;
+      changeCount++;
     };
     held.onChange(({ object }) => {
       const version = object.metadata.resourceVersion ?? "";
-      if (!hasReached(one.position, version)) one.position = version;
+      if (!hasReached(one.latestVersion, version)) one.latestVersion = version;
       count();
     });
-    held.onState(count);
+    held.onStateChange(count);
   }
 }
 
 /** A store, how often it changed, and the newest version among its changes. */
-interface Kept {
-  held: Store;
-  changes: number;
-  position: string;
+interface TrackedStore {
+  store: Store;
+  changeCount: number;
+  latestVersion: string;
 }
 
 function resolvedGUID(store: Store, object: KubeObject): string {
   const own = ownGUID(object);
   if (own === object.metadata.uid) return own;
   const others = store.byIndex("guid", own);
-  const keeper = others.length < 2 ? object : others.filter((one) => guidOf(one) === own).reduce(keepsGUID, object);
-  return keeper.metadata.uid === object.metadata.uid ? own : (object.metadata.uid ?? own);
+  const guidOwner = others.length < 2 ? object : others.filter((one) => guidOf(one) === own).reduce(pickGUIDHolder, object);
+  return guidOwner.metadata.uid === object.metadata.uid ? own : (object.metadata.uid ?? own);
 }
 
 /** As guidOf, remembered: objects in the cache do not change, and every item of every page is asked for its GUID. */
@@ -188,5 +188,5 @@ function ownGUID(object: KubeObject): string {
 const ownGUIDs = new WeakMap<object, string>();
 
 function oldest<T extends KubeObject>(objects: readonly T[]): T | undefined {
-  return objects.length < 2 ? objects[0] : objects.reduce((one, other) => keepsGUID(one, other) as T);
+  return objects.length < 2 ? objects[0] : objects.reduce((one, other) => pickGUIDHolder(one, other) as T);
 }

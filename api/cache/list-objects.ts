@@ -1,25 +1,25 @@
 // Lists: what the caller sees, filtered by what every list takes and by the list's own filters, in order. Remembered until something it rests on changes.
 import { LRUCache } from "lru-cache";
-import { creationOrder } from "../../crds/guid.ts";
+import { creationSortKey } from "../../crds/guid.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Session, Within } from "../access/session.ts";
+import type { Session, ListScope } from "../access/session.ts";
 import { metadataOf } from "../cf/metadata.ts";
 import { timeFilter, type ListParameters } from "../http/query.ts";
 import { createdAt, updatedAt } from "./object-times.ts";
-import { passes } from "../http/timestamps.ts";
+import { matchesTimeFilter } from "../http/timestamps.ts";
 
 /** How a list is made beyond what every list does. */
 export interface ListOptions<T> {
   /** Where to look; the narrower the cheaper. */
-  within?: Within;
+  scope?: ListScope;
   /** The list's own filters. */
-  where?: (object: T) => boolean;
+  filter?: (object: T) => boolean;
   /** Sort keys of order_by values beside created_at and updated_at. */
-  orders?: Record<string, (object: T) => string>;
+  sortKeys?: Record<string, (object: T) => string>;
   /** Order when none is asked for; by creation unless given. */
-  order?: (object: T) => string;
+  defaultSortKey?: (object: T) => string;
   /** Other kinds that filters or order look at. */
   dependsOn?: readonly ResourceRef[];
   /** `url` of the request; without it the list is not remembered. */
@@ -27,33 +27,33 @@ export interface ListOptions<T> {
 }
 
 /** Objects by caller, kind and query, with the version they were found at. At most a few hundred lists of references. */
-const known = new WeakMap<object, LRUCache<string, { version: string; items: readonly KubeObject[] }>>();
+const cachedLists = new WeakMap<object, LRUCache<string, { version: string; items: readonly KubeObject[] }>>();
 
 /** The list as asked, whole and in order: page it afterwards. */
 export function listObjects<T extends KubeObject>(session: Session, ref: ResourceRef<T>, query: ListParameters, options: ListOptions<T> = {}): readonly T[] {
-  if (options.url === undefined || !session.lasting) return find(session, ref, query, options);
-  const { view, caller } = session;
-  let lists = known.get(view);
-  if (!lists) known.set(view, (lists = new LRUCache({ max: 500 })));
+  if (options.url === undefined || !session.canCacheLists) return findMatching(session, ref, query, options);
+  const { cache, caller } = session;
+  let lists = cachedLists.get(cache);
+  if (!lists) cachedLists.set(cache, (lists = new LRUCache({ max: 500 })));
   // Without page and per_page: all pages of one list are cut from the same items.
   // As JSON: names of users and groups may hold any separator.
   const key = JSON.stringify([caller.name, caller.groups, ref.plural, options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "")]);
-  const version = `${view.version([ref, Claim, ...(options.dependsOn ?? [])])} ${view.authorization.version()}`;
+  const version = `${cache.versionOf([ref, Claim, ...(options.dependsOn ?? [])])} ${cache.authorizer.version()}`;
   const hit = lists.get(key);
   if (hit?.version === version) {
-    if (!view.store(ref).synced) view.store(ref).list();
+    if (!cache.store(ref).synced) cache.store(ref).list();
     return hit.items as readonly T[];
   }
-  const items = find(session, ref, query, options);
+  const items = findMatching(session, ref, query, options);
   lists.set(key, { version, items });
   return items;
 }
 
-function find<T extends KubeObject>(session: Session, ref: ResourceRef<T>, query: ListParameters, options: ListOptions<T>): T[] {
-  const found = query.guids ? byGUIDs(session, ref, query.guids) : session.list(ref, options.within);
+function findMatching<T extends KubeObject>(session: Session, ref: ResourceRef<T>, query: ListParameters, options: ListOptions<T>): T[] {
+  const found = query.guids ? byGUIDs(session, ref, query.guids) : session.list(ref, options.scope);
   const matches = commonFilter(query);
   return sorted(
-    found.filter((object) => matches(object) && (options.where?.(object) ?? true)),
+    found.filter((object) => matches(object) && (options.filter?.(object) ?? true)),
     query.order_by,
     options,
   );
@@ -69,8 +69,8 @@ function commonFilter(query: ListParameters): (object: KubeObject) => boolean {
   const updated = timeFilter(query, "updated_ats");
   const labels = query.label_selector;
   return (object) =>
-    (!created || passes(created, Date.parse(createdAt(object)) / 1000)) &&
-    (!updated || passes(updated, Date.parse(updatedAt(object)) / 1000)) &&
+    (!created || matchesTimeFilter(created, Date.parse(createdAt(object)) / 1000)) &&
+    (!updated || matchesTimeFilter(updated, Date.parse(updatedAt(object)) / 1000)) &&
     (!labels || labels(metadataOf(object).labels));
 }
 
@@ -79,17 +79,17 @@ function sorted<T extends KubeObject>(items: T[], orderBy: string | undefined, o
   const name = orderBy?.replace(/^[+-]/, "") ?? "";
   const descending = orderBy?.startsWith("-") ?? false;
   const first = sortKey(name, options);
-  const keyed = items.map((item): [string, string, T] => [first(item), creationOrder(item), item]);
+  const keyed = items.map((item): [string, string, T] => [first(item), creationSortKey(item), item]);
   const direction = descending ? -1 : 1;
   keyed.sort((a, b) => direction * (compare(a[0], b[0]) || compare(a[1], b[1])));
   return keyed.map((entry) => entry[2]);
 }
 
 function sortKey<T extends KubeObject>(name: string, options: ListOptions<T>): (object: T) => string {
-  if (name === "") return options.order ?? (() => "");
+  if (name === "") return options.defaultSortKey ?? (() => "");
   if (name === "created_at") return createdAt;
   if (name === "updated_at") return updatedAt;
-  return options.orders?.[name] ?? (() => "");
+  return options.sortKeys?.[name] ?? (() => "");
 }
 
 function compare(a: string, b: string): number {
@@ -97,6 +97,6 @@ function compare(a: string, b: string): number {
 }
 
 /** Whether a value is one of those asked for; everything is when nothing is asked. */
-export function oneOf(values: readonly string[] | undefined, value: string): boolean {
+export function isOneOf(values: readonly string[] | undefined, value: string): boolean {
   return !values || values.includes(value);
 }

@@ -1,28 +1,28 @@
 // created_at and updated_at of objects. managedFields are dropped from the cache, so the time of the last write is noted before.
-import { API_MANAGER, CONTROLLER_MANAGER_PREFIX } from "../../crds/groups.ts";
+import { API_FIELD_MANAGER, CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
 import { lastWriteTime } from "../../kube/api/managed-fields.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { timestamp } from "../http/timestamps.ts";
+import { formatTimestamp } from "../http/timestamps.ts";
 
 const lastWrites = new WeakMap<object, string>();
 
-function isPlatform(manager: string): boolean {
-  return manager !== API_MANAGER && manager.startsWith(CONTROLLER_MANAGER_PREFIX);
+function isPlatformManager(manager: string): boolean {
+  return manager !== API_FIELD_MANAGER && manager.startsWith(CONTROLLER_FIELD_MANAGER_PREFIX);
 }
 
 /** For a watch: notes when a person (or this API for one) last wrote. Keyed by metadata, which later stages keep. */
-export function keepUpdatedAt<T extends KubeObject>(object: T): T {
-  const time = lastWriteTime(object, isPlatform);
+export function recordLastWrite<T extends KubeObject>(object: T): T {
+  const time = lastWriteTime(object, isPlatformManager);
   if (time) lastWrites.set(object.metadata, time);
   return object;
 }
 
 /** `created_at`, in CF's form. */
 export function createdAt(object: KubeObject): string {
-  return timestamp(object.metadata.creationTimestamp ?? 0);
+  return formatTimestamp(object.metadata.creationTimestamp ?? 0);
 }
 
 /** `updated_at`: the newest write that was not the platform's own housekeeping. */
 export function updatedAt(object: KubeObject): string {
-  return timestamp(lastWrites.get(object.metadata) ?? object.metadata.creationTimestamp ?? 0);
+  return formatTimestamp(lastWrites.get(object.metadata) ?? object.metadata.creationTimestamp ?? 0);
 }

@@ -1,7 +1,7 @@
 // What belongs to an app: its processes, current droplet, and how things that belong to it are made and presented.
 import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
-import { creationOrder } from "../../crds/guid.ts";
+import { creationSortKey } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
 import { processName } from "../../crds/process/defaults.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -9,19 +9,19 @@ import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { CFError, notFound } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-type InApp = KubeObject & { spec: { appRef: { name: string } } };
+type AppChild = KubeObject & { spec: { appRef: { name: string } } };
 
 /** The app of something that belongs to one; undefined when the reference dangles. */
-export function appOf(view: View, part: InApp): App | undefined {
-  return view.store(App).find({ namespace: part.metadata.namespace ?? "", name: part.spec.appRef.name });
+export function appOf(cache: ClusterCache, child: AppChild): App | undefined {
+  return cache.store(App).find({ namespace: child.metadata.namespace ?? "", name: child.spec.appRef.name });
 }
 
 /** GUID of the app that something belongs to; "" when the reference dangles. */
-export function appGUIDOf(view: View, part: InApp): string {
-  const app = appOf(view, part);
-  return app ? view.guid(App, app) : "";
+export function appGUIDOf(cache: ClusterCache, child: AppChild): string {
+  const app = appOf(cache, child);
+  return app ? cache.guid(App, app) : "";
 }
 
 /** Key of the `app` index: what belongs to an app. */
@@ -30,20 +30,20 @@ export function appKey(app: App): string {
 }
 
 /** Owner reference for what belongs to an app: Kubernetes collects it with the app. */
-export function ownedBy(app: App): OwnerReference[] {
+export function appOwnerReferences(app: App): OwnerReference[] {
   return [{ apiVersion: apiVersionOf(App), kind: App.kind, name: app.metadata.name, uid: app.metadata.uid ?? "" }];
 }
 
 /** An app's processes, oldest first, web before all others. */
 export function processesOf(as: Session, app: App): Process[] {
-  const order = (process: Process): string => `${process.spec.type === "web" ? 0 : 1} ${creationOrder(process)}`;
+  const order = (process: Process): string => `${process.spec.type === "web" ? 0 : 1} ${creationSortKey(process)}`;
   return as.list(Process, { index: ["app", appKey(app)] }).sort((one, other) => (order(one) < order(other) ? -1 : 1));
 }
 
 /** GUID of a process: the standing web process presents its app's. */
-export function processGUID(view: View, process: Process): string {
-  const own = view.guid(Process, process);
-  return process.spec.type === "web" && own === process.metadata.uid ? appGUIDOf(view, process) || own : own;
+export function processGUID(cache: ClusterCache, process: Process): string {
+  const own = cache.guid(Process, process);
+  return process.spec.type === "web" && own === process.metadata.uid ? appGUIDOf(cache, process) || own : own;
 }
 
 /** @throws CFError `Process not found` */
@@ -64,33 +64,33 @@ export function getProcessOfType(as: Session, app: App, type: string): Process {
 }
 
 /** The droplet an app will run at its next start, if it is there. */
-export function currentDroplet(view: View, app: App): Droplet | undefined {
+export function currentDroplet(cache: ClusterCache, app: App): Droplet | undefined {
   const { droplet } = app.spec;
-  return droplet && view.store(Droplet).find({ namespace: app.metadata.namespace ?? "", name: droplet.name });
+  return droplet && cache.store(Droplet).find({ namespace: app.metadata.namespace ?? "", name: droplet.name });
 }
 
 /** A process to create. Web gets no GUID of its own. */
 export function newProcess(app: App, type: string, more: { spec?: object; labels?: Record<string, string> } = {}): Draft {
   return {
-    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: more.labels ?? {}, ownerReferences: ownedBy(app) },
+    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: more.labels ?? {}, ownerReferences: appOwnerReferences(app) },
     spec: { ...more.spec, appRef: { name: app.metadata.name }, type },
   };
 }
 
 /** Creates a process, or patches the one that is there or that a controller has just made. */
-export async function putProcess(as: Session, app: App, type: string, spec: Record<string, unknown>): Promise<Process> {
+export async function createOrPatchProcess(as: Session, app: App, type: string, spec: Record<string, unknown>): Promise<Process> {
   const known = processesOf(as, app).find((process) => process.spec.type === type);
   if (known) return Object.keys(spec).length === 0 ? known : as.patch(Process, known, { type: "merge", body: { spec } });
   const draft = newProcess(app, type, { spec: withoutNulls(spec) });
   try {
-    return await as.create(Process, draft, processTaken);
+    return await as.create(Process, draft, processTakenError);
   } catch (error) {
     if (!(error instanceof CFError && error.key === "UniquenessError")) throw error;
     return as.patch(Process, draft as unknown as Process, { type: "merge", body: { spec } });
   }
 }
 
-function processTaken(): CFError {
+function processTakenError(): CFError {
   return new CFError("UniquenessError", "The process exists already.");
 }
 
@@ -99,15 +99,15 @@ function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** The app that a body names. @throws CFError 422 when the caller does not see it */
-export function appInBody(as: Session, guid: string): App {
+export function resolveApp(as: Session, guid: string): App {
   const app = as.find(App, guid);
   if (!app) throw new CFError("UnprocessableEntity", "App is invalid. Ensure it exists and you have access to it.");
   return app;
 }
 
 /** Sort key of the newest first. */
-export function newestFirst<T extends KubeObject>(objects: readonly T[]): T[] {
-  return [...objects].sort((one, other) => (creationOrder(one) > creationOrder(other) ? -1 : 1));
+export function sortNewestFirst<T extends KubeObject>(objects: readonly T[]): T[] {
+  return [...objects].sort((one, other) => (creationSortKey(one) > creationSortKey(other) ? -1 : 1));
 }
 
 /** A name for an object that nobody names: short, unique, of its GUID. */

@@ -28,9 +28,9 @@ function bench(may: readonly string[], values: Record<string, string>, env: obje
     patch: (_ref: unknown, _key: unknown, patch: { body: object }) => Promise.resolve(written.secret.push(patch.body)),
   } as unknown as KubeClient;
   const as = {
-    platform,
-    view: { guid: () => "guid", store: () => ({ find: () => undefined }) },
-    require: ({ verb }: { verb: string }) => {
+    platformClient: platform,
+    cache: { guid: () => "guid", store: () => ({ find: () => undefined }) },
+    authorize: ({ verb }: { verb: string }) => {
       if (!may.includes(verb)) throw new CFError("NotAuthorized");
     },
     patch: (_ref: unknown, _app: unknown, { body }: { body: object }) => (written.app.push(body), Promise.resolve(app)),

@@ -11,8 +11,8 @@ import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import { z } from "zod";
 import { CFError } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
-import { ownedBy } from "./app-children.ts";
-import { requireActive } from "../access/suspension.ts";
+import { appOwnerReferences } from "./app-children.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 
 /** Environment of one app together, bytes. */
 const MAX_BYTES = 512 * 1024;
@@ -26,7 +26,7 @@ function nameProblem(name: string): string | undefined {
   return isPlatformVariable(name) ? `cannot set '${name}': names that start with VCAP_ or VMC, and PORT, are the platform's` : undefined;
 }
 
-function checkNames(variables: Record<string, unknown>, context: { addIssue: (issue: { code: "custom"; message: string }) => void }): void {
+function checkVariableNames(variables: Record<string, unknown>, context: { addIssue: (issue: { code: "custom"; message: string }) => void }): void {
   for (const name of Object.keys(variables)) {
     const message = nameProblem(name);
     if (message) context.addIssue({ code: "custom", message });
@@ -34,9 +34,9 @@ function checkNames(variables: Record<string, unknown>, context: { addIssue: (is
 }
 
 /** Variables to set; null removes one. */
-export const variablesSchema = z.record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" })).superRefine(checkNames);
+export const variablesSchema = z.record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" })).superRefine(checkVariableNames);
 /** Variables of a new app or a manifest: any JSON value, kept as text. */
-export const anyVariablesSchema = z.record(z.string(), z.unknown()).superRefine(checkNames).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
+export const anyVariablesSchema = z.record(z.string(), z.unknown()).superRefine(checkVariableNames).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
 
 function toText(value: unknown): string {
   return typeof value === "string" ? value : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -48,8 +48,8 @@ function secretName(app: App): string {
 
 /** The Secret with an app's values, if there is one. One of that name that is not the app's is `foreign`: it is neither read nor changed. */
 async function findSecret(as: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
-  const secret = await as.platform.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal });
-  return secret && !isAppSecret(secret, app.metadata.name, as.view.guid(App, app)) ? "foreign" : secret;
+  const secret = await as.platformClient.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal });
+  return secret && !isAppSecret(secret, app.metadata.name, as.cache.guid(App, app)) ? "foreign" : secret;
 }
 
 /** Whether it has to be made. @throws CFError 422 when another Secret has the name */
@@ -64,13 +64,13 @@ function secretKey(name: string): string {
   return SECRET_KEY.test(name) ? name : `v-${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
 }
 
-function right(verb: "get" | "update", app: App) {
+function envAccess(verb: "get" | "update", app: App) {
   return { verb, on: App, subresource: "env", namespace: app.metadata.namespace ?? "", name: app.metadata.name } as const;
 }
 
 /** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
 export async function readVariables(as: Session, app: App): Promise<Record<string, string>> {
-  as.require(right("get", app));
+  as.authorize(envAccess("get", app));
   const values = await valuesOf(as, app);
   return Object.fromEntries([...values].map(([name, value]) => [name, value ?? ""]));
 }
@@ -91,8 +91,8 @@ async function valuesOf(as: Session, app: App): Promise<Map<string, string | und
 
 /** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
 export async function writeVariables(as: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
-  as.require(right("update", app));
-  requireActive(as, app.metadata.namespace ?? "");
+  as.authorize(envAccess("update", app));
+  requireNotSuspended(as, app.metadata.namespace ?? "");
   const before = await valuesOf(as, app);
   const isChange = ([name, value]: [string, string | null]): boolean => (value === null ? before.has(name) : before.get(name) !== value);
   const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));
@@ -105,7 +105,7 @@ export async function writeVariables(as: Session, app: App, wanted: Record<strin
       return await as.patch(App, current, { type: "merge", body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } } });
     } catch (error) {
       if (!isConflict(error) || attempt === ATTEMPTS) throw error;
-      current = await as.platform.get(App, { namespace: app.metadata.namespace ?? "", name: app.metadata.name }, { signal: as.signal });
+      current = await as.platformClient.get(App, { namespace: app.metadata.namespace ?? "", name: app.metadata.name }, { signal: as.signal });
     }
   }
 }
@@ -127,13 +127,13 @@ async function putSecret(as: Session, app: App, changes: Record<string, string |
   const data = Object.fromEntries(Object.entries(changes).map(([name, value]) => [secretKey(name), value === null ? null : Buffer.from(value).toString("base64")]));
   if (await isSecretMissing(as, app)) {
     const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
-    const metadata = { ...key, labels: { [LABELS.app]: as.view.guid(App, app) }, ownerReferences: ownedBy(app) };
+    const metadata = { ...key, labels: { [LABELS.app]: as.cache.guid(App, app) }, ownerReferences: appOwnerReferences(app) };
     try {
-      return void (await as.platform.create(Secret, { metadata, type: "Opaque", data: present }, { signal: as.signal }));
+      return void (await as.platformClient.create(Secret, { metadata, type: "Opaque", data: present }, { signal: as.signal }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       await isSecretMissing(as, app);
     }
   }
-  await as.platform.patch(Secret, key, { type: "merge", body: { data } }, { signal: as.signal });
+  await as.platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal: as.signal });
 }

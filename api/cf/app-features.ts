@@ -29,7 +29,7 @@ export function presentFeature(app: App, name: string): PresentedFeature {
 }
 
 /** `spec.features` of a merge patch; undefined when nothing is to be written. @throws CFError 422 for what is not there to be turned on */
-export function featuresPatch(wanted: Readonly<Record<string, boolean>>): Record<string, boolean> | undefined {
+export function toFeaturesPatch(wanted: Readonly<Record<string, boolean>>): Record<string, boolean> | undefined {
   const patch: Record<string, boolean> = {};
   for (const [name, enabled] of Object.entries(wanted)) {
     const feature = FEATURES.find((one) => one.name === name);

@@ -20,12 +20,12 @@ function sessionAmid(after: Claim[]) {
   const stores = new Map<ResourceRef, object>([[Claim, { byIndex: () => seen, find: () => undefined }]]);
   const none = { find: () => undefined, byIndex: (index: string) => (index === "objectName" ? [domain] : []) };
   const as = {
-    view: { store: (ref: ResourceRef) => stores.get(ref) ?? none, spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" } }), orgOf: () => ({ metadata: { name: "acme" }, spec: {} }) },
+    cache: { store: (ref: ResourceRef) => stores.get(ref) ?? none, spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" } }), orgOf: () => ({ metadata: { name: "acme" }, spec: {} }) },
     create: (_ref: unknown, draft: object) => {
       seen.push(...after);
       return Promise.resolve({ kind: "Route", ...draft });
     },
-    remove: (_ref: unknown, object: KubeObject) => Promise.resolve(void removed.push(object)),
+    delete: (_ref: unknown, object: KubeObject) => Promise.resolve(void removed.push(object)),
   };
   return { as: as as unknown as Session, removed };
 }

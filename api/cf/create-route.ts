@@ -10,7 +10,7 @@ import type { Session } from "../access/session.ts";
 import { domainOf } from "./domains.ts";
 import { checkAddress, checkHost } from "./route-address.ts";
 
-export interface WantedRoute {
+export interface NewRoute {
   namespace: string;
   domain: Domain;
   host: string;
@@ -22,28 +22,28 @@ export interface WantedRoute {
 }
 
 /** Creates it as the caller. `taken` is the error for an address that is somebody's already. @throws CFError 403, 422 */
-export async function createRoute(as: Session, wanted: WantedRoute, taken: () => CFError): Promise<Route> {
+export async function createRoute(as: Session, wanted: NewRoute, taken: () => CFError): Promise<Route> {
   const { namespace, domain, host, path, port } = wanted;
   checkAddress(as, domain, { host, path, port }, namespace);
   const url = routeURL({ host, path, port }, domain.spec.name);
-  const name = objectNameFor(url, "route", (candidate) => as.view.store(Route).find({ namespace, name: candidate }) !== undefined);
+  const name = objectNameFor(url, "route", (candidate) => as.cache.store(Route).find({ namespace, name: candidate }) !== undefined);
   const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };
   const spec: Route["spec"] = { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [...(wanted.destinations ?? [])] };
-  checkMeant(as, domain, domainOf(as.view, { metadata, spec }), namespace);
+  checkResolvedDomain(as, domain, domainOf(as.cache, { metadata, spec }), namespace);
   const made = await as.create(Route, { metadata, spec }, taken);
   try {
     // Another space may have claimed the host at the same moment. Whoever was later has nothing of it.
     checkHost(as, domain, host, namespace);
   } catch (error) {
-    await as.remove(Route, made);
+    await as.delete(Route, made);
     throw error;
   }
   return made;
 }
 
 /** A route names its domain by object name, which another Domain that this org sees may have, too. @throws CFError 422 */
-function checkMeant(as: Session, wanted: Domain, meant: Domain | undefined, namespace: string): void {
-  if (meant?.metadata.uid === wanted.metadata.uid) return;
-  const org = as.view.orgOf(as.view.spaceOf(namespace)?.metadata.namespace);
+function checkResolvedDomain(as: Session, wanted: Domain, resolved: Domain | undefined, namespace: string): void {
+  if (resolved?.metadata.uid === wanted.metadata.uid) return;
+  const org = as.cache.orgOf(as.cache.spaceOf(namespace)?.metadata.namespace);
   throw unprocessable(`Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`);
 }

@@ -1,16 +1,16 @@
 // Feature flags as this API asks for them: those about reading, and those that must be known before any work is done. The others hold at every door, by admission policy.
 import { App } from "../../crds/app/app.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { bindsAdmins, flagObjectName, isEnabled, type FlagName } from "../../crds/feature-flag/flags.ts";
+import { appliesToAdmins, toFlagObjectName, isFlagEnabled, type FlagName } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
 import { CFError } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** The object of a flag; undefined where an installation has none. */
-export function findFlag(view: View, name: FlagName): FeatureFlag | undefined {
-  return view.store(FeatureFlag).find({ namespace: SYSTEM_NAMESPACE, name: flagObjectName(name) });
+export function findFlag(cache: ClusterCache, name: FlagName): FeatureFlag | undefined {
+  return cache.store(FeatureFlag).find({ namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) });
 }
 
 /** CF's admins: those with rights on every org. */
@@ -20,8 +20,8 @@ export function isAdmin(as: Pick<Session, "allows">): boolean {
 
 /** @throws CFError 403 FeatureDisabled, with the operator's own words where there are some */
 export function requireFlag(as: Session, name: FlagName): void {
-  const flag = findFlag(as.view, name);
-  if (isEnabled(name, flag) || (!bindsAdmins(name) && isAdmin(as))) return;
+  const flag = findFlag(as.cache, name);
+  if (isFlagEnabled(name, flag) || (!appliesToAdmins(name) && isAdmin(as))) return;
   throw new CFError("FeatureDisabled", flag?.spec.customErrorMessage || name);
 }
 

@@ -2,7 +2,7 @@
 import { isLabelKey, isLabelValue } from "./metadata.ts";
 
 /** Whether labels meet a selector. */
-export type LabelTest = (labels: Readonly<Record<string, string>>) => boolean;
+export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
 const maxRequirements = 50;
 const key = "[A-Za-z0-9_.\\-/]+";
@@ -13,11 +13,11 @@ const forms = {
 };
 
 /** Parses a selector, or says what is wrong with it. */
-export function parseLabelSelector(text: string): LabelTest | { problem: string } {
+export function parseLabelSelector(text: string): LabelMatcher | { problem: string } {
   if (text.trim() === "") return { problem: "Missing label_selector value" };
   const parts = splitRequirements(text);
   if (parts.length > maxRequirements) return { problem: `Too many label_selector requirements (maximum is ${maxRequirements})` };
-  const tests: LabelTest[] = [];
+  const tests: LabelMatcher[] = [];
   for (const part of parts) {
     const test = parseRequirement(part.trim());
     if (!test) return { problem: "Invalid label_selector value" };
@@ -31,17 +31,17 @@ function splitRequirements(text: string): string[] {
   return text.match(/(?:[^,(]|\([^)]*\)?)+/g) ?? [text];
 }
 
-function parseRequirement(text: string): LabelTest | undefined {
+function parseRequirement(text: string): LabelMatcher | undefined {
   const [, setKey, operator, list] = forms.set.exec(text) ?? [];
-  if (setKey && list !== undefined) return setTest(setKey, operator === "in", list.split(",").map((value) => value.trim()));
+  if (setKey && list !== undefined) return matchValues(setKey, operator === "in", list.split(",").map((value) => value.trim()));
   const [, equalKey, sign, value] = forms.equality.exec(text) ?? [];
-  if (equalKey && value !== undefined) return setTest(equalKey, sign !== "!=", [value]);
+  if (equalKey && value !== undefined) return matchValues(equalKey, sign !== "!=", [value]);
   const [, bang, name] = forms.existence.exec(text) ?? [];
   return name && isLabelKey(name) ? (labels) => Object.hasOwn(labels, name) === (bang === "") : undefined;
 }
 
 /** `in` needs the key and one of the values; `notin` is also met without the key. */
-function setTest(name: string, wanted: boolean, values: readonly string[]): LabelTest | undefined {
+function matchValues(name: string, wanted: boolean, values: readonly string[]): LabelMatcher | undefined {
   if (!isLabelKey(name) || !values.every(isLabelValue)) return undefined;
   return (labels) => {
     const value = Object.hasOwn(labels, name) ? labels[name] : undefined;

@@ -73,12 +73,12 @@ const limits = { labels: 50, annotations: 200 } as const;
  * Labels and annotations of a merge patch (null removes). Keys of the platform's own are refused.
  * @throws CFError LabelLimitExceeded, AnnotationLimitExceeded, UnprocessableEntity
  */
-export function metadataPatch(input: MetadataInput | undefined, current?: KubeObject): { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } {
+export function toMetadataPatch(input: MetadataInput | undefined, current?: KubeObject): { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } {
   const has = current ? metadataOf(current) : { labels: {}, annotations: {} };
-  return { ...(input?.labels && { labels: checked("labels", input.labels, has.labels) }), ...(input?.annotations && { annotations: checked("annotations", input.annotations, has.annotations) }) };
+  return { ...(input?.labels && { labels: checkLimits("labels", input.labels, has.labels) }), ...(input?.annotations && { annotations: checkLimits("annotations", input.annotations, has.annotations) }) };
 }
 
-function checked(kind: "labels" | "annotations", wanted: Record<string, string | null>, has: Record<string, string>): Record<string, string | null> {
+function checkLimits(kind: "labels" | "annotations", wanted: Record<string, string | null>, has: Record<string, string>): Record<string, string | null> {
   const reserved = Object.keys(wanted).find(isReservedKey);
   if (reserved) throw unprocessable(`Metadata ${kind === "labels" ? "label" : "annotation"} key error: prefix '${reserved.split("/")[0]}' is reserved`);
   const after = new Set(Object.keys(has));
@@ -92,8 +92,8 @@ function checked(kind: "labels" | "annotations", wanted: Record<string, string |
 }
 
 /** Labels and annotations for a new object: nulls left out. */
-export function metadataForCreate(input: MetadataInput | undefined): { labels: Record<string, string>; annotations: Record<string, string> } {
-  const patch = metadataPatch(input);
+export function toNewMetadata(input: MetadataInput | undefined): { labels: Record<string, string>; annotations: Record<string, string> } {
+  const patch = toMetadataPatch(input);
   return { labels: withoutNulls(patch.labels), annotations: withoutNulls(patch.annotations) };
 }
 

@@ -4,16 +4,16 @@ import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { toLifecycle, type LifecycleInput } from "./lifecycle.ts";
-import { metadataForCreate, type MetadataInput } from "./metadata.ts";
+import { toNewMetadata, type MetadataInput } from "./metadata.ts";
 
 /** Stopped, with a GUID, under a name that is free in the namespace. @throws CFError 422 for a stack or buildpack that is not there */
-export function newApp(view: View, namespace: string, wanted: { name: string; lifecycle?: LifecycleInput; metadata?: MetadataInput }): Draft {
-  const { labels, annotations } = metadataForCreate(wanted.metadata);
-  const name = objectNameFor(wanted.name, "app", (candidate) => view.store(App).find({ namespace, name: candidate }) !== undefined);
+export function toApp(cache: ClusterCache, namespace: string, wanted: { name: string; lifecycle?: LifecycleInput; metadata?: MetadataInput }): Draft {
+  const { labels, annotations } = toNewMetadata(wanted.metadata);
+  const name = objectNameFor(wanted.name, "app", (candidate) => cache.store(App).find({ namespace, name: candidate }) !== undefined);
   return {
     metadata: { name, namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
-    spec: { name: wanted.name, lifecycle: toLifecycle(view, wanted.lifecycle) },
+    spec: { name: wanted.name, lifecycle: toLifecycle(cache, wanted.lifecycle) },
   };
 }

@@ -2,12 +2,12 @@
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** GUID of the quota that holds for an org: the one it names, else the default one; undefined when there is neither. */
-export function quotaOf(view: View, org: Org): string | undefined {
-  const quotas = view.store(OrgQuota);
+export function quotaGUIDOf(cache: ClusterCache, org: Org): string | undefined {
+  const quotas = cache.store(OrgQuota);
   const { name } = org.spec.quotaRef ?? {};
   const quota = name ? quotas.find({ namespace: SYSTEM_NAMESPACE, name }) : quotas.list({ namespace: SYSTEM_NAMESPACE }).find((one) => one.spec.default);
-  return quota && view.guid(OrgQuota, quota);
+  return quota && cache.guid(OrgQuota, quota);
 }

@@ -6,7 +6,7 @@ export const PACKAGE_STATES = ["AWAITING_UPLOAD", "PROCESSING_UPLOAD", "READY", 
 const STATES = { AwaitingUpload: "AWAITING_UPLOAD", ProcessingUpload: "PROCESSING_UPLOAD", Ready: "READY", Failed: "FAILED", Expired: "EXPIRED" } as const;
 
 /** The CF state; before a controller has looked: what the spec says. */
-export function packageState(found: Package): (typeof PACKAGE_STATES)[number] {
+export function toPackageState(found: Package): (typeof PACKAGE_STATES)[number] {
   const state = found.status?.state && STATES[found.status.state];
   if (found.spec.type === "docker") return state ?? "READY";
   // Content that the controller has not seen yet is being looked at, whatever its last word was.

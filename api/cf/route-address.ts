@@ -1,32 +1,32 @@
 // Which addresses a route may have: what the domain allows, and what others have already. Whether exactly this address is taken, its claim decides.
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { isShared } from "../../crds/domain/resolve-domain.ts";
+import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { hostHolder, hostKey, hostSplits, isHostTaken } from "../../crds/route/route-host.ts";
+import { findOldestClaim, toHostKey, listEquivalentHosts, isHostTaken } from "../../crds/route/route-host.ts";
 import { routeHostname } from "../../crds/route/route-url.ts";
 import { notAuthorized, unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 
-export interface Address {
+export interface RouteAddress {
   host: string;
   path: string;
   port: number;
 }
 
 /** `namespace` is that of the space. @throws CFError 422, or 403 for a wildcard on a shared domain */
-export function checkAddress(as: Session, domain: Domain, address: Address, namespace: string): void {
+export function checkAddress(as: Session, domain: Domain, address: RouteAddress, namespace: string): void {
   const { host } = address;
   if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
-  if (isShared(domain)) checkShared(as, host);
+  if (isSharedDomain(domain)) checkShared(as, host);
   checkHost(as, domain, host, namespace);
   if (domain.spec.internal) checkInternal(address);
   const hostname = routeHostname(address, domain.spec.name);
   if (hostname.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
-  if (host !== "" && as.view.store(Domain).byIndex("name", hostname).length > 0) throw unprocessable(`Route conflicts with domain '${hostname}'.`);
+  if (host !== "" && as.cache.store(Domain).byIndex("name", hostname).length > 0) throw unprocessable(`Route conflicts with domain '${hostname}'.`);
 }
 
-function checkInternal({ host, path }: Address): void {
+function checkInternal({ host, path }: RouteAddress): void {
   if (host === "*") throw unprocessable("Wildcard hosts are not supported for internal domains.");
   if (path !== "") throw unprocessable("Paths are not supported for internal domains.");
 }
@@ -38,7 +38,7 @@ function checkShared(as: Session, host: string): void {
 }
 
 /** A host of a shared domain belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. @throws CFError 422 */
-export function checkHost({ view }: Session, domain: Domain, host: string, namespace: string): void {
-  const claims = hostSplits({ host, domain: domain.spec.name }).flatMap((split) => view.store(Claim).byIndex("host", hostKey(split)));
-  if (isHostTaken(hostHolder(claims), domain, namespace)) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
+export function checkHost({ cache }: Session, domain: Domain, host: string, namespace: string): void {
+  const claims = listEquivalentHosts({ host, domain: domain.spec.name }).flatMap((split) => cache.store(Claim).byIndex("host", toHostKey(split)));
+  if (isHostTaken(findOldestClaim(claims), domain, namespace)) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
 }

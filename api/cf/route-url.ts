@@ -1,10 +1,10 @@
 // The address of a route as CF shows it.
 import type { Route } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { domainOf } from "./domains.ts";
 
 /** `host.domain/path`; where the domain dangles, its object name stands in. */
-export function urlOf(view: View, route: Route): string {
-  return routeURL(route.spec, domainOf(view, route)?.spec.name ?? route.spec.domainRef.name);
+export function routeURLOf(cache: ClusterCache, route: Route): string {
+  return routeURL(route.spec, domainOf(cache, route)?.spec.name ?? route.spec.domainRef.name);
 }

@@ -19,7 +19,7 @@ export function spaceNamespaces(as: Session, filter: { space_guids?: readonly st
 }
 
 /** A space named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
-export function spaceInBody(as: Session, guid: string): { space: Space; namespace: string } {
+export function resolveSpace(as: Session, guid: string): { space: Space; namespace: string } {
   const space = as.find(Space, guid);
   if (!space) throw unprocessable("Invalid space. Ensure that the space exists and you have access to it.");
   const { namespace } = space.status ?? {};
@@ -28,7 +28,7 @@ export function spaceInBody(as: Session, guid: string): { space: Space; namespac
 }
 
 /** An org named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
-export function orgInBody(as: Session, guid: string): { org: Org; namespace: string } {
+export function resolveOrg(as: Session, guid: string): { org: Org; namespace: string } {
   const org = as.find(Org, guid);
   if (!org) throw unprocessable("Invalid organization. Ensure the organization exists and you have access to it.");
   const { namespace } = org.status ?? {};

@@ -1,8 +1,8 @@
 // The HTTP face of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
 import { Domain } from "../../crds/domain/domain.ts";
-import { isShared } from "../../crds/domain/resolve-domain.ts";
-import { newGUID, creationOrder } from "../../crds/guid.ts";
+import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
+import { newGUID, creationSortKey } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
@@ -13,12 +13,12 @@ import type { Draft } from "../../kube/client/client.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { domainOf, ownerOf, usableBy } from "../cf/domains.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
-import { metadataForCreate, metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { domainOf, owningOrg, isUsableBy } from "../cf/domains.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema, toManySchema, toOneSchema } from "../http/shared-schemas.ts";
-import { orgInBody } from "../cf/scopes.ts";
+import { resolveOrg } from "../cf/scopes.ts";
 import { csv, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { sharingEndpoints } from "./sharing.ts";
@@ -54,12 +54,12 @@ interface ListRequest {
 function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
   const names = query.names?.map((name) => name.toLowerCase());
   const owner = (domain: Domain): string => {
-    const found = ownerOf(as.view, domain);
-    return found ? as.view.guid(Org, found) : "";
+    const found = owningOrg(as.cache, domain);
+    return found ? as.cache.guid(Org, found) : "";
   };
   const domains = listObjects(as, Domain, query, {
     url,
-    where: (domain) => oneOf(names, domain.spec.name) && oneOf(query.organization_guids, owner(domain)) && (!org || usableBy(domain, org)),
+    filter: (domain) => isOneOf(names, domain.spec.name) && isOneOf(query.organization_guids, owner(domain)) && (!org || isUsableBy(domain, org)),
     dependsOn: [Org],
   });
   return ok(presentPage(domains, { base, url, query }, (domain) => presentDomain(as, domain, base)));
@@ -67,8 +67,8 @@ function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
 
 /** The first shared domain, else the org's first own one. @throws CFError 404 */
 function defaultDomain(as: Session, org: Org): Domain {
-  const candidates = as.list(Domain).filter((domain) => usableBy(domain, org) && !domain.spec.internal);
-  const order = (domain: Domain): string => `${isShared(domain) ? 0 : 1} ${creationOrder(domain)}`;
+  const candidates = as.list(Domain).filter((domain) => isUsableBy(domain, org) && !domain.spec.internal);
+  const order = (domain: Domain): string => `${isSharedDomain(domain) ? 0 : 1} ${creationSortKey(domain)}`;
   const [first] = candidates.sort((one, other) => (order(one) < order(other) ? -1 : 1));
   if (!first) throw notFound("Domain");
   return first;
@@ -86,31 +86,31 @@ function checkScope({ internal, router_group, relationships }: CreateDomain): vo
 function toDomain(as: Session, body: CreateDomain): Draft {
   checkScope(body);
   const { organization, shared_organizations: shared } = body.relationships ?? {};
-  const namespace = organization ? orgInBody(as, organization.data.guid).namespace : SYSTEM_NAMESPACE;
+  const namespace = organization ? resolveOrg(as, organization.data.guid).namespace : SYSTEM_NAMESPACE;
   checkOverlap(as, body.name, namespace);
-  const sharedOrgs = (shared?.data ?? []).map(({ guid }) => orgInBody(as, guid).org.metadata.name);
-  const { labels, annotations } = metadataForCreate(body.metadata);
+  const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
+  const { labels, annotations } = toNewMetadata(body.metadata);
   const metadata = { name: objectName(as, namespace, body.name), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations };
   return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
 }
 
 /** Nobody takes a domain around or inside another org's own, or one that is a route's address already. @throws CFError 422 */
 function checkOverlap(as: Session, name: string, namespace: string): void {
-  const { view } = as;
+  const { cache } = as;
   const reserved = (by: string): CFError => unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
-  for (const domain of view.store(Domain).list()) {
+  for (const domain of cache.store(Domain).list()) {
     const { metadata, spec } = domain;
-    const isForeign = !isShared(domain) && metadata.namespace !== namespace;
+    const isForeign = !isSharedDomain(domain) && metadata.namespace !== namespace;
     if (isForeign && (name.endsWith(`.${spec.name}`) || spec.name.endsWith(`.${name}`))) throw reserved(spec.name);
   }
   const [host = "", ...rest] = name.split(".");
-  const isRoute = view.store(Domain).byIndex("name", rest.join(".")).some((parent) => routesIn(as, parent, true).some(({ spec }) => spec.host === host));
+  const isRoute = cache.store(Domain).byIndex("name", rest.join(".")).some((parent) => listRoutesIn(as, parent, true).some(({ spec }) => spec.host === host));
   if (isRoute) throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
 }
 
 /** A domain is a valid object name as it is, unless it is too long. */
 function objectName(as: Session, namespace: string, domain: string): string {
-  const isTaken = (name: string): boolean => as.view.store(Domain).find({ namespace, name }) !== undefined;
+  const isTaken = (name: string): boolean => as.cache.store(Domain).find({ namespace, name }) !== undefined;
   return domain.length <= 63 && !isTaken(domain) ? domain : objectNameFor(domain, "domain", isTaken);
 }
 
@@ -126,27 +126,27 @@ export const domainEndpoints: readonly Endpoint[] = [
   }),
   endpoint("PATCH", path, { permission: { verb: "patch", on: Domain }, body: metadataOnlySchema, summary: "Update a domain's metadata" }, async ({ as, params, body, base }) => {
     const domain = as.get(Domain, params["guid"] ?? "");
-    return ok(presentDomain(as, await as.patch(Domain, domain, { type: "merge", body: { metadata: metadataPatch(body.metadata, domain) } }), base));
+    return ok(presentDomain(as, await as.patch(Domain, domain, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, domain) } }), base));
   }),
   endpoint("DELETE", path, { permission: { verb: "delete", on: Domain }, summary: "Delete a domain and its routes" }, async ({ as, params }) => {
     const domain = as.get(Domain, params["guid"] ?? "");
-    const guid = as.view.guid(Domain, domain);
-    if (domain.spec.sharedOrgs.some((name) => as.view.store(Org).find({ name }))) throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
-    for (const route of routesIn(as, domain)) await as.remove(Route, route);
-    await as.remove(Domain, domain);
+    const guid = as.cache.guid(Domain, domain);
+    if (domain.spec.sharedOrgs.some((name) => as.cache.store(Org).find({ name }))) throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
+    for (const route of listRoutesIn(as, domain)) await as.delete(Route, route);
+    await as.delete(Domain, domain);
     return accepted(newJob("domain.delete", guid, as.now()));
   }),
-  endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, badQuery: "UnprocessableEntity", summary: "Is a route taken" }, ({ as, params, query }) => {
+  endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, badQueryError: "UnprocessableEntity", summary: "Is a route taken" }, ({ as, params, query }) => {
     const domain = as.get(Domain, params["guid"] ?? "");
     const port = Number(query.port ?? 0);
-    const matching = routesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "").toLowerCase() && foldPath(spec.path) === foldPath(query.path ?? "") && spec.port === port);
+    const matching = listRoutesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "").toLowerCase() && foldPath(spec.path) === foldPath(query.path ?? "") && spec.port === port);
     return ok({ matching_route: matching });
   }),
   ...sharingEndpoints,
 ];
 
 /** Routes in a domain that the caller sees; with `all`, whoever may see them. */
-function routesIn(as: Session, domain: Domain, all = false): Route[] {
-  const candidates = all ? as.view.store(Route).byIndex("domain", domain.metadata.name) : as.list(Route, { index: ["domain", domain.metadata.name] });
-  return candidates.filter((route) => domainOf(as.view, route)?.metadata.uid === domain.metadata.uid);
+function listRoutesIn(as: Session, domain: Domain, all = false): Route[] {
+  const candidates = all ? as.cache.store(Route).byIndex("domain", domain.metadata.name) : as.list(Route, { index: ["domain", domain.metadata.name] });
+  return candidates.filter((route) => domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid);
 }

@@ -1,15 +1,15 @@
 // How a Domain goes out.
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
-import { ownerOf } from "../cf/domains.ts";
-import { identityOf, link, metadataMember, toMany, toOne } from "../http/presentation.ts";
+import { owningOrg } from "../cf/domains.ts";
+import { presentIdentity, link, presentMetadata, toManyRelationship, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 
 export function presentDomain(as: Session, domain: Domain, base: string): object {
-  const { view } = as;
-  const at = identityOf(view, Domain, domain);
-  const owner = ownerOf(view, domain);
-  const ownerGUID = owner && view.guid(Org, owner);
+  const { cache } = as;
+  const at = presentIdentity(cache, Domain, domain);
+  const owner = owningOrg(cache, domain);
+  const ownerGUID = owner && cache.guid(Org, owner);
   const self = `${base}/v3/domains/${at.guid}`;
   return {
     ...at,
@@ -17,8 +17,8 @@ export function presentDomain(as: Session, domain: Domain, base: string): object
     internal: domain.spec.internal,
     router_group: null,
     supported_protocols: ["http"],
-    relationships: { organization: toOne(ownerGUID), shared_organizations: toMany(sharedWith(as, domain)) },
-    ...metadataMember(domain),
+    relationships: { organization: toOneRelationship(ownerGUID), shared_organizations: toManyRelationship(sharedWith(as, domain)) },
+    ...presentMetadata(domain),
     links: {
       self: link(self),
       route_reservations: link(`${self}/route_reservations`),
@@ -29,6 +29,6 @@ export function presentDomain(as: Session, domain: Domain, base: string): object
 
 /** Only the orgs that the reader sees. */
 function sharedWith(as: Session, domain: Domain): string[] {
-  const orgs = domain.spec.sharedOrgs.flatMap((name) => as.view.store(Org).find({ name }) ?? []);
-  return orgs.filter((org) => as.sees(Org, org)).map((org) => as.view.guid(Org, org));
+  const orgs = domain.spec.sharedOrgs.flatMap((name) => as.cache.store(Org).find({ name }) ?? []);
+  return orgs.filter((org) => as.canSee(Org, org)).map((org) => as.cache.guid(Org, org));
 }

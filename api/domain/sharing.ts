@@ -1,14 +1,14 @@
 // Private domains that other orgs may use: `/v3/domains/:guid/relationships/shared_organizations`.
 import { Domain } from "../../crds/domain/domain.ts";
-import { isShared } from "../../crds/domain/resolve-domain.ts";
+import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { domainOf } from "../cf/domains.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
-import { orgInBody } from "../cf/scopes.ts";
-import { toMany } from "../http/presentation.ts";
+import { resolveOrg } from "../cf/scopes.ts";
+import { toManyRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 
 const path = "/v3/domains/:guid/relationships/shared_organizations";
@@ -16,26 +16,26 @@ const write = { verb: "patch", on: Domain } as const;
 
 function privateDomain(as: Session, guid: string): Domain {
   const domain = as.get(Domain, guid);
-  if (isShared(domain)) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
+  if (isSharedDomain(domain)) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
   return domain;
 }
 
 function sharedGUIDs(as: Session, domain: Domain): string[] {
-  return domain.spec.sharedOrgs.flatMap((name) => as.view.store(Org).find({ name }) ?? []).filter((org) => as.sees(Org, org)).map((org) => as.view.guid(Org, org));
+  return domain.spec.sharedOrgs.flatMap((name) => as.cache.store(Org).find({ name }) ?? []).filter((org) => as.canSee(Org, org)).map((org) => as.cache.guid(Org, org));
 }
 
 /** An org that has routes in the domain would lose them. @throws CFError 422 */
 function checkUnused(as: Session, domain: Domain, org: Org): void {
-  const isTheirs = (route: Route): boolean => domainOf(as.view, route) === domain && as.view.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
-  if (as.view.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs)) throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
+  const isTheirs = (route: Route): boolean => domainOf(as.cache, route) === domain && as.cache.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
+  if (as.cache.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs)) throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
 }
 
 export const sharingEndpoints: readonly Endpoint[] = [
   endpoint("POST", path, { permission: write, body: toManySchema, summary: "Share a private domain with organizations" }, async ({ as, params, body }) => {
     const domain = privateDomain(as, params["guid"] ?? "");
-    const names = body.data.map(({ guid }) => orgInBody(as, guid).org.metadata.name);
-    const after = await as.change(Domain, domain, ({ spec }) => (names.every((name) => spec.sharedOrgs.includes(name)) ? undefined : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } }));
-    return ok(toMany(sharedGUIDs(as, after)));
+    const names = body.data.map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
+    const after = await as.patchWithRetry(Domain, domain, ({ spec }) => (names.every((name) => spec.sharedOrgs.includes(name)) ? undefined : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } }));
+    return ok(toManyRelationship(sharedGUIDs(as, after)));
   }),
   endpoint("DELETE", `${path}/:org`, { permission: write, summary: "Share a private domain no longer with an organization" }, async ({ as, params }) => {
     const domain = privateDomain(as, params["guid"] ?? "");
@@ -43,7 +43,7 @@ export const sharingEndpoints: readonly Endpoint[] = [
     const name = org?.metadata.name ?? "";
     if (!org || !domain.spec.sharedOrgs.includes(name)) throw unprocessable("Unable to unshare domain from organization. Ensure the domain is shared to this organization.");
     checkUnused(as, domain, org);
-    await as.change(Domain, domain, ({ spec }) => (spec.sharedOrgs.includes(name) ? { spec: { sharedOrgs: spec.sharedOrgs.filter((one) => one !== name) } } : undefined));
+    await as.patchWithRetry(Domain, domain, ({ spec }) => (spec.sharedOrgs.includes(name) ? { spec: { sharedOrgs: spec.sharedOrgs.filter((one) => one !== name) } } : undefined));
     return noContent();
   }),
 ];

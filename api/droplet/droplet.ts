@@ -8,21 +8,21 @@ import { accepted, endpoint, ok, type Endpoint, type Reply } from "../http/endpo
 import { notFound, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appGUIDOf, appKey, appOf, currentDroplet } from "../cf/app-children.ts";
-import { blobReply } from "../http/blob-reply.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
-import { metadataPatch } from "../cf/metadata.ts";
+import { toBlobReply } from "../http/blob-reply.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { toMetadataPatch } from "../cf/metadata.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { spaceNamespaces } from "../cf/scopes.ts";
-import { booleanText, csv, csvOf, listQuery } from "../http/query.ts";
+import { booleanText, csv, csvEnum, listQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
-import { DROPLET_STATES, dropletState, hiddenFrom, presentDroplet } from "./present.ts";
+import { DROPLET_STATES, dropletState, redactionFor, presentDroplet } from "./present.ts";
 
 const path = "/v3/droplets/:guid";
 const DOWNLOAD_DEADLINE_MS = 15 * 60_000;
 const read = { verb: "get", on: Droplet } as const;
-const states = csvOf(...DROPLET_STATES).optional();
+const states = csvEnum(...DROPLET_STATES).optional();
 const dropletListQuery = listQuery({ app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), states });
 const ofAppQuery = listQuery({ states, current: booleanText.optional() });
 const ofPackageQuery = listQuery({ states });
@@ -44,15 +44,15 @@ function listReply({ as, query, base, url }: ListRequest, { app, where = () => t
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
   const found = listObjects(as, Droplet, query, {
     url,
-    ...(within && { within }),
-    where: (droplet) => where(droplet) && oneOf(query.states, dropletState(droplet)) && oneOf(query.app_guids, appGUIDOf(as.view, droplet)),
+    ...(within && { scope: within }),
+    filter: (droplet) => where(droplet) && isOneOf(query.states, dropletState(droplet)) && isOneOf(query.app_guids, appGUIDOf(as.cache, droplet)),
     dependsOn: [App, Package],
   });
-  return ok(presentPage(found, { base, url, query }, (droplet) => presentDroplet(as.view, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]")));
+  return ok(presentPage(found, { base, url, query }, (droplet) => presentDroplet(as.cache, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]")));
 }
 
 function present(as: Session, droplet: Droplet, base: string): Reply {
-  return ok(presentDroplet(as.view, droplet, base, hiddenFrom(as, droplet)));
+  return ok(presentDroplet(as.cache, droplet, base, redactionFor(as, droplet)));
 }
 
 const rows: readonly Endpoint[] = [
@@ -64,37 +64,37 @@ const rows: readonly Endpoint[] = [
   }),
   endpoint("GET", "/v3/packages/:guid/droplets", { permission: read, query: ofPackageQuery, summary: "List droplets of a package" }, (request) => {
     const found = request.as.get(Package, request.params["guid"] ?? "");
-    const app = appOf(request.as.view, found);
+    const app = appOf(request.as.cache, found);
     return listReply(request, { ...(app && { app }), where: (droplet) => droplet.spec.packageRef?.name === found.metadata.name && droplet.metadata.namespace === found.metadata.namespace });
   }),
   endpoint("GET", "/v3/apps/:guid/droplets/current", { permission: read, summary: "Get the current droplet" }, ({ as, params, base }) => {
-    const droplet = currentDroplet(as.view, as.get(App, params["guid"] ?? ""));
-    if (!droplet || !as.sees(Droplet, droplet)) throw notFound("Droplet");
+    const droplet = currentDroplet(as.cache, as.get(App, params["guid"] ?? ""));
+    if (!droplet || !as.canSee(Droplet, droplet)) throw notFound("Droplet");
     return present(as, droplet, base);
   }),
   endpoint("GET", path, { permission: read, summary: "Get a droplet" }, ({ as, params, base }) => present(as, as.get(Droplet, params["guid"] ?? ""), base)),
   endpoint("PATCH", path, { permission: { verb: "patch", on: Droplet }, body: metadataOnlySchema, summary: "Update a droplet's metadata" }, async ({ as, params, body, base }) => {
     const droplet = as.get(Droplet, params["guid"] ?? "");
-    return present(as, await as.patch(Droplet, droplet, { type: "merge", body: { metadata: metadataPatch(body.metadata, droplet) } }), base);
+    return present(as, await as.patch(Droplet, droplet, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, droplet) } }), base);
   }),
   endpoint("DELETE", path, { permission: { verb: "delete", on: Droplet }, summary: "Delete a droplet" }, async ({ as, params }) => {
     const droplet = as.get(Droplet, params["guid"] ?? "");
-    const app = appOf(as.view, droplet);
+    const app = appOf(as.cache, droplet);
     if (app?.spec.droplet?.name === droplet.metadata.name) throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
-    await as.remove(Droplet, droplet);
-    return accepted(newJob("droplet.delete", as.view.guid(Droplet, droplet), as.now()));
+    await as.delete(Droplet, droplet);
+    return accepted(newJob("droplet.delete", as.cache.guid(Droplet, droplet), as.now()));
   }),
 ];
 
 /** Rows of droplets; contents come from the blob store. */
 export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
-  const download = endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Droplet, subresource: "content" }, deadlineMs: DOWNLOAD_DEADLINE_MS, summary: "Download a droplet" }, async ({ as, params }) => {
+  const download = endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Droplet, subresource: "content" }, timeoutMs: DOWNLOAD_DEADLINE_MS, summary: "Download a droplet" }, async ({ as, params }) => {
     const droplet = as.get(Droplet, params["guid"] ?? "");
-    as.require({ verb: "get", on: Droplet, subresource: "content", namespace: droplet.metadata.namespace ?? "", name: droplet.metadata.name });
+    as.authorize({ verb: "get", on: Droplet, subresource: "content", namespace: droplet.metadata.namespace ?? "", name: droplet.metadata.name });
     const { content } = droplet.spec;
-    const space = as.view.spaceOf(droplet.metadata.namespace);
+    const space = as.cache.spaceOf(droplet.metadata.namespace);
     if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
-    return blobReply(blobs, as.view.guid(Space, space), content.digest);
+    return toBlobReply(blobs, as.cache.guid(Space, space), content.digest);
   });
   return [...rows, download];
 }

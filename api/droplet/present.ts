@@ -4,9 +4,9 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Package } from "../../crds/package/package.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { appGUIDOf } from "../cf/app-children.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const STATES = { Staged: "STAGED", Failed: "FAILED", Expired: "EXPIRED" } as const;
 export const DROPLET_STATES = ["STAGING", "AWAITING_UPLOAD", "PROCESSING_UPLOAD", "STAGED", "COPYING", "FAILED", "EXPIRED"] as const;
@@ -16,9 +16,9 @@ export function dropletState(droplet: Droplet): (typeof DROPLET_STATES)[number] 
   return STATES[droplet.status?.state ?? "Staged"];
 }
 
-export function presentDroplet(view: View, droplet: Droplet, base: string, hidden?: string): object {
-  const at = identityOf(view, Droplet, droplet);
-  const app = appGUIDOf(view, droplet);
+export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: string, hidden?: string): object {
+  const at = presentIdentity(cache, Droplet, droplet);
+  const app = appGUIDOf(cache, droplet);
   const { spec } = droplet;
   const isDocker = spec.lifecycleType === "docker";
   const digest = spec.content?.digest.replace(/^sha256:/, "");
@@ -33,26 +33,26 @@ export function presentDroplet(view: View, droplet: Droplet, base: string, hidde
     image: spec.image ?? null,
     execution_metadata: hidden ?? "",
     process_types: hidden ? { redacted_message: hidden } : spec.processTypes,
-    relationships: { app: toOne(app) },
-    ...metadataMember(droplet),
-    links: links(view, droplet, { base, guid: at.guid, app }),
+    relationships: { app: toOneRelationship(app) },
+    ...presentMetadata(droplet),
+    links: links(cache, droplet, { base, guid: at.guid, app }),
   };
 }
 
-function links(view: View, droplet: Droplet, { base, guid, app }: { base: string; guid: string; app: string }): object {
-  const found = droplet.spec.packageRef && view.store(Package).find({ namespace: droplet.metadata.namespace ?? "", name: droplet.spec.packageRef.name });
+function links(cache: ClusterCache, droplet: Droplet, { base, guid, app }: { base: string; guid: string; app: string }): object {
+  const found = droplet.spec.packageRef && cache.store(Package).find({ namespace: droplet.metadata.namespace ?? "", name: droplet.spec.packageRef.name });
   const self = `${base}/v3/droplets/${guid}`;
   return {
     self: link(self),
     app: link(`${base}/v3/apps/${app}`),
     assign_current_droplet: link(`${base}/v3/apps/${app}/relationships/current_droplet`, "PATCH"),
-    ...(found && { package: link(`${base}/v3/packages/${view.guid(Package, found)}`) }),
+    ...(found && { package: link(`${base}/v3/packages/${cache.guid(Package, found)}`) }),
     ...(droplet.spec.content && { download: link(`${self}/download`) }),
   };
 }
 
 /** Start commands may hold secrets. */
-export function hiddenFrom(as: Session, droplet: Droplet): string | undefined {
+export function redactionFor(as: Session, droplet: Droplet): string | undefined {
   const shown = as.allows({ verb: "get", on: App, subresource: "secrets", namespace: droplet.metadata.namespace ?? "", name: droplet.spec.appRef.name });
   return shown ? undefined : "[PRIVATE DATA HIDDEN]";
 }

@@ -1,31 +1,31 @@
 // The HTTP face of FeatureFlag: `/v3/feature_flags`. Every flag that CF knows is there, whether or not an object says something about it.
 import { z } from "zod";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { FLAG_NAMES, flagObjectName, isEnabled, isFlagName, type FlagName } from "../../crds/feature-flag/flags.ts";
+import { FLAG_NAMES, toFlagObjectName, isFlagEnabled, isFlagName, type FlagName } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { notFound } from "../http/errors.ts";
 import { findFlag } from "../cf/feature-flags.ts";
-import { oneOf } from "../cache/list-objects.ts";
+import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { link } from "../http/presentation.ts";
-import { csv, paging } from "../http/query.ts";
+import { csv, pagingParameters } from "../http/query.ts";
 import { updatedAt } from "../cache/object-times.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const path = "/v3/feature_flags/:name";
 
-const flagListQuery = z.strictObject({ ...paging, order_by: z.enum(["name", "+name", "-name"]).optional(), guids: csv.optional(), names: csv.optional() });
+const flagListQuery = z.strictObject({ ...pagingParameters, order_by: z.enum(["name", "+name", "-name"]).optional(), guids: csv.optional(), names: csv.optional() });
 const updateFlagBody = z.strictObject({
   enabled: z.boolean().optional(),
   custom_error_message: z.string().min(1, "is too short (minimum is 1 character)").max(250, "is too long (maximum is 250 characters)").nullish(),
 });
 
-function present(view: View, name: FlagName, base: string, flag: FeatureFlag | undefined = findFlag(view, name)): object {
+function present(cache: ClusterCache, name: FlagName, base: string, flag: FeatureFlag | undefined = findFlag(cache, name)): object {
   const isConfigured = flag?.spec.enabled !== undefined || flag?.spec.customErrorMessage !== undefined;
   return {
     name,
-    enabled: isEnabled(name, flag),
+    enabled: isFlagEnabled(name, flag),
     updated_at: flag && isConfigured ? updatedAt(flag) : null,
     custom_error_message: flag?.spec.customErrorMessage ?? null,
     links: { self: link(`${base}/v3/feature_flags/${name}`) },
@@ -39,22 +39,22 @@ function flagNamed(name: string | undefined): FlagName {
 }
 
 const list = endpoint("GET", "/v3/feature_flags", { permission: "authenticated", query: flagListQuery, summary: "List feature flags" }, ({ as, query, base, url }) => {
-  const names = FLAG_NAMES.filter((name) => oneOf(query.guids, name) && oneOf(query.names, name));
+  const names = FLAG_NAMES.filter((name) => isOneOf(query.guids, name) && isOneOf(query.names, name));
   if (query.order_by === "-name") names.reverse();
-  return ok(presentPage(names, { base, url, query }, (name) => present(as.view, name, base)));
+  return ok(presentPage(names, { base, url, query }, (name) => present(as.cache, name, base)));
 });
 
-const get = endpoint("GET", path, { permission: "authenticated", summary: "Get a feature flag" }, ({ as, params, base }) => ok(present(as.view, flagNamed(params["name"]), base)));
+const get = endpoint("GET", path, { permission: "authenticated", summary: "Get a feature flag" }, ({ as, params, base }) => ok(present(as.cache, flagNamed(params["name"]), base)));
 
 const update = endpoint("PATCH", path, { permission: { verb: "patch", on: FeatureFlag }, body: updateFlagBody, summary: "Turn a feature on or off" }, async ({ as, params, body, base }) => {
   const name = flagNamed(params["name"]);
-  const key = { namespace: SYSTEM_NAMESPACE, name: flagObjectName(name) };
-  as.require({ verb: "patch", on: FeatureFlag, ...key });
+  const key = { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) };
+  as.authorize({ verb: "patch", on: FeatureFlag, ...key });
   const { enabled, custom_error_message: customErrorMessage } = body;
   const spec = { ...(enabled !== undefined && { enabled }), ...(customErrorMessage !== undefined && { customErrorMessage }) };
-  const flag = findFlag(as.view, name);
+  const flag = findFlag(as.cache, name);
   const made = flag ? await as.patch(FeatureFlag, flag, { type: "merge", body: { spec } }) : await as.create(FeatureFlag, { metadata: key, spec: { ...spec, customErrorMessage: customErrorMessage ?? undefined } });
-  return ok(present(as.view, name, base, made));
+  return ok(present(as.cache, name, base, made));
 });
 
 export const featureFlagEndpoints: readonly Endpoint[] = [list, get, update];

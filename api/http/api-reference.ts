@@ -1,6 +1,6 @@
 // docs/api.md, printed from the endpoint table.
 import type { Endpoint } from "./endpoint.ts";
-import { rightsOf } from "./openapi.ts";
+import { describePermission } from "./openapi.ts";
 
 /** `/v3/apps/:guid` belongs to apps; what is not under /v3 is the entrance. */
 function groupOf({ path }: Endpoint): string {
@@ -8,7 +8,7 @@ function groupOf({ path }: Endpoint): string {
 }
 
 function rowOf({ method, path, options }: Endpoint): string {
-  return `| ${method} | \`${path}\` | ${options.summary ?? ""} | ${rightsOf(options.permission).join(", ")} |`;
+  return `| ${method} | \`${path}\` | ${options.summary ?? ""} | ${describePermission(options.permission).join(", ")} |`;
 }
 
 function section(name: string, rows: readonly Endpoint[]): string[] {
@@ -16,8 +16,8 @@ function section(name: string, rows: readonly Endpoint[]): string[] {
 }
 
 /** The whole page. */
-export function apiDocument(rows: readonly Endpoint[]): string {
-  const served = rows.filter(({ options }) => !options.empty);
+export function apiReference(endpoints: readonly Endpoint[]): string {
+  const served = endpoints.filter(({ options }) => !options.isAlwaysEmpty);
   const groups = Map.groupBy(served, groupOf);
   return [
     "# The CF API: what is served",
@@ -33,7 +33,7 @@ export function apiDocument(rows: readonly Endpoint[]): string {
     "",
     "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter. There is no way to create one: POST is `Unknown request`.",
     "",
-    ...rows.filter(({ options }) => options.empty).map(({ path }) => `- \`${path}\``),
+    ...endpoints.filter(({ options }) => options.isAlwaysEmpty).map(({ path }) => `- \`${path}\``),
     "",
   ].join("\n");
 }

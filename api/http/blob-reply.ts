@@ -6,7 +6,7 @@ import type { Reply } from "./endpoint.ts";
  * A content of a space, whole. Its length is what the store has: an object only claims one, and whoever may write it may lie.
  * @throws BlobNotFound
  */
-export async function blobReply(blobs: BlobStore, space: string, digest: Digest): Promise<Reply> {
+export async function toBlobReply(blobs: BlobStore, space: string, digest: Digest): Promise<Reply> {
   const found = await blobs.find(space, digest);
   if (!found) throw new BlobNotFound(space, digest);
   return { status: 200, body: await blobs.open(space, digest), contentType: "application/octet-stream", headers: { "content-length": String(found.size) } };

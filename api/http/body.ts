@@ -46,7 +46,7 @@ export function parseJson(body: Buffer): Record<string, unknown> {
   } catch (cause) {
     throw parseError(cause);
   }
-  if (!isRecord(value) || tooDeep(value, maxDepth)) throw parseError();
+  if (!isRecord(value) || isTooDeep(value, maxDepth)) throw parseError();
   return value;
 }
 
@@ -58,12 +58,12 @@ const yamlOptions = { schema: "core", merge: false, uniqueKeys: false, resolveKn
 
 /** A YAML mapping without anchors, aliases or custom tags. @throws CFError MessageParseError, BadRequest */
 export function parseYaml(body: Buffer): Record<string, unknown> {
-  const value = yamlDocument(decoded(body)).toJS({ maxAliasCount: 0 }) as unknown;
-  if (!isRecord(value) || tooDeep(value, maxDepth)) throw parseError();
+  const value = yamlDocument(decodeUtf8(body)).toJS({ maxAliasCount: 0 }) as unknown;
+  if (!isRecord(value) || isTooDeep(value, maxDepth)) throw parseError();
   return value;
 }
 
-function decoded(body: Buffer): string {
+function decodeUtf8(body: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch (cause) {
@@ -72,7 +72,7 @@ function decoded(body: Buffer): string {
 }
 
 function yamlDocument(text: string): Document {
-  if (nestsTooDeep(text)) throw parseError();
+  if (isNestedTooDeep(text)) throw parseError();
   let documents: Document[];
   try {
     documents = parseAllDocuments(text, yamlOptions) as Document[];
@@ -113,7 +113,7 @@ function refuseAlias(): never {
 }
 
 /** Brackets opened and not closed: a parser that recurses would run out of stack on them. Quoted brackets count too; nobody quotes this many. */
-function nestsTooDeep(text: string): boolean {
+function isNestedTooDeep(text: string): boolean {
   let depth = 0;
   for (const character of text) {
     if (character === "[" || character === "{") depth += 1;
@@ -123,9 +123,9 @@ function nestsTooDeep(text: string): boolean {
   return /^(?:[ \t]*[-?] ){256}/m.test(text);
 }
 
-function tooDeep(value: unknown, left: number): boolean {
+function isTooDeep(value: unknown, left: number): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return left === 0 || Object.values(value).some((child) => tooDeep(child, left - 1));
+  return left === 0 || Object.values(value).some((child) => isTooDeep(child, left - 1));
 }
 
 /** A plain object, not an array or null. */

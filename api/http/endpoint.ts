@@ -4,13 +4,13 @@ import type { Logger } from "pino";
 import type { z } from "zod";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Caller } from "../identity/caller.ts";
-import type { LabelTest } from "../cf/label-selector.ts";
+import type { LabelMatcher } from "../cf/label-selector.ts";
 import type { Session } from "../access/session.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /** A Kubernetes right: verb on a kind, or on one of its (virtual) subresources. */
-export interface Right {
+export interface RequiredPermission {
   verb: "get" | "create" | "update" | "patch" | "delete" | "bind";
   on: ResourceRef;
   /** E.g. `env` for the right on `apps/env`. */
@@ -21,24 +21,24 @@ export interface Right {
  * Who may call. `anonymous`: anybody. `authenticated`: any caller, who sees what RBAC lets them see. Rights: the caller needs each of them on the
  * object concerned; `get` of the session requires them, the API server does again, and the authorization test compares them with what happens.
  */
-export type Permission = "anonymous" | "authenticated" | Right | readonly Right[];
+export type EndpointPermission = "anonymous" | "authenticated" | RequiredPermission | readonly RequiredPermission[];
 
 /** How the request body is read. `multipart` and `stream` leave the request unread to the handler. */
 export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
 
 export interface EndpointOptions<Query extends z.ZodObject | undefined, Body extends z.ZodType | undefined> {
-  permission: Permission;
+  permission: EndpointPermission;
   /** One line for the OpenAPI document. */
   summary?: string;
   /** Nothing of the kind can exist here yet: the answer is empty, and true. */
-  empty?: true;
+  isAlwaysEmpty?: true;
   query?: Query;
   /** CF answers some lists' bad queries with 422 instead of 400. */
-  badQuery?: "BadQueryParameter" | "UnprocessableEntity";
+  badQueryError?: "BadQueryParameter" | "UnprocessableEntity";
   body?: Body;
-  format?: BodyFormat;
+  bodyFormat?: BodyFormat;
   /** Milliseconds until the request is given up; 30 s unless said. */
-  deadlineMs?: number;
+  timeoutMs?: number;
 }
 
 /** What a handler gets. */
@@ -114,4 +114,4 @@ export function noContent(): Reply {
 }
 
 /** What a list handler passes on to lib/page.ts. */
-export type ListQuery = { page: number; per_page: number; order_by?: string; guids?: string[]; label_selector?: LabelTest };
+export type ListQuery = { page: number; per_page: number; order_by?: string; guids?: string[]; label_selector?: LabelMatcher };

@@ -8,39 +8,39 @@ import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/reader.ts"
 import { CFError, notAuthorized, unavailable, unprocessable } from "./errors.ts";
 
 /** Text of a refusal by the schema, a CEL rule or an admission policy, without Kubernetes' wrapping. */
-export function refusal(error: KubeError): string {
+export function rejectionMessage(error: KubeError): string {
   const causes = (error.details?.causes ?? []).map((cause) => [cause.field, cause.message].filter(Boolean).join(": "));
   if (causes.length > 0) return causes.join(", ");
   return error.message.replace(/^.*? denied request: /s, "").replace(/^.*? is invalid: /s, "");
 }
 
 /** Whether an admission policy said no, rather than RBAC: that does not pass by waiting. */
-export function isPolicyRefusal(error: KubeError): boolean {
+export function isAdmissionDenial(error: KubeError): boolean {
   return / denied request: /.test(error.message);
 }
 
-function fromForbidden(error: KubeError): CFError {
-  const said = isPolicyRefusal(error) ? refusal(error) : "";
-  if (said.includes(ORG_IS_SUSPENDED)) return new CFError("OrgSuspended", "", { cause: error });
-  if (said.includes(SPACE_IS_SUSPENDED)) return new CFError("SpaceSuspended", "", { cause: error });
-  const [, disabled] = said.split(FEATURE_DISABLED);
+function translateForbidden(error: KubeError): CFError {
+  const rejection = isAdmissionDenial(error) ? rejectionMessage(error) : "";
+  if (rejection.includes(ORG_IS_SUSPENDED)) return new CFError("OrgSuspended", "", { cause: error });
+  if (rejection.includes(SPACE_IS_SUSPENDED)) return new CFError("SpaceSuspended", "", { cause: error });
+  const [, disabled] = rejection.split(FEATURE_DISABLED);
   return disabled === undefined ? notAuthorized({ cause: error }) : new CFError("FeatureDisabled", disabled, { cause: error });
 }
 
 const conflict = "The resource was changed by somebody else at the same time. Try again.";
 const translations: Record<number, (error: KubeError) => CFError> = {
   0: (cause) => unavailable("The Kubernetes API cannot be reached. Try again.", { cause }),
-  400: (cause) => unprocessable(refusal(cause), { cause }),
+  400: (cause) => unprocessable(rejectionMessage(cause), { cause }),
   401: (cause) => new CFError("InvalidAuthToken", "", { cause }),
-  403: fromForbidden,
+  403: translateForbidden,
   404: (cause) => new CFError("ResourceNotFound", "Resource", { cause }),
   409: (cause) => unprocessable(cause.reason === "AlreadyExists" ? "The resource already exists." : conflict, { cause }),
   413: (cause) => new CFError("PayloadTooLarge", "the Kubernetes API takes", { cause }),
-  422: (cause) => unprocessable(refusal(cause), { cause }),
+  422: (cause) => unprocessable(rejectionMessage(cause), { cause }),
   429: (cause) => new CFError("RateLimitExceeded", "", { cause }),
 };
 
-function fromKubernetes(error: KubeError): CFError {
+function translateKubeError(error: KubeError): CFError {
   const translate = translations[error.code];
   if (translate) return translate(error);
   if (error.code === 410 || error.code >= 500) return unavailable("The Kubernetes API is not available. Try again.", { cause: error });
@@ -50,7 +50,7 @@ function fromKubernetes(error: KubeError): CFError {
 /** Any throwable as a CF error. Nothing of an unknown one is sent. */
 export function toCFError(thrown: unknown): CFError {
   if (thrown instanceof CFError) return thrown;
-  if (thrown instanceof KubeError) return fromKubernetes(thrown);
+  if (thrown instanceof KubeError) return translateKubeError(thrown);
   if (thrown instanceof NotSynced || thrown instanceof NotPermitted || thrown instanceof NotWatched) {
     return unavailable("This API does not see all of its data yet. Try again.", { cause: thrown });
   }
@@ -60,7 +60,7 @@ export function toCFError(thrown: unknown): CFError {
 }
 
 /** Logs what is our fault or worth an operator's eye; clients' mistakes are not. */
-export function logFault(log: Logger, error: CFError): void {
+export function logError(log: Logger, error: CFError): void {
   if (error.key === "UnknownError") log.error({ err: error.cause ?? error }, "request failed");
   else if (error.status >= 500) log.warn({ err: error.cause ?? error, code: error.errors[0]?.code }, "request refused");
 }

@@ -1,7 +1,7 @@
 // The catalogue: its printed form, and what an error carries.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { catalogue, CFError, errorsDocument, notFound } from "./errors.ts";
+import { errorCatalogue, CFError, errorsDocument, notFound } from "./errors.ts";
 
 test("docs/errors.md is the catalogue", () => {
   expect(readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8")).toBe(errorsDocument());
@@ -22,5 +22,5 @@ test("several texts are several errors", () => {
 });
 
 test("titles have CF's prefix, but for the unknown error", () => {
-  for (const [key, entry] of Object.entries(catalogue)) expect(entry.title.startsWith("CF-")).toBe(key !== "UnknownError");
+  for (const [key, entry] of Object.entries(errorCatalogue)) expect(entry.title.startsWith("CF-")).toBe(key !== "UnknownError");
 });

@@ -12,7 +12,7 @@ interface CatalogueEntry {
 }
 
 /** Every error this API answers with. Callers match on the key, never on text. */
-export const catalogue = {
+export const errorCatalogue = {
   InvalidAuthToken: { code: 1000, title: "CF-InvalidAuthToken", status: 401, detail: "Invalid Auth Token" },
   MessageParseError: { code: 1001, title: "CF-MessageParseError", status: 400, detail: "Request invalid due to parse error: %s" },
   BadRequest: { code: 1004, title: "CF-BadRequest", status: 400, detail: "Bad request: %s" },
@@ -41,7 +41,7 @@ export const catalogue = {
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** Key of the catalogue. */
-export type ErrorKey = keyof typeof catalogue;
+export type ErrorKey = keyof typeof errorCatalogue;
 
 /** One entry of the `errors` array of an answer. */
 export interface PresentedError {
@@ -58,7 +58,7 @@ export class CFError extends Error {
   readonly errors: readonly PresentedError[];
 
   constructor(key: ErrorKey, text: string | readonly string[] = "", options?: ErrorOptions) {
-    const entry = catalogue[key];
+    const entry = errorCatalogue[key];
     const details = (typeof text === "string" ? [text] : text).map((one) => entry.detail.replace("%s", () => one));
     super(details.join("; "), options);
     this.name = "CFError";
@@ -90,7 +90,7 @@ export function unavailable(what: string, options?: ErrorOptions): CFError {
 
 /** docs/errors.md, whole. */
 export function errorsDocument(): string {
-  const rows = Object.entries(catalogue).map(([key, e]) => `| ${e.code} | ${e.title} | ${e.status} | ${e.detail.replaceAll("|", "\\|")} | \`${key}\` |`);
+  const rows = Object.entries(errorCatalogue).map(([key, e]) => `| ${e.code} | ${e.title} | ${e.status} | ${e.detail.replaceAll("|", "\\|")} | \`${key}\` |`);
   return [
     "# Errors of the CF API",
     "",

@@ -12,23 +12,23 @@ import { presentUser } from "../user/present.ts";
 
 /** The namespaces' spaces, for `include=space`; with `withOrgs` their orgs as well, for `include=space.organization`. */
 export function includedSpaces(as: Session, base: string, namespaces: Iterable<string | undefined>, withOrgs: boolean): { spaces: object[]; organizations?: object[] } {
-  const spaces = [...new Set(namespaces)].flatMap((namespace) => as.view.spaceOf(namespace) ?? []).filter((space) => as.sees(Space, space));
+  const spaces = [...new Set(namespaces)].flatMap((namespace) => as.cache.spaceOf(namespace) ?? []).filter((space) => as.canSee(Space, space));
   return {
-    spaces: spaces.map((space) => JSON.parse(presentSpace(as.view, space, base)) as object),
+    spaces: spaces.map((space) => JSON.parse(presentSpace(as.cache, space, base)) as object),
     ...(withOrgs && { organizations: includedOrgs(as, base, spaces.map((space) => space.metadata.namespace)) }),
   };
 }
 
 /** The orgs that own these org namespaces. */
 export function includedOrgs(as: Session, base: string, namespaces: Iterable<string | undefined>): object[] {
-  const orgs = [...new Set(namespaces)].flatMap((namespace) => as.view.orgOf(namespace) ?? []);
-  return orgs.filter((org) => as.sees(Org, org)).map((org) => JSON.parse(presentOrg(as.view, org, base)) as object);
+  const orgs = [...new Set(namespaces)].flatMap((namespace) => as.cache.orgOf(namespace) ?? []);
+  return orgs.filter((org) => as.canSee(Org, org)).map((org) => JSON.parse(presentOrg(as.cache, org, base)) as object);
 }
 
 /** The domains of routes. */
 export function includedDomains(as: Session, base: string, routes: readonly Route[]): object[] {
-  const domains = new Set(routes.flatMap((route) => domainOf(as.view, route) ?? []));
-  return [...domains].filter((domain) => as.sees(Domain, domain)).map((domain) => presentDomain(as, domain, base));
+  const domains = new Set(routes.flatMap((route) => domainOf(as.cache, route) ?? []));
+  return [...domains].filter((domain) => as.canSee(Domain, domain)).map((domain) => presentDomain(as, domain, base));
 }
 
 /** Users by name. */

@@ -1,7 +1,7 @@
 // The OpenAPI document, made from the endpoint table.
 import { z } from "zod";
-import { catalogue } from "./errors.ts";
-import { endpoint, type Endpoint, ok, type Permission } from "./endpoint.ts";
+import { errorCatalogue } from "./errors.ts";
+import { endpoint, type Endpoint, ok, type EndpointPermission } from "./endpoint.ts";
 import { apiVersion } from "../discovery/discovery.ts";
 
 function parameters(row: Endpoint): object[] {
@@ -13,17 +13,17 @@ function parameters(row: Endpoint): object[] {
 const mediaTypes = { json: "application/json", yaml: "application/x-yaml", multipart: "multipart/form-data", stream: "application/octet-stream" };
 
 function requestBody(row: Endpoint): object | undefined {
-  const { body, format = "json" } = row.options;
-  if (!body && format === "json") return undefined;
+  const { body, bodyFormat = "json" } = row.options;
+  if (!body && bodyFormat === "json") return undefined;
   const schema = body ? z.toJSONSchema(body, { io: "input", unrepresentable: "any", target: "openapi-3.0" }) : {};
-  return { content: { [mediaTypes[format]]: { schema } } };
+  return { content: { [mediaTypes[bodyFormat]]: { schema } } };
 }
 
 /** The Kubernetes rights behind an endpoint, e.g. `update apps/env in cupola.dev`. */
-export function rightsOf(permission: Permission): string[] {
+export function describePermission(permission: EndpointPermission): string[] {
   if (typeof permission === "string") return [permission];
-  const rights = "verb" in permission ? [permission] : permission;
-  return rights.map(({ verb, on, subresource }) => `${verb} ${on.plural}${subresource ? `/${subresource}` : ""} in ${on.group || "core"}`);
+  const permissions = "verb" in permission ? [permission] : permission;
+  return permissions.map(({ verb, on, subresource }) => `${verb} ${on.plural}${subresource ? `/${subresource}` : ""} in ${on.group || "core"}`);
 }
 
 function operation(row: Endpoint): object {
@@ -31,7 +31,7 @@ function operation(row: Endpoint): object {
   return {
     summary: row.options.summary ?? "",
     ...(anonymous && { security: [] }),
-    "x-permission": rightsOf(row.options.permission),
+    "x-permission": describePermission(row.options.permission),
     parameters: parameters(row),
     ...(requestBody(row) && { requestBody: requestBody(row) }),
     responses: { "2XX": { description: "Done" }, default: { $ref: "#/components/responses/Errors" } },
@@ -39,10 +39,10 @@ function operation(row: Endpoint): object {
 }
 
 /** The document of these endpoints. */
-export function openApiDocument(rows: readonly Endpoint[]): object {
+export function openApiDocument(endpoints: readonly Endpoint[]): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const row of rows) (paths[row.path.replace(/:(\w+)/g, "{$1}")] ??= {})[row.method.toLowerCase()] = operation(row);
-  const error = z.object({ code: z.int(), title: z.enum(Object.values(catalogue).map((entry) => entry.title)), detail: z.string() });
+  for (const row of endpoints) (paths[row.path.replace(/:(\w+)/g, "{$1}")] ??= {})[row.method.toLowerCase()] = operation(row);
+  const error = z.object({ code: z.int(), title: z.enum(Object.values(errorCatalogue).map((entry) => entry.title)), detail: z.string() });
   return {
     openapi: "3.0.3",
     info: { title: "Cloud Foundry API", version: apiVersion },
@@ -56,7 +56,7 @@ export function openApiDocument(rows: readonly Endpoint[]): object {
 }
 
 /** Serves the document of `rows`, which is made at the first request. */
-export function openApiEndpoint(rows: readonly Endpoint[]): Endpoint {
+export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
   let text: string | undefined;
-  return endpoint("GET", "/v3/openapi.json", { permission: "anonymous", summary: "This document" }, () => ok((text ??= JSON.stringify(openApiDocument(rows)))));
+  return endpoint("GET", "/v3/openapi.json", { permission: "anonymous", summary: "This document" }, () => ok((text ??= JSON.stringify(openApiDocument(endpoints)))));
 }

@@ -29,7 +29,7 @@ test("a page is presented again when the list, the view or a part of it is anoth
   const read = (items: readonly number[], changes?: number): { text: string; presented: number } => {
     let presented = 0;
     const url = "/v3/tests?per_page=2";
-    const body = presentPage(items, { base: "https://api", url, query: { page: 1, per_page: 2 }, ...(changes !== undefined && { changes }) }, (item) => {
+    const body = presentPage(items, { base: "https://api", url, query: { page: 1, per_page: 2 }, ...(changes !== undefined && { changeCount: changes }) }, (item) => {
       presented++;
       return texts.get(item) ?? "null";
     });

@@ -8,11 +8,11 @@ export interface PageRequest {
   url: string;
   query: { page: number; per_page: number };
   /** `view.changes()`, where what is presented rests on the view alone: a page of the same list is then not even presented again before something changes. */
-  changes?: number;
+  changeCount?: number;
 }
 
 /** The items of the page that is asked for. */
-export function slice<T>(items: readonly T[], { page, per_page }: PageRequest["query"]): T[] {
+export function pageItems<T>(items: readonly T[], { page, per_page }: PageRequest["query"]): T[] {
   return items.slice((page - 1) * per_page, page * per_page);
 }
 
@@ -45,8 +45,8 @@ function pageUrl({ base, url, query }: PageRequest, page: number): string {
 export function presentPage<T>(items: readonly T[], request: PageRequest, present: (item: T) => object | string, included?: (page: readonly T[]) => object): Buffer {
   const key = `${request.base}${request.url}`;
   const known = pages.get(key);
-  if (known?.items === items && known.changes !== undefined && known.changes === request.changes) return known.body;
-  const page = slice(items, request.query);
+  if (known?.items === items && known.changes !== undefined && known.changes === request.changeCount) return known.body;
+  const page = pageItems(items, request.query);
   const texts = page.map((item) => {
     const presented = present(item);
     return typeof presented === "string" ? presented : JSON.stringify(presented);
@@ -54,12 +54,12 @@ export function presentPage<T>(items: readonly T[], request: PageRequest, presen
   const more = included ? `,"included":${JSON.stringify(included(page))}` : "";
   const parts = [String(items.length), ...texts, more];
   const body = known && isSame(known.parts, parts) ? known.body : Buffer.from(`{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`);
-  pages.set(key, { items, changes: request.changes, parts, body });
+  pages.set(key, { items, changes: request.changeCount, parts, body });
   return body;
 }
 
 /** A page that was sent: it is sent again as long as all its parts are what they were. Comparing texts that are remembered themselves costs nothing. */
-interface SentPage {
+interface CachedPage {
   items: readonly unknown[];
   changes: number | undefined;
   parts: readonly string[];
@@ -67,25 +67,25 @@ interface SentPage {
 }
 
 const maxPageBytes = 16 * 1024 * 1024;
-const pages = new LRUCache<string, SentPage>({ maxSize: maxPageBytes, sizeCalculation: ({ body }) => body.length });
+const pages = new LRUCache<string, CachedPage>({ maxSize: maxPageBytes, sizeCalculation: ({ body }) => body.length });
 
 /** What a remembered text depends on beside its object, to be compared one by one. */
-type Key = readonly (string | null | undefined)[];
+type CacheKey = readonly (string | null | undefined)[];
 
 /** JSON text of an object's presentation, remembered for as long as the object is in the cache. `key` names what else it depends on. */
-export function remembered(object: object, key: Key, present: () => object): string {
-  const known = fragments.get(object) ?? [];
+export function cachedJson(object: object, key: CacheKey, present: () => object): string {
+  const known = cachedTexts.get(object) ?? [];
   const hit = known.find((one) => isSame(one.key, key));
   if (hit) return hit.text;
   const text = JSON.stringify(present());
-  fragments.set(object, [{ key, text }, ...known].slice(0, maxTextsPerObject));
+  cachedTexts.set(object, [{ key, text }, ...known].slice(0, maxTextsPerObject));
   return text;
 }
 
-function isSame(one: Key, other: Key): boolean {
+function isSame(one: CacheKey, other: CacheKey): boolean {
   for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
   return one.length === other.length;
 }
 
-const fragments = new WeakMap<object, { key: Key; text: string }[]>();
+const cachedTexts = new WeakMap<object, { key: CacheKey; text: string }[]>();
 const maxTextsPerObject = 4;

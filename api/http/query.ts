@@ -1,7 +1,7 @@
 // Query strings as CF reads them: comma lists decoded twice, the parameters that every list takes, strict about unknown ones.
 import { z } from "zod";
-import { parseLabelSelector, type LabelTest } from "../cf/label-selector.ts";
-import { oneTimestamp, type TimeFilter } from "./timestamps.ts";
+import { parseLabelSelector, type LabelMatcher } from "../cf/label-selector.ts";
+import { timestampSchema, type TimeFilter } from "./timestamps.ts";
 
 /** The raw query: each name as sent, brackets included; of a repeated name the last one counts. */
 export function rawQuery(url: string): Record<string, string> {
@@ -10,7 +10,7 @@ export function rawQuery(url: string): Record<string, string> {
 }
 
 /** Decodes once more, so that a comma inside a name survives; what is no escape stays as it is. */
-function decodedAgain(text: string): string {
+function decodeTwice(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -19,14 +19,14 @@ function decodedAgain(text: string): string {
 }
 
 function splitList(text: string): string[] {
-  return text.split(/,\s*/).map(decodedAgain);
+  return text.split(/,\s*/).map(decodeTwice);
 }
 
 /** A comma list of any strings. The empty string is a list of one empty string. */
 export const csv = z.string().transform(splitList);
 
 /** A comma list of known words; `problem` says what is wrong with another one, or with a list of them. */
-function wordsOf<const Word extends string>(words: readonly Word[], problem: (list: readonly string[], unknown: string | undefined) => { message: string; params?: { whole: true } } | undefined) {
+function csvOfKnown<const Word extends string>(words: readonly Word[], problem: (list: readonly string[], unknown: string | undefined) => { message: string; params?: { whole: true } } | undefined) {
   const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
   return csv.transform((list, context): Word[] => {
     const found = problem(list, list.find((word) => !isKnown(word)));
@@ -36,8 +36,8 @@ function wordsOf<const Word extends string>(words: readonly Word[], problem: (li
 }
 
 /** A comma list of known words. */
-export function csvOf<const Word extends string>(...words: readonly Word[]) {
-  return wordsOf(words, (_list, unknown) => (unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` }));
+export function csvEnum<const Word extends string>(...words: readonly Word[]) {
+  return csvOfKnown(words, (_list, unknown) => (unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` }));
 }
 
 /** A comma list of integers. */
@@ -49,19 +49,19 @@ export const booleanText = z.enum(["true", "false"], { error: "must be one of 't
 /** `include=a,b`: known words, each once. */
 export function include<const Word extends string>(...words: readonly Word[]) {
   const valid = words.map((word) => `'${word}'`).join(", ");
-  return wordsOf(words, (list, unknown) => {
+  return csvOfKnown(words, (list, unknown) => {
     if (unknown !== undefined) return { message: `Invalid included resource: '${unknown}'. Valid included resources are: ${valid}`, params: { whole: true } };
     const again = list.find((word, at) => list.indexOf(word) !== at);
     return again === undefined ? undefined : { message: `Duplicate included resource: '${again}'`, params: { whole: true } };
   });
 }
 
-function wholeNumber(max: number) {
+function positiveInteger(max: number) {
   const problem = max === Infinity ? "must be a positive integer" : `must be between 1 and ${max}`;
   return z.string().regex(/^\d{1,9}$/, problem).transform(Number).refine((n) => n >= 1 && n <= max, problem);
 }
 
-const label = z.string().transform((text, context): LabelTest => {
+const labelSelector = z.string().transform((text, context): LabelMatcher => {
   const parsed = parseLabelSelector(text);
   if (typeof parsed === "function") return parsed;
   context.addIssue({ code: "custom", message: parsed.problem, params: { whole: true } });
@@ -69,15 +69,15 @@ const label = z.string().transform((text, context): LabelTest => {
 });
 
 /** The two parameters of every page. */
-export const paging = { page: wholeNumber(Infinity).default(1), per_page: wholeNumber(5000).default(50) };
+export const pagingParameters = { page: positiveInteger(Infinity).default(1), per_page: positiveInteger(5000).default(50) };
 
 function timeParameters<Name extends string>(name: Name) {
   return {
-    [name]: csv.pipe(z.array(oneTimestamp)).optional(),
-    [`${name}[lt]`]: oneTimestamp.optional(),
-    [`${name}[lte]`]: oneTimestamp.optional(),
-    [`${name}[gt]`]: oneTimestamp.optional(),
-    [`${name}[gte]`]: oneTimestamp.optional(),
+    [name]: csv.pipe(z.array(timestampSchema)).optional(),
+    [`${name}[lt]`]: timestampSchema.optional(),
+    [`${name}[lte]`]: timestampSchema.optional(),
+    [`${name}[gt]`]: timestampSchema.optional(),
+    [`${name}[gte]`]: timestampSchema.optional(),
   };
 }
 
@@ -87,7 +87,7 @@ export interface ListParameters {
   per_page: number;
   order_by?: string;
   guids?: string[];
-  label_selector?: LabelTest;
+  label_selector?: LabelMatcher;
 }
 
 /**
@@ -98,15 +98,15 @@ export function listQuery<Filters extends z.ZodRawShape>(filters: Filters, optio
   const orders = ["created_at", "updated_at", ...(options.orders ?? [])];
   const allowed = orders.flatMap((order) => [order, `+${order}`, `-${order}`]);
   const parameters: z.ZodRawShape = {
-    ...paging,
+    ...pagingParameters,
     order_by: z.enum(allowed, { error: `can only be: ${orders.map((order) => `'${order}'`).join(", ")}` }).optional(),
     guids: csv.optional(),
-    ...(options.labels === false ? {} : { label_selector: label.optional() }),
+    ...(options.labels === false ? {} : { label_selector: labelSelector.optional() }),
     ...timeParameters("created_ats"),
     ...timeParameters("updated_ats"),
     ...filters,
   };
-  return z.strictObject(parameters as typeof paging & { order_by: z.ZodOptional<z.ZodString>; guids: z.ZodOptional<typeof csv>; label_selector: z.ZodOptional<typeof label> } & Filters);
+  return z.strictObject(parameters as typeof pagingParameters & { order_by: z.ZodOptional<z.ZodString>; guids: z.ZodOptional<typeof csv>; label_selector: z.ZodOptional<typeof labelSelector> } & Filters);
 }
 
 /** The time filter of that name in a parsed list query. */

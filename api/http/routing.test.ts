@@ -18,24 +18,24 @@ const rows = [
     return { status: 201, body, job: "thing.create~1" };
   }),
   endpoint("POST", "/v3/things/:guid/actions/start", { permission: "authenticated" }, () => noContent()),
-  endpoint("POST", "/v3/manifests", { permission: "authenticated", body: z.object({ applications: z.array(z.unknown()) }), format: "yaml" }, ({ body }) => ok(body)),
+  endpoint("POST", "/v3/manifests", { permission: "authenticated", body: z.object({ applications: z.array(z.unknown()) }), bodyFormat: "yaml" }, ({ body }) => ok(body)),
   endpoint("GET", "/v3/faults/unknown", { permission: "anonymous" }, () => {
     throw new Error("the password is hunter2");
   }),
-  endpoint("GET", "/v3/faults/slow", { permission: "anonymous", deadlineMs: 30 }, () => new Promise(() => {})),
+  endpoint("GET", "/v3/faults/slow", { permission: "anonymous", timeoutMs: 30 }, () => new Promise(() => {})),
   endpoint("GET", "/v3/faults/missing", { permission: "anonymous" }, () => Promise.reject(notFound("App"))),
 ];
 
 const server = createServer(
   createRouting({
-    current: () => undefined,
+    waitUntilCurrent: () => undefined,
     endpoints: rows,
     log: pino({ level: "silent" }),
     authenticate: async ({ authorization }) => {
       if (!authorization) throw new CFError("NotAuthenticated");
       return { name: "ann", kind: "User", groups: [], connect: (client) => client };
     },
-    session: () => ({ settled: (attempt: () => unknown) => attempt() }) as unknown as Session,
+    createSession: () => ({ runUntilDecided: (attempt: () => unknown) => attempt() }) as unknown as Session,
   }),
 );
 let base = "";

@@ -4,9 +4,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import express, { type Express, type Request, type Response, Router } from "express";
 import type { Logger } from "pino";
-import type { Endpoint, Method, Permission, Reply, RequestContext } from "./endpoint.ts";
+import type { Endpoint, Method, EndpointPermission, Reply, RequestContext } from "./endpoint.ts";
 import { CFError, unavailable } from "./errors.ts";
-import { logFault, toCFError } from "./error-translation.ts";
+import { logError, toCFError } from "./error-translation.ts";
 import type { Caller } from "../identity/caller.ts";
 import { parseJson, parseYaml, readBody } from "./body.ts";
 import { rawQuery } from "./query.ts";
@@ -23,8 +23,8 @@ export interface RoutingDeps {
   /** @throws CFError 401 */
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
   /** What a request waits for before anything is read; undefined when nothing. Rejects with CFError 503. */
-  current: () => Promise<void> | undefined;
-  session: (request: { caller: Caller; signal: AbortSignal; permission: Permission; writes: boolean }) => Session;
+  waitUntilCurrent: () => Promise<void> | undefined;
+  createSession: (request: { caller: Caller; signal: AbortSignal; permission: EndpointPermission; writes: boolean }) => Session;
 }
 
 /** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
@@ -35,7 +35,7 @@ export function normalisedUrl(url: string): string {
 }
 
 /** Express's method names. */
-const verbs = { GET: "get", POST: "post", PATCH: "patch", PUT: "put", DELETE: "delete" } as const satisfies Record<Method, string>;
+const expressMethods = { GET: "get", POST: "post", PATCH: "patch", PUT: "put", DELETE: "delete" } as const satisfies Record<Method, string>;
 
 /** An application that serves the table and nothing else; everything unknown is CF's 404. It does not listen. */
 export function createRouting(deps: RoutingDeps): Express {
@@ -51,22 +51,22 @@ export function createRouting(deps: RoutingDeps): Express {
     if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
     else next();
   });
-  const routers = new Map([...grouped(deps.endpoints)].map(([prefix, rows]) => [prefix, routerOf(deps, rows)]));
+  const routers = new Map([...groupByPrefix(deps.endpoints)].map(([prefix, rows]) => [prefix, createResourceRouter(deps, rows)]));
   // Found by a look-up; only what no resource's own rows match is left to the rows without a prefix.
-  app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? passOn)(request, response, next));
-  app.use(routers.get("") ?? passOn);
+  app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? nextHandler)(request, response, next));
+  app.use(routers.get("") ?? nextHandler);
   app.use((_request, response) => sendError(response, new CFError("NotFound")));
   app.use((thrown: unknown, _request: Request, response: Response, _next: () => void) => fail(deps, response, thrown));
   return app;
 }
 
-function routerOf(deps: RoutingDeps, rows: readonly Endpoint[]): Router {
+function createResourceRouter(deps: RoutingDeps, rows: readonly Endpoint[]): Router {
   const router = Router({ caseSensitive: true });
-  for (const row of rows) router[verbs[row.method]](row.path, (request: Request, response: Response) => serve(deps, row, request, response));
+  for (const row of rows) router[expressMethods[row.method]](row.path, (request: Request, response: Response) => serve(deps, row, request, response));
   return router;
 }
 
-const passOn = (_request: Request, _response: Response, next: () => void): void => next();
+const nextHandler = (_request: Request, _response: Response, next: () => void): void => next();
 
 /** `/v3/apps` of any path below it; "" of the others. */
 function prefixOf(path: string): string {
@@ -74,22 +74,22 @@ function prefixOf(path: string): string {
 }
 
 /** Rows by the first two parts of their path, so that a request is matched against few. */
-function grouped(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
+function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
   return Map.groupBy(rows, (row) => prefixOf(row.path));
 }
 
 async function serve(deps: RoutingDeps, row: Endpoint, request: Request, response: Response): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
-  const timer = setTimeout(() => controller.abort(unavailable("The request took too long.")), row.options.deadlineMs ?? defaultDeadlineMs);
+  const timer = setTimeout(() => controller.abort(unavailable("The request took too long.")), row.options.timeoutMs ?? defaultDeadlineMs);
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
   });
   try {
     const warnings: string[] = [];
-    const context = await contextOf(deps, row, { request, warnings, signal });
-    const working = context.caller ? context.as.settled(() => run(row, context, warnings), discard) : row.handler(context);
-    const reply = working instanceof Promise ? await Promise.race([working, aborted(signal)]) : working;
+    const context = await toRequestContext(deps, row, { request, warnings, signal });
+    const result = context.caller ? context.as.runUntilDecided(() => run(row, context, warnings), discard) : row.handler(context);
+    const reply = result instanceof Promise ? await Promise.race([result, rejectOnAbort(signal)]) : result;
     clearTimeout(timer);
     if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
     await send(response, reply, context.base);
@@ -110,32 +110,32 @@ function discard({ body }: Reply): void {
   if (body && isStream(body) && body instanceof Readable) body.destroy();
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const giveUp = () => reject(signal.reason as Error);
-    if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp, { once: true });
+    const rejectWithReason = () => reject(signal.reason as Error);
+    if (signal.aborted) rejectWithReason();
+    else signal.addEventListener("abort", rejectWithReason, { once: true });
   });
 }
 
-interface Incoming {
+interface RequestInput {
   request: Request;
   warnings: string[];
   signal: AbortSignal;
 }
 
-async function contextOf(deps: RoutingDeps, row: Endpoint, { request, warnings, signal }: Incoming): Promise<RequestContext> {
+async function toRequestContext(deps: RoutingDeps, row: Endpoint, { request, warnings, signal }: RequestInput): Promise<RequestContext> {
   const { options } = row;
   const anonymous = options.permission === "anonymous";
-  const behind = anonymous ? undefined : deps.current();
-  if (behind) await behind;
+  const pending = anonymous ? undefined : deps.waitUntilCurrent();
+  if (pending) await pending;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
-  const session = caller && deps.session({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
+  const session = caller && deps.createSession({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
   const raw = rawQuery(request.originalUrl);
   return {
     params: { ...(request.params as Record<string, string>) },
-    query: options.query ? parseQuery(options.query, raw, options.badQuery ?? "BadQueryParameter") : raw,
-    body: await bodyOf(row, request, signal),
+    query: options.query ? parseQuery(options.query, raw, options.badQueryError ?? "BadQueryParameter") : raw,
+    body: await parseRequestBody(row, request, signal),
     base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
     url: normalisedUrl(request.originalUrl),
     caller,
@@ -155,11 +155,11 @@ function safeHost(host: string | undefined): string {
   return host && /^[\w.-]+(?::\d{1,5})?$|^\[[\da-fA-F:]+\](?::\d{1,5})?$/.test(host) ? host : "localhost";
 }
 
-async function bodyOf(row: Endpoint, request: Request, signal: AbortSignal): Promise<unknown> {
-  const { body: schema, format = "json" } = row.options;
-  if (format === "multipart" || format === "stream" || row.method === "GET") return undefined;
+async function parseRequestBody(row: Endpoint, request: Request, signal: AbortSignal): Promise<unknown> {
+  const { body: schema, bodyFormat = "json" } = row.options;
+  if (bodyFormat === "multipart" || bodyFormat === "stream" || row.method === "GET") return undefined;
   const bytes = await readBody(request, signal);
-  if (format === "yaml") {
+  if (bodyFormat === "yaml") {
     if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(request.headers["content-type"] ?? "")) throw new CFError("BadRequest", "Content-Type must be yaml");
     return schema ? parseBody(schema, parseYaml(bytes)) : parseYaml(bytes);
   }
@@ -186,20 +186,20 @@ function isStream(body: object | string): body is NodeJS.ReadableStream {
 
 function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
   const error = toCFError(thrown);
-  logFault(deps.log, error);
+  logError(deps.log, error);
   sendError(response, error);
 }
 
 /** A body that was refused before it was there is read on up to this size: whoever finds the door shut while sending may never hear why. */
-const READ_ON_BYTES = 1 << 20;
+const MAX_DRAIN_BYTES = 1 << 20;
 
-function isWorthReading({ complete, headers }: Request): boolean {
-  return complete || Number(headers["content-length"]) <= READ_ON_BYTES;
+function canDrain({ complete, headers }: Request): boolean {
+  return complete || Number(headers["content-length"]) <= MAX_DRAIN_BYTES;
 }
 
 function sendError(response: Response, error: CFError): void {
   if (response.headersSent) return void response.destroy();
-  if (!isWorthReading(response.req)) response.setHeader("Connection", "close");
+  if (!canDrain(response.req)) response.setHeader("Connection", "close");
   if (error.status === 503) response.setHeader("Retry-After", "1");
   response.status(error.status).setHeader("Content-Type", "application/json; charset=utf-8");
   response.end(JSON.stringify({ errors: error.errors }));

@@ -4,7 +4,7 @@ import { z } from "zod";
 const format = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
 /** `2026-01-31T12:00:00Z`; whole seconds, UTC. */
-export function timestamp(time: Date | string | number): string {
+export function formatTimestamp(time: Date | string | number): string {
   // Kubernetes writes creation times like this already, and every object of every list comes by here.
   if (typeof time === "string" && time.length === 20 && time.endsWith("Z")) return time;
   return `${new Date(time).toISOString().slice(0, 19)}Z`;
@@ -26,14 +26,14 @@ function seconds(text: string): number | undefined {
 }
 
 /** A query value of exactly one timestamp, as seconds. */
-export const oneTimestamp = z.string().transform((text, context) => {
+export const timestampSchema = z.string().transform((text, context) => {
   const second = seconds(text);
   if (second === undefined) context.addIssue({ code: "custom", message: "has an invalid timestamp format. Timestamps should be formatted as 'YYYY-MM-DDThh:mm:ssZ'" });
   return second ?? 0;
 });
 
 /** Whether a time, in seconds, passes. Times are whole seconds, so `gt` means a later second and `lte` this one or earlier. */
-export function passes(filter: TimeFilter, second: number): boolean {
+export function matchesTimeFilter(filter: TimeFilter, second: number): boolean {
   if (filter.in && !filter.in.includes(second)) return false;
   if (filter.lt !== undefined && !(second < filter.lt)) return false;
   if (filter.lte !== undefined && !(second <= filter.lte)) return false;

@@ -5,7 +5,7 @@ import { CFError } from "./errors.ts";
 type Issue = z.core.$ZodIssue;
 
 /** `process_types` -> `Process types`; nested paths keep their dots. */
-function humanised(path: readonly PropertyKey[]): string {
+function humanize(path: readonly PropertyKey[]): string {
   if (path[0] === "metadata" && path.length > 1) return "Metadata";
   const text = path.map(String).join(".").replaceAll("_", " ");
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -50,7 +50,7 @@ function isDefault(message: string): boolean {
 }
 
 /** What is wrong with one value, without its name. */
-export function problemOf(issue: Issue): string {
+export function describeProblem(issue: Issue): string {
   if (issue.code === "invalid_type" && issue.input === undefined) return "can't be blank";
   if (!isDefault(issue.message)) return issue.message;
   if (issue.code === "invalid_type") return `must be ${nouns[issue.expected] ?? issue.expected}`;
@@ -63,7 +63,7 @@ function relationshipProblem(issue: Issue): string | undefined {
   const [root, name] = issue.path;
   if (root !== "relationships") return undefined;
   if (issue.path.length === 1) return issue.code === "unrecognized_keys" ? undefined : "Relationships 'relationships' is not an object";
-  const label = humanised([name ?? ""]);
+  const label = humanize([name ?? ""]);
   if (issue.path.length === 2 && issue.code === "invalid_type" && issue.input === undefined) return `Relationships ${label} can't be blank`;
   return `Relationships ${label} must be structured like this: "${String(name)}: {"data": {"guid": "valid-guid"}}"`;
 }
@@ -74,7 +74,7 @@ function describe(issue: Issue): string {
   if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return issue.message;
   const relationship = relationshipProblem(issue);
   if (relationship) return relationship;
-  return issue.path.length === 0 ? issue.message : `${humanised(issue.path)} ${problemOf(issue)}`;
+  return issue.path.length === 0 ? issue.message : `${humanize(issue.path)} ${describeProblem(issue)}`;
 }
 
 /** All problems of one parse, in CF's words, each once. */

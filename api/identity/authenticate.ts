@@ -8,18 +8,18 @@ import { KubeError } from "../../kube/client/errors.ts";
 import { CFError, unavailable } from "../http/errors.ts";
 import type { Caller } from "./caller.ts";
 import { type Credential, parseAuthorization } from "./credential.ts";
-import { type Decide, impersonated } from "./impersonation.ts";
-import type { Spoken, TokenIssuer } from "./token-issuer.ts";
+import { type DecideAccess, findImpersonatedCaller } from "./impersonation.ts";
+import type { ImpersonatedIdentity, TokenIssuer } from "./token-issuer.ts";
 
 /** Longest that a review is believed: the published bound of revocation. Milliseconds. */
-const reviewMs = 60_000;
+const reviewTtlMs = 60_000;
 /** How long a refusal is remembered, so that a client with a bad token costs little. Milliseconds. */
-const refusalMs = 5_000;
-const maxRemembered = 10_000;
-const reviewDeadlineMs = 10_000;
+const denialTtlMs = 5_000;
+const maxCachedReviews = 10_000;
+const reviewTimeoutMs = 10_000;
 
 /** `as`: how to speak as the caller, where the credential itself says nothing to Kubernetes. */
-type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra"> & { as?: Spoken["as"] };
+type Reviewed = Pick<Caller, "name" | "groups" | "uid" | "extra"> & { as?: ImpersonatedIdentity["as"] };
 
 type Headers = NodeJS.Dict<string | string[]>;
 
@@ -27,7 +27,7 @@ export interface AuthenticatorDeps {
   /** The platform's own client; posts TokenReviews. */
   client: KubeClient;
   /** Rights to impersonate. */
-  decide: Decide;
+  decide: DecideAccess;
   /** An issuer whose tokens are verified here; all others are Kubernetes' to review. */
   issuer?: TokenIssuer | undefined;
   now: () => Date;
@@ -36,20 +36,20 @@ export interface AuthenticatorDeps {
 /** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
 export function createAuthenticator({ client, decide, issuer, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
   // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps and by which credentials end.
-  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({ max: maxRemembered, ttlResolution: 0, perf: performance });
+  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({ max: maxCachedReviews, ttlResolution: 0, perf: performance });
 
   const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
-    const key = hashOf(credential);
+    const key = credentialHash(credential);
     const hit = reviews.get(key);
     const asked = now();
     if (hit && asked.getTime() < hit.until) return hit.reviewed;
-    const ttl = lifetime(credential, asked);
+    const ttl = cacheTtl(credential, asked);
     if (ttl <= 0) return Promise.resolve(undefined);
     const entry = { reviewed: review(client, credential, issuer), until: asked.getTime() + ttl };
     reviews.set(key, entry, { ttl });
     entry.reviewed.then(
       (reviewed) => {
-        if (!reviewed) reviews.set(key, entry, { ttl: Math.min(ttl, refusalMs) });
+        if (!reviewed) reviews.set(key, entry, { ttl: Math.min(ttl, denialTtlMs) });
       },
       () => reviews.delete(key),
     );
@@ -63,11 +63,11 @@ export function createAuthenticator({ client, decide, issuer, now }: Authenticat
     const { as, ...who } = reviewed;
     const caller = toCaller(who, (platform) => platform.as(as ?? credential));
     // Who is spoken for speaks for nobody: the second name would rest on the platform's right, not on the caller's.
-    return (await impersonated(caller, headers, as ? nobody : decide)) ?? caller;
+    return (await findImpersonatedCaller(caller, headers, as ? denyAll : decide)) ?? caller;
   };
 }
 
-const nobody: Decide = () => Promise.resolve(false);
+const denyAll: DecideAccess = () => Promise.resolve(false);
 
 function toCaller(reviewed: Omit<Reviewed, "as">, connect: Caller["connect"]): Caller {
   const { name } = reviewed;
@@ -75,18 +75,18 @@ function toCaller(reviewed: Omit<Reviewed, "as">, connect: Caller["connect"]): C
 }
 
 /** Kept instead of the credential. */
-function hashOf(credential: Credential): string {
+function credentialHash(credential: Credential): string {
   return hash("sha256", credential.kind === "token" ? credential.token : `${credential.cert}\0${credential.key}`, "hex");
 }
 
 /** How long a review may be believed: a minute, and never past the credential's own expiry. Signatures are the API server's to check. */
-function lifetime(credential: Credential, now: Date): number {
-  const expiry = credential.kind === "token" ? expiryOf(credential.token) : endOf(credential.cert);
-  return expiry === undefined ? reviewMs : Math.min(reviewMs, expiry * 1000 - now.getTime());
+function cacheTtl(credential: Credential, now: Date): number {
+  const expiry = credential.kind === "token" ? tokenExpiry(credential.token) : certificateExpiry(credential.cert);
+  return expiry === undefined ? reviewTtlMs : Math.min(reviewTtlMs, expiry * 1000 - now.getTime());
 }
 
 /** Seconds since the epoch; 0, so refused, for what is no certificate. */
-function endOf(cert: string): number {
+function certificateExpiry(cert: string): number {
   try {
     return new X509Certificate(cert).validToDate.getTime() / 1000;
   } catch {
@@ -94,7 +94,7 @@ function endOf(cert: string): number {
   }
 }
 
-function expiryOf(token: string): number | undefined {
+function tokenExpiry(token: string): number | undefined {
   const payload = token.split(".");
   if (payload.length !== 3) return undefined;
   try {
@@ -106,7 +106,7 @@ function expiryOf(token: string): number | undefined {
 }
 
 async function review(client: KubeClient, credential: Credential, issuer: TokenIssuer | undefined): Promise<Reviewed | undefined> {
-  if (credential.kind === "token" && issuer?.claims(credential.token)) return issuer.review(client, credential.token, reviewDeadlineMs);
+  if (credential.kind === "token" && issuer?.isIssuerOf(credential.token)) return issuer.review(client, credential.token, reviewTimeoutMs);
   try {
     return credential.kind === "token" ? await reviewToken(client, credential.token) : await reviewSelf(client.as(credential));
   } catch (cause) {
@@ -116,14 +116,14 @@ async function review(client: KubeClient, credential: Credential, issuer: TokenI
 }
 
 async function reviewToken(client: KubeClient, token: string): Promise<Reviewed | undefined> {
-  const { status } = await client.review(TokenReview, { spec: { token } }, { deadlineMs: reviewDeadlineMs });
+  const { status } = await client.review(TokenReview, { spec: { token } }, { deadlineMs: reviewTimeoutMs });
   const { authenticated, user } = status ?? {};
   return authenticated ? toReviewed(user) : undefined;
 }
 
 /** With a certificate, who we are is what the API server sees over that very connection. */
 async function reviewSelf(client: KubeClient): Promise<Reviewed | undefined> {
-  const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: reviewDeadlineMs });
+  const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: reviewTimeoutMs });
   const user = status?.userInfo;
   return user?.username === "system:anonymous" ? undefined : toReviewed(user);
 }

@@ -1,6 +1,6 @@
 // Impersonate-* headers: honoured only where `impersonate` is granted, as kube-apiserver does. Pure but for the question of rights.
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Asked } from "../access/rbac-authorizer.ts";
+import type { AccessAttributes } from "../access/rbac-authorizer.ts";
 import { notAuthorized } from "../http/errors.ts";
 import type { Caller } from "./caller.ts";
 
@@ -11,28 +11,28 @@ const serviceAccounts: ResourceRef = { ...core, kind: "ServiceAccount", plural: 
 const maxGroups = 64;
 
 /** Whether a caller may do something, never guessed. */
-export type Decide = (caller: Caller, asked: Asked) => Promise<boolean>;
+export type DecideAccess = (caller: Caller, asked: AccessAttributes) => Promise<boolean>;
 
 /** The caller that the headers ask for; undefined when they ask for none. @throws CFError NotAuthorized */
-export async function impersonated(caller: Caller, headers: NodeJS.Dict<string | string[]>, decide: Decide): Promise<Caller | undefined> {
+export async function findImpersonatedCaller(caller: Caller, headers: NodeJS.Dict<string | string[]>, decide: DecideAccess): Promise<Caller | undefined> {
   const asked = Object.keys(headers).filter((name) => name.startsWith("impersonate-"));
   if (asked.length === 0) return undefined;
   const user = headers["impersonate-user"];
   // Uid and extras would need rights of their own that CF has no use for.
   const known = asked.every((name) => name === "impersonate-user" || name === "impersonate-group");
-  const groups = list(headers["impersonate-group"]);
+  const groups = splitHeader(headers["impersonate-group"]);
   if (typeof user !== "string" || user === "" || !known || groups.length > maxGroups) throw notAuthorized();
-  const wanted: Asked[] = [asUser(user), ...groups.map((name): Asked => ({ verb: "impersonate", on: groupsRef, name }))];
+  const wanted: AccessAttributes[] = [toImpersonateAttributes(user), ...groups.map((name): AccessAttributes => ({ verb: "impersonate", on: groupsRef, name }))];
   if (!(await Promise.all(wanted.map((one) => decide(caller, one)))).every(Boolean)) throw notAuthorized();
   return {
     name: user,
     kind: user.startsWith("system:serviceaccount:") ? "ServiceAccount" : "User",
-    groups: marked(user, groups.length > 0 ? groups : groupsOf(user)),
+    groups: withAuthenticationGroup(user, groups.length > 0 ? groups : groupsOf(user)),
     connect: (platform) => caller.connect(platform).as({ kind: "impersonate", user, groups }),
   };
 }
 
-function asUser(user: string): Asked {
+function toImpersonateAttributes(user: string): AccessAttributes {
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user);
   if (!account) return { verb: "impersonate", on: users, name: user };
   return { verb: "impersonate", on: serviceAccounts, namespace: account[1] ?? "", name: account[2] ?? "" };
@@ -45,12 +45,12 @@ function groupsOf(user: string): string[] {
 }
 
 /** Whether the user counts as authenticated, by kube-apiserver's rule: what reads here is what Kubernetes would let the same headers read. */
-function marked(user: string, groups: readonly string[]): string[] {
+function withAuthenticationGroup(user: string, groups: readonly string[]): string[] {
   const mark = user === "system:anonymous" ? "system:unauthenticated" : "system:authenticated";
   return groups.includes("system:unauthenticated") || groups.includes(mark) ? [...groups] : [...groups, mark];
 }
 
 /** Node joins repeated headers with ", ". */
-function list(value: string | string[] | undefined): string[] {
+function splitHeader(value: string | string[] | undefined): string[] {
   return [value ?? []].flat().flatMap((one) => one.split(/,\s*/)).filter((one) => one !== "");
 }

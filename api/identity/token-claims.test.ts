@@ -1,6 +1,6 @@
 // Who the claims of a token name, and whom nobody can become by them.
 import { expect, test } from "vitest";
-import { identityOf, prefixProblem, type ClaimMapping } from "./token-claims.ts";
+import { toClaimedIdentity, findPrefixProblem, type ClaimMapping } from "./token-claims.ts";
 
 const uaa: ClaimMapping = { userClaim: "user_name", groupsClaim: "scope", prefix: "uaa:" };
 
@@ -13,7 +13,7 @@ test.each([
   ["an access token's id", { user_name: "ann", jti: "0123456789abcdef0123456789abcdef" }, uaa, { user: "uaa:ann", groups: [] }],
   ["a verified email", { email: "a@b.example", email_verified: true }, { ...uaa, userClaim: "email" }, { user: "uaa:a@b.example", groups: [] }],
 ])("%s", (_what, claims, mapping, identity) => {
-  expect(identityOf(claims, mapping)).toEqual(identity);
+  expect(toClaimedIdentity(claims, mapping)).toEqual(identity);
 });
 
 test.each([
@@ -34,9 +34,9 @@ test.each([
   ["a refresh token of UAA", { user_name: "ann", jti: "0123456789abcdef0123456789abcdef-r" }, uaa],
   ["an unverified email", { email: "a@b.example", email_verified: false }, { ...uaa, userClaim: "email" }],
 ])("%s is refused", (_what, claims, mapping) => {
-  expect(identityOf(claims, mapping)).toEqual({ refused: expect.any(String) });
+  expect(toClaimedIdentity(claims, mapping)).toEqual({ refused: expect.any(String) });
 });
 
 test.each([["uaa:", true], ["https://uaa.example/oauth/token#", true], ["", false], ["uaa", false], ["s", false], ["system:", false], ["system:x:", false], ["cupola:", false], ["a b:", false], ["ä:", false]])("prefix %j: %s", (prefix, good) => {
-  expect(prefixProblem(prefix) === undefined).toBe(good);
+  expect(findPrefixProblem(prefix) === undefined).toBe(good);
 });

@@ -26,7 +26,7 @@ const NAME = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 const UAA_REFRESH_TOKEN = /^[0-9a-f]{32}-r$/;
 
 /** What is wrong with a prefix; undefined when nothing is. */
-export function prefixProblem(prefix: string): string | undefined {
+export function findPrefixProblem(prefix: string): string | undefined {
   if (!/^[\x21-\x7e]{1,200}$/.test(prefix)) return "is printable ASCII without spaces, and not empty";
   // With a letter at its end, prefix and name together could spell another name's beginning.
   if (/[A-Za-z0-9]$/.test(prefix)) return 'ends in a separator, for example "uaa:"';
@@ -35,7 +35,7 @@ export function prefixProblem(prefix: string): string | undefined {
 }
 
 /** The identity, or why there is none: `refused` is for the operator's log and holds nothing of the token but claims' names. */
-export function identityOf(claims: JWTPayload, mapping: ClaimMapping): ClaimedIdentity | { refused: string } {
+export function toClaimedIdentity(claims: JWTPayload, mapping: ClaimMapping): ClaimedIdentity | { refused: string } {
   const { userClaim, groupsClaim, prefix } = mapping;
   const user = claims[userClaim];
   const groups = [(groupsClaim && claims[groupsClaim]) ?? []].flat() as unknown[];

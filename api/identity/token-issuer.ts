@@ -5,8 +5,8 @@ import { SelfSubjectReview } from "../../kube/api/builtin.ts";
 import type { Identity, KubeClient } from "../../kube/client/client.ts";
 import { isForbidden } from "../../kube/client/errors.ts";
 import { unavailable } from "../http/errors.ts";
-import { issuerKeys } from "./issuer-keys.ts";
-import { type ClaimedIdentity, type ClaimMapping, identityOf, prefixProblem } from "./token-claims.ts";
+import { createIssuerKeys } from "./issuer-keys.ts";
+import { type ClaimedIdentity, type ClaimMapping, toClaimedIdentity, findPrefixProblem } from "./token-claims.ts";
 
 export interface TokenIssuerSettings extends ClaimMapping {
   /** Exactly as tokens name it in `iss`; its discovery document is below it. https. */
@@ -25,7 +25,7 @@ const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 const SYSTEM_AUTHENTICATED = "system:authenticated";
 
 /** A caller as Kubernetes sees it, and how to speak as it. */
-export interface Spoken {
+export interface ImpersonatedIdentity {
   name: string;
   groups: readonly string[];
   as: Extract<Identity, { kind: "impersonate" }>;
@@ -33,35 +33,35 @@ export interface Spoken {
 
 export interface TokenIssuer {
   /** Whether a token says that it is of this issuer. Nothing is verified. */
-  claims(token: string): boolean;
+  isIssuerOf(token: string): boolean;
   /** Undefined for a token that does not hold. @throws CFError 503 when the issuer or Kubernetes cannot be asked, or the right to impersonate is missing */
-  review(client: KubeClient, token: string, deadlineMs: number): Promise<Spoken | undefined>;
+  review(client: KubeClient, token: string, deadlineMs: number): Promise<ImpersonatedIdentity | undefined>;
 }
 
 /** @throws Error when the settings would be unsafe */
 export function createTokenIssuer(settings: TokenIssuerSettings, { now, log }: { now: () => Date; log: Logger }): TokenIssuer {
   const { url, audience, ca } = settings;
   checkTokenIssuer(settings);
-  const keys = issuerKeys(url, ca);
-  const refuse = (reason: string): undefined => log.info({ issuer: url, reason }, "refused a token of the issuer") as undefined;
+  const keys = createIssuerKeys(url, ca);
+  const logRejection = (reason: string): undefined => log.info({ issuer: url, reason }, "refused a token of the issuer") as undefined;
   const verify = async (token: string): Promise<JWTPayload | undefined> => {
     try {
       return (await jwtVerify(token, keys, { issuer: url, audience, algorithms: ALGORITHMS, requiredClaims: ["exp"], currentDate: now() })).payload;
     } catch (cause) {
       // Claims are looked at once the signature is good, so a stranger cannot fill the log.
-      if (cause instanceof errors.JWTClaimValidationFailed) return refuse(`its claim ${cause.claim}: ${cause.reason}`);
+      if (cause instanceof errors.JWTClaimValidationFailed) return logRejection(`its claim ${cause.claim}: ${cause.reason}`);
       if (cause instanceof errors.JOSEError) return undefined;
       throw unavailable("The identity cannot be checked: the token issuer does not answer. Try again.", { cause });
     }
   };
   return {
-    claims: (token) => issuerOf(token) === url,
+    isIssuerOf: (token) => issuerOf(token) === url,
     async review(client, token, deadlineMs) {
       const payload = await verify(token);
-      const identity = payload && identityOf(payload, settings);
+      const identity = payload && toClaimedIdentity(payload, settings);
       if (!identity) return undefined;
-      if ("refused" in identity) return refuse(identity.refused);
-      return (await speak(client, identity, deadlineMs)) ?? refuse("Kubernetes sees somebody else than it names");
+      if ("refused" in identity) return logRejection(identity.refused);
+      return (await verifyImpersonation(client, identity, deadlineMs)) ?? logRejection("Kubernetes sees somebody else than it names");
     },
   };
 }
@@ -71,7 +71,7 @@ export function checkTokenIssuer({ url, audience, prefix, userClaim }: TokenIssu
   if (!URL.canParse(url) || new URL(url).protocol !== "https:") throw new Error("the token issuer is an https URL");
   if (audience === "") throw new Error("the audience of the issuer's tokens is empty");
   if (userClaim === "") throw new Error("the claim of the user's name is empty");
-  const problem = prefixProblem(prefix);
+  const problem = findPrefixProblem(prefix);
   if (problem) throw new Error(`the prefix of the issuer's users ${problem}`);
 }
 
@@ -84,8 +84,8 @@ function issuerOf(token: string): string | undefined {
 }
 
 /** Asks Kubernetes who it takes us for, which also shows that we may. Undefined when that is not exactly who the token names. */
-async function speak(client: KubeClient, { user, groups }: ClaimedIdentity, deadlineMs: number): Promise<Spoken | undefined> {
-  const as: Spoken["as"] = { kind: "impersonate", user, groups };
+async function verifyImpersonation(client: KubeClient, { user, groups }: ClaimedIdentity, deadlineMs: number): Promise<ImpersonatedIdentity | undefined> {
+  const as: ImpersonatedIdentity["as"] = { kind: "impersonate", user, groups };
   const seen = await client.as(as).review(SelfSubjectReview, {}, { deadlineMs }).catch((cause: unknown) => {
     if (isForbidden(cause)) throw unavailable(`The platform may not speak for users of the token issuer: bind it to the ClusterRole ${IMPERSONATOR_ROLE}.`, { cause });
     throw unavailable("The identity cannot be checked: the Kubernetes API does not answer. Try again.", { cause });

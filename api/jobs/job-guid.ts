@@ -24,7 +24,7 @@ export interface Job {
   /** GUID of the object. */
   guid: string;
   /** Seconds since the epoch. */
-  since: number;
+  startedAt: number;
   /** Details of errors: the job failed. */
   errors?: readonly string[];
 }
@@ -33,9 +33,9 @@ export interface Job {
 const maxErrorText = 3000;
 
 /** The GUID of a job. */
-export function jobGUID({ operation, guid, since, errors }: Job): string {
-  const parts = [operation, guid, since.toString(36)];
-  if (errors?.length) parts.push(Buffer.from(JSON.stringify(fitting(errors))).toString("base64url"));
+export function toJobGUID({ operation, guid, startedAt, errors }: Job): string {
+  const parts = [operation, guid, startedAt.toString(36)];
+  if (errors?.length) parts.push(Buffer.from(JSON.stringify(truncate(errors))).toString("base64url"));
   return parts.map(escaped).join("~");
 }
 
@@ -44,7 +44,7 @@ function escaped(part: string): string {
   return encodeURIComponent(part).replaceAll("~", "%7E");
 }
 
-function fitting(errors: readonly string[]): string[] {
+function truncate(errors: readonly string[]): string[] {
   const fit: string[] = [];
   let left = maxErrorText;
   for (const error of errors) {
@@ -57,9 +57,9 @@ function fitting(errors: readonly string[]): string[] {
 
 /** The job a GUID stands for; undefined when it is none of ours. */
 export function parseJobGUID(text: string): Job | undefined {
-  const [, operation = "", guid = "", since = "", outcome] = /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(text) ?? [];
+  const [, operation = "", guid = "", startedAt = "", outcome] = /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(text) ?? [];
   if (!Object.hasOwn(operations, operation)) return undefined;
-  const job = { operation: operation as Operation, guid: decodedPart(guid), since: Number.parseInt(since, 36) };
+  const job = { operation: operation as Operation, guid: decodedPart(guid), startedAt: Number.parseInt(startedAt, 36) };
   if (outcome === undefined) return job;
   const errors = parseOutcome(outcome);
   return errors && { ...job, errors };

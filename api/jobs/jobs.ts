@@ -11,25 +11,25 @@ import { Space } from "../../crds/space/space.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound } from "../http/errors.ts";
-import { timestamp } from "../http/timestamps.ts";
-import type { View } from "../cache/cluster-cache.ts";
-import { type Job, jobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
+import { formatTimestamp } from "../http/timestamps.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
 const kinds: Record<string, ResourceRef> = { App, Org, Space, Route, Domain, Package, Droplet, Buildpack, OrgQuota };
 
 /** The GUID of a job that was started now. `errors` are those of an operation that is over and failed. */
 export function newJob(operation: Operation, guid: string, now: Date, errors?: readonly string[]): string {
-  return jobGUID({ operation, guid, since: Math.floor(now.getTime() / 1000), ...(errors?.length && { errors }) });
+  return toJobGUID({ operation, guid, startedAt: Math.floor(now.getTime() / 1000), ...(errors?.length && { errors }) });
 }
 
-function stateOf(job: Job, view: View): "PROCESSING" | "COMPLETE" | "FAILED" {
+function stateOf(job: Job, cache: ClusterCache): "PROCESSING" | "COMPLETE" | "FAILED" {
   if (job.errors) return "FAILED";
   const ref = kinds[operations[job.operation] ?? ""];
-  return ref && view.byGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
+  return ref && cache.findByGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
 }
 
 function presentJob(guid: string, job: Job, state: string, base: string): object {
-  const time = timestamp(job.since * 1000);
+  const time = formatTimestamp(job.startedAt * 1000);
   const errors = new CFError("UnprocessableEntity", job.errors ?? []).errors;
   const noun = job.operation.split(".")[0] ?? "";
   const exists = state !== "COMPLETE" || !job.operation.endsWith(".delete");
@@ -49,6 +49,6 @@ export const jobEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/jobs/:guid", { permission: "authenticated", summary: "State of a job" }, ({ as, params, base }) => {
     const job = parseJobGUID(params["guid"] ?? "");
     if (!job) throw notFound("Job");
-    return ok(presentJob(params["guid"] ?? "", job, stateOf(job, as.view), base));
+    return ok(presentJob(params["guid"] ?? "", job, stateOf(job, as.cache), base));
   }),
 ];

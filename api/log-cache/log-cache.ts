@@ -37,7 +37,7 @@ export function logCacheEndpoints({ telemetry }: Services): readonly Endpoint[] 
       const { name = "", namespace = "" } = app?.metadata ?? {};
       if (!app || !as.allows({ ...logs, namespace, name })) throw notFound("App");
       try {
-        return ok({ envelopes: { batch: await telemetry.readLogs(as.view.guid(App, app), toLogQuery(url)) } });
+        return ok({ envelopes: { batch: await telemetry.readLogs(as.cache.guid(App, app), toLogQuery(url)) } });
       } catch (cause) {
         throw unavailable("The logs cannot be read now. Try again.", { cause });
       }

@@ -10,18 +10,18 @@ import { accepted, endpoint, type Endpoint } from "../http/endpoint.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { toCFError } from "../http/error-translation.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { appKey, newestFirst, processesOf as appProcesses, putProcess } from "../cf/app-children.ts";
+import { appKey, sortNewestFirst, processesOf as appProcesses, createOrPatchProcess } from "../cf/app-children.ts";
 import { readVariables, writeVariables } from "../cf/app-env.ts";
-import { featuresPatch } from "../cf/app-features.ts";
-import { newApp } from "../cf/new-app.ts";
+import { toFeaturesPatch } from "../cf/app-features.ts";
+import { toApp } from "../cf/new-app.ts";
 import { defaultStack, toLifecycle } from "../cf/lifecycle.ts";
-import { metadataOf, metadataPatch } from "../cf/metadata.ts";
-import { urlOf } from "../cf/route-url.ts";
+import { metadataOf, toMetadataPatch } from "../cf/metadata.ts";
+import { routeURLOf } from "../cf/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { diffApplication } from "./diff.ts";
 import { toApplication, toYaml } from "./generate.ts";
 import { lifecycleOf, processesOf, processSpec } from "./plan.ts";
-import { applyRoutes, domainsOf } from "./routes.ts";
+import { applyRoutes, listUsableDomains } from "./routes.ts";
 import { manifestBody, parseApplications, type Application } from "./schema.ts";
 
 const DEADLINE_MS = 120_000;
@@ -37,7 +37,7 @@ function findApp(as: Session, namespace: string, name: string): App | undefined 
 }
 
 /** Valid applications, or 422 with one error for each problem. */
-function checked(entries: readonly unknown[]): Application[] {
+function parseEntries(entries: readonly unknown[]): Application[] {
   const { applications, problems } = parseApplications(entries);
   if (problems.length > 0) throw new CFError("UnprocessableEntity", problems);
   return applications;
@@ -46,48 +46,48 @@ function checked(entries: readonly unknown[]): Application[] {
 const apply = endpoint(
   "POST",
   "/v3/spaces/:guid/actions/apply_manifest",
-  { permission: { verb: "create", on: App }, format: "yaml", body: manifestBody, deadlineMs: DEADLINE_MS, summary: "Apply a manifest" },
+  { permission: { verb: "create", on: App }, bodyFormat: "yaml", body: manifestBody, timeoutMs: DEADLINE_MS, summary: "Apply a manifest" },
   async ({ as, params, body }) => {
     const guid = params["guid"] ?? "";
     const namespace = spaceNamespace(as, guid);
-    as.require({ verb: "create", on: App, namespace });
-    const entries = checked(body.applications);
+    as.authorize({ verb: "create", on: App, namespace });
+    const entries = parseEntries(body.applications);
     // What routes will ask about other namespaces: where rights are reviewed it must be known before anything is written (caller-rights.ts).
-    domainsOf(as, namespace);
+    listUsableDomains(as, namespace);
     const pairs = await ensureApps(as, namespace, entries);
     return accepted(newJob("space.apply_manifest", guid, as.now(), await applyAll(as, pairs)));
   },
 );
 
-interface Pair {
+interface AppEntry {
   app: App;
   entry: Application;
 }
 
 /** CF's first phase: every app is there before the job begins. */
-async function ensureApps(as: Session, namespace: string, entries: readonly Application[]): Promise<Pair[]> {
-  const pairs: Pair[] = [];
+async function ensureApps(as: Session, namespace: string, entries: readonly Application[]): Promise<AppEntry[]> {
+  const pairs: AppEntry[] = [];
   for (const entry of entries) {
     const found = findApp(as, namespace, entry.name);
     const lifecycle = lifecycleOf(entry);
     if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type) throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
-    pairs.push({ entry, app: found ?? (await createApp(as, namespace, entry).catch((error: unknown) => Promise.reject(named(error, entry)))) });
+    pairs.push({ entry, app: found ?? (await createApp(as, namespace, entry).catch((error: unknown) => Promise.reject(withAppName(error, entry)))) });
   }
   return pairs;
 }
 
 async function createApp(as: Session, namespace: string, entry: Application): Promise<App> {
   const lifecycle = lifecycleOf(entry);
-  const draft = newApp(as.view, namespace, { name: entry.name, ...(lifecycle && { lifecycle }), ...(entry.metadata && { metadata: entry.metadata }) });
+  const draft = toApp(as.cache, namespace, { name: entry.name, ...(lifecycle && { lifecycle }), ...(entry.metadata && { metadata: entry.metadata }) });
   const app = await as.create(App, draft, () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`));
   // With its size from the first instant, rather than made and then changed.
   const web = processesOf(entry).find((process) => process.type === "web");
-  await putProcess(as, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
+  await createOrPatchProcess(as, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
   return app;
 }
 
 /** The same error with the application's name in front; what is nobody's mistake stays as it is. */
-function named(thrown: unknown, entry: Application): CFError {
+function withAppName(thrown: unknown, entry: Application): CFError {
   const error = toCFError(thrown);
   return error.key === "UnprocessableEntity" || error.key === "UniquenessError" ? unprocessable(`For application '${entry.name}': ${error.message}`, { cause: error }) : error;
 }
@@ -98,7 +98,7 @@ function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** The first failure ends it; what was done before stays. Its text is the job's error. */
-async function applyAll(as: Session, pairs: readonly Pair[]): Promise<string[]> {
+async function applyAll(as: Session, pairs: readonly AppEntry[]): Promise<string[]> {
   for (const { app, entry } of pairs) {
     try {
       await applyOne(as, app, entry);
@@ -112,13 +112,13 @@ async function applyAll(as: Session, pairs: readonly Pair[]): Promise<string[]> 
 }
 
 async function applyOne(as: Session, app: App, entry: Application): Promise<void> {
-  const features = entry.features && featuresPatch(entry.features);
+  const features = entry.features && toFeaturesPatch(entry.features);
   if (features && differs(features, app.spec.features ?? {})) await as.patch(App, app, { type: "merge", body: { spec: { features } } });
   const known = appProcesses(as, app);
   for (const process of processesOf(entry)) {
     const current = known.find((one) => one.spec.type === process.type);
     const spec = specOf(process, current);
-    if (!current || differs(spec, inForce(current))) await putProcess(as, app, process.type, spec);
+    if (!current || differs(spec, effectiveSpec(current))) await createOrPatchProcess(as, app, process.type, spec);
   }
   const updated = await updateApp(as, app, entry);
   await applyRoutes(as, updated, entry);
@@ -131,7 +131,7 @@ function specOf(entry: ReturnType<typeof processesOf>[number], current: Process 
 }
 
 /** A process's spec with what holds where it names nothing. */
-function inForce({ spec }: Process): Record<string, unknown> {
+function effectiveSpec({ spec }: Process): Record<string, unknown> {
   return { ...spec, instances: spec.instances ?? defaultInstances(spec.type), healthCheck: effectiveHealthCheck(spec.type, spec.healthCheck), readinessHealthCheck: effectiveReadinessCheck(spec.readinessHealthCheck) };
 }
 
@@ -145,23 +145,23 @@ function differs(patch: Record<string, unknown>, current: Record<string, unknown
 }
 
 async function updateApp(as: Session, app: App, entry: Application): Promise<App> {
-  const { type: _type, ...lifecycle } = toLifecycle(as.view, lifecycleOf(entry));
-  const body = { metadata: metadataPatch(entry.metadata, app), spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) } };
+  const { type: _type, ...lifecycle } = toLifecycle(as.cache, lifecycleOf(entry));
+  const body = { metadata: toMetadataPatch(entry.metadata, app), spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) } };
   const isNoChange = !differs(body.metadata, app.metadata as object as Record<string, unknown>) && !differs(body.spec as Record<string, unknown>, app.spec);
   return isNoChange ? app : as.patch(App, app, { type: "merge", body });
 }
 
 async function generated(as: Session, app: App): Promise<Record<string, unknown>> {
-  const [newest] = newestFirst(as.list(Package, { index: ["app", appKey(app)] }));
+  const [newest] = sortNewestFirst(as.list(Package, { index: ["app", appKey(app)] }));
   const protocolOf = (route: Route): string => route.spec.destinations.find((one) => one.app === app.metadata.name)?.protocol ?? "http1";
   return toApplication({
     app,
     processes: appProcesses(as, app),
     variables: await readVariables(as, app),
-    routes: as.list(Route, { index: ["app", appKey(app)] }).map((route) => ({ url: urlOf(as.view, route), protocol: protocolOf(route) })),
+    routes: as.list(Route, { index: ["app", appKey(app)] }).map((route) => ({ url: routeURLOf(as.cache, route), protocol: protocolOf(route) })),
     metadata: metadataOf(app),
     image: newest?.spec.image,
-    stack: defaultStack(as.view),
+    stack: defaultStack(as.cache),
   });
 }
 
@@ -171,11 +171,11 @@ const generate = endpoint("GET", "/v3/apps/:guid/manifest", { permission: { verb
   contentType: "application/x-yaml",
 }));
 
-const diff = endpoint("POST", "/v3/spaces/:guid/manifest_diff", { permission: { verb: "create", on: App }, format: "yaml", body: manifestBody, summary: "What a manifest would change" }, async ({ as, params, body }) => {
+const diff = endpoint("POST", "/v3/spaces/:guid/manifest_diff", { permission: { verb: "create", on: App }, bodyFormat: "yaml", body: manifestBody, summary: "What a manifest would change" }, async ({ as, params, body }) => {
   const namespace = spaceNamespace(as, params["guid"] ?? "");
-  as.require({ verb: "create", on: App, namespace });
+  as.authorize({ verb: "create", on: App, namespace });
   const entries = body.applications as Record<string, unknown>[];
-  checked(entries);
+  parseEntries(entries);
   const differences = await Promise.all(
     entries.map(async (entry, index) => {
       const app = findApp(as, namespace, String(entry["name"]));

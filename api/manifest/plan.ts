@@ -1,5 +1,5 @@
 // What an application of a manifest means for its App and its processes. Pure.
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { LifecycleInput } from "../cf/lifecycle.ts";
 import type { Application, ProcessEntry } from "./schema.ts";
 
@@ -14,7 +14,7 @@ export function lifecycleOf(app: Application): LifecycleInput | undefined {
   if (app.lifecycle === "docker" || app.docker) return { type: "docker" };
   const buildpacks = buildpacksOf(app);
   if ([app.lifecycle, buildpacks, app.stack].every((given) => given === undefined)) return undefined;
-  return { type: app.lifecycle ?? "buildpack", data: defined({ buildpacks, stack: app.stack ?? undefined }) };
+  return { type: app.lifecycle ?? "buildpack", data: omitUndefined({ buildpacks, stack: app.stack ?? undefined }) };
 }
 
 /** `buildpack: default` (or null) asks for detection, as does an empty list. */
@@ -39,7 +39,7 @@ function pick(app: Application): Omit<ProcessEntry, "type"> {
 export function processSpec(entry: ProcessEntry, current: { check: string; readiness: string }): Record<string, unknown> {
   const healthCheck = check(entry, "", current.check);
   const readinessHealthCheck = check(entry, "readiness-", current.readiness);
-  return defined({
+  return omitUndefined({
     command: entry.command,
     user: entry.user,
     instances: entry.instances,
@@ -52,7 +52,7 @@ export function processSpec(entry: ProcessEntry, current: { check: string; readi
 }
 
 function check(entry: ProcessEntry, prefix: "" | "readiness-", currentType: string): Record<string, unknown> | undefined {
-  const given: Record<string, unknown> = defined({
+  const given: Record<string, unknown> = omitUndefined({
     type: entry[`${prefix}health-check-type`],
     endpoint: entry[`${prefix}health-check-http-endpoint`],
     invocationTimeoutSeconds: entry[`${prefix}health-check-invocation-timeout`],

@@ -7,15 +7,15 @@ import { Route, type Destination } from "../../crds/route/route.ts";
 import { foldPath, routeURL } from "../../crds/route/route-url.ts";
 import { unprocessable } from "../http/errors.ts";
 import { appKey } from "../cf/app-children.ts";
-import { domainOf, usableBy } from "../cf/domains.ts";
+import { domainOf, isUsableBy } from "../cf/domains.ts";
 import { createRoute } from "../cf/create-route.ts";
 import { unmapApp } from "../cf/unmap-app.ts";
-import { creationOrder } from "../../crds/guid.ts";
+import { creationSortKey } from "../../crds/guid.ts";
 import type { Session } from "../access/session.ts";
 import { defaultHost, parseRoute, randomHost, splitHost } from "./plan.ts";
 import type { Application } from "./schema.ts";
 
-interface Wanted {
+interface DesiredRoute {
   host: string;
   domain: Domain;
   path: string;
@@ -27,16 +27,16 @@ interface Wanted {
 export async function applyRoutes(as: Session, app: App, entry: Application): Promise<void> {
   const mapped = as.list(Route, { index: ["app", appKey(app)] });
   if (entry["no-route"]) return unmapAll(as, app, mapped);
-  for (const wanted of wantedRoutes(as, app, entry, mapped.length > 0)) await mapRoute(as, app, wanted);
+  for (const wanted of desiredRoutes(as, app, entry, mapped.length > 0)) await mapRoute(as, app, wanted);
 }
 
 async function unmapAll(as: Session, app: App, routes: readonly Route[]): Promise<void> {
   for (const route of routes) await unmapApp(as, route, app);
 }
 
-function wantedRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): Wanted[] {
-  const domains = domainsOf(as, app.metadata.namespace);
-  if (entry.routes) return entry.routes.map(({ route, protocol }) => ({ ...resolve(route, domains), ...(protocol && { protocol }) }));
+function desiredRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): DesiredRoute[] {
+  const domains = listUsableDomains(as, app.metadata.namespace);
+  if (entry.routes) return entry.routes.map(({ route, protocol }) => ({ ...resolveRoute(route, domains), ...(protocol && { protocol }) }));
   if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
   const domain = domains.find((one) => !one.spec.internal);
   if (!domain) throw unprocessable("No default domain: the platform has no domain for this org. Create one, or push with no-route.");
@@ -46,17 +46,17 @@ function wantedRoutes(as: Session, app: App, entry: Application, hasRoutes: bool
 }
 
 /** Domains that the org of a space's namespace may use; shared ones first, oldest first. */
-export function domainsOf(as: Session, namespace: string | undefined): Domain[] {
-  const org = as.view.orgOf(as.view.spaceOf(namespace)?.metadata.namespace);
-  if (!org || !as.sees(Org, org)) return [];
+export function listUsableDomains(as: Session, namespace: string | undefined): Domain[] {
+  const org = as.cache.orgOf(as.cache.spaceOf(namespace)?.metadata.namespace);
+  if (!org || !as.canSee(Org, org)) return [];
   const isShared = (domain: Domain): number => (domain.metadata.namespace === org.status?.namespace ? 1 : 0);
   return as
     .list(Domain)
-    .filter((domain) => usableBy(domain, org))
-    .sort((one, other) => isShared(one) - isShared(other) || (creationOrder(one) < creationOrder(other) ? -1 : 1));
+    .filter((domain) => isUsableBy(domain, org))
+    .sort((one, other) => isShared(one) - isShared(other) || (creationSortKey(one) < creationSortKey(other) ? -1 : 1));
 }
 
-function resolve(text: string, domains: readonly Domain[]): Wanted {
+function resolveRoute(text: string, domains: readonly Domain[]): DesiredRoute {
   const address = parseRoute(text);
   const named = (name: string): Domain | undefined => domains.find((domain) => domain.spec.name === name);
   const split = address && splitHost(address.hostname, (name) => named(name) !== undefined);
@@ -65,9 +65,9 @@ function resolve(text: string, domains: readonly Domain[]): Wanted {
   return { host: split.host, domain, path: address.path, port: address.port };
 }
 
-async function mapRoute(as: Session, app: App, wanted: Wanted): Promise<void> {
+async function mapRoute(as: Session, app: App, wanted: DesiredRoute): Promise<void> {
   const route = findRoute(as, app, wanted) ?? (await makeRoute(as, app, wanted));
-  await as.change(Route, route, ({ spec }) => {
+  await as.patchWithRetry(Route, route, ({ spec }) => {
     const mine = spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
     // A manifest that says nothing of the protocol leaves that of a mapping as it is.
     const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
@@ -77,13 +77,13 @@ async function mapRoute(as: Session, app: App, wanted: Wanted): Promise<void> {
   });
 }
 
-function findRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Route | undefined {
+function findRoute(as: Session, app: App, { host, domain, path, port }: DesiredRoute): Route | undefined {
   const same = (route: Route): boolean =>
-    route.spec.host === host && route.spec.port === port && foldPath(route.spec.path) === foldPath(path) && domainOf(as.view, route)?.metadata.uid === domain.metadata.uid;
+    route.spec.host === host && route.spec.port === port && foldPath(route.spec.path) === foldPath(path) && domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid;
   return as.list(Route, { index: ["domain", domain.metadata.name] }).find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
 }
 
-async function makeRoute(as: Session, app: App, { host, domain, path, port }: Wanted): Promise<Route> {
+async function makeRoute(as: Session, app: App, { host, domain, path, port }: DesiredRoute): Promise<Route> {
   const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol: "http1" }];
   const url = routeURL({ host, path, port }, domain.spec.name);
   const taken = () => unprocessable(`The route ${url} is already in use by another space, or its host is reserved.`);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { anyVariablesSchema } from "../cf/app-env.ts";
 import { metadataSchema } from "../cf/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
-import { problemOf } from "../http/validation.ts";
+import { describeProblem } from "../http/validation.ts";
 import { parseRoute } from "./plan.ts";
 
 const UNIT_PROBLEM = "must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB";
@@ -96,27 +96,27 @@ const application = webProcess.extend({
 export type Application = z.output<typeof application>;
 
 /** The body: normalised before it is checked, so that errors name keys with dashes. */
-export const manifestBody = z.preprocess(dashed, z.looseObject({ version: z.literal(1).optional(), applications: z.array(z.unknown()).min(1, "must contain at least one application").max(100) }));
+export const manifestBody = z.preprocess(withDashes, z.looseObject({ version: z.literal(1).optional(), applications: z.array(z.unknown()).min(1, "must contain at least one application").max(100) }));
 
 const FREE = new Set(["env", "features", "metadata", "parameters"]);
 
-function dashed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dashed);
+function withDashes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withDashes);
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [FREE.has(key) ? key : key.replaceAll("_", "-"), FREE.has(key) ? child : dashed(child)]));
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [FREE.has(key) ? key : key.replaceAll("_", "-"), FREE.has(key) ? child : withDashes(child)]));
 }
 
 /** The applications, or every problem with them, each with the application's name in front. */
 export function parseApplications(entries: readonly unknown[]): { applications: Application[]; problems: string[] } {
   const parsed = entries.map((entry) => application.safeParse(entry, { reportInput: true }));
-  const problems = parsed.flatMap((result, index) => (result.success ? semantics(result.data) : result.error.issues.map(toText)).map((text) => `${prefix(entries[index], index)}: ${text}`));
+  const problems = parsed.flatMap((result, index) => (result.success ? findConflicts(result.data) : result.error.issues.map(toText)).map((text) => `${prefix(entries[index], index)}: ${text}`));
   return { applications: parsed.flatMap((result) => (result.success ? [result.data] : [])), problems };
 }
 
 function toText(issue: z.core.$ZodIssue): string {
   const [first = "", ...rest] = issue.path.map(String);
   const field = `${first.charAt(0).toUpperCase()}${first.slice(1).replaceAll("-", " ")}${rest.length > 0 ? ` ${rest.join(".")}` : ""}`;
-  return issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole ? issue.message : `${field} ${problemOf(issue)}`.trim();
+  return issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole ? issue.message : `${field} ${describeProblem(issue)}`.trim();
 }
 
 function prefix(entry: unknown, index: number): string {
@@ -125,24 +125,24 @@ function prefix(entry: unknown, index: number): string {
 }
 
 /** What does not go together, or is not here yet; each with when that is so. */
-const CLASHES: readonly [holds: (app: Application) => unknown, text: string][] = [
+const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][] = [
   [(app) => app.docker && (app.buildpacks ?? app.buildpack), "Docker and Buildpacks cannot both be specified."],
   [(app) => app.buildpacks && app.buildpack !== undefined, "Buildpack and Buildpacks fields cannot be used together."],
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
   [(app) => app.services?.length, "Services cannot be bound here yet"],
   [(app) => app.sidecars?.length, "Sidecars are not served here yet"],
   [(app) => app.routes?.some(({ options }) => Object.keys(options ?? {}).length > 0), "Options of routes are not supported here yet"],
-  [(app) => [app, ...(app.processes ?? [])].some((process) => isEndpointLost(process, "") || isEndpointLost(process, "readiness-")), "Health check type must be \"http\" to set a health check HTTP endpoint."],
+  [(app) => [app, ...(app.processes ?? [])].some((process) => isEndpointUnused(process, "") || isEndpointUnused(process, "readiness-")), "Health check type must be \"http\" to set a health check HTTP endpoint."],
   [(app) => new Set(app.processes?.map(({ type }) => type)).size < (app.processes?.length ?? 0), "Process types must be unique"],
 ];
 
-function isEndpointLost(process: z.output<typeof webProcess>, prefix: "" | "readiness-"): boolean {
+function isEndpointUnused(process: z.output<typeof webProcess>, prefix: "" | "readiness-"): boolean {
   const type = process[`${prefix}health-check-type`];
   return process[`${prefix}health-check-http-endpoint`] !== undefined && type !== undefined && type !== "http";
 }
 
-function semantics(app: Application): string[] {
-  return [...CLASHES.flatMap(([holds, text]) => (holds(app) ? [text] : [])), ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`)];
+function findConflicts(app: Application): string[] {
+  return [...CONFLICTS.flatMap(([holds, text]) => (holds(app) ? [text] : [])), ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`)];
 }
 
 function malformedRoutes(routes: Application["routes"]): string[] {

@@ -3,24 +3,24 @@ import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { identityOf, link, toMany } from "../http/presentation.ts";
+import { presentIdentity, link, toManyRelationship } from "../http/presentation.ts";
 import { toManySchema } from "../http/shared-schemas.ts";
 import { csv, listQuery } from "../http/query.ts";
-import { quotaOf } from "../cf/org-quota.ts";
+import { quotaGUIDOf } from "../cf/org-quota.ts";
 import type { Session } from "../access/session.ts";
 
 const quotaListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() }, { orders: ["name"], labels: false });
 
 /** GUIDs of the orgs, of those the caller sees, for which a quota holds. */
-function orgsUnder(as: Session, quota: OrgQuota): string[] {
-  const guid = as.view.guid(OrgQuota, quota);
-  return as.list(Org).filter((org) => quotaOf(as.view, org) === guid).map((org) => as.view.guid(Org, org));
+function listOrgsWithQuota(as: Session, quota: OrgQuota): string[] {
+  const guid = as.cache.guid(OrgQuota, quota);
+  return as.list(Org).filter((org) => quotaGUIDOf(as.cache, org) === guid).map((org) => as.cache.guid(Org, org));
 }
 
 function presentQuota(as: Session, quota: OrgQuota, base: string): object {
-  const at = identityOf(as.view, OrgQuota, quota);
+  const at = presentIdentity(as.cache, OrgQuota, quota);
   const { spec } = quota;
   const limit = (value: number | undefined): number | null => value ?? null;
   return {
@@ -36,7 +36,7 @@ function presentQuota(as: Session, quota: OrgQuota, base: string): object {
     services: { paid_services_allowed: spec.paidServices, total_service_instances: limit(spec.totalServiceInstances), total_service_keys: limit(spec.totalServiceKeys) },
     routes: { total_routes: limit(spec.totalRoutes), total_reserved_ports: limit(spec.totalReservedPorts) },
     domains: { total_domains: limit(spec.totalDomains) },
-    relationships: { organizations: toMany(orgsUnder(as, quota)) },
+    relationships: { organizations: toManyRelationship(listOrgsWithQuota(as, quota)) },
     links: { self: link(`${base}/v3/organization_quotas/${at.guid}`) },
   };
 }
@@ -46,19 +46,19 @@ const apply = endpoint("POST", "/v3/organization_quotas/:guid/relationships/orga
   const quota = as.get(OrgQuota, params["guid"] ?? "");
   const orgs = body.data.map(({ guid }) => as.find(Org, guid));
   // Who may not choose quotas learns nothing about orgs.
-  for (const org of orgs) as.require({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
+  for (const org of orgs) as.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
   const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
   if (missing.length > 0) throw unprocessable(`Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`);
   for (const org of orgs) if (org) await as.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
-  return ok({ ...toMany(orgsUnder(as, quota)), links: { self: link(`${base}/v3/organization_quotas/${params["guid"]}/relationships/organizations`) } });
+  return ok({ ...toManyRelationship(listOrgsWithQuota(as, quota)), links: { self: link(`${base}/v3/organization_quotas/${params["guid"]}/relationships/organizations`) } });
 });
 
 export const orgQuotaEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/organization_quotas", { permission: "authenticated", query: quotaListQuery, summary: "List organization quotas" }, ({ as, query, base, url }) => {
     const found = listObjects(as, OrgQuota, query, {
       url,
-      where: (quota) => oneOf(query.names, quota.spec.name) && (!query.organization_guids || orgsUnder(as, quota).some((guid) => query.organization_guids?.includes(guid))),
-      orders: { name: ({ spec }) => spec.name },
+      filter: (quota) => isOneOf(query.names, quota.spec.name) && (!query.organization_guids || listOrgsWithQuota(as, quota).some((guid) => query.organization_guids?.includes(guid))),
+      sortKeys: { name: ({ spec }) => spec.name },
       dependsOn: [Org],
     });
     return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(as, quota, base)));

@@ -4,7 +4,7 @@ import { newGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { metadataForCreate, metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { csv, listQuery } from "../http/query.ts";
 import type { Org } from "../../crds/org/org.ts";
@@ -15,7 +15,7 @@ export const orgListQuery = listQuery({ names: csv.optional() }, { orders: ["nam
 
 /** The Org to create. `creator` is made its manager; left out for admins, who need no role. */
 export function toOrg(body: z.output<typeof createOrgBody>, isTaken: (name: string) => boolean, creator?: string): Draft {
-  const { labels, annotations } = metadataForCreate(body.metadata);
+  const { labels, annotations } = toNewMetadata(body.metadata);
   return {
     metadata: { name: objectNameFor(body.name, "org", isTaken), labels: { ...labels, [LABELS.guid]: newGUID() }, annotations: { ...annotations, ...(creator !== undefined && { [ANNOTATIONS.createdBy]: creator }) } },
     spec: { name: body.name, suspended: body.suspended ?? false },
@@ -25,5 +25,5 @@ export function toOrg(body: z.output<typeof createOrgBody>, isTaken: (name: stri
 /** The merge patch that an update means. */
 export function toOrgPatch(body: z.output<typeof updateOrgBody>, org: Org): { metadata: object; spec: Record<string, unknown> } {
   const spec = { ...(body.name !== undefined && { name: body.name }), ...(typeof body.suspended === "boolean" && { suspended: body.suspended }) };
-  return { metadata: metadataPatch(body.metadata, org), spec };
+  return { metadata: toMetadataPatch(body.metadata, org), spec };
 }

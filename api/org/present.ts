@@ -1,21 +1,21 @@
 // How an Org goes out.
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
-import { quotaOf } from "../cf/org-quota.ts";
-import { remembered } from "../http/page.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import { quotaGUIDOf } from "../cf/org-quota.ts";
+import { cachedJson } from "../http/page.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** JSON text of an organization. */
-export function presentOrg(view: View, org: Org, base: string): string {
-  const quota = quotaOf(view, org);
-  const at = identityOf(view, Org, org);
-  return remembered(org, [base, at.guid, quota], () => ({
+export function presentOrg(cache: ClusterCache, org: Org, base: string): string {
+  const quota = quotaGUIDOf(cache, org);
+  const at = presentIdentity(cache, Org, org);
+  return cachedJson(org, [base, at.guid, quota], () => ({
     ...at,
     name: displayNameOf(org),
     suspended: org.spec.suspended,
-    relationships: { quota: toOne(quota) },
-    ...metadataMember(org),
+    relationships: { quota: toOneRelationship(quota) },
+    ...presentMetadata(org),
     links: {
       self: link(`${base}/v3/organizations/${at.guid}`),
       domains: link(`${base}/v3/organizations/${at.guid}/domains`),

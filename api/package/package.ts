@@ -8,16 +8,16 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../h
 import { CFError, notFound, unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
-import { appGUIDOf, appInBody, appKey, nameFromGUID, ownedBy } from "../cf/app-children.ts";
-import { blobReply } from "../http/blob-reply.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
-import { metadataPatch } from "../cf/metadata.ts";
-import { packageState } from "../cf/package-state.ts";
+import { appGUIDOf, resolveApp, appKey, nameFromGUID, appOwnerReferences } from "../cf/app-children.ts";
+import { toBlobReply } from "../http/blob-reply.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
+import { toMetadataPatch } from "../cf/metadata.ts";
+import { toPackageState } from "../cf/package-state.ts";
 import { presentPage } from "../http/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { spaceNamespaces } from "../cf/scopes.ts";
 import { newGUID } from "../../crds/guid.ts";
-import { requireActive } from "../access/suspension.ts";
+import { requireNotSuspended } from "../access/suspension.ts";
 import type { Services } from "../services.ts";
 import type { Session } from "../access/session.ts";
 import type { z } from "zod";
@@ -40,31 +40,31 @@ function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
   const found = listObjects(as, Package, query, {
     url,
-    ...(within && { within }),
-    where: (one) => oneOf(query.states, packageState(one)) && oneOf(query.types, one.spec.type) && oneOf(query.app_guids, appGUIDOf(as.view, one)),
+    ...(within && { scope: within }),
+    filter: (one) => isOneOf(query.states, toPackageState(one)) && isOneOf(query.types, one.spec.type) && isOneOf(query.app_guids, appGUIDOf(as.cache, one)),
     dependsOn: [App],
   });
-  return ok(presentPage(found, { base, url, query }, (one) => presentPackage(as.view, one, base)));
+  return ok(presentPage(found, { base, url, query }, (one) => presentPackage(as.cache, one, base)));
 }
 
 const rows: readonly Endpoint[] = [
   endpoint("GET", "/v3/packages", { permission: "authenticated", query: packageListQuery, summary: "List packages" }, (request) => listReply(request)),
   endpoint("GET", "/v3/apps/:guid/packages", { permission: { verb: "get", on: Package }, query: appPackageListQuery, summary: "List packages of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
-  endpoint("GET", path, { permission: { verb: "get", on: Package }, summary: "Get a package" }, ({ as, params, base }) => ok(presentPackage(as.view, as.get(Package, params["guid"] ?? ""), base))),
+  endpoint("GET", path, { permission: { verb: "get", on: Package }, summary: "Get a package" }, ({ as, params, base }) => ok(presentPackage(as.cache, as.get(Package, params["guid"] ?? ""), base))),
   endpoint("PATCH", path, { permission: { verb: "patch", on: Package }, body: metadataOnlySchema, summary: "Update a package's metadata" }, async ({ as, params, body, base }) => {
     const found = as.get(Package, params["guid"] ?? "");
-    return ok(presentPackage(as.view, await as.patch(Package, found, { type: "merge", body: { metadata: metadataPatch(body.metadata, found) } }), base));
+    return ok(presentPackage(as.cache, await as.patch(Package, found, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, found) } }), base));
   }),
   endpoint("POST", "/v3/packages", { permission: { verb: "create", on: Package }, body: createPackageBody, summary: "Create a package" }, async ({ as, body, base }) => {
-    const app = appInBody(as, body.relationships.app.data.guid);
+    const app = resolveApp(as, body.relationships.app.data.guid);
     if ((body.type === "docker") !== (app.spec.lifecycle.type === "docker")) throw unprocessable(`Cannot create ${body.type} package for a ${app.spec.lifecycle.type} app.`);
     const secret = await keepCredentials(as, app, body);
-    return created(presentPackage(as.view, await as.create(Package, toPackage(app, body, secret)), base));
+    return created(presentPackage(as.cache, await as.create(Package, toPackage(app, body, secret)), base));
   }),
   endpoint("DELETE", path, { permission: { verb: "delete", on: Package }, summary: "Delete a package" }, async ({ as, params }) => {
     const found = as.get(Package, params["guid"] ?? "");
-    await as.remove(Package, found);
-    return accepted(newJob("package.delete", as.view.guid(Package, found), as.now()));
+    await as.delete(Package, found);
+    return accepted(newJob("package.delete", as.cache.guid(Package, found), as.now()));
   }),
 ];
 
@@ -72,14 +72,14 @@ const rows: readonly Endpoint[] = [
 async function keepCredentials(as: Session, app: App, body: CreatePackage): Promise<string | undefined> {
   if (body.type !== "docker" || !body.data.username || !body.data.password) return undefined;
   const namespace = app.metadata.namespace ?? "";
-  as.require({ verb: "create", on: Package, namespace });
-  requireActive(as, namespace);
+  as.authorize({ verb: "create", on: Package, namespace });
+  requireNotSuspended(as, namespace);
   const name = `${nameFromGUID(app, newGUID())}-pull`.slice(-63).replace(/^-+/, "");
   const registry = registryOf(body.data.image);
   const auth = Buffer.from(`${body.data.username}:${body.data.password}`).toString("base64");
   const config = JSON.stringify({ auths: { [registry]: { username: body.data.username, password: body.data.password, auth } } });
-  const metadata = { name, namespace, ownerReferences: ownedBy(app) };
-  await as.platform.create(Secret, { metadata, type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": Buffer.from(config).toString("base64") } }, { signal: as.signal });
+  const metadata = { name, namespace, ownerReferences: appOwnerReferences(app) };
+  await as.platformClient.create(Secret, { metadata, type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": Buffer.from(config).toString("base64") } }, { signal: as.signal });
   return name;
 }
 
@@ -101,32 +101,32 @@ function uploadRow(blobs: BlobStore): Endpoint {
   return endpoint(
     "POST",
     `${path}/upload`,
-    { permission: { verb: "update", on: Package, subresource: "content" }, format: "multipart", deadlineMs: UPLOAD_DEADLINE_MS, summary: "Upload bits" },
+    { permission: { verb: "update", on: Package, subresource: "content" }, bodyFormat: "multipart", timeoutMs: UPLOAD_DEADLINE_MS, summary: "Upload bits" },
     async ({ as, params, base, request, signal }) => {
       const found = as.get(Package, params["guid"] ?? "");
-      as.require(contentRight("update", found));
-      requireActive(as, found.metadata.namespace ?? "");
+      as.authorize(contentRight("update", found));
+      requireNotSuspended(as, found.metadata.namespace ?? "");
       requireFlag(as, "app_bits_upload");
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
       const content = await storeUpload(blobs, spaceGUID(as, found), request, signal);
-      return ok(presentPackage(as.view, await as.patch(Package, found, { type: "merge", body: { spec: { content } } }), base));
+      return ok(presentPackage(as.cache, await as.patch(Package, found, { type: "merge", body: { spec: { content } } }), base));
     },
   );
 }
 
 function downloadRow(blobs: BlobStore): Endpoint {
-  return endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Package, subresource: "content" }, deadlineMs: UPLOAD_DEADLINE_MS, summary: "Download bits" }, async ({ as, params }) => {
+  return endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Package, subresource: "content" }, timeoutMs: UPLOAD_DEADLINE_MS, summary: "Download bits" }, async ({ as, params }) => {
     const found = as.get(Package, params["guid"] ?? "");
-    as.require(contentRight("get", found));
+    as.authorize(contentRight("get", found));
     const { content } = found.spec;
     if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
-    return blobReply(blobs, spaceGUID(as, found), content.digest);
+    return toBlobReply(blobs, spaceGUID(as, found), content.digest);
   });
 }
 
 function spaceGUID(as: Session, found: Package): string {
-  const space = as.view.spaceOf(found.metadata.namespace);
+  const space = as.cache.spaceOf(found.metadata.namespace);
   if (!space) throw notFound("Package");
-  return as.view.guid(Space, space);
+  return as.cache.guid(Space, space);
 }

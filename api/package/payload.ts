@@ -4,11 +4,11 @@ import type { App } from "../../crds/app/app.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { nameFromGUID, ownedBy } from "../cf/app-children.ts";
-import { metadataForCreate, metadataSchema } from "../cf/metadata.ts";
+import { nameFromGUID, appOwnerReferences } from "../cf/app-children.ts";
+import { toNewMetadata, metadataSchema } from "../cf/metadata.ts";
 import { PACKAGE_STATES } from "../cf/package-state.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import { csv, csvOf, listQuery } from "../http/query.ts";
+import { csv, csvEnum, listQuery } from "../http/query.ts";
 
 const relationships = z.strictObject({ app: toOneSchema });
 const dockerData = z.strictObject({ image: z.string().min(1).max(1024), username: z.string().max(255).nullish(), password: z.string().max(5000).nullish() });
@@ -19,16 +19,16 @@ export const createPackageBody = z.discriminatedUnion("type", [
 ]);
 export type CreatePackage = z.output<typeof createPackageBody>;
 
-const ownFilters = { states: csvOf(...PACKAGE_STATES).optional(), types: csvOf("bits", "docker").optional() };
+const ownFilters = { states: csvEnum(...PACKAGE_STATES).optional(), types: csvEnum("bits", "docker").optional() };
 export const packageListQuery = listQuery({ ...ownFilters, app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
 export const appPackageListQuery = listQuery(ownFilters);
 
 /** The Package to create. Credentials go to a Secret, named here. */
 export function toPackage(app: App, body: CreatePackage, pullSecret: string | undefined): Draft {
   const guid = newGUID();
-  const { labels, annotations } = metadataForCreate(body.metadata);
+  const { labels, annotations } = toNewMetadata(body.metadata);
   return {
-    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: ownedBy(app) },
+    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: appOwnerReferences(app) },
     spec: {
       appRef: { name: app.metadata.name },
       type: body.type,

@@ -1,22 +1,22 @@
 // How a Package goes out.
 import { Package } from "../../crds/package/package.ts";
 import { appGUIDOf } from "../cf/app-children.ts";
-import { packageState } from "../cf/package-state.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import { toPackageState } from "../cf/package-state.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-export function presentPackage(view: View, found: Package, base: string): object {
-  const at = identityOf(view, Package, found);
-  const app = appGUIDOf(view, found);
+export function presentPackage(cache: ClusterCache, found: Package, base: string): object {
+  const at = presentIdentity(cache, Package, found);
+  const app = appGUIDOf(cache, found);
   const self = `${base}/v3/packages/${at.guid}`;
   const isBits = found.spec.type === "bits";
   return {
     ...at,
     type: found.spec.type,
     data: isBits ? bitsData(found) : { image: found.spec.image, username: null, password: found.spec.imagePullSecretRef ? "***" : null },
-    state: packageState(found),
-    relationships: { app: toOne(app) },
-    ...metadataMember(found),
+    state: toPackageState(found),
+    relationships: { app: toOneRelationship(app) },
+    ...presentMetadata(found),
     links: {
       self: link(self),
       ...(isBits && { upload: link(`${self}/upload`, "POST"), download: link(`${self}/download`) }),

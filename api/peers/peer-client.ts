@@ -1,142 +1,142 @@
 // One peer: tells it of this replica's writes, many in one request. A peer that does not answer costs its bound once, and is skipped until it does.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Mark } from "./read-barrier.ts";
-import type { History } from "./write-history.ts";
-import { floorsPath, helloPath, isPeerGone, type Peer, type Wire } from "./peer-protocol.ts";
+import type { WriteMark } from "./read-barrier.ts";
+import type { WriteHistory } from "./write-history.ts";
+import { marksPath, helloPath, isPeerGone, type Peer, type PeerConnection } from "./peer-protocol.ts";
 
 /** Longest wait for a peer, milliseconds. */
-export const peerDeadlineMs = 500;
+export const peerTimeoutMs = 500;
 /** A peer that has been silent for so long is given up by all. Milliseconds. */
-const giveUpMs = 4000;
+const removeAfterMs = 4000;
 const retry = { firstMs: 100, mostMs: 1000 };
 /** Requests under way to one peer; what comes meanwhile goes together in the next. */
-const lanes = 2;
+const maxInFlight = 2;
 
-export interface PeerLineOptions {
+export interface PeerClientOptions {
   peer: Peer;
   self: Peer;
-  wire: Wire;
-  history: History;
+  connection: PeerConnection;
+  history: WriteHistory;
   /** Takes the peer's membership away, so that it answers nobody before it has joined again. @throws when that could not be done */
-  drop: () => Promise<void>;
+  removePeer: () => Promise<void>;
   log: Logger;
 }
 
-export interface PeerLine {
+export interface PeerClient {
   readonly peer: Peer;
   /** Resolves when the peer knows; at once while it is skipped, and when it turns out that it does not answer. Never rejects. */
-  tell(marks: readonly Mark[]): Promise<void>;
+  sendMarks(marks: readonly WriteMark[]): Promise<void>;
   /** Says that this replica is there. What it may have missed; nothing when the peer turns out to be gone. @throws when it may be alive and does not answer */
-  hello(): Promise<Mark[]>;
+  hello(): Promise<WriteMark[]>;
   /** It has just been given everything that was written so far. */
-  caughtUp(): void;
+  markCaughtUp(): void;
   close(): Promise<void>;
 }
 
 /** A line that is in use from the start. */
-export function createPeerLine(options: PeerLineOptions): PeerLine {
-  return new Line(options);
+export function createPeerClient(options: PeerClientOptions): PeerClient {
+  return new QueueingPeerClient(options);
 }
 
-class Line implements PeerLine {
+class QueueingPeerClient implements PeerClient {
   readonly peer: Peer;
-  readonly #o: PeerLineOptions;
+  readonly #options: PeerClientOptions;
   readonly #closed = new AbortController();
-  #skipped = false;
-  #busy = 0;
-  #queue: Mark[] = [];
-  #waiting: (() => void)[] = [];
+  #unreachable = false;
+  #inFlight = 0;
+  #queue: WriteMark[] = [];
+  #pending: (() => void)[] = [];
 
-  constructor(options: PeerLineOptions) {
-    this.#o = options;
+  constructor(options: PeerClientOptions) {
+    this.#options = options;
     this.peer = options.peer;
   }
 
-  tell(marks: readonly Mark[]): Promise<void> {
-    if (this.#skipped || this.#closed.signal.aborted) return Promise.resolve();
+  sendMarks(marks: readonly WriteMark[]): Promise<void> {
+    if (this.#unreachable || this.#closed.signal.aborted) return Promise.resolve();
     this.#queue.push(...marks);
-    const told = new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const told = new Promise<void>((resolve) => this.#pending.push(resolve));
     // Writes that are answered in the same turn go together.
     if (this.#queue.length === marks.length) queueMicrotask(() => void this.#send());
     return told;
   }
 
-  async hello(): Promise<Mark[]> {
+  async hello(): Promise<WriteMark[]> {
     for (const started = performance.now(); ; await delay(retry.firstMs)) {
       try {
-        return (await this.#o.wire.post(helloPath, { peer: this.#o.self }, peerDeadlineMs)).marks;
+        return (await this.#options.connection.post(helloPath, { peer: this.#options.self }, peerTimeoutMs)).marks;
       } catch (error) {
-        if (!isPeerGone(error) && performance.now() - started < giveUpMs) continue;
-        await this.#o.drop();
+        if (!isPeerGone(error) && performance.now() - started < removeAfterMs) continue;
+        await this.#options.removePeer();
         return [];
       }
     }
   }
 
-  caughtUp(): void {
-    this.#skipped = false;
+  markCaughtUp(): void {
+    this.#unreachable = false;
   }
 
   async close(): Promise<void> {
     this.#closed.abort();
-    this.#settle(this.#waiting.splice(0));
-    await this.#o.wire.close();
+    this.#resolveAll(this.#pending.splice(0));
+    await this.#options.connection.close();
   }
 
   async #send(): Promise<void> {
-    while (this.#queue.length > 0 && this.#busy < lanes) {
-      const [marks, waiting] = [this.#queue.splice(0), this.#waiting.splice(0)];
-      this.#busy++;
+    while (this.#queue.length > 0 && this.#inFlight < maxInFlight) {
+      const [marks, waiting] = [this.#queue.splice(0), this.#pending.splice(0)];
+      this.#inFlight++;
       try {
-        await this.#o.wire.post(floorsPath, { marks }, peerDeadlineMs);
+        await this.#options.connection.post(marksPath, { marks }, peerTimeoutMs);
       } catch (error) {
-        this.#skip(error);
+        this.#markUnreachable(error);
       }
-      this.#busy--;
-      this.#settle(waiting);
+      this.#inFlight--;
+      this.#resolveAll(waiting);
     }
   }
 
-  #settle(waiting: readonly (() => void)[]): void {
+  #resolveAll(waiting: readonly (() => void)[]): void {
     for (const resolve of waiting) resolve();
   }
 
-  #skip(error: unknown): void {
-    if (this.#skipped || this.#closed.signal.aborted) return;
-    this.#skipped = true;
+  #markUnreachable(error: unknown): void {
+    if (this.#unreachable || this.#closed.signal.aborted) return;
+    this.#unreachable = true;
     this.#queue = [];
-    this.#settle(this.#waiting.splice(0));
-    this.#o.log.warn({ err: error, replica: this.peer.identity }, "a replica does not answer; it is skipped until it does");
-    void this.#regain(isPeerGone(error));
+    this.#resolveAll(this.#pending.splice(0));
+    this.#options.log.warn({ err: error, replica: this.peer.identity }, "a replica does not answer; it is skipped until it does");
+    void this.#reconnect(isPeerGone(error));
   }
 
   /** Until the peer has been told what it missed, is given up, or said hello by itself. */
-  async #regain(gone: boolean): Promise<void> {
-    const { history, wire, log } = this.#o;
+  async #reconnect(gone: boolean): Promise<void> {
+    const { history, connection, log } = this.#options;
     const started = performance.now();
     let isGone = gone;
-    for (let pause = retry.firstMs; this.#skipped && !this.#closed.signal.aborted; pause = Math.min(pause * 2, retry.mostMs)) {
-      if (isGone || performance.now() - started > giveUpMs) await this.#drop();
+    for (let pause = retry.firstMs; this.#unreachable && !this.#closed.signal.aborted; pause = Math.min(pause * 2, retry.mostMs)) {
+      if (isGone || performance.now() - started > removeAfterMs) await this.#removePeer();
       await delay(pause, undefined, { signal: this.#closed.signal, ref: false }).catch(() => undefined);
       try {
-        const { revision } = history;
-        await wire.post(floorsPath, { marks: history.marks() }, peerDeadlineMs);
-        this.#skipped = false;
+        const { generation } = history;
+        await connection.post(marksPath, { marks: history.listMarks() }, peerTimeoutMs);
+        this.#unreachable = false;
         log.info({ replica: this.peer.identity }, "a replica answers again");
         // What was written while it was being told.
-        if (history.revision !== revision) await this.tell(history.marks());
+        if (history.generation !== generation) await this.sendMarks(history.listMarks());
       } catch (error) {
         isGone = isPeerGone(error);
       }
     }
   }
 
-  async #drop(): Promise<void> {
+  async #removePeer(): Promise<void> {
     try {
-      await this.#o.drop();
+      await this.#options.removePeer();
     } catch (err) {
-      this.#o.log.debug({ err, replica: this.peer.identity }, "could not take the membership of a silent replica away; it expires");
+      this.#options.log.debug({ err, replica: this.peer.identity }, "could not take the membership of a silent replica away; it expires");
     }
   }
 }

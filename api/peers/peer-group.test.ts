@@ -5,9 +5,9 @@ import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { FedStore } from "../../kube/cache/store.ts";
-import type { View } from "../cache/cluster-cache.ts";
-import { createReplicas, type PeerDirectory, type Replicas } from "./peer-group.ts";
+import { WritableStore } from "../../kube/cache/store.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peer-group.ts";
 import type { Peer } from "./peer-protocol.ts";
 
 const ref: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
@@ -39,11 +39,11 @@ function cluster() {
       const others = (): Peer[] => [...members.values()].filter(({ identity }) => identity !== self.identity);
       return {
         self,
-        peers: () => (blind.has(self.identity) ? undefined : sees() ? others() : []),
-        ask: async () => others(),
+        findPeers: () => (blind.has(self.identity) ? undefined : sees() ? others() : []),
+        fetchPeers: async () => others(),
         onChange: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
-        holds: () => members.has(self.identity),
-        drop: async ({ identity }) => {
+        isMember: () => members.has(self.identity),
+        removePeer: async ({ identity }) => {
           dropped.push(identity);
           if (members.delete(identity)) tell();
         },
@@ -53,8 +53,8 @@ function cluster() {
 }
 
 interface One {
-  replicas: Replicas;
-  store: FedStore<KubeObject>;
+  replicas: PeerGroup;
+  store: WritableStore<KubeObject>;
   peer: Peer;
   requests: string[];
   server: Server;
@@ -64,20 +64,20 @@ interface One {
 
 /** A replica that listens; not a member yet. */
 async function start(identity: string, all: ReturnType<typeof cluster>, sees?: () => boolean): Promise<One> {
-  const store = new FedStore<KubeObject>(ref, { onFault: (error) => { throw error; } });
+  const store = new WritableStore<KubeObject>(ref, { onFault: (error) => { throw error; } });
   store.replace([], "100");
   store.setState("watching");
   const listed = { version: "100" };
-  const view = { storeOf: (id: string) => (id === resource ? store : undefined), position: () => store.resourceVersion, relist: async () => store.replace([], listed.version) };
+  const view = { findStore: (id: string) => (id === resource ? store : undefined), latestVersion: () => store.resourceVersion, relist: async () => store.replace([], listed.version) };
   const requests: string[] = [];
-  const handler = { now: (): Replicas["handler"] => replicas.handler };
+  const handler = { now: (): PeerGroup["handler"] => replicas.handler };
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
     handler.now()(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const peer = { identity, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  const replicas = createReplicas({ view: view as unknown as View, log, directory: all.directory(peer, sees), tokenFor: () => "t" });
+  const replicas = createPeerGroup({ cache: view as unknown as ClusterCache, log, directory: all.directory(peer, sees), tokenFor: () => "t" });
   ends.push(() => replicas.close(), () => (server.closeAllConnections(), server.close()));
   return { replicas, store, peer, requests, server, listed };
 }
@@ -85,13 +85,13 @@ async function start(identity: string, all: ReturnType<typeof cluster>, sees?: (
 async function joined(identity: string, all: ReturnType<typeof cluster>): Promise<One> {
   const one = await start(identity, all);
   all.join(one.peer);
-  await one.replicas.meet();
+  await one.replicas.syncWithPeers();
   return one;
 }
 
 /** What a request at this replica waits for; undefined when nothing. */
 function held({ replicas }: One): Promise<void> | undefined {
-  const waiting = replicas.current();
+  const waiting = replicas.waitUntilCurrent();
   // A request that nobody follows to its end.
   waiting?.catch(() => undefined);
   return waiting;
@@ -106,7 +106,7 @@ async function took(work: Promise<unknown>): Promise<number> {
 describe("a replica alone", () => {
   test("waits for its own index, and asks nobody", async () => {
     const a = await joined("a", cluster());
-    const written = a.replicas.written([{ resource, version: "101" }]);
+    const written = a.replicas.publishWrites([{ resource, version: "101" }]);
     const waiting = vi.fn();
     void written.then(waiting);
     await new Promise(setImmediate);
@@ -119,7 +119,7 @@ describe("a replica alone", () => {
 
   test("answers nothing before it has seen its own write, however late that comes", async () => {
     const a = await joined("a", cluster());
-    expect(await took(a.replicas.written([{ resource, version: "101" }]))).toBeLessThan(900);
+    expect(await took(a.replicas.publishWrites([{ resource, version: "101" }]))).toBeLessThan(900);
     const answer = held(a);
     expect(answer).toBeDefined();
     a.store.upsert(thing("x", "101"));
@@ -133,13 +133,13 @@ describe("two replicas", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.upsert(thing("x", "101"));
-    await a.replicas.written([{ resource, namespace: "space", version: "101" }]);
+    await a.replicas.publishWrites([{ resource, namespace: "space", version: "101" }]);
     const read = held(b);
     expect(read).toBeDefined();
     b.store.upsert(thing("x", "101"));
     await read;
     expect(held(b)).toBeUndefined();
-    expect(b.replicas.ready()).toBe(true);
+    expect(b.replicas.isReady()).toBe(true);
   });
 
   test("a deletion is waited for even by a replica that has not seen the object come", async () => {
@@ -147,7 +147,7 @@ describe("two replicas", () => {
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.upsert(thing("x", "101"));
     a.store.remove(thing("x", "102"));
-    await a.replicas.written([{ resource, namespace: "space", version: "101", gone: "x" }]);
+    await a.replicas.publishWrites([{ resource, namespace: "space", version: "101", gone: "x" }]);
     const done = vi.fn();
     const read = held(b)?.then(done);
     b.store.upsert(thing("x", "101"));
@@ -162,7 +162,7 @@ describe("two replicas", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     for (const { store } of [a, b]) store.upsert(thing("x", "101", { deletionTimestamp: "2026-01-01T00:00:00Z" }));
-    await a.replicas.written([{ resource, namespace: "space", version: "100", gone: "x" }]);
+    await a.replicas.publishWrites([{ resource, namespace: "space", version: "100", gone: "x" }]);
     expect(held(b)).toBeUndefined();
   });
 
@@ -170,9 +170,9 @@ describe("two replicas", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     b.requests.length = 0;
-    a.store.reached("200");
-    b.store.reached("200");
-    await Promise.all(Array.from({ length: 50 }, (_, at) => a.replicas.written([{ resource, version: String(150 + at) }])));
+    a.store.observeVersion("200");
+    b.store.observeVersion("200");
+    await Promise.all(Array.from({ length: 50 }, (_, at) => a.replicas.publishWrites([{ resource, version: String(150 + at) }])));
     expect(b.requests.length).toBeLessThanOrEqual(2);
   });
 
@@ -180,7 +180,7 @@ describe("two replicas", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.upsert(thing("made-by-a-controller", "105"));
-    await a.replicas.share([ref]);
+    await a.replicas.publishObserved([ref]);
     const read = held(b);
     expect(read).toBeDefined();
     b.store.upsert(thing("made-by-a-controller", "105"));
@@ -191,15 +191,15 @@ describe("two replicas", () => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     b.requests.length = 0;
-    expect(await took(a.replicas.share([]))).toBeLessThan(400);
+    expect(await took(a.replicas.publishObserved([]))).toBeLessThan(400);
     expect(b.requests).toEqual([]);
   });
 
   test.each([["its watch stands still", "101"], ["the server was restored, and counts from an older version", "50"]])("a replica that stays behind lists again: %s", async (_why, version) => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
-    a.store.reached("101");
-    await a.replicas.written([{ resource, version: "101" }]);
+    a.store.observeVersion("101");
+    await a.replicas.publishWrites([{ resource, version: "101" }]);
     b.listed.version = version;
     await vi.waitFor(() => expect(held(b)).toBeUndefined(), { timeout: 3000 });
     expect(b.store.resourceVersion).toBe(version);
@@ -212,8 +212,8 @@ describe("a peer that does not answer", () => {
     const [a, b] = [await joined("a", all), await joined("b", all)];
     b.server.closeAllConnections();
     await new Promise((resolve) => b.server.close(resolve));
-    a.store.reached("102");
-    expect(await took(a.replicas.written([{ resource, version: "101" }]))).toBeLessThan(300);
+    a.store.observeVersion("102");
+    expect(await took(a.replicas.publishWrites([{ resource, version: "101" }]))).toBeLessThan(300);
     await vi.waitFor(() => expect(all.dropped).toEqual(["b"]));
   });
 
@@ -223,18 +223,18 @@ describe("a peer that does not answer", () => {
     const { handler } = b.replicas;
     // It takes connections and says nothing.
     Object.assign(b.replicas, { handler: () => undefined });
-    a.store.reached("200");
-    const first = await took(a.replicas.written([{ resource, version: "101" }]));
+    a.store.observeVersion("200");
+    const first = await took(a.replicas.publishWrites([{ resource, version: "101" }]));
     expect(first).toBeGreaterThan(400);
     expect(first).toBeLessThan(900);
-    expect(await took(a.replicas.written([{ resource, version: "102" }]))).toBeLessThan(100);
+    expect(await took(a.replicas.publishWrites([{ resource, version: "102" }]))).toBeLessThan(100);
     Object.assign(b.replicas, { handler });
     await vi.waitFor(() => expect(held(b)).toBeDefined(), { timeout: 2000 });
     const read = held(b);
-    b.store.reached("101");
+    b.store.observeVersion("101");
     await new Promise(setImmediate);
     expect(held(b)).toBeDefined();
-    b.store.reached("102");
+    b.store.observeVersion("102");
     await read;
     expect(all.dropped).toEqual([]);
   });
@@ -244,18 +244,18 @@ describe("a peer that does not answer", () => {
     const [a, b] = [await joined("a", all), await joined("b", all)];
     const { handler } = b.replicas;
     Object.assign(b.replicas, { handler: () => undefined });
-    a.store.reached("200");
-    await a.replicas.written([{ resource, version: "101" }]);
+    a.store.observeVersion("200");
+    await a.replicas.publishWrites([{ resource, version: "101" }]);
     await vi.waitFor(() => expect(all.dropped).toEqual(["b"]), { timeout: 10_000 });
     const read = held(b);
     expect(read).toBeDefined();
-    await vi.waitFor(() => expect(b.replicas.ready()).toBe(false), { timeout: 5000 });
+    await vi.waitFor(() => expect(b.replicas.isReady()).toBe(false), { timeout: 5000 });
     Object.assign(b.replicas, { handler });
     all.join(b.peer);
-    await b.replicas.meet();
-    b.store.reached("101");
+    await b.replicas.syncWithPeers();
+    b.store.observeVersion("101");
     await read;
-    expect(b.replicas.ready()).toBe(true);
+    expect(b.replicas.isReady()).toBe(true);
   });
 });
 
@@ -274,19 +274,19 @@ test("a replica that stood still meets the others before it answers, and stays r
   // a gives b up for a moment, and b hears nothing of what it writes.
   const { handler } = b.replicas;
   Object.assign(b.replicas, { handler: () => undefined });
-  a.store.reached("101");
-  await a.replicas.written([{ resource, version: "101" }]);
+  a.store.observeVersion("101");
+  await a.replicas.publishWrites([{ resource, version: "101" }]);
   for (const end = performance.now() + 600; performance.now() < end; );
   const read = held(b);
   expect(read).toBeDefined();
-  expect(b.replicas.ready()).toBe(true);
+  expect(b.replicas.isReady()).toBe(true);
   const answered = vi.fn();
   void read?.then(answered);
   await vi.waitFor(() => expect(a.requests).toContain("/replicas/hello"));
   Object.assign(b.replicas, { handler });
   await new Promise(setImmediate);
   expect(answered).not.toHaveBeenCalled();
-  b.store.reached("101");
+  b.store.observeVersion("101");
   await read;
 });
 
@@ -295,18 +295,18 @@ describe("a replica that comes", () => {
     const all = cluster();
     const a = await start("a", all, () => false);
     all.join(a.peer);
-    await a.replicas.meet();
-    a.store.reached("200");
-    await a.replicas.written([{ resource, version: "101" }]);
+    await a.replicas.syncWithPeers();
+    a.store.observeVersion("200");
+    await a.replicas.publishWrites([{ resource, version: "101" }]);
     const b = await start("b", all);
-    expect(b.replicas.ready()).toBe(false);
+    expect(b.replicas.isReady()).toBe(false);
     all.join(b.peer);
-    await b.replicas.meet();
+    await b.replicas.syncWithPeers();
     const read = held(b);
     expect(read).toBeDefined();
-    b.store.reached("101");
+    b.store.observeVersion("101");
     await read;
-    await a.replicas.written([{ resource, version: "102" }]);
+    await a.replicas.publishWrites([{ resource, version: "102" }]);
     expect(held(b)).toBeDefined();
   });
 
@@ -315,8 +315,8 @@ describe("a replica that comes", () => {
     all.join({ identity: "killed", url: "http://127.0.0.1:1" });
     const a = await start("a", all);
     all.join(a.peer);
-    expect(await took(a.replicas.meet())).toBeLessThan(1000);
+    expect(await took(a.replicas.syncWithPeers())).toBeLessThan(1000);
     expect(all.dropped).toEqual(["killed"]);
-    expect(a.replicas.ready()).toBe(true);
+    expect(a.replicas.isReady()).toBe(true);
   });
 });

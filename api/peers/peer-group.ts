@@ -5,31 +5,31 @@ import type { Logger } from "pino";
 import { createWaiters } from "../../kube/cache/waiters.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { unavailable } from "../http/errors.ts";
-import type { View } from "../cache/cluster-cache.ts";
-import { createFloors, type Mark } from "./read-barrier.ts";
-import { createHistory } from "./write-history.ts";
-import { peerHandler } from "./peer-server.ts";
-import { createPeerLine, peerDeadlineMs, type PeerLine } from "./peer-client.ts";
-import { createStallWatch } from "./stall-detector.ts";
-import { openWire, type Peer } from "./peer-protocol.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
+import { createReadBarrier, type WriteMark } from "./read-barrier.ts";
+import { createWriteHistory } from "./write-history.ts";
+import { createPeerHandler } from "./peer-server.ts";
+import { createPeerClient, peerTimeoutMs, type PeerClient } from "./peer-client.ts";
+import { createStallDetector } from "./stall-detector.ts";
+import { openPeerConnection, type Peer } from "./peer-protocol.ts";
 
 /** The live replicas, as somebody who keeps a membership knows them. */
 export interface PeerDirectory {
   readonly self: Peer;
   /** All others that count as alive, as far as it is known here; undefined while nobody can be seen, which is not "none". */
-  peers(): readonly Peer[] | undefined;
+  findPeers(): readonly Peer[] | undefined;
   /** As `peers`, asked now: whoever joined before this call is in it. @throws Error when nobody can be asked */
-  ask(): Promise<readonly Peer[]>;
+  fetchPeers(): Promise<readonly Peer[]>;
   /** Called when `peers` or `holds` may have changed. */
   onChange(listener: () => void): () => void;
   /** This replica may count on being told by the others. */
-  holds(): boolean;
+  isMember(): boolean;
   /** Takes the membership of a peer away. @throws Error when that could not be done */
-  drop(peer: Peer): Promise<void>;
+  removePeer(peer: Peer): Promise<void>;
 }
 
-export interface ReplicasOptions {
-  view: View;
+export interface PeerGroupOptions {
+  cache: ClusterCache;
   log: Logger;
   /** Without it this replica is the only one. */
   directory?: PeerDirectory;
@@ -37,214 +37,214 @@ export interface ReplicasOptions {
   tokenFor?: (url: string) => string;
 }
 
-export interface Replicas {
+export interface PeerGroup {
   /** Resolves once this replica and all live others have seen the writes or, after half a second, at least answer nothing before they have. */
-  written(marks: readonly Mark[]): Promise<void>;
+  publishWrites(marks: readonly WriteMark[]): Promise<void>;
   /** As `written`, for all that this replica has seen of these kinds so far. */
-  share(refs: readonly ResourceRef[]): Promise<void>;
+  publishObserved(refs: readonly ResourceRef[]): Promise<void>;
   /** Undefined when this replica may answer now; else resolves when it may. Rejects with 503 after a while. */
-  current(): Promise<void> | undefined;
+  waitUntilCurrent(): Promise<void> | undefined;
   /** Whether it answers, or will in a moment, and is not far behind. */
-  ready(): boolean;
+  isReady(): boolean;
   /** Gets to know all live replicas and what they have written. To be called after joining and listing, also after joining again. Tries until it has. */
-  meet(): Promise<void>;
+  syncWithPeers(): Promise<void>;
   /** Serves the other replicas. The caller has checked their token. */
   handler: RequestListener;
   close(): Promise<void>;
 }
 
 /** Longest wait of a write for the replicas, milliseconds. */
-const seenWithinMs = 500;
+const observeTimeoutMs = 500;
 /** Longest wait of a request at a replica that is behind, milliseconds. */
-const holdMs = 10_000;
+const requestTimeoutMs = 10_000;
 /** A replica that is behind for so long is not ready. Milliseconds. */
-const unreadyAfterMs = 2000;
-const meetAgainMs = 200;
+const maxLagMs = 2000;
+const resyncDelayMs = 200;
 /** After so long the membership of whoever said hello has come here, or it is gone. Milliseconds. */
-const introducedMs = 30_000;
+const announcedTtlMs = 30_000;
 
 /** Makes it. Nothing is sent before `meet`. */
-export function createReplicas(options: ReplicasOptions): Replicas {
-  return new Circle(options);
+export function createPeerGroup(options: PeerGroupOptions): PeerGroup {
+  return new HttpPeerGroup(options);
 }
 
-class Circle implements Replicas {
+class HttpPeerGroup implements PeerGroup {
   readonly handler: RequestListener;
-  readonly #o: ReplicasOptions;
-  readonly #floors;
-  readonly #history = createHistory();
+  readonly #options: PeerGroupOptions;
+  readonly #barrier;
+  readonly #history = createWriteHistory();
   readonly #waiters = createWaiters();
-  readonly #stalls = createStallWatch(peerDeadlineMs - 100, () => void this.#meetAgain());
+  readonly #stallDetector = createStallDetector(peerTimeoutMs - 100, () => void this.#resync());
   readonly #stopListening: (() => void) | undefined;
   /** By identity. */
-  readonly #lines = new Map<string, PeerLine>();
+  readonly #clients = new Map<string, PeerClient>();
   /** Said hello; their membership may not have come here yet. */
-  readonly #introduced = new Map<string, { peer: Peer; at: number }>();
-  #met = false;
-  #everMet = false;
+  readonly #announced = new Map<string, { peer: Peer; at: number }>();
+  #synced = false;
+  #everSynced = false;
   /** The cluster was asked who is there, since that was last wanted. */
-  #asked = true;
+  #peersFetched = true;
   /** Since when it does not answer, as far as anybody looked. */
-  #silentSince: number | undefined;
+  #notServingSince: number | undefined;
   /** Counts the calls of `meet`: a round that began before the last one does not do. */
-  #wanted = 0;
-  #meeting: Promise<void> | undefined;
+  #syncGeneration = 0;
+  #syncing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(options: ReplicasOptions) {
-    this.#o = options;
-    this.#floors = createFloors(options.view);
-    this.#met = this.#everMet = options.directory === undefined;
-    this.#stopListening = options.directory?.onChange(() => this.#look());
-    this.handler = peerHandler({ identity: options.directory?.self.identity ?? "", floors: this.#floors, greet: (peer) => this.#greet(peer), log: options.log });
+  constructor(options: PeerGroupOptions) {
+    this.#options = options;
+    this.#barrier = createReadBarrier(options.cache);
+    this.#synced = this.#everSynced = options.directory === undefined;
+    this.#stopListening = options.directory?.onChange(() => this.#refreshPeers());
+    this.handler = createPeerHandler({ identity: options.directory?.self.identity ?? "", barrier: this.#barrier, onHello: (peer) => this.#handleHello(peer), log: options.log });
   }
 
-  async written(marks: readonly Mark[]): Promise<void> {
+  async publishWrites(marks: readonly WriteMark[]): Promise<void> {
     if (marks.length === 0) return;
     this.#history.add(marks);
-    const own = this.#floors.take(marks, seenWithinMs);
-    await (this.#lines.size === 0 ? own : Promise.all([own, ...[...this.#lines.values()].map((line) => line.tell(marks))]));
+    const own = this.#barrier.addAndWait(marks, observeTimeoutMs);
+    await (this.#clients.size === 0 ? own : Promise.all([own, ...[...this.#clients.values()].map((line) => line.sendMarks(marks))]));
   }
 
-  async share(refs: readonly ResourceRef[]): Promise<void> {
-    if (this.#lines.size === 0) return;
-    const { view } = this.#o;
-    await this.written(refs.map((ref) => ({ resource: resourceId(ref), version: view.position(ref) })).filter(({ version }) => version !== ""));
+  async publishObserved(refs: readonly ResourceRef[]): Promise<void> {
+    if (this.#clients.size === 0) return;
+    const { cache } = this.#options;
+    await this.publishWrites(refs.map((ref) => ({ resource: resourceId(ref), version: cache.latestVersion(ref) })).filter(({ version }) => version !== ""));
   }
 
-  current(): Promise<void> | undefined {
-    if (this.#lines.size > 0) this.#stalls.check();
-    if (!this.#serves()) return this.#whenServing();
-    const behind = this.#floors.settled(holdMs);
-    return behind?.then(refuseUnless);
+  waitUntilCurrent(): Promise<void> | undefined {
+    if (this.#clients.size > 0) this.#stallDetector.check();
+    if (!this.#isServing()) return this.#waitUntilServing();
+    const behind = this.#barrier.wait(requestTimeoutMs);
+    return behind?.then(requireCurrent);
   }
 
-  ready(): boolean {
+  isReady(): boolean {
     const now = performance.now();
-    if (this.#serves()) this.#silentSince = undefined;
-    else this.#silentSince ??= now;
+    if (this.#isServing()) this.#notServingSince = undefined;
+    else this.#notServingSince ??= now;
     // A moment's absence is waited out by those who ask; nobody need be sent elsewhere.
-    const silentMs = this.#silentSince === undefined ? 0 : now - this.#silentSince;
-    return this.#everMet && silentMs < unreadyAfterMs && this.#floors.behindMs() < unreadyAfterMs;
+    const silentMs = this.#notServingSince === undefined ? 0 : now - this.#notServingSince;
+    return this.#everSynced && silentMs < maxLagMs && this.#barrier.lagMs() < maxLagMs;
   }
 
-  meet(): Promise<void> {
-    this.#asked = false;
-    return this.#meetAgain();
+  syncWithPeers(): Promise<void> {
+    this.#peersFetched = false;
+    return this.#resync();
   }
 
   /** Those who are known; that is enough after a moment's absence. */
-  #meetAgain(): Promise<void> {
-    this.#met = false;
-    this.#wanted++;
-    return (this.#meeting ??= this.#meetAll().finally(() => (this.#meeting = undefined)));
+  #resync(): Promise<void> {
+    this.#synced = false;
+    this.#syncGeneration++;
+    return (this.#syncing ??= this.#syncUntilDone().finally(() => (this.#syncing = undefined)));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopListening?.();
-    this.#stalls.close();
+    this.#stallDetector.close();
     this.#waiters.close();
-    await Promise.all([...this.#lines.values()].map((line) => line.close()));
-    this.#lines.clear();
+    await Promise.all([...this.#clients.values()].map((line) => line.close()));
+    this.#clients.clear();
   }
 
   /** A replica that is alone goes on without its membership: nobody else writes. */
-  #serves(): boolean {
-    const { directory } = this.#o;
-    return this.#met && (directory === undefined || this.#lines.size === 0 || directory.holds());
+  #isServing(): boolean {
+    const { directory } = this.#options;
+    return this.#synced && (directory === undefined || this.#clients.size === 0 || directory.isMember());
   }
 
-  async #whenServing(): Promise<void> {
+  async #waitUntilServing(): Promise<void> {
     const started = performance.now();
-    const serves = await this.#waiters.wait(() => this.#serves(), holdMs);
-    refuseUnless(serves);
-    refuseUnless((await this.#floors.settled(Math.max(holdMs - (performance.now() - started), 0))) ?? true);
+    const serves = await this.#waiters.wait(() => this.#isServing(), requestTimeoutMs);
+    requireCurrent(serves);
+    requireCurrent((await this.#barrier.wait(Math.max(requestTimeoutMs - (performance.now() - started), 0))) ?? true);
   }
 
-  async #meetAll(): Promise<void> {
-    const { directory, log } = this.#o;
-    for (let told = false; directory && !this.#met && !this.#closed; ) {
-      const round = this.#wanted;
+  async #syncUntilDone(): Promise<void> {
+    const { directory, log } = this.#options;
+    for (let told = false; directory && !this.#synced && !this.#closed; ) {
+      const round = this.#syncGeneration;
       try {
-        await this.#meetOnce(directory);
-        this.#met = round === this.#wanted;
-        this.#everMet ||= this.#met;
+        await this.#syncOnce(directory);
+        this.#synced = round === this.#syncGeneration;
+        this.#everSynced ||= this.#synced;
         continue;
       } catch (err) {
         if (!told) log.warn({ err }, "could not ask all replicas what they have written; nothing is answered until that has been done");
         told = true;
       }
-      await delay(meetAgainMs);
+      await delay(resyncDelayMs);
     }
-    this.#waiters.check();
+    this.#waiters.checkAll();
   }
 
-  async #meetOnce(directory: PeerDirectory): Promise<void> {
-    if (!this.#asked) {
-      this.#asked = true;
+  async #syncOnce(directory: PeerDirectory): Promise<void> {
+    if (!this.#peersFetched) {
+      this.#peersFetched = true;
       try {
-        this.#keepLines(await directory.ask());
+        this.#reconcileClients(await directory.fetchPeers());
       } catch (error) {
-        this.#asked = false;
+        this.#peersFetched = false;
         throw error;
       }
     }
-    const missed = await Promise.all([...this.#lines.values()].map((line) => line.hello()));
-    void this.#floors.take(missed.flat(), seenWithinMs);
+    const missed = await Promise.all([...this.#clients.values()].map((line) => line.hello()));
+    void this.#barrier.addAndWait(missed.flat(), observeTimeoutMs);
   }
 
   /** Who is there has changed, or whether this replica counts itself. */
-  #look(): void {
-    const { directory } = this.#o;
+  #refreshPeers(): void {
+    const { directory } = this.#options;
     if (!directory || this.#closed) return;
-    const peers = directory.peers();
+    const peers = directory.findPeers();
     // Who cannot be seen may be there: it is told as before.
-    if (peers) this.#keepLines(peers);
-    this.#waiters.check();
+    if (peers) this.#reconcileClients(peers);
+    this.#waiters.checkAll();
   }
 
-  #keepLines(peers: readonly Peer[]): void {
+  #reconcileClients(peers: readonly Peer[]): void {
     const wanted = new Map(peers.map((peer) => [peer.identity, peer]));
-    for (const [identity, { peer, at }] of this.#introduced) {
-      if (wanted.has(identity) || performance.now() - at > introducedMs) this.#introduced.delete(identity);
+    for (const [identity, { peer, at }] of this.#announced) {
+      if (wanted.has(identity) || performance.now() - at > announcedTtlMs) this.#announced.delete(identity);
       else wanted.set(identity, peer);
     }
-    for (const [identity, line] of this.#lines) {
+    for (const [identity, line] of this.#clients) {
       if (wanted.has(identity)) continue;
-      this.#lines.delete(identity);
+      this.#clients.delete(identity);
       void line.close();
     }
-    for (const peer of wanted.values()) this.#lineTo(peer);
-    this.#stalls.run(this.#lines.size > 0);
+    for (const peer of wanted.values()) this.#ensureClient(peer);
+    this.#stallDetector.setEnabled(this.#clients.size > 0);
   }
 
-  #lineTo(peer: Peer): PeerLine {
-    const known = this.#lines.get(peer.identity);
+  #ensureClient(peer: Peer): PeerClient {
+    const known = this.#clients.get(peer.identity);
     if (known) return known;
-    const { directory, tokenFor, log } = this.#o;
+    const { directory, tokenFor, log } = this.#options;
     if (!directory || !tokenFor) throw new Error("a replica without a directory has no peers");
-    const line = createPeerLine({ peer, self: directory.self, wire: openWire(peer, tokenFor(peer.url)), history: this.#history, drop: () => this.#drop(peer), log });
-    this.#lines.set(peer.identity, line);
+    const line = createPeerClient({ peer, self: directory.self, connection: openPeerConnection(peer, tokenFor(peer.url)), history: this.#history, removePeer: () => this.#removePeer(peer), log });
+    this.#clients.set(peer.identity, line);
     return line;
   }
 
-  async #drop(peer: Peer): Promise<void> {
-    await this.#o.directory?.drop(peer);
-    this.#introduced.delete(peer.identity);
-    this.#look();
+  async #removePeer(peer: Peer): Promise<void> {
+    await this.#options.directory?.removePeer(peer);
+    this.#announced.delete(peer.identity);
+    this.#refreshPeers();
   }
 
   /** A peer has come, or come back: from now on it is told of every write, and here is what was before. */
-  #greet(peer: Peer): Mark[] {
-    if (this.#closed || !this.#o.directory) return [];
-    if (!this.#lines.has(peer.identity)) this.#introduced.set(peer.identity, { peer, at: performance.now() });
-    this.#lineTo(peer).caughtUp();
-    this.#stalls.run(true);
-    return this.#history.marks();
+  #handleHello(peer: Peer): WriteMark[] {
+    if (this.#closed || !this.#options.directory) return [];
+    if (!this.#clients.has(peer.identity)) this.#announced.set(peer.identity, { peer, at: performance.now() });
+    this.#ensureClient(peer).markCaughtUp();
+    this.#stallDetector.setEnabled(true);
+    return this.#history.listMarks();
   }
 }
 
-function refuseUnless(good: boolean): void {
+function requireCurrent(good: boolean): void {
   if (!good) throw unavailable("This replica of the API has not seen all changes yet. Try again.");
 }

@@ -15,8 +15,8 @@ export type Peer = z.output<typeof peerSchema>;
 const marks = z.array(z.object({ resource: z.string().max(300), namespace: z.string().max(63).optional(), version: z.string().max(40), gone: z.string().max(100).optional() })).max(20_000);
 
 /** `POST /replicas/floors`: the sender has written this. Answered once it was seen, or soon. */
-export const floorsPath = "/replicas/floors";
-export const floorsSchema = z.object({ marks });
+export const marksPath = "/replicas/floors";
+export const marksSchema = z.object({ marks });
 /** `POST /replicas/hello`: the sender is there and wants to be told of everything; the answer is what it may have missed. */
 export const helloPath = "/replicas/hello";
 export const helloSchema = z.object({ peer: peerSchema });
@@ -28,14 +28,14 @@ export type PeerAnswer = z.input<typeof answerSchema>;
 /** Bound of a body, bytes. */
 export const maxPeerBody = 4 << 20;
 
-export interface Wire {
+export interface PeerConnection {
   /** @throws Error when it was not answered by that peer in time */
   post(path: string, body: object, deadlineMs: number): Promise<z.output<typeof answerSchema>>;
   close(): Promise<void>;
 }
 
 /** Connections to one peer. */
-export function openWire(peer: Peer, token: string): Wire {
+export function openPeerConnection(peer: Peer, token: string): PeerConnection {
   const pool = new Pool(new URL(peer.url).origin, { connections: 4, keepAliveTimeout: 30_000, connect: { timeout: 2000, ...(peer.authority && { ca: peer.authority }) } });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const exchange = async (path: string, body: string, signal: AbortSignal): Promise<{ statusCode: number; text: string }> => {
@@ -49,18 +49,18 @@ export function openWire(peer: Peer, token: string): Wire {
         throw signal.aborted ? new Error(`replica ${peer.identity} did not answer within ${deadlineMs} ms`, { cause }) : cause;
       });
       if (statusCode !== 200) throw new Error(`replica ${peer.identity} answered ${statusCode}`);
-      const said = answerSchema.parse(JSON.parse(text));
-      if (said.identity !== peer.identity) throw new PeerGone(`${peer.url} is not ${peer.identity} any more`);
-      return said;
+      const reply = answerSchema.parse(JSON.parse(text));
+      if (reply.identity !== peer.identity) throw new PeerReplaced(`${peer.url} is not ${peer.identity} any more`);
+      return reply;
     },
     close: () => pool.destroy(),
   };
 }
 
 /** Surely not there: another process has its address. */
-class PeerGone extends Error {}
+class PeerReplaced extends Error {}
 
 /** Whether an error of `post` means that no such process is there, rather than that it is slow or cut off. */
 export function isPeerGone(error: unknown): boolean {
-  return error instanceof PeerGone || (error instanceof Error && (error as NodeJS.ErrnoException).code === "ECONNREFUSED");
+  return error instanceof PeerReplaced || (error instanceof Error && (error as NodeJS.ErrnoException).code === "ECONNREFUSED");
 }

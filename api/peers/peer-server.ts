@@ -1,28 +1,28 @@
 // Answers the other replicas: takes note of what they have written, and tells those who come what they may have missed.
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "pino";
-import type { Floors, Mark } from "./read-barrier.ts";
-import { floorsPath, floorsSchema, helloPath, helloSchema, maxPeerBody, type Peer, type PeerAnswer } from "./peer-protocol.ts";
+import type { ReadBarrier, WriteMark } from "./read-barrier.ts";
+import { marksPath, marksSchema, helloPath, helloSchema, maxPeerBody, type Peer, type PeerAnswer } from "./peer-protocol.ts";
 
 /** A peer waits so long at most for this replica to see a write: it need not, since this replica answers nothing before it has. Milliseconds. */
-const reachedWithinMs = 50;
+const observeTimeoutMs = 50;
 
 export interface PeerHandlerOptions {
   identity: string;
-  floors: Floors;
+  barrier: ReadBarrier;
   /** Takes note of a peer, and says what it may have missed. */
-  greet: (peer: Peer) => Mark[];
+  onHello: (peer: Peer) => WriteMark[];
   log: Logger;
 }
 
 /** Serves the paths of wire.ts, to callers whose token was checked. */
-export function peerHandler({ identity, floors, greet, log }: PeerHandlerOptions): RequestListener {
-  const routes: Record<string, (body: unknown) => Promise<Mark[]> | Mark[]> = {
-    [floorsPath]: async (body) => {
-      await floors.take(floorsSchema.parse(body).marks, reachedWithinMs);
+export function createPeerHandler({ identity, barrier, onHello, log }: PeerHandlerOptions): RequestListener {
+  const routes: Record<string, (body: unknown) => Promise<WriteMark[]> | WriteMark[]> = {
+    [marksPath]: async (body) => {
+      await barrier.addAndWait(marksSchema.parse(body).marks, observeTimeoutMs);
       return [];
     },
-    [helloPath]: (body) => greet(helloSchema.parse(body).peer),
+    [helloPath]: (body) => onHello(helloSchema.parse(body).peer),
   };
   return (request, response) => void answer(request, response);
 
@@ -30,8 +30,8 @@ export function peerHandler({ identity, floors, greet, log }: PeerHandlerOptions
     const route = request.method === "POST" ? routes[request.url ?? ""] : undefined;
     if (!route) return void response.writeHead(404).end();
     try {
-      const said: PeerAnswer = { identity, marks: await route(JSON.parse(await readText(request))) };
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(said));
+      const reply: PeerAnswer = { identity, marks: await route(JSON.parse(await readText(request))) };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply));
     } catch (err) {
       log.warn({ err }, "a replica said what could not be understood");
       if (!response.headersSent) response.writeHead(400, { connection: "close" }).end();

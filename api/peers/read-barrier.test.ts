@@ -2,40 +2,40 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { FedStore } from "../../kube/cache/store.ts";
-import { createFloors, type Mark } from "./read-barrier.ts";
+import { WritableStore } from "../../kube/cache/store.ts";
+import { createReadBarrier, type WriteMark } from "./read-barrier.ts";
 
 const ref: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const thing: KubeObject = { apiVersion: "example.org/v1", kind: "Thing", metadata: { name: "x", namespace: "a", uid: "x", resourceVersion: "101" } };
-const gone: Mark = { resource: "things.example.org", namespace: "a", version: "101", gone: "x" };
+const gone: WriteMark = { resource: "things.example.org", namespace: "a", version: "101", gone: "x" };
 
 /** Namespace `a`, of two: it holds the thing. */
 function halfListed() {
-  const store = new FedStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) });
-  store.split();
-  const [a, b] = [store.feed("a"), store.feed("b")];
+  const store = new WritableStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) });
+  store.switchToNamespaces();
+  const [a, b] = [store.namespaceStore("a"), store.namespaceStore("b")];
   a.replace([thing], "101");
   const time = { now: 0 };
-  const floors = createFloors({ storeOf: () => store, relist: () => Promise.resolve() }, () => time.now);
+  const floors = createReadBarrier({ findStore: () => store, relist: () => Promise.resolve() }, () => time.now);
   return { store, a, b, floors, time };
 }
 
 describe("a deletion, while another namespace of its kind is being listed", () => {
   test.each([
     ["for the first time", () => undefined],
-    ["since it is new", ({ store, b }: ReturnType<typeof halfListed>) => (b.replace([], "100"), store.feed("c"))],
+    ["since it is new", ({ store, b }: ReturnType<typeof halfListed>) => (b.replace([], "100"), store.namespaceStore("c"))],
   ])("%s, is waited for as ever", async (_when, before) => {
     const all = halfListed();
     before(all);
     const { a, b, floors, time, store } = all;
-    const taken = floors.take([gone], 10);
+    const taken = floors.addAndWait([gone], 10);
     time.now = 300;
-    expect(floors.behindMs()).toBe(300);
+    expect(floors.lagMs()).toBe(300);
     expect(await taken).toBe(false);
     a.remove({ ...thing, metadata: { ...thing.metadata, resourceVersion: "102" } });
     if (!store.synced) b.replace([], "102");
-    expect(floors.settled(0)).toBeUndefined();
-    expect(floors.behindMs()).toBe(0);
-    expect(await floors.take([gone], 0)).toBe(true);
+    expect(floors.wait(0)).toBeUndefined();
+    expect(floors.lagMs()).toBe(0);
+    expect(await floors.addAndWait([gone], 0)).toBe(true);
   });
 });

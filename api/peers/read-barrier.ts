@@ -2,13 +2,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { NotPermitted, NotSynced, type Store } from "../../kube/cache/reader.ts";
 import { hasReached } from "../../kube/cache/store.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /**
  * One write: the kind (`plural.group`) and the version it led to. Or a deletion: the uid, and a version that the object had, since
  * whoever has not seen it come cannot see it go.
  */
-export interface Mark {
+export interface WriteMark {
   resource: string;
   /** Of what was written; absent for cluster-scoped kinds and for marks of a whole kind. */
   namespace?: string | undefined;
@@ -16,128 +16,128 @@ export interface Mark {
   gone?: string | undefined;
 }
 
-export interface Floors {
+export interface ReadBarrier {
   /** True once all of it was seen here, false at the deadline (milliseconds). From this call on `settled` waits for it. */
-  take(marks: readonly Mark[], deadlineMs: number): Promise<boolean>;
+  addAndWait(marks: readonly WriteMark[], deadlineMs: number): Promise<boolean>;
   /** Undefined when everything told so far was seen; else true once it was, false at the deadline. What is told later is not waited for. */
-  settled(deadlineMs: number): Promise<boolean> | undefined;
+  wait(deadlineMs: number): Promise<boolean> | undefined;
   /** For how long something told has not been seen, milliseconds; 0 when nothing is missing. */
-  behindMs(): number;
+  lagMs(): number;
 }
 
 /** A watch that stays behind is doubted, and its kind listed again, so often. Milliseconds. */
-const doubtEveryMs = 1000;
+const relistIntervalMs = 1000;
 /** Deletions that wait at once; beyond it the oldest is let go. */
-const maxGone = 10_000;
+const maxDeletions = 10_000;
 
-interface Floor {
+interface Requirement {
   store: Store;
-  mark: Mark;
+  mark: WriteMark;
   /** Since when something of this key is missing, and when it was told last. */
   since: number;
-  told: number;
+  recordedAt: number;
 }
 
-export type FloorView = Pick<View, "storeOf" | "relist">;
+export type BarrierCache = Pick<ClusterCache, "findStore" | "relist">;
 
 /** Floors over the stores of a view. `now` is a monotonic clock in milliseconds. */
-export function createFloors(view: FloorView, now: () => number = () => performance.now()): Floors {
-  return new FloorTable(view, now);
+export function createReadBarrier(cache: BarrierCache, now: () => number = () => performance.now()): ReadBarrier {
+  return new StoreReadBarrier(cache, now);
 }
 
-class FloorTable implements Floors {
-  readonly #view: FloorView;
+class StoreReadBarrier implements ReadBarrier {
+  readonly #cache: BarrierCache;
   readonly #now: () => number;
   /** By kind for versions, of which the highest counts; by uid for deletions. */
-  readonly #floors = new Map<string, Floor>();
-  readonly #doubted = new Set<Store>();
+  readonly #requirements = new Map<string, Requirement>();
+  readonly #relisting = new Set<Store>();
 
-  constructor(view: FloorView, now: () => number) {
-    this.#view = view;
+  constructor(view: BarrierCache, now: () => number) {
+    this.#cache = view;
     this.#now = now;
   }
 
-  async take(marks: readonly Mark[], deadlineMs: number): Promise<boolean> {
-    return this.#wait(marks.flatMap((mark) => this.#note(mark)), deadlineMs);
+  async addAndWait(marks: readonly WriteMark[], deadlineMs: number): Promise<boolean> {
+    return this.#waitForAll(marks.flatMap((mark) => this.#record(mark)), deadlineMs);
   }
 
-  settled(deadlineMs: number): Promise<boolean> | undefined {
-    const open = this.#missing();
+  wait(deadlineMs: number): Promise<boolean> | undefined {
+    const open = this.#unmet();
     if (open.length === 0) return undefined;
-    return this.#wait(open, deadlineMs);
+    return this.#waitForAll(open, deadlineMs);
   }
 
-  behindMs(): number {
-    return this.#missing().reduce((longest, { since }) => Math.max(longest, this.#now() - since), 0);
+  lagMs(): number {
+    return this.#unmet().reduce((longest, { since }) => Math.max(longest, this.#now() - since), 0);
   }
 
-  async #wait(floors: readonly Floor[], deadlineMs: number): Promise<boolean> {
-    const reached = await Promise.all(floors.map((floor) => waitFor(floor, deadlineMs)));
-    floors.forEach(({ store }, at) => void (reached[at] || this.#doubt(store)));
+  async #waitForAll(floors: readonly Requirement[], deadlineMs: number): Promise<boolean> {
+    const reached = await Promise.all(floors.map((floor) => waitForRequirement(floor, deadlineMs)));
+    floors.forEach(({ store }, at) => void (reached[at] || this.#relistUntilMet(store)));
     return reached.every(Boolean);
   }
 
   /** A store that is not synced cannot be read anyway; what it holds when it is again must be as new as all others say. */
-  #missing(): Floor[] {
-    if (this.#floors.size === 0) return [];
-    for (const [key, floor] of this.#floors) if (isMet(floor)) this.#floors.delete(key);
-    return [...this.#floors.values()].filter(isSynced);
+  #unmet(): Requirement[] {
+    if (this.#requirements.size === 0) return [];
+    for (const [key, floor] of this.#requirements) if (isSatisfied(floor)) this.#requirements.delete(key);
+    return [...this.#requirements.values()].filter(isSynced);
   }
 
-  #note(mark: Mark): Floor[] {
-    const store = this.#view.storeOf(mark.resource);
+  #record(mark: WriteMark): Requirement[] {
+    const store = this.#cache.findStore(mark.resource);
     // A kind that only a newer version of the platform reads has no store.
-    if (!store || isMet({ store, mark })) return [];
+    if (!store || isSatisfied({ store, mark })) return [];
     const key = keyOf(mark);
-    const known = this.#floors.get(key);
+    const known = this.#requirements.get(key);
     const told = this.#now();
-    const floor: Floor = { store, mark, since: known?.since ?? told, told };
-    this.#floors.set(key, known && isWithin(mark, known.mark) ? { ...known, told } : floor);
-    if (this.#floors.size > maxGone) this.#forgetOldestGone();
+    const floor: Requirement = { store, mark, since: known?.since ?? told, recordedAt: told };
+    this.#requirements.set(key, known && isImpliedBy(mark, known.mark) ? { ...known, recordedAt: told } : floor);
+    if (this.#requirements.size > maxDeletions) this.#dropOldestDeletion();
     return [floor];
   }
 
-  #forgetOldestGone(): void {
-    for (const [key, { mark }] of this.#floors) if (mark.gone !== undefined) return void this.#floors.delete(key);
+  #dropOldestDeletion(): void {
+    for (const [key, { mark }] of this.#requirements) if (mark.gone !== undefined) return void this.#requirements.delete(key);
   }
 
   /** A watch may stand still and not know it, or the server was restored and counts from an older version: in both cases a list is the truth. */
-  async #doubt(store: Store): Promise<void> {
-    if (this.#doubted.has(store)) return;
-    this.#doubted.add(store);
+  async #relistUntilMet(store: Store): Promise<void> {
+    if (this.#relisting.has(store)) return;
+    this.#relisting.add(store);
     for (;;) {
-      await delay(doubtEveryMs, undefined, { ref: false });
-      if (store.state === "stopped" || !this.#missing().some((floor) => floor.store === store)) break;
+      await delay(relistIntervalMs, undefined, { ref: false });
+      if (store.state === "stopped" || !this.#unmet().some((floor) => floor.store === store)) break;
       const asked = this.#now();
-      await this.#view.relist(store.ref);
-      for (const [key, floor] of this.#floors) if (floor.store === store && floor.told <= asked) this.#floors.delete(key);
+      await this.#cache.relist(store.ref);
+      for (const [key, floor] of this.#requirements) if (floor.store === store && floor.recordedAt <= asked) this.#requirements.delete(key);
     }
-    this.#doubted.delete(store);
+    this.#relisting.delete(store);
   }
 }
 
-function keyOf(mark: Mark): string {
+function keyOf(mark: WriteMark): string {
   return mark.gone ?? `${mark.resource} ${mark.namespace ?? ""}`;
 }
 
 /** Whether `mark` asks for no more than `known`, of the same key, does. */
-function isWithin(mark: Mark, known: Mark): boolean {
+function isImpliedBy(mark: WriteMark, known: WriteMark): boolean {
   return hasReached(known.version, mark.version);
 }
 
 /** Where namespaces are watched one by one, each has a version and a sight of its own. */
-function isSynced({ store, mark }: Pick<Floor, "store" | "mark">): boolean {
-  return store.sightOf(mark.namespace).synced;
+function isSynced({ store, mark }: Pick<Requirement, "store" | "mark">): boolean {
+  return store.syncStatusOf(mark.namespace).synced;
 }
 
-function isMet(floor: Pick<Floor, "store" | "mark">): boolean {
+function isSatisfied(floor: Pick<Requirement, "store" | "mark">): boolean {
   const { store, mark } = floor;
-  if (!isSynced(floor) || !hasReached(store.versionIn(mark.namespace), mark.version)) return false;
-  return mark.gone === undefined || isGone(store, mark.gone);
+  if (!isSynced(floor) || !hasReached(store.resourceVersionIn(mark.namespace), mark.version)) return false;
+  return mark.gone === undefined || isDeleted(store, mark.gone);
 }
 
 /** In a namespace that is in sight. */
-function isGone(store: Store, uid: string): boolean {
+function isDeleted(store: Store, uid: string): boolean {
   try {
     const object = store.byUid(uid);
     return !object || object.metadata.deletionTimestamp !== undefined;
@@ -150,8 +150,8 @@ function isGone(store: Store, uid: string): boolean {
   }
 }
 
-async function waitFor({ store, mark }: Floor, deadlineMs: number): Promise<boolean> {
-  const started = performance.now();
-  if (!(await store.waitFor(mark.version, deadlineMs, mark.namespace))) return false;
-  return mark.gone === undefined || store.waitGone(mark.gone, Math.max(deadlineMs - (performance.now() - started), 0));
+async function waitForRequirement({ store, mark }: Requirement, deadlineMs: number): Promise<boolean> {
+  const startedAt = performance.now();
+  if (!(await store.waitForVersion(mark.version, deadlineMs, mark.namespace))) return false;
+  return mark.gone === undefined || store.waitDeleted(mark.gone, Math.max(deadlineMs - (performance.now() - startedAt), 0));
 }

@@ -1,6 +1,6 @@
 // A process that stood still notices it before it answers.
 import { afterEach, expect, test, vi } from "vitest";
-import { createStallWatch } from "./stall-detector.ts";
+import { createStallDetector } from "./stall-detector.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -12,8 +12,8 @@ test.each([
   vi.useFakeTimers();
   const clock = { at: 0 };
   const onStall = vi.fn();
-  const watch = createStallWatch(400, onStall, () => clock.at);
-  watch.run(on);
+  const watch = createStallDetector(400, onStall, () => clock.at);
+  watch.setEnabled(on);
   for (let tick = 0; tick < 10; tick++) {
     clock.at += 100;
     vi.advanceTimersByTime(100);

@@ -1,49 +1,49 @@
 // What this replica has told its clients of lately: for a peer that comes, or that could not be reached for a moment.
 import { hasReached } from "../../kube/cache/store.ts";
-import type { Mark } from "./read-barrier.ts";
+import type { WriteMark } from "./read-barrier.ts";
 
 /** A peer that was not told for so long has been given up meanwhile, and lists everything when it joins anew. Milliseconds. */
-const keptMs = 60_000;
-const maxKept = 10_000;
+const retentionMs = 60_000;
+const maxEntries = 10_000;
 
-export interface History {
-  add(marks: readonly Mark[]): void;
+export interface WriteHistory {
+  add(listMarks: readonly WriteMark[]): void;
   /** The newest version of each kind and namespace, and the deletions, of the last minute. */
-  marks(): Mark[];
+  listMarks(): WriteMark[];
   /** Grows with each `add`. */
-  readonly revision: number;
+  readonly generation: number;
 }
 
 /** Empty at first. `now` is a monotonic clock in milliseconds. */
-export function createHistory(now: () => number = () => performance.now()): History {
+export function createWriteHistory(now: () => number = () => performance.now()): WriteHistory {
   /** The oldest first. */
-  const kept = new Map<string, { mark: Mark; at: number }>();
-  let revision = 0;
+  const entries = new Map<string, { mark: WriteMark; at: number }>();
+  let generation = 0;
 
-  const forget = (): void => {
-    for (const [key, { at }] of kept) {
-      if (kept.size <= maxKept && now() - at < keptMs) return;
-      kept.delete(key);
+  const prune = (): void => {
+    for (const [key, { at }] of entries) {
+      if (entries.size <= maxEntries && now() - at < retentionMs) return;
+      entries.delete(key);
     }
   };
-  const keep = (mark: Mark): void => {
+  const record = (mark: WriteMark): void => {
     const key = mark.gone ?? `${mark.resource} ${mark.namespace ?? ""}`;
-    const known = kept.get(key)?.mark;
-    kept.delete(key);
-    kept.set(key, { mark: known && hasReached(known.version, mark.version) ? known : mark, at: now() });
+    const known = entries.get(key)?.mark;
+    entries.delete(key);
+    entries.set(key, { mark: known && hasReached(known.version, mark.version) ? known : mark, at: now() });
   };
   return {
     add(marks) {
-      revision++;
-      for (const mark of marks) keep(mark);
-      forget();
+      generation++;
+      for (const mark of marks) record(mark);
+      prune();
     },
-    marks() {
-      forget();
-      return [...kept.values()].map(({ mark }) => mark);
+    listMarks() {
+      prune();
+      return [...entries.values()].map(({ mark }) => mark);
     },
-    get revision() {
-      return revision;
+    get generation() {
+      return generation;
     },
   };
 }

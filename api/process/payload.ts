@@ -1,6 +1,6 @@
 // What comes in for processes.
 import { z } from "zod";
-import { listQuery, csv, csvOf } from "../http/query.ts";
+import { listQuery, csv, csvEnum } from "../http/query.ts";
 import { metadataSchema } from "../cf/metadata.ts";
 import type { Process } from "../../crds/process/process.ts";
 
@@ -34,7 +34,7 @@ export const scaleBody = z.strictObject({
   log_rate_limit_in_bytes_per_second: z.int("is not a number").min(-1, "must be greater than or equal to -1").nullable().optional(),
 });
 
-const embed = csvOf("process_instances").optional();
+const embed = csvEnum("process_instances").optional();
 const ownFilters = { types: csv.optional(), embed };
 export const processListQuery = listQuery({ ...ownFilters, app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
 export const appProcessListQuery = listQuery(ownFilters);

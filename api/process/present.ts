@@ -1,16 +1,16 @@
 // How a Process and its instances go out.
 import { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/schema-fields.ts";
-import { derivedGUID } from "../../crds/guid.ts";
+import { deriveGUID } from "../../crds/guid.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
 import { Process } from "../../crds/process/process.ts";
 import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Space } from "../../crds/space/space.ts";
 import { appOf, currentDroplet, processGUID } from "../cf/app-children.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 export const HIDDEN = "[PRIVATE DATA HIDDEN]";
 export const HIDDEN_IN_LISTS = "[PRIVATE DATA HIDDEN IN LISTS]";
@@ -23,19 +23,19 @@ export function wantedInstances(process: Process): number {
   return process.spec.instances ?? defaultInstances(process.spec.type);
 }
 
-export function presentProcess(view: View, process: Process, base: string, show: CommandView): object {
-  const app = appOf(view, process);
-  const guid = processGUID(view, process);
-  const appGUID = app ? view.guid(App, app) : "";
-  const space = view.spaceOf(process.metadata.namespace);
+export function presentProcess(cache: ClusterCache, process: Process, base: string, show: CommandView): object {
+  const app = appOf(cache, process);
+  const guid = processGUID(cache, process);
+  const appGUID = app ? cache.guid(App, app) : "";
+  const space = cache.spaceOf(process.metadata.namespace);
   const { spec } = process;
   const self = `${base}/v3/processes/${guid}`;
   return {
-    ...identityOf(view, Process, process),
+    ...presentIdentity(cache, Process, process),
     guid,
-    version: derivedGUID("version", guid, String(process.metadata.generation ?? 0)),
+    version: deriveGUID("version", guid, String(process.metadata.generation ?? 0)),
     type: spec.type,
-    command: commandOf(view, process, app, show),
+    command: commandOf(cache, process, app, show),
     user: spec.user ?? "vcap",
     instances: wantedInstances(process),
     memory_in_mb: spec.memoryMB,
@@ -43,29 +43,29 @@ export function presentProcess(view: View, process: Process, base: string, show:
     log_rate_limit_in_bytes_per_second: spec.logRateLimitBytesPerSecond,
     health_check: presentCheck(effectiveHealthCheck(spec.type, spec.healthCheck), true),
     readiness_health_check: presentCheck(effectiveReadinessCheck(spec.readinessHealthCheck), false),
-    relationships: { app: toOne(appGUID), revision: revisionOf(view, app) },
-    ...metadataMember(process),
+    relationships: { app: toOneRelationship(appGUID), revision: revisionOf(cache, app) },
+    ...presentMetadata(process),
     links: {
       self: link(self),
       scale: link(`${self}/actions/scale`, "POST"),
       app: link(`${base}/v3/apps/${appGUID}`),
-      space: link(`${base}/v3/spaces/${space ? view.guid(Space, space) : ""}`),
+      space: link(`${base}/v3/spaces/${space ? cache.guid(Space, space) : ""}`),
       stats: link(`${self}/stats`),
       process_instances: link(`${self}/process_instances`),
     },
   };
 }
 
-function commandOf(view: View, process: Process, app: App | undefined, show: CommandView): string | null {
+function commandOf(cache: ClusterCache, process: Process, app: App | undefined, show: CommandView): string | null {
   if (show !== "shown") return show === "list" ? HIDDEN_IN_LISTS : HIDDEN;
-  const detected = (app && currentDroplet(view, app)?.spec.processTypes) ?? {};
+  const detected = (app && currentDroplet(cache, app)?.spec.processTypes) ?? {};
   return process.spec.command ?? (Object.hasOwn(detected, process.spec.type) ? detected[process.spec.type] : undefined) ?? null;
 }
 
-function revisionOf(view: View, app: App | undefined): object | null {
+function revisionOf(cache: ClusterCache, app: App | undefined): object | null {
   const name = app?.status?.revision;
-  const revision = name && view.store(Revision).find({ namespace: app?.metadata.namespace ?? "", name });
-  return revision ? toOne(view.guid(Revision, revision)) : null;
+  const revision = name && cache.store(Revision).find({ namespace: app?.metadata.namespace ?? "", name });
+  return revision ? toOneRelationship(cache.guid(Revision, revision)) : null;
 }
 
 function presentCheck(check: HealthCheck, withTimeout: boolean): object {
@@ -89,23 +89,23 @@ export function commandView(as: Session, process: Process): CommandView {
 const STATES = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" } as const;
 
 /** The LRP that runs a process now. */
-export function lrpOf(view: View, process: Process): LRP | undefined {
+export function lrpOf(cache: ClusterCache, process: Process): LRP | undefined {
   const name = process.status?.lrp;
-  return name ? view.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
+  return name ? cache.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
 }
 
 /** The LRP, unless the app has been told to restart since: who waits for the new version must not take the old one for it. */
-function answering(view: View, app: App, lrp: LRP | undefined): LRP | undefined {
+function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | undefined {
   if (app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart) return undefined;
-  const revision = app.status?.revision && view.store(Revision).find({ namespace: app.metadata.namespace ?? "", name: app.status.revision });
+  const revision = app.status?.revision && cache.store(Revision).find({ namespace: app.metadata.namespace ?? "", name: app.status.revision });
   return revision && lrp?.spec.revision === String(revision.spec.version) ? lrp : undefined;
 }
 
 /** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. Of a stopped app all are DOWN. */
-export function instancesOf(view: View, process: Process): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
-  const app = appOf(view, process);
+export function instancesOf(cache: ClusterCache, process: Process): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
+  const app = appOf(cache, process);
   const isStarted = app?.spec.state === "Started";
-  const lrp = isStarted ? answering(view, app, lrpOf(view, process)) : undefined;
+  const lrp = isStarted ? answering(cache, app, lrpOf(cache, process)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
   // Before the runner has said anything, a start is under way.
   const silent = isStarted && lrp?.status?.instances === undefined ? "STARTING" : "DOWN";

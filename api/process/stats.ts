@@ -3,16 +3,16 @@ import type { Process } from "../../crds/process/process.ts";
 import type { InstanceStats } from "../../telemetry/envelope.ts";
 import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
 import { keyOf } from "../../kube/api/object.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { instancesOf, lrpOf } from "./present.ts";
 
 const MB = 1024 * 1024;
 
 /** The `resources` of `/stats`. Without an answer from the runner the usage is zero; states come from the LRP all the same. */
-export async function presentStats(view: View, telemetry: TelemetryClient, process: Process, now: Date): Promise<object[]> {
-  const instances = instancesOf(view, process);
+export async function presentStats(cache: ClusterCache, telemetry: TelemetryClient, process: Process, now: Date): Promise<object[]> {
+  const instances = instancesOf(cache, process);
   if (instances.length === 0) return [];
-  const measured = await measure(view, telemetry, process);
+  const measured = await measure(cache, telemetry, process);
   return instances.map((instance) => {
     const stats = measured.get(instance.index);
     const since = instance.since ? Date.parse(instance.since) : now.getTime();
@@ -25,13 +25,13 @@ export async function presentStats(view: View, telemetry: TelemetryClient, proce
       isolation_segment: null,
       details: instance.details ?? null,
       // Of what is not there, CF says no more.
-      ...(instance.cfState !== "DOWN" && { ...placed(process, instance), usage: isUp(instance) ? usage(stats, now) : {} }),
+      ...(instance.cfState !== "DOWN" && { ...placement(process, instance), usage: isUp(instance) ? usage(stats, now) : {} }),
     };
   });
 }
 
-async function measure(view: View, telemetry: TelemetryClient, process: Process): Promise<Map<number, InstanceStats>> {
-  const lrp = lrpOf(view, process);
+async function measure(cache: ClusterCache, telemetry: TelemetryClient, process: Process): Promise<Map<number, InstanceStats>> {
+  const lrp = lrpOf(cache, process);
   if (!lrp) return new Map();
   const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
   return new Map(found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats]));
@@ -42,7 +42,7 @@ function isUp({ cfState }: { cfState: string }): boolean {
 }
 
 /** Where an instance is and what it may use. */
-function placed({ spec }: Process, instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] }): object {
+function placement({ spec }: Process, instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] }): object {
   const ports = (instance.ports ?? []).map(({ port, hostPort }) => ({ external: hostPort, internal: port, external_tls_proxy_port: null, internal_tls_proxy_port: null }));
   return {
     instance_guid: instance.guid ?? "",

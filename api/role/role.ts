@@ -1,20 +1,20 @@
 // The HTTP face of roles: `/v3/roles`. Written as the caller: RBAC's `bind` decides who may give what.
 import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
-import { bindingName, CF_ROLES, roleGUID, subjectOfUser, type CFRole } from "../../crds/roles.ts";
+import { roleBindingName, CF_ROLES, roleGUID, toSubject, type CFRole } from "../../crds/roles.ts";
 import { Space } from "../../crds/space/space.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { findRole, placeOf, rolesOf, visibleRoles, type HeldRole } from "../cf/roles.ts";
+import { findRole, scopeOf, rolesOf, listVisibleRoles, type RoleAssignment } from "../cf/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
-import { oneOf } from "../cache/list-objects.ts";
+import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { toOneSchema } from "../http/shared-schemas.ts";
-import { orgInBody, spaceInBody } from "../cf/scopes.ts";
-import { csv, csvOf, include, listQuery } from "../http/query.ts";
+import { resolveOrg, resolveSpace } from "../cf/scopes.ts";
+import { csv, csvEnum, include, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { presentRole } from "./present.ts";
 
@@ -28,20 +28,20 @@ type CreateRole = z.output<typeof createRoleBody>;
 const includes = include("user", "space", "organization").optional();
 const roleGetQuery = z.strictObject({ include: includes });
 const roleListQuery = listQuery(
-  { types: csvOf(...ALL_TYPES).optional(), user_guids: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional(), include: includes },
+  { types: csvEnum(...ALL_TYPES).optional(), user_guids: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional(), include: includes },
   { labels: false },
 );
 
 /** Where a role is to be given. @throws CFError 422 */
-function placeInBody(as: Session, body: CreateRole, type: CFRole): { namespace: string; name: string; title: string } {
+function resolveScope(as: Session, body: CreateRole, type: CFRole): { namespace: string; name: string; title: string } {
   const { organization, space } = body.relationships;
   if (CF_ROLES[type].scope === "space") {
     if (!space || organization) throw unprocessable("Cannot associate an organization with a role for a space.");
-    const found = spaceInBody(as, space.data.guid);
+    const found = resolveSpace(as, space.data.guid);
     return { namespace: found.namespace, name: found.space.spec.name ?? found.space.metadata.name, title: "space" };
   }
   if (!organization || space) throw unprocessable("Cannot associate a space with a role for an organization.");
-  const found = orgInBody(as, organization.data.guid);
+  const found = resolveOrg(as, organization.data.guid);
   return { namespace: found.namespace, name: found.org.spec.name ?? found.org.metadata.name, title: "organization" };
 }
 
@@ -50,63 +50,63 @@ const create = endpoint("POST", "/v3/roles", { permission: { verb: "create", on:
   const { data } = body.relationships.user;
   if ("username" in data) requireFlag(as, "set_roles_by_username");
   const name = "guid" in data ? data.guid : data.username;
-  const place = placeInBody(as, body, type);
+  const place = resolveScope(as, body, type);
   const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
-  if (heldIn(as, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
+  if (listRolesIn(as, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
   if (place.title === "space") requireOrgRole(as, place.namespace, name);
   const draft = {
-    metadata: { name: bindingName(type, name), namespace: place.namespace },
+    metadata: { name: roleBindingName(type, name), namespace: place.namespace },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[type].clusterRole },
-    subjects: [subjectOfUser(name)],
+    subjects: [toSubject(name)],
   };
   const binding = await as.create(RoleBinding, draft, taken);
   const [role] = rolesOf(binding);
   if (!role) throw unprocessable("The role was not given.");
-  return created(presentRole(as.view, role, base));
+  return created(presentRole(as.cache, role, base));
 });
 
-function heldIn(as: Session, namespace: string): HeldRole[] {
-  return as.view.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
+function listRolesIn(as: Session, namespace: string): RoleAssignment[] {
+  return as.cache.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
 }
 
 /** CF's rule: members of a space are members of its org first. */
 function requireOrgRole(as: Session, spaceNamespace: string, name: string): void {
-  const orgNamespace = as.view.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
-  if (!heldIn(as, orgNamespace).some((role) => role.user === name)) throw unprocessable("Users cannot be assigned roles in a space if they do not have a role in that space's organization.");
+  const orgNamespace = as.cache.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
+  if (!listRolesIn(as, orgNamespace).some((role) => role.user === name)) throw unprocessable("Users cannot be assigned roles in a space if they do not have a role in that space's organization.");
 }
 
 const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: RoleBinding }, summary: "Take a role away" }, async ({ as, params }) => {
   const role = findRole(as, params["guid"] ?? "");
   if (!role) throw notFound("Role");
   if (role.type === "organization_user") requireNoSpaceRole(as, role);
-  if (role.binding.subjects?.length === 1) await as.remove(RoleBinding, role.binding);
-  else await as.change(RoleBinding, role.binding, (binding) => ({ subjects: (binding.subjects ?? []).filter((subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid) }));
+  if (role.binding.subjects?.length === 1) await as.delete(RoleBinding, role.binding);
+  else await as.patchWithRetry(RoleBinding, role.binding, (binding) => ({ subjects: (binding.subjects ?? []).filter((subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid) }));
   return accepted(newJob("role.delete", role.guid, as.now()));
 });
 
-function requireNoSpaceRole(as: Session, role: HeldRole): void {
-  const spaces = as.view.store(Space).list({ namespace: role.binding.metadata.namespace ?? "" });
-  const holds = spaces.some((space) => space.status?.namespace && heldIn(as, space.status.namespace).some((one) => one.user === role.user));
+function requireNoSpaceRole(as: Session, role: RoleAssignment): void {
+  const spaces = as.cache.store(Space).list({ namespace: role.binding.metadata.namespace ?? "" });
+  const holds = spaces.some((space) => space.status?.namespace && listRolesIn(as, space.status.namespace).some((one) => one.user === role.user));
   if (holds) throw unprocessable("Cannot delete organization_user role while user has roles in spaces in that organization.");
 }
 
-const list = endpoint("GET", "/v3/roles", { permission: "authenticated", query: roleListQuery, badQuery: "UnprocessableEntity", summary: "List roles" }, ({ as, query, base, url }) => {
-  const guidOf = (role: HeldRole): { org: string; space: string } => {
-    const { org, space } = placeOf(as.view, role);
-    return { org: org ? as.view.guid(Org, org) : "", space: space ? as.view.guid(Space, space) : "" };
+const list = endpoint("GET", "/v3/roles", { permission: "authenticated", query: roleListQuery, badQueryError: "UnprocessableEntity", summary: "List roles" }, ({ as, query, base, url }) => {
+  const guidOf = (role: RoleAssignment): { org: string; space: string } => {
+    const { org, space } = scopeOf(as.cache, role);
+    return { org: org ? as.cache.guid(Org, org) : "", space: space ? as.cache.guid(Space, space) : "" };
   };
-  const roles = visibleRoles(as)
-    .filter((role) => oneOf(query.guids, role.guid) && oneOf(query.types, role.type) && oneOf(query.user_guids, role.user) && oneOf(query.organization_guids, guidOf(role).org) && oneOf(query.space_guids, guidOf(role).space))
+  const roles = listVisibleRoles(as)
+    .filter((role) => isOneOf(query.guids, role.guid) && isOneOf(query.types, role.type) && isOneOf(query.user_guids, role.user) && isOneOf(query.organization_guids, guidOf(role).org) && isOneOf(query.space_guids, guidOf(role).space))
     .sort((one, other) => (order(one) < order(other) ? -1 : 1));
   if (query.order_by?.startsWith("-")) roles.reverse();
-  return ok(presentPage(roles, { base, url, query }, (role) => presentRole(as.view, role, base), included(as, base, query.include)));
+  return ok(presentPage(roles, { base, url, query }, (role) => presentRole(as.cache, role, base), included(as, base, query.include)));
 });
 
-function order(role: HeldRole): string {
+function order(role: RoleAssignment): string {
   return `${role.binding.metadata.creationTimestamp ?? ""} ${role.guid}`;
 }
 
-function included(as: Session, base: string, what: readonly string[] | undefined): ((page: readonly HeldRole[]) => object) | undefined {
+function included(as: Session, base: string, what: readonly string[] | undefined): ((page: readonly RoleAssignment[]) => object) | undefined {
   if (!what) return undefined;
   return (page) => {
     const namespaces = page.map((role) => role.binding.metadata.namespace);
@@ -118,11 +118,11 @@ function included(as: Session, base: string, what: readonly string[] | undefined
   };
 }
 
-const get = endpoint("GET", path, { permission: "authenticated", query: roleGetQuery, badQuery: "UnprocessableEntity", summary: "Get a role" }, ({ as, params, query, base }) => {
+const get = endpoint("GET", path, { permission: "authenticated", query: roleGetQuery, badQueryError: "UnprocessableEntity", summary: "Get a role" }, ({ as, params, query, base }) => {
   const role = findRole(as, params["guid"] ?? "");
   if (!role) throw notFound("Role");
   const more = included(as, base, query.include);
-  return ok({ ...presentRole(as.view, role, base), ...(more && { included: more([role]) }) });
+  return ok({ ...presentRole(as.cache, role, base), ...(more && { included: more([role]) }) });
 });
 
 export const roleEndpoints: readonly Endpoint[] = [list, get, create, remove];

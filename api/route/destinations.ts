@@ -4,7 +4,7 @@ import { Route, type Destination } from "../../crds/route/route.ts";
 import { endpoint, noContent, ok } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
-import { oneOf } from "../cache/list-objects.ts";
+import { isOneOf } from "../cache/list-objects.ts";
 import { addDestinations, checkReplacement, destinationListQuery, type DestinationKey, insertDestinationsBody, replaceDestinationsBody, sameDestinations, updateDestinationBody, type DestinationInput } from "./payload.ts";
 import { destinationGUID, portOf, presentDestinationList, presentDestinations } from "./present.ts";
 
@@ -20,8 +20,8 @@ function toDestination(as: Session, route: Route, input: DestinationInput): Dest
 }
 
 /** From the destinations as they are, so that two who change the list do not undo each other. */
-async function put(as: Session, route: Route, plan: (current: Route) => readonly Destination[]): Promise<Route> {
-  return as.change(Route, route, (current) => {
+async function patchDestinations(as: Session, route: Route, plan: (current: Route) => readonly Destination[]): Promise<Route> {
+  return as.patchWithRetry(Route, route, (current) => {
     const destinations = plan(current);
     return sameDestinations(current, destinations) ? undefined : { spec: { destinations } };
   });
@@ -29,52 +29,52 @@ async function put(as: Session, route: Route, plan: (current: Route) => readonly
 
 /** @throws CFError 422 when the route has no destination with this GUID */
 function checkDestination(as: Session, route: Route, guid: string): void {
-  if (route.spec.destinations.some((destination) => destinationGUID(as.view, route, destination) === guid)) return;
+  if (route.spec.destinations.some((destination) => destinationGUID(as.cache, route, destination) === guid)) return;
   throw unprocessable("Unable to unmap route from destination. Ensure the route has a destination with this guid.");
 }
 
 /** Destinations are told apart by the port that is meant, said or not. */
 function keyIn(as: Session, route: Route): DestinationKey {
   return (destination) => {
-    const app = as.view.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
-    return [destination.app, destination.process, app ? portOf(as.view, app, destination) : destination.port].join("\n");
+    const app = as.cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
+    return [destination.app, destination.process, app ? portOf(as.cache, app, destination) : destination.port].join("\n");
   };
 }
 
 /** One destination, with links of its own. */
 function presentOne(as: Session, route: Route, { guid, base }: { guid: string; base: string }): object {
-  const { links } = presentDestinationList(as.view, route, base);
-  return { ...presentDestinations(as.view, route).find((one) => one.guid === guid), links: { destinations: links.self, route: links.route } };
+  const { links } = presentDestinationList(as.cache, route, base);
+  return { ...presentDestinations(as.cache, route).find((one) => one.guid === guid), links: { destinations: links.self, route: links.route } };
 }
 
 /** @throws CFError 422 for one whose weight counts with the others' */
 function checkUnweighted(as: Session, route: Route, guid: string): void {
-  const found = route.spec.destinations.find((one) => destinationGUID(as.view, route, one) === guid);
+  const found = route.spec.destinations.find((one) => destinationGUID(as.cache, route, one) === guid);
   if (found?.weight !== undefined) throw unprocessable("Weighted destinations cannot be deleted individually.");
 }
 
 export const destinationEndpoints = [
-  endpoint("GET", path, { permission: { verb: "get", on: Route }, query: destinationListQuery, badQuery: "UnprocessableEntity", summary: "List destinations" }, ({ as, params, query, base }) => {
-    const { destinations, links } = presentDestinationList(as.view, as.get(Route, params["guid"] ?? ""), base);
-    return ok({ destinations: destinations.filter((one) => oneOf(query.guids, one.guid) && oneOf(query.app_guids, one.app.guid)), links });
+  endpoint("GET", path, { permission: { verb: "get", on: Route }, query: destinationListQuery, badQueryError: "UnprocessableEntity", summary: "List destinations" }, ({ as, params, query, base }) => {
+    const { destinations, links } = presentDestinationList(as.cache, as.get(Route, params["guid"] ?? ""), base);
+    return ok({ destinations: destinations.filter((one) => isOneOf(query.guids, one.guid) && isOneOf(query.app_guids, one.app.guid)), links });
   }),
   endpoint("POST", path, { permission: write, body: insertDestinationsBody, summary: "Add destinations" }, async ({ as, params, body, base }) => {
     const route = as.get(Route, params["guid"] ?? "");
     const added = body.destinations.map((input) => toDestination(as, route, input));
     if (added.some((one) => one.weight !== undefined)) throw unprocessable("Destinations cannot be inserted with weights");
-    return ok(presentDestinationList(as.view, await put(as, route, (current) => addDestinations(current.spec.destinations, added, keyIn(as, route))), base));
+    return ok(presentDestinationList(as.cache, await patchDestinations(as, route, (current) => addDestinations(current.spec.destinations, added, keyIn(as, route))), base));
   }),
   endpoint("PATCH", path, { permission: write, body: replaceDestinationsBody, summary: "Replace destinations" }, async ({ as, params, body, base }) => {
     const route = as.get(Route, params["guid"] ?? "");
     const destinations = body.destinations.map((input) => toDestination(as, route, input));
     checkReplacement(destinations, keyIn(as, route));
-    return ok(presentDestinationList(as.view, await put(as, route, () => destinations), base));
+    return ok(presentDestinationList(as.cache, await patchDestinations(as, route, () => destinations), base));
   }),
   endpoint("PATCH", `${path}/:destination`, { permission: write, body: updateDestinationBody, summary: "Change a destination's protocol" }, async ({ as, params, body, base }) => {
     const route = as.get(Route, params["guid"] ?? "");
     const guid = params["destination"] ?? "";
     checkDestination(as, route, guid);
-    const after = await put(as, route, (current) => current.spec.destinations.map((one) => (destinationGUID(as.view, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one)));
+    const after = await patchDestinations(as, route, (current) => current.spec.destinations.map((one) => (destinationGUID(as.cache, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one)));
     return ok(presentOne(as, after, { guid, base }));
   }),
   endpoint("DELETE", `${path}/:destination`, { permission: write, summary: "Remove a destination" }, async ({ as, params }) => {
@@ -82,7 +82,7 @@ export const destinationEndpoints = [
     const guid = params["destination"] ?? "";
     checkDestination(as, route, guid);
     checkUnweighted(as, route, guid);
-    await put(as, route, (current) => current.spec.destinations.filter((one) => destinationGUID(as.view, route, one) !== guid));
+    await patchDestinations(as, route, (current) => current.spec.destinations.filter((one) => destinationGUID(as.cache, route, one) !== guid));
     return noContent();
   }),
 ];

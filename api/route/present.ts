@@ -1,24 +1,24 @@
 // How a Route and its destinations go out.
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { derivedGUID } from "../../crds/guid.ts";
+import { deriveGUID } from "../../crds/guid.ts";
 import { Process } from "../../crds/process/process.ts";
 import { effectivePorts, processName } from "../../crds/process/defaults.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { currentDroplet } from "../cf/app-children.ts";
 import { domainOf } from "../cf/domains.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
-import { urlOf } from "../cf/route-url.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import { routeURLOf } from "../cf/route-url.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-export function presentRoute(view: View, route: Route, base: string): object {
-  const at = identityOf(view, Route, route);
-  const space = view.spaceOf(route.metadata.namespace);
-  const spaceGUID = space && view.guid(Space, space);
-  const domain = domainOf(view, route);
-  const domainGUID = domain && view.guid(Domain, domain);
+export function presentRoute(cache: ClusterCache, route: Route, base: string): object {
+  const at = presentIdentity(cache, Route, route);
+  const space = cache.spaceOf(route.metadata.namespace);
+  const spaceGUID = space && cache.guid(Space, space);
+  const domain = domainOf(cache, route);
+  const domainGUID = domain && cache.guid(Domain, domain);
   const { host, path, port } = route.spec;
   const self = `${base}/v3/routes/${at.guid}`;
   return {
@@ -27,10 +27,10 @@ export function presentRoute(view: View, route: Route, base: string): object {
     host,
     path,
     port: port || null,
-    url: urlOf(view, route),
-    destinations: presentDestinations(view, route),
-    relationships: { space: toOne(spaceGUID), domain: toOne(domainGUID) },
-    ...metadataMember(route),
+    url: routeURLOf(cache, route),
+    destinations: presentDestinations(cache, route),
+    relationships: { space: toOneRelationship(spaceGUID), domain: toOneRelationship(domainGUID) },
+    ...presentMetadata(route),
     links: { self: link(self), space: link(`${base}/v3/spaces/${spaceGUID ?? ""}`), destinations: link(`${self}/destinations`), domain: link(`${base}/v3/domains/${domainGUID ?? ""}`) },
   };
 }
@@ -46,21 +46,21 @@ interface PresentedDestination {
 }
 
 /** Destinations whose app is there, by GUID. */
-export function presentDestinations(view: View, route: Route): PresentedDestination[] {
+export function presentDestinations(cache: ClusterCache, route: Route): PresentedDestination[] {
   return route.spec.destinations
     .flatMap((destination) => {
-      const app = view.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
-      return app ? [presentDestination(view, route, { destination, app })] : [];
+      const app = cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
+      return app ? [presentDestination(cache, route, { destination, app })] : [];
     })
     .sort((one, other) => (one.guid < other.guid ? -1 : 1));
 }
 
-function presentDestination(view: View, route: Route, { destination, app }: { destination: Destination; app: App }): PresentedDestination {
+function presentDestination(cache: ClusterCache, route: Route, { destination, app }: { destination: Destination; app: App }): PresentedDestination {
   return {
-    guid: destinationGUID(view, route, destination),
-    app: { guid: view.guid(App, app), process: { type: destination.process } },
+    guid: destinationGUID(cache, route, destination),
+    app: { guid: cache.guid(App, app), process: { type: destination.process } },
     weight: destination.weight ?? null,
-    port: portOf(view, app, destination),
+    port: portOf(cache, app, destination),
     protocol: destination.protocol,
     created_at: createdAt(route),
     updated_at: updatedAt(route),
@@ -68,19 +68,19 @@ function presentDestination(view: View, route: Route, { destination, app }: { de
 }
 
 /** A destination is no object: its GUID follows from its route, app, process and port. */
-export function destinationGUID(view: View, route: Route, { app, process, port }: Destination): string {
-  return derivedGUID("destination", view.guid(Route, route), app, process, String(port));
+export function destinationGUID(cache: ClusterCache, route: Route, { app, process, port }: Destination): string {
+  return deriveGUID("destination", cache.guid(Route, route), app, process, String(port));
 }
 
 /** The port that is meant: its own, else the process's first one. */
-export function portOf(view: View, app: App, { port, process: type }: Destination): number {
+export function portOf(cache: ClusterCache, app: App, { port, process: type }: Destination): number {
   if (port) return port;
-  const process = view.store(Process).find({ namespace: app.metadata.namespace ?? "", name: processName(app.metadata.name, type) });
-  return effectivePorts(process?.spec.ports, currentDroplet(view, app)?.spec.ports)[0] ?? 8080;
+  const process = cache.store(Process).find({ namespace: app.metadata.namespace ?? "", name: processName(app.metadata.name, type) });
+  return effectivePorts(process?.spec.ports, currentDroplet(cache, app)?.spec.ports)[0] ?? 8080;
 }
 
 /** The body of `/destinations`. */
-export function presentDestinationList(view: View, route: Route, base: string) {
-  const self = `${base}/v3/routes/${view.guid(Route, route)}`;
-  return { destinations: presentDestinations(view, route), links: { self: link(`${self}/destinations`), route: link(self) } };
+export function presentDestinationList(cache: ClusterCache, route: Route, base: string) {
+  const self = `${base}/v3/routes/${cache.guid(Route, route)}`;
+  return { destinations: presentDestinations(cache, route), links: { self: link(`${self}/destinations`), route: link(self) } };
 }

@@ -5,7 +5,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { objectNameFor } from "../../crds/object-names.ts";
 import type { Space } from "../../crds/space/space.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { metadataForCreate, metadataPatch, metadataSchema } from "../cf/metadata.ts";
+import { toNewMetadata, toMetadataPatch, metadataSchema } from "../cf/metadata.ts";
 import { nameSchema, toOneSchema } from "../http/shared-schemas.ts";
 import { booleanText, csv, include, listQuery } from "../http/query.ts";
 
@@ -24,7 +24,7 @@ export const unmappedQuery = z.strictObject({ unmapped: booleanText });
 
 /** The Space to create in an org's namespace. */
 export function toSpace(body: z.output<typeof createSpaceBody>, namespace: string, isTaken: (name: string) => boolean): Draft {
-  const { labels, annotations } = metadataForCreate(body.metadata);
+  const { labels, annotations } = toNewMetadata(body.metadata);
   return {
     metadata: { name: objectNameFor(body.name, "space", isTaken), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
     spec: { name: body.name, suspended: body.suspended ?? false },
@@ -33,5 +33,5 @@ export function toSpace(body: z.output<typeof createSpaceBody>, namespace: strin
 
 /** The merge patch that an update means. */
 export function toSpacePatch(body: z.output<typeof updateSpaceBody>, space: Space): { metadata: object; spec: Record<string, unknown> } {
-  return { metadata: metadataPatch(body.metadata, space), spec: { ...(body.name !== undefined && { name: body.name }), ...(typeof body.suspended === "boolean" && { suspended: body.suspended }) } };
+  return { metadata: toMetadataPatch(body.metadata, space), spec: { ...(body.name !== undefined && { name: body.name }), ...(typeof body.suspended === "boolean" && { suspended: body.suspended }) } };
 }

@@ -2,21 +2,21 @@
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { remembered } from "../http/page.ts";
-import { identityOf, link, metadataMember, toOne } from "../http/presentation.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import { cachedJson } from "../http/page.ts";
+import { presentIdentity, link, presentMetadata, toOneRelationship } from "../http/presentation.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** JSON text of a space. */
-export function presentSpace(view: View, space: Space, base: string): string {
-  const org = view.orgOf(space.metadata.namespace);
-  const orgGUID = org ? view.guid(Org, org) : "";
-  const at = identityOf(view, Space, space);
-  return remembered(space, [base, at.guid, orgGUID], () => ({
+export function presentSpace(cache: ClusterCache, space: Space, base: string): string {
+  const org = cache.orgOf(space.metadata.namespace);
+  const orgGUID = org ? cache.guid(Org, org) : "";
+  const at = presentIdentity(cache, Space, space);
+  return cachedJson(space, [base, at.guid, orgGUID], () => ({
     ...at,
     name: displayNameOf(space),
     suspended: space.spec.suspended,
-    relationships: { organization: toOne(orgGUID), quota: toOne(undefined) },
-    ...metadataMember(space),
+    relationships: { organization: toOneRelationship(orgGUID), quota: toOneRelationship(undefined) },
+    ...presentMetadata(space),
     links: {
       self: link(`${base}/v3/spaces/${at.guid}`),
       organization: link(`${base}/v3/organizations/${orgGUID}`),

@@ -10,10 +10,10 @@ import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint
 import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { orgInBody, orgNamespaces } from "../cf/scopes.ts";
-import { NAMESPACE_WITHIN_MS, waitUntil } from "../cache/wait-until.ts";
+import { resolveOrg, orgNamespaces } from "../cf/scopes.ts";
+import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import type { Session } from "../access/session.ts";
 import { createSpaceBody, featureBody, spaceGetQuery, spaceListQuery, toSpace, toSpacePatch, unmappedQuery, updateSpaceBody } from "./payload.ts";
 import { presentSpace } from "./present.ts";
@@ -30,59 +30,59 @@ const list = endpoint("GET", "/v3/spaces", { permission: "authenticated", query:
   const namespaces = orgNamespaces(as, query.organization_guids);
   const spaces = listObjects(as, Space, query, {
     url,
-    ...(namespaces && { within: { namespaces } }),
-    where: (space) => oneOf(names, foldName(displayNameOf(space))) && oneOf(namespaces, space.metadata.namespace ?? ""),
-    orders: { name: displayNameOf },
+    ...(namespaces && { scope: { namespaces } }),
+    filter: (space) => isOneOf(names, foldName(displayNameOf(space))) && isOneOf(namespaces, space.metadata.namespace ?? ""),
+    sortKeys: { name: displayNameOf },
     dependsOn: [Org],
   });
   const included = query.include ? (page: readonly Space[]) => ({ organizations: includedOrgs(as, base, page.map((space) => space.metadata.namespace)) }) : undefined;
-  return ok(presentPage(spaces, { base, url, query, changes: as.view.changes() }, (space) => presentSpace(as.view, space, base), included));
+  return ok(presentPage(spaces, { base, url, query, changeCount: as.cache.changeCount() }, (space) => presentSpace(as.cache, space, base), included));
 });
 
 const get = endpoint("GET", path, { permission: { verb: "get", on: Space }, query: spaceGetQuery, summary: "Get a space" }, ({ as, params, query, base }) => {
   const space = getSpace(as, params);
-  const text = presentSpace(as.view, space, base);
+  const text = presentSpace(as.cache, space, base);
   return ok(query.include ? { ...(JSON.parse(text) as object), included: { organizations: includedOrgs(as, base, [space.metadata.namespace]) } } : text);
 });
 
 const create = endpoint("POST", "/v3/spaces", { permission: { verb: "create", on: Space }, body: createSpaceBody, summary: "Create a space" }, async ({ as, body, base }) => {
-  const { view } = as;
-  const { namespace } = orgInBody(as, body.relationships.organization.data.guid);
-  const draft = toSpace(body, namespace, (name) => view.store(Space).find({ namespace, name }) !== undefined);
+  const { cache } = as;
+  const { namespace } = resolveOrg(as, body.relationships.organization.data.guid);
+  const draft = toSpace(body, namespace, (name) => cache.store(Space).find({ namespace, name }) !== undefined);
   const space = await as.create(Space, draft, nameTaken);
-  const current = (): Space | undefined => view.store(Space).byUid(space.metadata.uid ?? "");
-  await waitUntil(view, [Space, Namespace, RoleBinding], () => isUsable(as, current()), NAMESPACE_WITHIN_MS);
-  await as.share([Space, Namespace, ...Object.values(rbacKinds)]);
-  return created(presentSpace(view, current() ?? space, base));
+  const current = (): Space | undefined => cache.store(Space).byUid(space.metadata.uid ?? "");
+  await waitUntil(cache, [Space, Namespace, RoleBinding], () => isUsable(as, current()), NAMESPACE_READY_TIMEOUT_MS);
+  await as.publishObserved([Space, Namespace, ...Object.values(rbacKinds)]);
+  return created(presentSpace(cache, current() ?? space, base));
 });
 
 /** Whether what the client sends next will work: the namespace is there, and the creator's rights are in it. */
 function isUsable(as: Session, space: Space | undefined): boolean {
   const namespace = space?.status?.namespace;
-  if (!space || namespace === undefined || !as.view.store(Namespace).find({ name: namespace })) return false;
+  if (!space || namespace === undefined || !as.cache.store(Namespace).find({ name: namespace })) return false;
   return as.allows({ verb: "get", on: App, namespace }) && as.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name });
 }
 
 const update = endpoint("PATCH", path, { permission: { verb: "patch", on: Space }, body: updateSpaceBody, summary: "Update a space" }, async ({ as, params, body, base }) => {
   const space = getSpace(as, params);
   const renamed = body.name === undefined ? undefined : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
-  return ok(presentSpace(as.view, await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed), base));
+  return ok(presentSpace(as.cache, await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed), base));
 });
 
 const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: Space }, summary: "Delete a space and all in it" }, async ({ as, params }) => {
   const space = getSpace(as, params);
-  await as.remove(Space, space);
-  return accepted(newJob("space.delete", as.view.guid(Space, space), as.now()));
+  await as.delete(Space, space);
+  return accepted(newJob("space.delete", as.cache.guid(Space, space), as.now()));
 });
 
-const removeUnmapped = endpoint("DELETE", `${path}/routes`, { permission: { verb: "delete", on: Route }, query: unmappedQuery, badQuery: "UnprocessableEntity", summary: "Delete routes without destinations" }, async ({ as, params, query }) => {
+const removeUnmapped = endpoint("DELETE", `${path}/routes`, { permission: { verb: "delete", on: Route }, query: unmappedQuery, badQueryError: "UnprocessableEntity", summary: "Delete routes without destinations" }, async ({ as, params, query }) => {
   const space = getSpace(as, params);
   if (!query.unmapped) throw unprocessable("Unmapped must be true");
   const { namespace = "" } = space.status ?? {};
-  as.require({ verb: "delete", on: Route, namespace });
+  as.authorize({ verb: "delete", on: Route, namespace });
   const orphans = as.list(Route, { namespaces: [namespace] }).filter((route) => route.spec.destinations.length === 0);
-  for (const route of orphans) await as.remove(Route, route);
-  return accepted(newJob("space.delete_unmapped_routes", as.view.guid(Space, space), as.now()));
+  for (const route of orphans) await as.delete(Route, route);
+  return accepted(newJob("space.delete_unmapped_routes", as.cache.guid(Space, space), as.now()));
 });
 
 const ssh = { name: "ssh", description: "Enable SSHing into apps in the space." };

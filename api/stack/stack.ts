@@ -2,16 +2,16 @@
 import { Stack } from "../../crds/stack/stack.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { booleanText } from "../http/query.ts";
-import { listObjects, oneOf } from "../cache/list-objects.ts";
+import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
-import { identityOf, link, metadataMember } from "../http/presentation.ts";
+import { presentIdentity, link, presentMetadata } from "../http/presentation.ts";
 import { csv, listQuery } from "../http/query.ts";
-import type { View } from "../cache/cluster-cache.ts";
+import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const stackListQuery = listQuery({ names: csv.optional(), default: booleanText.optional() }, { orders: ["name"] });
 
-function presentStack(view: View, stack: Stack, base: string): object {
-  const at = identityOf(view, Stack, stack);
+function presentStack(cache: ClusterCache, stack: Stack, base: string): object {
+  const at = presentIdentity(cache, Stack, stack);
   const { name, description, runImage, buildImage } = stack.spec;
   return {
     ...at,
@@ -22,7 +22,7 @@ function presentStack(view: View, stack: Stack, base: string): object {
     run_rootfs_image: runImage ?? name,
     build_rootfs_image: buildImage ?? name,
     default: stack.spec.default,
-    ...metadataMember(stack),
+    ...presentMetadata(stack),
     links: { self: link(`${base}/v3/stacks/${at.guid}`) },
   };
 }
@@ -31,10 +31,10 @@ export const stackEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/v3/stacks", { permission: "authenticated", query: stackListQuery, summary: "List stacks" }, ({ as, query, base, url }) => {
     const found = listObjects(as, Stack, query, {
       url,
-      where: ({ spec }) => oneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
-      orders: { name: ({ spec }) => spec.name },
+      filter: ({ spec }) => isOneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
+      sortKeys: { name: ({ spec }) => spec.name },
     });
-    return ok(presentPage(found, { base, url, query }, (stack) => presentStack(as.view, stack, base)));
+    return ok(presentPage(found, { base, url, query }, (stack) => presentStack(as.cache, stack, base)));
   }),
-  endpoint("GET", "/v3/stacks/:guid", { permission: { verb: "get", on: Stack }, summary: "Get a stack" }, ({ as, params, base }) => ok(presentStack(as.view, as.get(Stack, params["guid"] ?? ""), base))),
+  endpoint("GET", "/v3/stacks/:guid", { permission: { verb: "get", on: Stack }, summary: "Get a stack" }, ({ as, params, base }) => ok(presentStack(as.cache, as.get(Stack, params["guid"] ?? ""), base))),
 ];

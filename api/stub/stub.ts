@@ -5,10 +5,10 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { presentPage } from "../http/page.ts";
-import { paging } from "../http/query.ts";
+import { pagingParameters } from "../http/query.ts";
 
 /** Filters are ignored: nothing matches any of them. */
-const emptyQuery = z.object(paging);
+const emptyQuery = z.object(pagingParameters);
 
 /** Kinds that do not exist here, so that no list of them can have members. */
 const EMPTY_LISTS = [
@@ -16,12 +16,12 @@ const EMPTY_LISTS = [
   "service_route_bindings", "deployments", "audit_events", "app_usage_events", "service_usage_events", "tasks",
 ] as const;
 
-function empty({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {
+function emptyPage({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {
   return ok(presentPage([], { base, url, query }, () => ({})));
 }
 
 const lists = EMPTY_LISTS.map((name) =>
-  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, empty: true, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => empty(request)));
+  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, isAlwaysEmpty: true, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => emptyPage(request)));
 
 /** Lists below an object: 404 when the caller does not see that. */
 const nested = [
@@ -30,18 +30,18 @@ const nested = [
   { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
 ].map(({ path, on }) =>
-  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, empty: true, summary: "None exist here yet" }, (request) => {
+  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, isAlwaysEmpty: true, summary: "None exist here yet" }, (request) => {
     if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
     else request.as.get(App, request.params["guid"] ?? "");
-    return empty(request);
+    return emptyPage(request);
   }));
 
 const segments = [
-  endpoint("GET", "/v3/organizations/:guid/relationships/default_isolation_segment", { permission: { verb: "get", on: Org }, empty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
+  endpoint("GET", "/v3/organizations/:guid/relationships/default_isolation_segment", { permission: { verb: "get", on: Org }, isAlwaysEmpty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
     as.get(Org, params["guid"] ?? "");
     return ok({ data: null, links: { self: { href: `${base}/v3/organizations/${params["guid"]}/relationships/default_isolation_segment` } } });
   }),
-  endpoint("GET", "/v3/spaces/:guid/relationships/isolation_segment", { permission: { verb: "get", on: Space }, empty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
+  endpoint("GET", "/v3/spaces/:guid/relationships/isolation_segment", { permission: { verb: "get", on: Space }, isAlwaysEmpty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
     as.get(Space, params["guid"] ?? "");
     return ok({ data: null, links: { self: { href: `${base}/v3/spaces/${params["guid"]}/relationships/isolation_segment` } } });
   }),

@@ -4,8 +4,8 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { endpoint, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { notFound } from "../http/errors.ts";
-import { visibleRoles } from "../cf/roles.ts";
-import { oneOf } from "../cache/list-objects.ts";
+import { listVisibleRoles } from "../cf/roles.ts";
+import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { csv, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
@@ -15,29 +15,29 @@ const userListQuery = listQuery({ usernames: csv.optional(), partial_usernames: 
 
 type ListQuery = z.output<typeof userListQuery>;
 
-function visibleUsers(as: Session): string[] {
-  return [...new Set([as.caller.name, ...visibleRoles(as).map((role) => role.user)])].sort();
+function listVisibleUsers(as: Session): string[] {
+  return [...new Set([as.caller.name, ...listVisibleRoles(as).map((role) => role.user)])].sort();
 }
 
 /** Who has a role in an org's or a space's own namespace. */
-function usersIn(as: Session, place: { status?: { namespace?: string | undefined } | undefined }): string[] {
-  return [...new Set(visibleRoles(as, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
+function listUsersIn(as: Session, place: { status?: { namespace?: string | undefined } | undefined }): string[] {
+  return [...new Set(listVisibleRoles(as, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
 }
 
 function listReply(users: readonly string[], { query, base, url }: { query: ListQuery; base: string; url: string }): Reply {
   const matches = (name: string): boolean => !query.partial_usernames || query.partial_usernames.some((part) => name.toLowerCase().includes(part.toLowerCase()));
-  const found = users.filter((name) => oneOf(query.usernames, name) && oneOf(query.guids, name) && oneOf(query.origins, originOf(name)) && matches(name));
+  const found = users.filter((name) => isOneOf(query.usernames, name) && isOneOf(query.guids, name) && isOneOf(query.origins, originOf(name)) && matches(name));
   return ok(presentPage(found, { base, url, query }, (name) => presentUser(name, base)));
 }
 
 export const userEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/users", { permission: "authenticated", query: userListQuery, badQuery: "UnprocessableEntity", summary: "List users" }, (request) => listReply(visibleUsers(request.as), request)),
-  endpoint("GET", "/v3/organizations/:guid/users", { permission: { verb: "get", on: Org }, query: userListQuery, badQuery: "UnprocessableEntity", summary: "List users with a role in an organization" }, (request) =>
-    listReply(usersIn(request.as, request.as.get(Org, request.params["guid"] ?? "")), request)),
-  endpoint("GET", "/v3/spaces/:guid/users", { permission: { verb: "get", on: Space }, query: userListQuery, badQuery: "UnprocessableEntity", summary: "List users with a role in a space" }, (request) =>
-    listReply(usersIn(request.as, request.as.get(Space, request.params["guid"] ?? "")), request)),
+  endpoint("GET", "/v3/users", { permission: "authenticated", query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users" }, (request) => listReply(listVisibleUsers(request.as), request)),
+  endpoint("GET", "/v3/organizations/:guid/users", { permission: { verb: "get", on: Org }, query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users with a role in an organization" }, (request) =>
+    listReply(listUsersIn(request.as, request.as.get(Org, request.params["guid"] ?? "")), request)),
+  endpoint("GET", "/v3/spaces/:guid/users", { permission: { verb: "get", on: Space }, query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users with a role in a space" }, (request) =>
+    listReply(listUsersIn(request.as, request.as.get(Space, request.params["guid"] ?? "")), request)),
   endpoint("GET", "/v3/users/:guid", { permission: "authenticated", summary: "Get a user" }, ({ as, params, base }) => {
-    const name = visibleUsers(as).find((one) => one === params["guid"]);
+    const name = listVisibleUsers(as).find((one) => one === params["guid"]);
     if (name === undefined) throw notFound("User");
     return ok(presentUser(name, base));
   }),

@@ -79,12 +79,12 @@ export async function readMetadata(root: string): Promise<DropletMetadata> {
 
 /** A process's start command as CF shows it: one line that a shell takes for the same command. */
 export function toStartCommand(process: ProcessDefinition): string {
-  const words = [...process.command, ...process.args];
-  const [shell, flag, script, ...rest] = words;
+  const argv = [...process.command, ...process.args];
+  const [shell, flag, script, ...rest] = argv;
   // What goes through a shell anyway is shown as a person would type it.
   if (shell && /^(.*\/)?(ba)?sh$/.test(shell) && flag === "-c" && script !== undefined && rest.length === 0) return script;
-  if (!process.direct && words.length === 1) return words[0] ?? "";
-  return words.map(quote).join(" ");
+  if (!process.direct && argv.length === 1) return argv[0] ?? "";
+  return argv.map(quote).join(" ");
 }
 
 /** CF's map of process types, as `Droplet.spec.processTypes` holds it. */

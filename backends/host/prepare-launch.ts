@@ -41,9 +41,9 @@ export async function prepareLaunch(request: LaunchRequest): Promise<LaunchSpec>
   for (const set of layers) env = await addLayers(env, { layers: set, phase: "launch", process: process.type });
   env = await runExecD({ layers: layers.flat(), process: process.type, app, signal: request.signal }, env);
   const cwd = resolve(app, process.workingDirectory ?? ".");
-  const words = [...process.command, ...process.args];
-  if (process.direct) return { command: words, env, cwd };
-  return { command: await shellCommand({ layers: layers.flat(), process: process.type, app, cwd }, words), env, cwd: app };
+  const argv = [...process.command, ...process.args];
+  if (process.direct) return { command: argv, env, cwd };
+  return { command: await shellCommand({ layers: layers.flat(), process: process.type, app, cwd }, argv), env, cwd: app };
 }
 
 function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): ProcessDefinition {
@@ -59,8 +59,8 @@ function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): Proce
 }
 
 function findProcess(metadata: DropletMetadata, type: string): ProcessDefinition | undefined {
-  const exact = metadata.processes.find((process) => process.type === type);
-  return exact ?? (type === "web" ? metadata.processes.find((process) => process.type === metadata.defaultProcess) : undefined);
+  const match = metadata.processes.find((process) => process.type === type);
+  return match ?? (type === "web" ? metadata.processes.find((process) => process.type === metadata.defaultProcess) : undefined);
 }
 
 /** The layer directories of each buildpack, in the order of the build. */
@@ -73,23 +73,23 @@ async function launchLayers(root: string, metadata: DropletMetadata): Promise<st
   );
 }
 
-interface Context {
+interface LaunchContext {
   layers: readonly string[];
   process: string;
   app: string;
 }
 
-async function filesIn(context: Context, directory: string): Promise<string[]> {
-  const places = [directory, join(directory, context.process)].flatMap((place) => context.layers.map((layer) => join(layer, place)));
+async function listExecutables(context: LaunchContext, directory: string): Promise<string[]> {
+  const directories = [directory, join(directory, context.process)].flatMap((place) => context.layers.map((layer) => join(layer, place)));
   const found = await Promise.all(
-    places.map(async (place) => (await listDirectory(place)).filter((entry) => !entry.isDirectory()).map((entry) => join(place, entry.name))),
+    directories.map(async (place) => (await listDirectory(place)).filter((entry) => !entry.isDirectory()).map((entry) => join(place, entry.name))),
   );
   return found.flat();
 }
 
-async function runExecD(context: Context & { signal?: AbortSignal | undefined }, environment: Environment): Promise<Environment> {
+async function runExecD(context: LaunchContext & { signal?: AbortSignal | undefined }, environment: Environment): Promise<Environment> {
   let env = environment;
-  for (const file of await filesIn(context, "exec.d")) {
+  for (const file of await listExecutables(context, "exec.d")) {
     const output = parse(await runForVariables(file, context.app, env, context.signal));
     env = { ...env, ...Object.fromEntries(Object.entries(output).map(([name, value]) => [name, String(value)])) };
   }
@@ -109,12 +109,12 @@ async function runForVariables(file: string, cwd: string, env: Environment, sign
   return variables;
 }
 
-async function shellCommand(context: Context & { cwd: string }, words: readonly string[]): Promise<string[]> {
+async function shellCommand(context: LaunchContext & { cwd: string }, argv: readonly string[]): Promise<string[]> {
   const shell = await findShell();
-  const profiles = await filesIn(context, "profile.d");
+  const profiles = await listExecutables(context, "profile.d");
   const appProfile = join(context.app, ".profile");
   if (await exists(appProfile)) profiles.push(appProfile);
-  const [command = "", ...args] = words;
+  const [command = "", ...args] = argv;
   const script = [...profiles.map((file) => `. ${singleQuote(file)}`), `cd ${singleQuote(context.cwd)}`, `exec ${singleQuote(shell)} -c "$0" "$@"`].join("\n");
   return [shell, "-c", script, command, ...(args.length > 0 ? [shell, ...args] : [])];
 }

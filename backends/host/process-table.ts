@@ -28,7 +28,7 @@ export async function findProcess(pid: number): Promise<ProcessRow | undefined> 
 }
 
 /** The living processes of the instance led by `leader`: its group, its session, and their descendants. */
-export function membersOf(rows: readonly ProcessRow[], leader: number): ProcessRow[] {
+export function listMembers(rows: readonly ProcessRow[], leader: number): ProcessRow[] {
   const members = new Set(rows.filter((row) => row.group === leader || row.session === leader).map((row) => row.pid));
   if (members.size === 0) return [];
   for (let before = 0; before !== members.size; ) {
@@ -42,10 +42,10 @@ export function membersOf(rows: readonly ProcessRow[], leader: number): ProcessR
  * Memory that nobody can take back from the processes: what each has for itself, and once what they share by intention.
  * Program text and files are not counted, as a memory limit of Linux ends nobody for them. Elsewhere: resident memory.
  */
-export async function memoryOf(members: readonly ProcessRow[]): Promise<number> {
+export async function readResidentBytes(members: readonly ProcessRow[]): Promise<number> {
   if (process.platform !== "linux") return members.reduce((sum, row) => sum + row.residentBytes, 0);
-  const parts = await Promise.all(members.map((row) => readMemory(row.pid)));
-  return parts.reduce((sum, part) => sum + part.own, 0) + Math.max(0, ...parts.map((part) => part.shared));
+  const sizes = await Promise.all(members.map((row) => readMemory(row.pid)));
+  return sizes.reduce((sum, part) => sum + part.own, 0) + Math.max(0, ...sizes.map((part) => part.shared));
 }
 
 /** Sends a signal to the group and to those that left it. Processes that are gone do not matter. */

@@ -5,7 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Environment } from "./host-environment.ts";
 
 /** Values by name. @throws Error that names the Secret and key that is missing, never a value */
-export async function readEnvironment(client: Pick<KubeClient, "find">, namespace: string, variables: readonly EnvVar[]): Promise<Environment> {
+export async function resolveEnvironment(client: Pick<KubeClient, "find">, namespace: string, variables: readonly EnvVar[]): Promise<Environment> {
   const names = new Set(variables.flatMap((variable) => variable.valueFrom?.secretKeyRef.name ?? []));
   const secrets = new Map(await Promise.all([...names].map(async (name) => [name, await client.find(Secret, { namespace, name })] as const)));
   return Object.fromEntries(

@@ -14,7 +14,7 @@ export interface HostDroplet {
 
 const marker = ".droplet";
 const maxDropletBytes = 16 * 2 ** 30;
-const underWay = new Map<string, Promise<void>>();
+const inFlight = new Map<string, Promise<void>>();
 
 /**
  * After it, `droplet.root` holds the droplet. Any number of calls at once are one unpacking.
@@ -23,8 +23,8 @@ const underWay = new Map<string, Promise<void>>();
 export function restoreDroplet(store: BlobStore, droplet: HostDroplet, directory: string): Promise<void> {
   checkRoot(droplet.root, directory);
   const key = `${droplet.root} ${droplet.digest}`;
-  const running = underWay.get(key) ?? restore(store, droplet, directory).finally(() => underWay.delete(key));
-  underWay.set(key, running);
+  const running = inFlight.get(key) ?? restore(store, droplet, directory).finally(() => inFlight.delete(key));
+  inFlight.set(key, running);
   return running;
 }
 
@@ -70,9 +70,9 @@ async function moveInto(temporary: string, droplet: HostDroplet, directory: stri
     if (!occupied) throw error;
     if ((await restoredDigest(droplet.root)) === droplet.digest) return;
     // Left by a build that was cut off: it goes aside first, so that the root is never half of two things.
-    const aside = join(directory, `.old-${randomUUID()}`);
-    await rename(droplet.root, aside);
+    const renamed = join(directory, `.old-${randomUUID()}`);
+    await rename(droplet.root, renamed);
     await rename(temporary, droplet.root);
-    await rm(aside, { recursive: true, force: true });
+    await rm(renamed, { recursive: true, force: true });
   }
 }

@@ -8,15 +8,15 @@ import { pipeline } from "node:stream/promises";
 import { type Blob, blobKinds, type BlobKind, BlobNotFound, type BlobStore, checkBlobName, type Digest, limitBytes, type StoredBlob } from "../blob-store.ts";
 
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
-const abandonedMs = 24 * 60 * 60 * 1000;
+const abandonedUploadMs = 24 * 60 * 60 * 1000;
 
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
   const incoming = join(root, ".incoming");
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const { name } of await entriesOf(incoming)) {
-    const modified = await stat(join(incoming, name)).then(({ mtimeMs }) => mtimeMs, (error: unknown) => absent(error, Date.now()));
-    if (modified < Date.now() - abandonedMs) await rm(join(incoming, name), { force: true });
+    const modified = await stat(join(incoming, name)).then(({ mtimeMs }) => mtimeMs, (error: unknown) => ifAbsent(error, Date.now()));
+    if (modified < Date.now() - abandonedUploadMs) await rm(join(incoming, name), { force: true });
   }
   const findPath = async (space: string, digest: Digest): Promise<string | undefined> => {
     checkBlobName(space, digest);
@@ -64,7 +64,7 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
   };
 }
 
-interface Target {
+interface PutTarget {
   root: string;
   incoming: string;
   space: string;
@@ -72,7 +72,7 @@ interface Target {
   maxBytes: number;
 }
 
-async function putBlob(target: Target, content: Readable): Promise<Blob> {
+async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
   const temporary = join(target.incoming, randomUUID());
   const hash = createHash("sha256");
   let size = 0;
@@ -144,14 +144,14 @@ function blobPath(root: string, space: string, kind: BlobKind, digest: Digest): 
 }
 
 async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(() => true, (error: unknown) => absent(error, false));
+  return access(path, constants.F_OK).then(() => true, (error: unknown) => ifAbsent(error, false));
 }
 
 async function entriesOf(directory: string): Promise<Dirent[]> {
-  return readdir(directory, { withFileTypes: true }).catch((error: unknown) => absent(error, []));
+  return readdir(directory, { withFileTypes: true }).catch((error: unknown) => ifAbsent(error, []));
 }
 
-function absent<T>(error: unknown, instead: T): T {
+function ifAbsent<T>(error: unknown, instead: T): T {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return instead;
   throw error;
 }

@@ -27,7 +27,7 @@ export interface ApiClient {
   /** All pages. */
   list<T extends Json = Resource>(path: string, query?: Readonly<Record<string, string>>): Promise<T[]>;
   /** Waits until a job ends. @throws Failure with the job's errors. */
-  finish(job: string | undefined, deadlineMs?: number): Promise<void>;
+  waitForJob(job: string | undefined, deadlineMs?: number): Promise<void>;
 }
 
 const errorBody = z.object({ errors: z.array(z.object({ code: z.number(), title: z.string(), detail: z.string() })).min(1) });
@@ -36,7 +36,7 @@ export function apiClient(base: string, authorization: string): ApiClient {
   const start: ApiClient["start"] = async (method, path, options = {}) => {
     const response = await send(base, authorization, { method, path, options });
     const text = await response.text();
-    if (!response.ok) throw refusal(response.status, text);
+    if (!response.ok) throw toFailure(response.status, text);
     return { body: text === "" ? {} : parseBody(text, path), job: response.headers.get("location") ?? undefined };
   };
   const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> => (await start(method, path, options)).body as T;
@@ -54,11 +54,11 @@ export function apiClient(base: string, authorization: string): ApiClient {
       }
       return found;
     },
-    finish: (job, deadlineMs = 120_000) => (job ? untilEnded(request, job, deadlineMs) : Promise.resolve()),
+    waitForJob: (job, deadlineMs = 120_000) => (job ? pollJob(request, job, deadlineMs) : Promise.resolve()),
   };
 }
 
-async function untilEnded(request: ApiClient["request"], job: string, deadlineMs: number): Promise<void> {
+async function pollJob(request: ApiClient["request"], job: string, deadlineMs: number): Promise<void> {
   const deadline = Date.now() + deadlineMs;
   for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
     const { state, errors } = await request<{ state: string; errors?: { detail: string }[] }>("GET", job);
@@ -69,13 +69,13 @@ async function untilEnded(request: ApiClient["request"], job: string, deadlineMs
   }
 }
 
-interface Sent {
+interface SentRequest {
   method: string;
   path: string;
   options: RequestOptions;
 }
 
-async function send(base: string, authorization: string, { method, path, options }: Sent): Promise<Response> {
+async function send(base: string, authorization: string, { method, path, options }: SentRequest): Promise<Response> {
   const url = withQuery(path.startsWith("http") ? path : `${base}${path}`, options.query ?? {});
   const { body, contentType } = encode(options.body);
   try {
@@ -110,7 +110,7 @@ function parseBody(text: string, path: string): Json {
   }
 }
 
-function refusal(status: number, text: string): Failure {
+function toFailure(status: number, text: string): Failure {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

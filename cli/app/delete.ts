@@ -7,7 +7,7 @@ export async function deleteApp(context: Context, name: string, options: { route
   const { api, progress } = context;
   const routes = options.routes ? await api.list(`/v3/apps/${app.guid}/routes`) : [];
   progress.step(`Deleting ${name}${routes.length > 0 ? ` and ${routes.length} of its routes` : ""}`);
-  for (const route of routes) await api.finish((await api.start("DELETE", `/v3/routes/${route.guid}`)).job);
-  await api.finish((await api.start("DELETE", `/v3/apps/${app.guid}`)).job);
+  for (const route of routes) await api.waitForJob((await api.start("DELETE", `/v3/routes/${route.guid}`)).job);
+  await api.waitForJob((await api.start("DELETE", `/v3/apps/${app.guid}`)).job);
   return { json: { deleted: app.guid, routes: routes.map((route) => route.guid) }, text: [`${name} is gone.`] };
 }

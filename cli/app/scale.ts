@@ -1,5 +1,5 @@
 // `cup scale`: instances at once; sizes by a restart.
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Json } from "../api/client.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
@@ -16,7 +16,7 @@ export interface ScaleOptions {
 
 export async function scale(context: Context, name: string, options: ScaleOptions): Promise<Result> {
   const { instances, memory, disk } = options;
-  const body: Json = defined({ instances, memory_in_mb: memory && toMegabytes(memory), disk_in_mb: disk && toMegabytes(disk) });
+  const body: Json = omitUndefined({ instances, memory_in_mb: memory && toMegabytes(memory), disk_in_mb: disk && toMegabytes(disk) });
   if (Object.keys(body).length === 0) throw new Failure("what should change?", { kind: "usage", next: `cup scale ${name} --instances 2` });
   const app = await context.app(name);
   const process = await context.api.request("POST", `/v3/apps/${app.guid}/processes/${options.process}/actions/scale`, { body });

@@ -29,8 +29,8 @@ function toRow(instance: Instance): string[] {
     stateOf(instance),
     instance.uptime === undefined ? "" : duration(instance.uptime),
     cpu === undefined ? "" : `${(cpu * 100).toFixed(1)}%`,
-    share(mem, instance.mem_quota),
-    share(disk, instance.disk_quota),
+    formatShare(mem, instance.mem_quota),
+    formatShare(disk, instance.disk_quota),
     instance.details ?? "",
   ];
 }
@@ -39,7 +39,7 @@ function stateOf({ state, routable }: Instance): string {
   return state.toLowerCase() + (state === "RUNNING" && routable === false ? " (not ready)" : "");
 }
 
-function share(used: number | undefined, quota: number | null | undefined): string {
+function formatShare(used: number | undefined, quota: number | null | undefined): string {
   return used === undefined ? "" : `${bytes(used)} of ${bytes(quota ?? 0)}`;
 }
 

@@ -12,13 +12,13 @@ const STUCK_MS = 20_000;
 /** Waits until every process that wants instances has one running. @throws Failure when all instances of a process crash, or time is up. */
 export async function waitUntilRunning(context: Context, app: Resource): Promise<ProcessState[]> {
   const deadline = Date.now() + DEADLINE_MS;
-  let told = "";
+  let lastSummary = "";
   let unstuck = Date.now();
   for (let pause = 50; ; pause = Math.min(pause * 2, 500)) {
     const processes = await readProcesses(context, app);
     const summary = summarise({ state: "STARTED" }, processes);
-    if (summary !== told) context.progress.step(`Waiting for instances: ${summary}`);
-    told = summary;
+    if (summary !== lastSummary) context.progress.step(`Waiting for instances: ${summary}`);
+    lastSummary = summary;
     if (processes.every(isUp)) return processes;
     if (!processes.some(isStuck)) unstuck = Date.now();
     const trouble = findTrouble(processes, Date.now() - unstuck);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readState, writeState, findRunning, type Home } from "../../local/home.ts";
 import { LOCAL_ORG, LOCAL_SPACE } from "../../local/seed.ts";
 import { apiClient } from "../api/client.ts";
-import { contextFor, named, type Context } from "../context.ts";
+import { contextFor, getNamed, type Context } from "../context.ts";
 import type { Progress } from "../output.ts";
 import { readManifest } from "../push/manifest.ts";
 import { pushApp } from "../push/push.ts";
@@ -12,13 +12,13 @@ import { authorizationOf } from "../target/resolve-target.ts";
 const EXAMPLE = join(import.meta.dirname, "..", "..", "examples", "hello");
 
 /** Pushes examples/hello on the first start. Its URL; undefined when it was pushed before. */
-export async function pushHello(home: Home, progress: Progress): Promise<string | undefined> {
+export async function pushExample(home: Home, progress: Progress): Promise<string | undefined> {
   const state = readState(home);
   const running = await findRunning(home);
   if (state.hello || !running) return undefined;
   const target = { api: running.url, kubeconfig: home.kubeconfig, user: "admin" };
   const api = apiClient(running.url, await authorizationOf(target));
-  const context = await targeted(contextFor(target, api, progress));
+  const context = await targetSeedSpace(contextFor(target, api, progress));
   const manifest = readManifest("hello", { manifest: false, path: EXAMPLE, memory: "128M" });
   const [entry] = manifest.applications;
   if (!entry) return undefined;
@@ -28,8 +28,8 @@ export async function pushHello(home: Home, progress: Progress): Promise<string 
 }
 
 /** The same context in the first org and space, however many there are by now. */
-async function targeted(context: Context): Promise<Context> {
-  const org = await named(context.api, "/v3/organizations", LOCAL_ORG);
-  const space = await named(context.api, "/v3/spaces", LOCAL_SPACE, { organization_guids: org.guid });
+async function targetSeedSpace(context: Context): Promise<Context> {
+  const org = await getNamed(context.api, "/v3/organizations", LOCAL_ORG);
+  const space = await getNamed(context.api, "/v3/spaces", LOCAL_SPACE, { organization_guids: org.guid });
   return contextFor({ ...context.target, org, space }, context.api, context.progress);
 }

@@ -8,7 +8,7 @@ import pc from "picocolors";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { findRunning, homeAt, makeHome, type Home, type Running } from "../../local/home.ts";
-import { pushHello } from "./push-example.ts";
+import { pushExample } from "./push-example.ts";
 
 export interface StartOptions {
   home?: string;
@@ -34,7 +34,7 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
   const cluster = await startLocal({ home, port: options.port, kubePort: options.kubePort, log: openLog(home), progress: (step) => progress.step(step) });
   const stopped = untilSignal();
   try {
-    const hello = options.empty ? undefined : await pushHello(home, progress);
+    const hello = options.empty ? undefined : await pushExample(home, progress);
     process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
     process.send?.(READY);
     // Now, since a process that is killed keeps nothing.

@@ -1,6 +1,6 @@
 // The org commands.
 import type { Resource } from "../api/client.ts";
-import { named, type Context } from "../context.ts";
+import { getNamed, type Context } from "../context.ts";
 import { table, type Result } from "../output.ts";
 
 export async function listOrgs({ api }: Context): Promise<Result> {
@@ -14,8 +14,8 @@ export async function createOrg({ api }: Context, name: string): Promise<Result>
 }
 
 export async function deleteOrg({ api, progress }: Context, name: string): Promise<Result> {
-  const org = await named(api, "/v3/organizations", name);
+  const org = await getNamed(api, "/v3/organizations", name);
   progress.step(`Deleting org ${name} and all in it`);
-  await api.finish((await api.start("DELETE", `/v3/organizations/${org.guid}`)).job);
+  await api.waitForJob((await api.start("DELETE", `/v3/organizations/${org.guid}`)).job);
   return { json: { deleted: org.guid }, text: [`Org ${name} is gone.`] };
 }

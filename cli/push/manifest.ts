@@ -69,7 +69,7 @@ function parseYaml(text: string, where: string): unknown {
 
 /** Parses a manifest and fills in its ((variables)). @throws Failure (usage) that names what is wrong. */
 export function parseManifest(text: string, variables: Record<string, unknown>, where: string): z.output<typeof application>[] {
-  const parsed = document.safeParse(fill(parseYaml(text, where), variables));
+  const parsed = document.safeParse(interpolate(parseYaml(text, where), variables));
   if (!parsed.success) throw new Failure(`${where}: ${parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`, { kind: "usage" });
   return parsed.data.applications;
 }
@@ -78,20 +78,20 @@ const WHOLE = /^\(\(([^()]+)\)\)$/;
 const PART = /\(\(([^()]+)\)\)/g;
 
 /** Replaces ((name)) in every string; a string that is one variable alone takes its type. */
-function fill(value: unknown, variables: Record<string, unknown>): unknown {
-  if (typeof value === "string") return fillText(value, variables);
-  if (Array.isArray(value)) return value.map((item) => fill(item, variables));
-  if (value !== null && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, item]) => [fillText(key, variables), fill(item, variables)]));
+function interpolate(value: unknown, variables: Record<string, unknown>): unknown {
+  if (typeof value === "string") return interpolateText(value, variables);
+  if (Array.isArray(value)) return value.map((item) => interpolate(item, variables));
+  if (value !== null && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, item]) => [interpolateText(key, variables), interpolate(item, variables)]));
   return value;
 }
 
-function fillText(text: string, variables: Record<string, unknown>): unknown {
-  const look = (name: string): unknown => {
+function interpolateText(text: string, variables: Record<string, unknown>): unknown {
+  const resolveVariable = (name: string): unknown => {
     if (!(name in variables)) throw new Failure(`the manifest's variable ((${name})) has no value`, { kind: "usage", next: `--var ${name}=VALUE` });
     return variables[name];
   };
   const whole = WHOLE.exec(text);
-  return whole?.[1] ? look(whole[1]) : text.replace(PART, (_match, name: string) => String(look(name)));
+  return whole?.[1] ? resolveVariable(whole[1]) : text.replace(PART, (_match, name: string) => String(resolveVariable(name)));
 }
 
 function select(applications: z.output<typeof application>[], app: string | undefined): Application[] {

@@ -8,7 +8,7 @@ import type { Result } from "../output.ts";
 import { packSource, type Archive } from "./pack-source.ts";
 import { readManifest, sourceOf, toYaml, type Application, type Manifest } from "./manifest.ts";
 import type { PushOptions } from "./options.ts";
-import { stage, untilPackageReady } from "./stage.ts";
+import { stage, waitUntilPackageReady } from "./stage.ts";
 
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
 
@@ -46,7 +46,7 @@ async function applyManifest(context: Context, entry: Application): Promise<Reso
   const { api, progress } = context;
   const space = await context.space();
   progress.step(`Applying the manifest of ${entry.name}`);
-  await api.finish((await api.start("POST", `/v3/spaces/${space.guid}/actions/apply_manifest`, { body: { yaml: toYaml(entry) } })).job);
+  await api.waitForJob((await api.start("POST", `/v3/spaces/${space.guid}/actions/apply_manifest`, { body: { yaml: toYaml(entry) } })).job);
   return context.app(entry.name);
 }
 
@@ -63,7 +63,7 @@ async function upload(context: Context, app: Resource, archive: Archive): Promis
     form.set("bits", await openAsBlob(archive.file), "source.zip");
     progress.step("Uploading");
     await api.request("POST", `/v3/packages/${made.guid}/upload`, { body: form, deadlineMs: UPLOAD_DEADLINE_MS });
-    await untilPackageReady(context, made.guid);
+    await waitUntilPackageReady(context, made.guid);
     return made.guid;
   } finally {
     await archive.dispose();

@@ -1,7 +1,7 @@
 // `cup render`: the App, Process and Route objects that a push would write, for `kubectl apply --server-side` or a GitOps repository.
 import { stringify } from "yaml";
 import { z } from "zod";
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { SpecInput } from "../../kube/api/resource.ts";
 import { App } from "../../crds/app/app.ts";
@@ -62,7 +62,7 @@ export function renderApp(app: Application, { domains, defaultDomain }: { domain
 }
 
 function toAppSpec(app: Application, { buildpacks, stack, env = {} }: z.output<typeof appFields>, objectName: string): SpecInput<typeof App> {
-  const lifecycle = app.docker?.image ? { type: "docker" as const } : defined({ buildpacks, stack });
+  const lifecycle = app.docker?.image ? { type: "docker" as const } : omitUndefined({ buildpacks, stack });
   const variables = Object.entries(env).map(([name, value]) => ({ name, value: String(value) }));
   return {
     ...(objectName !== app.name && { name: app.name }),
@@ -84,14 +84,14 @@ function object(ref: ResourceRef, name: string, spec: object): Rendered {
 
 function toProcess(app: string, process: z.output<typeof processFields>): SpecInput<typeof Process> {
   const { type, instances, memory: memoryMB, disk_quota: diskMB, command } = process;
-  return { appRef: { name: app }, type, ...defined({ instances, memoryMB, diskMB, command, healthCheck: toHealthCheck(process) }) };
+  return { appRef: { name: app }, type, ...omitUndefined({ instances, memoryMB, diskMB, command, healthCheck: toHealthCheck(process) }) };
 }
 
 function toHealthCheck(process: z.output<typeof processFields>): SpecInput<typeof Process>["healthCheck"] {
   const { "health-check-type": given, "health-check-http-endpoint": endpoint, timeout: timeoutSeconds } = process;
   if ([given, endpoint, timeoutSeconds].every((field) => field === undefined)) return undefined;
   const type = given === "none" ? "process" : (given ?? effectiveHealthCheck(process.type, undefined).type);
-  return { type, ...defined({ endpoint, timeoutSeconds }) };
+  return { type, ...omitUndefined({ endpoint, timeoutSeconds }) };
 }
 
 function routesOf(app: Application, routes: { route: string }[] | undefined, defaultDomain: string | undefined): string[] {

@@ -14,7 +14,7 @@ interface Build extends Resource {
 const DEADLINE_MS = 20 * 60_000;
 
 /** Waits until the package is ready. @throws Failure when it is refused. */
-export async function untilPackageReady({ api }: Context, guid: string): Promise<void> {
+export async function waitUntilPackageReady({ api }: Context, guid: string): Promise<void> {
   const deadline = Date.now() + 5 * 60_000;
   for (let pause = 25; ; pause = Math.min(pause * 2, 500)) {
     const found = await api.request<Resource & { state: string; data?: { error?: string | null } }>("GET", `/v3/packages/${guid}`);
@@ -30,9 +30,9 @@ export async function stage(context: Context, app: Resource, packageGuid: string
   const { api } = context;
   const build = await api.request<Build>("POST", "/v3/builds", { body: { package: { guid: packageGuid } } });
   const done = new AbortController();
-  const log = passLog(context, app, { since: BigInt(Date.now() - 1000) * 1_000_000n, signal: done.signal });
+  const log = streamLog(context, app, { since: BigInt(Date.now() - 1000) * 1_000_000n, signal: done.signal });
   try {
-    const droplet = await untilStaged(context, build.guid);
+    const droplet = await waitUntilStaged(context, build.guid);
     await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid: droplet } } });
   } finally {
     done.abort();
@@ -40,7 +40,7 @@ export async function stage(context: Context, app: Resource, packageGuid: string
   }
 }
 
-async function passLog({ api, progress }: Context, app: Resource, options: { since: bigint; signal: AbortSignal }): Promise<void> {
+async function streamLog({ api, progress }: Context, app: Resource, options: { since: bigint; signal: AbortSignal }): Promise<void> {
   try {
     for await (const line of followLog(api, app.guid, options)) if (line.source.startsWith("STG")) progress.line(line.message);
   } catch {
@@ -48,7 +48,7 @@ async function passLog({ api, progress }: Context, app: Resource, options: { sin
   }
 }
 
-async function untilStaged({ api }: Context, guid: string): Promise<string> {
+async function waitUntilStaged({ api }: Context, guid: string): Promise<string> {
   const deadline = Date.now() + DEADLINE_MS;
   for (let pause = 50; ; pause = Math.min(pause * 2, 500)) {
     const build = await api.request<Build>("GET", `/v3/builds/${guid}`);

@@ -1,6 +1,6 @@
 // The route and domain commands.
 import type { ApiClient, Resource } from "../api/client.ts";
-import { named, type Context } from "../context.ts";
+import { getNamed, type Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { table, type Result } from "../output.ts";
 import { browsable } from "../app/process-state.ts";
@@ -36,7 +36,7 @@ export async function createRoute(context: Context, domainName: string, options:
 /** Makes the route; the one that is there already when the space has it. */
 export async function makeRoute(context: Context, domainName: string, options: RouteOptions): Promise<Resource> {
   const { api } = context;
-  const [space, domain] = await Promise.all([context.space(), named(api, "/v3/domains", domainName)]);
+  const [space, domain] = await Promise.all([context.space(), getNamed(api, "/v3/domains", domainName)]);
   const known = await findRoute(api, domain.guid, options);
   if (known) return known;
   const relationships = { space: { data: { guid: space.guid } }, domain: { data: { guid: domain.guid } } };
@@ -45,13 +45,13 @@ export async function makeRoute(context: Context, domainName: string, options: R
 
 export async function deleteRoute(context: Context, domainName: string, options: RouteOptions): Promise<Result> {
   const route = await getRoute(context, domainName, options);
-  await context.api.finish((await context.api.start("DELETE", `/v3/routes/${route.guid}`)).job);
+  await context.api.waitForJob((await context.api.start("DELETE", `/v3/routes/${route.guid}`)).job);
   return { json: { deleted: route.guid }, text: [`Route ${String(route["url"])} is gone.`] };
 }
 
 /** @throws Failure when there is none. */
 export async function getRoute({ api }: Context, domainName: string, options: RouteOptions): Promise<Resource> {
-  const domain = await named(api, "/v3/domains", domainName);
+  const domain = await getNamed(api, "/v3/domains", domainName);
   const route = await findRoute(api, domain.guid, options);
   if (!route) throw new Failure(`there is no such route in ${domainName}`, { next: "cup routes" });
   return route;

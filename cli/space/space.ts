@@ -1,6 +1,6 @@
 // The space commands.
 import type { Resource } from "../api/client.ts";
-import { named, type Context } from "../context.ts";
+import { getNamed, type Context } from "../context.ts";
 import { table, type Result } from "../output.ts";
 
 export async function listSpaces(context: Context): Promise<Result> {
@@ -15,14 +15,14 @@ export async function createSpace(context: Context, name: string): Promise<Resul
   const org = await context.org();
   const space = await api.request<Resource>("POST", "/v3/spaces", { body: { name, relationships: { organization: { data: { guid: org.guid } } } } });
   const me = await api.request<{ name: string }>("GET", "/whoami");
-  await giveRole(api, "organization_user", me.name, { organization: { data: { guid: org.guid } } });
-  for (const role of ["space_manager", "space_developer"]) await giveRole(api, role, me.name, { space: { data: { guid: space.guid } } });
+  await createRole(api, "organization_user", me.name, { organization: { data: { guid: org.guid } } });
+  for (const role of ["space_manager", "space_developer"]) await createRole(api, role, me.name, { space: { data: { guid: space.guid } } });
   return { json: space, text: [`Space ${name} is there. Next: cup target --space ${name}`] };
 }
 
-async function giveRole(api: Context["api"], type: string, username: string, place: object): Promise<void> {
+async function createRole(api: Context["api"], type: string, username: string, relationship: object): Promise<void> {
   try {
-    await api.request("POST", "/v3/roles", { body: { type, relationships: { user: { data: { username } }, ...place } } });
+    await api.request("POST", "/v3/roles", { body: { type, relationships: { user: { data: { username } }, ...relationship } } });
   } catch (error) {
     if (!(error instanceof Error && error.message.includes("already has"))) throw error;
   }
@@ -30,8 +30,8 @@ async function giveRole(api: Context["api"], type: string, username: string, pla
 
 export async function deleteSpace(context: Context, name: string): Promise<Result> {
   const org = await context.org();
-  const space = await named(context.api, "/v3/spaces", name, { organization_guids: org.guid });
+  const space = await getNamed(context.api, "/v3/spaces", name, { organization_guids: org.guid });
   context.progress.step(`Deleting space ${name} and all in it`);
-  await context.api.finish((await context.api.start("DELETE", `/v3/spaces/${space.guid}`)).job);
+  await context.api.waitForJob((await context.api.start("DELETE", `/v3/spaces/${space.guid}`)).job);
   return { json: { deleted: space.guid }, text: [`Space ${name} is gone.`] };
 }

@@ -5,15 +5,15 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
 
-const place = z.object({ guid: z.string(), name: z.string() });
+const namedResource = z.object({ guid: z.string(), name: z.string() });
 const config = z.object({
   api: z.string().optional(),
   /** Path of the kubeconfig; KUBECONFIG or ~/.kube/config when unset. */
   kubeconfig: z.string().optional(),
   /** Context of the kubeconfig that names the user. */
   user: z.string().optional(),
-  org: place.optional(),
-  space: place.optional(),
+  org: namedResource.optional(),
+  space: namedResource.optional(),
 });
 export type Config = z.output<typeof config>;
 

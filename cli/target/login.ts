@@ -1,7 +1,7 @@
 // `cup login`: remembers an API and a kubeconfig user, and proves both by asking who we are.
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiClient, type Resource } from "../api/client.ts";
-import { named } from "../context.ts";
+import { getNamed } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { fields, type Result } from "../output.ts";
 import { writeConfig } from "./config.ts";
@@ -22,7 +22,7 @@ export async function login(options: LoginOptions): Promise<Result> {
   const me = await client.request<{ name: string }>("GET", "/whoami");
   const org = await pick(client, "/v3/organizations", options.org);
   const space = org && (await pick(client, "/v3/spaces", options.space, { organization_guids: org.guid }));
-  const chosen = { ...config, ...defined({ org, space }) };
+  const chosen = { ...config, ...omitUndefined({ org, space }) };
   writeConfig(chosen);
   return describeTarget(chosen, me.name);
 }
@@ -33,7 +33,7 @@ function chooseAccess(options: LoginOptions): Target {
   const api = (options.api ?? local?.url)?.replace(/\/+$/, "");
   if (!api) throw new Failure("which API?", { kind: "usage", next: "cup login --api URL" });
   const own = api === local?.url ? { kubeconfig: local.kubeconfig, user: "admin" } : {};
-  return { ...own, ...defined({ api, kubeconfig: options.kubeconfig, user: options.user }) } as Target;
+  return { ...own, ...omitUndefined({ api, kubeconfig: options.kubeconfig, user: options.user }) } as Target;
 }
 
 /** What `login` and `target` answer. */
@@ -46,11 +46,11 @@ export function describeTarget({ api, org, space }: Target, user: string): Resul
 
 /** The one named, else the only one there is. */
 async function pick(client: ReturnType<typeof apiClient>, path: string, name: string | undefined, query: Record<string, string> = {}): Promise<{ guid: string; name: string } | undefined> {
-  if (name) return toPlace(await named(client, path, name, query));
+  if (name) return toNamedResource(await getNamed(client, path, name, query));
   const all = await client.list(path, query);
-  return all.length === 1 && all[0] ? toPlace(all[0]) : undefined;
+  return all.length === 1 && all[0] ? toNamedResource(all[0]) : undefined;
 }
 
-export function toPlace(resource: Resource): { guid: string; name: string } {
+export function toNamedResource(resource: Resource): { guid: string; name: string } {
   return { guid: resource.guid, name: resource.name };
 }

@@ -1,9 +1,9 @@
 // `cup target`: shows or changes org and space.
-import { defined } from "../../kube/api/omit-undefined.ts";
-import { named, type Context } from "../context.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { getNamed, type Context } from "../context.ts";
 import type { Result } from "../output.ts";
 import { writeConfig } from "./config.ts";
-import { describeTarget, toPlace } from "./login.ts";
+import { describeTarget, toNamedResource } from "./login.ts";
 import type { Target } from "./resolve-target.ts";
 
 export interface TargetOptions {
@@ -22,8 +22,8 @@ export async function target(context: Context, options: TargetOptions): Promise<
 /** Another org leaves the space behind. */
 async function retarget({ target: before, api }: Context, options: TargetOptions): Promise<Target> {
   const { org: oldOrg, space: oldSpace, ...rest } = before;
-  const org = options.org === undefined ? oldOrg : toPlace(await named(api, "/v3/organizations", options.org));
+  const org = options.org === undefined ? oldOrg : toNamedResource(await getNamed(api, "/v3/organizations", options.org));
   const within: Record<string, string> = org ? { organization_guids: org.guid } : {};
-  if (options.space !== undefined) return { ...rest, ...defined({ org, space: toPlace(await named(api, "/v3/spaces", options.space, within)) }) };
-  return { ...rest, ...defined({ org, space: org?.guid === oldOrg?.guid ? oldSpace : undefined }) };
+  if (options.space !== undefined) return { ...rest, ...omitUndefined({ org, space: toNamedResource(await getNamed(api, "/v3/spaces", options.space, within)) }) };
+  return { ...rest, ...omitUndefined({ org, space: org?.guid === oldOrg?.guid ? oldSpace : undefined }) };
 }

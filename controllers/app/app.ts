@@ -10,11 +10,11 @@ import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
 import { defineController, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
-import { APP_INDEX, appKey, isAnswered } from "../shared/app-owned.ts";
+import { OWNING_APP_INDEX, appKey, isAppObserved } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
-import { removeAll } from "../shared/history-limits.ts";
-import { byGUID, carriesGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../shared/identity.ts";
-import { planMissingProcesses, planOldRevisions, planOutcome } from "./plan.ts";
+import { deleteAll } from "../shared/history-limits.ts";
+import { indexByGUID, hasGUIDLabel, CLAIMED_NAME_INDEX, GUID_INDEX, ensureClaim, resolveGUID } from "../shared/identity.ts";
+import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
 const DROPLET_INDEX = "app/droplet";
@@ -24,77 +24,77 @@ export const appController = defineController({
   for: App,
   reads: [BackendClass],
   indexes: {
-    [GUID_INDEX]: byGUID,
-    [CLAIM_INDEX]: (app: App) => [claimObjectName(appName(app))],
+    [GUID_INDEX]: indexByGUID,
+    [CLAIMED_NAME_INDEX]: (app: App) => [claimObjectName(appName(app))],
     [DROPLET_INDEX]: (app: App) => (app.spec.droplet ? [appKey(app.metadata.namespace, app.spec.droplet.name)] : []),
   },
   watches: [
-    watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name })),
-    watch(Process, (process) => [appOf(process)]),
-    watch(Revision, (revision) => [appOf(revision)]),
+    watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
+    watch(Process, (process) => [mapToApp(process)]),
+    watch(Revision, (revision) => [mapToApp(revision)]),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
     watch(Route, (route) => route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app }))),
-    watch(BackendClass, (backend, read) => (backend.spec.role === "runner" ? read.list(App).filter(isUnanswered).map(({ metadata }) => metadata) : [])),
+    watch(BackendClass, (backend, read) => (backend.spec.role === "runner" ? read.list(App).filter(isWaitingForRevision).map(({ metadata }) => metadata) : [])),
   ],
 
   async reconcile(app, context) {
     const { read, client } = context;
-    const { guid, labels } = settleGUID(App, app, context);
-    await holdClaim(App.kind, app, appName(app), context);
+    const { guid, labels } = resolveGUID(App, app, context);
+    await ensureClaim(App.kind, app, appName(app), context);
     const key = appKey(app.metadata.namespace, app.metadata.name);
-    const processes = alive(read.byIndex(Process, APP_INDEX, key, app.metadata.namespace));
-    const revisions = alive(read.byIndex(Revision, APP_INDEX, key, app.metadata.namespace));
+    const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, app.metadata.namespace));
+    const revisions = withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, app.metadata.namespace));
     const droplet = app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
     const missing = planMissingProcesses(app, guid, { processes, droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
     const isDue = isComplete && isSnapshotDue(app, revisions);
-    const refusal = isDue ? refuse(app, droplet) : undefined;
+    const problem = isDue ? findStartProblem(app, droplet) : undefined;
     const snapshot = isDue && droplet ? await takeSnapshot({ app, guid, droplet, processes, revisions }, context) : undefined;
-    const outcome = planOutcome(app, guid, { revisions, snapshot, routes: read.list(Route, { namespace: app.metadata.namespace }) });
-    await removeOld(app, revisions, client);
+    const outcome = planAppStatus(app, guid, { revisions, snapshot, routes: read.list(Route, { namespace: app.metadata.namespace }) });
+    await deleteOldRevisions(app, revisions, client);
     return {
-      ...(isLabelDue(app) && { labels }),
+      ...(isGUIDLabelDue(app) && { labels }),
       createOnce: [...missing.drafts, ...(outcome.revision ? [outcome.revision] : [])],
       status: outcome.status,
-      ...(refusal && { ready: refusal }),
-      ...nextOf(missing),
+      ...(problem && { ready: problem }),
+      ...planRequeue(missing),
     };
   },
 });
 
 /** An app whose processes are to come is looked at again as soon as they are there, or are late. */
-function nextOf({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
-  if (drafts.length > 0) return { silent: true };
-  return waitMs > 0 ? { silent: true, requeueAfterMs: waitMs } : {};
+function planRequeue({ drafts, waitMs }: ReturnType<typeof planMissingProcesses>): ReconcileResult {
+  if (drafts.length > 0) return { keepStatus: true };
+  return waitMs > 0 ? { keepStatus: true, requeueAfterMs: waitMs } : {};
 }
 
 /** Without a label the uid is the GUID anyway, from the first instant: to say so may wait until the app is on its way. A label that is wrong may not. */
-function isLabelDue(app: App): boolean {
-  return carriesGUID(app) || isAnswered(app);
+function isGUIDLabelDue(app: App): boolean {
+  return hasGUIDLabel(app) || isAppObserved(app);
 }
 
-function appOf(part: Process | Revision): { namespace?: string; name: string } {
+function mapToApp(part: Process | Revision): { namespace?: string; name: string } {
   return { namespace: part.metadata.namespace, name: part.spec.appRef.name };
 }
 
 /** Started, but nothing is in force: waiting for something that a class may change. */
-function isUnanswered(app: App): boolean {
+function isWaitingForRevision(app: App): boolean {
   return app.spec.state === "Started" && app.status?.revision === undefined;
 }
 
-function alive<T extends { metadata: { deletionTimestamp?: string } }>(objects: readonly T[]): T[] {
+function withoutDeleting<T extends { metadata: { deletionTimestamp?: string } }>(objects: readonly T[]): T[] {
   return objects.filter((object) => !object.metadata.deletionTimestamp);
 }
 
 /** Why no snapshot can be taken now; what runs goes on running. */
-function refuse(app: App, droplet: Droplet | undefined): ReconcileResult["ready"] {
+function findStartProblem(app: App, droplet: Droplet | undefined): ReconcileResult["ready"] {
   const named = app.spec.droplet?.name;
   if (named === undefined) return { status: "False", reason: "NoDroplet", message: "the app is to run but has no droplet: push it, or set spec.droplet" };
   return droplet ? undefined : { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
 }
 
-interface Parts {
+interface SnapshotSources {
   app: App;
   guid: string;
   droplet: Droplet;
@@ -103,16 +103,16 @@ interface Parts {
 }
 
 /** Made once and then in force for long, so the sizes in it are those of this moment: a cache may not have heard yet of a change that came before the start. */
-async function takeSnapshot({ guid, ...cached }: Parts, { read, client }: ReconcileContext): Promise<Snapshot> {
+async function takeSnapshot({ guid, ...cached }: SnapshotSources, { read, client }: ReconcileContext): Promise<Snapshot> {
   const live = await Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata)));
-  const parts = { ...cached, processes: alive(live.filter((process) => process !== undefined)) };
-  const { env } = await snapshotEnv(parts.app, guid, client);
-  return planSnapshot({ ...parts, env, classes: read.list(BackendClass) });
+  const sources = { ...cached, processes: withoutDeleting(live.filter((process) => process !== undefined)) };
+  const { env } = await snapshotEnv(sources.app, guid, client);
+  return planSnapshot({ ...sources, env, classes: read.list(BackendClass) });
 }
 
-async function removeOld(app: App, revisions: readonly Revision[], client: ReconcileContext["client"]): Promise<void> {
+async function deleteOldRevisions(app: App, revisions: readonly Revision[], client: ReconcileContext["client"]): Promise<void> {
   const old = planOldRevisions(app, revisions);
-  await removeAll(client, Revision, old.revisions);
+  await deleteAll(client, Revision, old.revisions);
   for (const name of old.secrets) {
     try {
       await client.delete(Secret, { namespace: app.metadata.namespace, name });

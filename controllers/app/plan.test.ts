@@ -1,7 +1,7 @@
 // What an App leads to, case by case.
 import { describe, expect, test } from "vitest";
 import { aDroplet, anApp, aProcess, aRevision, aRoute } from "../shared/fixtures.ts";
-import { planMissingProcesses, planOldRevisions, planOutcome } from "./plan.ts";
+import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
 
 const later = new Date("2026-01-01T00:01:00Z");
 const spec = { dropletRef: { name: "d1" }, description: "", processes: [] };
@@ -29,15 +29,15 @@ describe("outcome", () => {
   const started = { state: "Started", droplet: { name: "d1" } };
 
   test("a new revision is made and put in force", () => {
-    const outcome = planOutcome(anApp({ ...started, restart: "r" }), "guid", { revisions: [], snapshot: { next: { ...revision.spec, version: 1 } }, routes: [] });
+    const outcome = planAppStatus(anApp({ ...started, restart: "r" }), "guid", { revisions: [], snapshot: { next: { ...revision.spec, version: 1 } }, routes: [] });
     expect(outcome.revision?.metadata).toMatchObject({ namespace: "acme-dev", name: expect.stringMatching(/^shop-1-[0-9a-f]{10}$/) as string, labels: { "cupola.dev/app-guid": "guid" } });
     expect(outcome.status).toEqual({ name: "shop", revision: outcome.revision?.metadata.name, observedRestart: "r", url: undefined });
   });
   test("a reused one is put in force", () => {
-    expect(planOutcome(anApp(started), "guid", { revisions: [revision], snapshot: { reuse: revision }, routes: [] })).toEqual({ status: { name: "shop", revision: "shop-2", url: undefined } });
+    expect(planAppStatus(anApp(started), "guid", { revisions: [revision], snapshot: { reuse: revision }, routes: [] })).toEqual({ status: { name: "shop", revision: "shop-2", url: undefined } });
   });
   test("a stopped app has none", () => {
-    expect(planOutcome(anApp({}, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes: [] }).status.revision).toBeUndefined();
+    expect(planAppStatus(anApp({}, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes: [] }).status.revision).toBeUndefined();
   });
   test("without a snapshot nothing changes, and the URL is the oldest route's", () => {
     const routes = [
@@ -45,7 +45,7 @@ describe("outcome", () => {
       aRoute({ destinations: [{ app: "shop" }] }, { metadata: { name: "a" }, status: { url: "a.example" } }),
       aRoute({ destinations: [{ app: "other" }] }, { metadata: { name: "c", creationTimestamp: "2025-01-02T00:00:00Z" }, status: { url: "c.example" } }),
     ];
-    expect(planOutcome(anApp(started, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes })).toEqual({ status: { name: "shop", revision: "shop-2", url: "a.example" } });
+    expect(planAppStatus(anApp(started, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes })).toEqual({ status: { name: "shop", revision: "shop-2", url: "a.example" } });
   });
 });
 

@@ -1,25 +1,25 @@
 // What an App leads to: processes that are missing, the Revisions to keep, its status. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
-import { derivedGUID } from "../../crds/guid.ts";
+import { deriveGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../crds/object-names.ts";
 import { processName } from "../../crds/process/defaults.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import type { Route } from "../../crds/route/route.ts";
-import { creationOrder } from "../../crds/guid.ts";
+import { creationSortKey } from "../../crds/guid.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
-import { ownerReferenceTo } from "../shared/app-owned.ts";
-import { KEPT } from "../shared/history-limits.ts";
-import { inForce, type Snapshot } from "./snapshot.ts";
+import { toOwnerReference } from "../shared/app-owned.ts";
+import { HISTORY_LIMITS } from "../shared/history-limits.ts";
+import { findCurrentRevision, type Snapshot } from "./snapshot.ts";
 
 /** How long after an App's creation its web process is left to whoever applies one together with it. Milliseconds. */
-export const PROCESS_GRACE_MS = 2000;
+export const PROCESS_CREATION_GRACE_MS = 2000;
 
 /** The process types that an app has by itself: web, and those of its droplet. */
-export function wantedTypes(droplet: Droplet | undefined): string[] {
+export function expectedProcessTypes(droplet: Droplet | undefined): string[] {
   return [...new Set(["web", ...Object.keys(droplet?.spec.processTypes ?? {})])];
 }
 
@@ -28,19 +28,19 @@ export function wantedTypes(droplet: Droplet | undefined): string[] {
  * Milliseconds to wait instead, while a Process may still be on its way together with a young App.
  */
 export function planMissingProcesses(app: App, guid: string, { processes, droplet, now }: { processes: readonly Process[]; droplet: Droplet | undefined; now: Date }): { drafts: Draft[]; waitMs: number } {
-  const missing = wantedTypes(droplet).filter((type) => !processes.some((process) => process.spec.type === type));
+  const missing = expectedProcessTypes(droplet).filter((type) => !processes.some((process) => process.spec.type === type));
   const age = now.getTime() - Date.parse(app.metadata.creationTimestamp ?? now.toISOString());
-  if (missing.length > 0 && age < PROCESS_GRACE_MS) return { drafts: [], waitMs: PROCESS_GRACE_MS - age };
+  if (missing.length > 0 && age < PROCESS_CREATION_GRACE_MS) return { drafts: [], waitMs: PROCESS_CREATION_GRACE_MS - age };
   return { drafts: missing.map((type) => planProcess(app, guid, type)), waitMs: 0 };
 }
 
 function planProcess(app: App, guid: string, type: string): Draft {
   // The standing web process presents its app's GUID and carries none.
-  const own: Record<string, string> = type === "web" ? {} : { [LABELS.guid]: derivedGUID("process", app.metadata.uid ?? "", type) };
+  const own: Record<string, string> = type === "web" ? {} : { [LABELS.guid]: deriveGUID("process", app.metadata.uid ?? "", type) };
   return {
     apiVersion: apiVersionOf(Process),
     kind: Process.kind,
-    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: { ...own, [LABELS.app]: guid }, ownerReferences: [ownerReferenceTo(app)] },
+    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: { ...own, [LABELS.app]: guid }, ownerReferences: [toOwnerReference(app)] },
     spec: { appRef: { name: app.metadata.name }, type },
   };
 }
@@ -54,43 +54,43 @@ export function planRevision(app: App, guid: string, spec: Revision["spec"]): Dr
     metadata: {
       name: generatedName(`${app.metadata.name}-${spec.version}`, unique),
       namespace: app.metadata.namespace,
-      labels: { [LABELS.guid]: derivedGUID("revision", unique), [LABELS.app]: guid },
-      ownerReferences: [ownerReferenceTo(app)],
+      labels: { [LABELS.guid]: deriveGUID("revision", unique), [LABELS.app]: guid },
+      ownerReferences: [toOwnerReference(app)],
     },
     spec,
   };
 }
 
-export interface AppOutcome {
+export interface AppPlan {
   /** The Revision to make, when there is one to make. */
   revision?: Draft;
   status: { name: string; revision: string | undefined; observedRestart?: string; url: string | undefined };
 }
 
 /** Status and Revision of an app whose snapshot, if one is due, is at hand. */
-export function planOutcome(app: App, guid: string, state: { revisions: readonly Revision[]; snapshot?: Snapshot; routes: readonly Route[] }): AppOutcome {
-  const base = { name: displayNameOf(app), url: firstURL(app, state.routes) };
+export function planAppStatus(app: App, guid: string, state: { revisions: readonly Revision[]; snapshot?: Snapshot; routes: readonly Route[] }): AppPlan {
+  const base = { name: displayNameOf(app), url: findFirstURL(app, state.routes) };
   if (app.spec.state === "Stopped") return { status: { ...base, revision: undefined } };
   const restart = app.spec.restart === undefined ? {} : { observedRestart: app.spec.restart };
-  if (!state.snapshot) return { status: { ...base, revision: inForce(app, state.revisions)?.metadata.name } };
+  if (!state.snapshot) return { status: { ...base, revision: findCurrentRevision(app, state.revisions)?.metadata.name } };
   if ("reuse" in state.snapshot) return { status: { ...base, revision: state.snapshot.reuse.metadata.name, ...restart } };
   const revision = planRevision(app, guid, state.snapshot.next);
   return { revision, status: { ...base, revision: revision.metadata.name, ...restart } };
 }
 
-function firstURL(app: App, routes: readonly Route[]): string | undefined {
+function findFirstURL(app: App, routes: readonly Route[]): string | undefined {
   const mapped = routes.filter((route) => route.spec.destinations.some((destination) => destination.app === app.metadata.name));
-  return mapped.toSorted((a, b) => (creationOrder(a) < creationOrder(b) ? -1 : 1)).find((route) => route.status?.url)?.status?.url;
+  return mapped.toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1)).find((route) => route.status?.url)?.status?.url;
 }
 
 /** Revisions beyond the newest hundred, and the env Secrets that only they name. */
 export function planOldRevisions(app: App, revisions: readonly Revision[]): { revisions: Revision[]; secrets: string[] } {
   const newestFirst = revisions.toSorted((a, b) => b.spec.version - a.spec.version);
-  const old = newestFirst.slice(KEPT.revisions).filter((revision) => revision.metadata.name !== app.status?.revision && !revision.metadata.deletionTimestamp);
-  const kept = new Set(newestFirst.filter((revision) => !old.includes(revision)).flatMap(secretsOf));
-  return { revisions: old, secrets: [...new Set(old.flatMap(secretsOf))].filter((name) => !kept.has(name)) };
+  const old = newestFirst.slice(HISTORY_LIMITS.revisions).filter((revision) => revision.metadata.name !== app.status?.revision && !revision.metadata.deletionTimestamp);
+  const kept = new Set(newestFirst.filter((revision) => !old.includes(revision)).flatMap(listSecretNames));
+  return { revisions: old, secrets: [...new Set(old.flatMap(listSecretNames))].filter((name) => !kept.has(name)) };
 }
 
-function secretsOf(revision: Revision): string[] {
+function listSecretNames(revision: Revision): string[] {
   return revision.spec.env.flatMap((variable) => (variable.valueFrom ? [variable.valueFrom.secretKeyRef.name] : []));
 }

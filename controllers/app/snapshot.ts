@@ -1,5 +1,5 @@
 // Snapshots of an app: what its instances are made from, and when a new one is due. Pure.
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
@@ -12,20 +12,20 @@ import { chooseClass } from "../shared/choose-class.ts";
 
 export type RevisionSpec = Revision["spec"];
 /** What makes one revision differ from another; not its number, its text, or which restart it answers. */
-type Content = Pick<RevisionSpec, "dropletRef" | "env" | "processes">;
+type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "processes">;
 
 /** The Revision that the app runs, by its status. */
-export function inForce(app: App, revisions: readonly Revision[]): Revision | undefined {
+export function findCurrentRevision(app: App, revisions: readonly Revision[]): Revision | undefined {
   return app.status?.revision === undefined ? undefined : revisions.find((revision) => revision.metadata.name === app.status?.revision);
 }
 
 /** Is a snapshot due? On a start (nothing is in force), and on a restart that no revision has answered. */
 export function isSnapshotDue(app: App, revisions: readonly Revision[]): boolean {
   if (app.spec.state === "Stopped") return false;
-  return inForce(app, revisions) === undefined || isRestartAsked(app);
+  return findCurrentRevision(app, revisions) === undefined || isRestartRequested(app);
 }
 
-function isRestartAsked(app: App): boolean {
+function isRestartRequested(app: App): boolean {
   return app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart;
 }
 
@@ -43,11 +43,11 @@ export type Snapshot = { reuse: Revision } | { next: RevisionSpec };
 
 export function planSnapshot(input: SnapshotInput): Snapshot {
   const { app, revisions } = input;
-  const content = contentOf(input);
+  const content = toContent(input);
   const latest = revisions.toSorted((a, b) => b.spec.version - a.spec.version)[0];
   // A restart of a running app is a new version even when nothing differs. A start is not; nor is what an interrupted run made already.
   const isStart = app.status?.revision === undefined;
-  if (latest && isSame(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart)) return { reuse: latest };
+  if (latest && hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart)) return { reuse: latest };
   return {
     next: {
       appRef: { name: app.metadata.name },
@@ -59,7 +59,7 @@ export function planSnapshot(input: SnapshotInput): Snapshot {
   };
 }
 
-function contentOf({ droplet, processes, env, classes }: SnapshotInput): Content {
+function toContent({ droplet, processes, env, classes }: SnapshotInput): RevisionContent {
   return {
     dropletRef: { name: droplet.metadata.name },
     env: env.map((variable) => ({ ...variable })),
@@ -74,7 +74,7 @@ function contentOf({ droplet, processes, env, classes }: SnapshotInput): Content
 /** One process at this moment, with every default settled. */
 export function snapshotProcess(process: Process, droplet: Droplet, classes: readonly BackendClass[]): RevisionProcess {
   const { type, command, memoryMB, diskMB, cpu, logRateLimitBytesPerSecond, user, runner, ports } = process.spec;
-  return defined({
+  return omitUndefined({
     type,
     command,
     memoryMB,
@@ -85,26 +85,26 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
     readinessHealthCheck: effectiveReadinessCheck(process.spec.readinessHealthCheck),
     ports: effectivePorts(ports, droplet.spec.ports),
     user,
-    runner: chooseClass(classes, { role: "runner", named: runner, able: { capability: "dropletKinds", word: droplet.spec.kind } }).metadata.name,
+    runner: chooseClass(classes, { role: "runner", className: runner, requires: { capability: "dropletKinds", word: droplet.spec.kind } }).metadata.name,
   });
 }
 
-function isSame(latest: RevisionSpec, content: Content): boolean {
+function hasSameContent(latest: RevisionSpec, content: RevisionContent): boolean {
   const { dropletRef, env, processes } = latest;
-  return isDeepStrictEqual(plain({ dropletRef, env, processes }), plain(content));
+  return isDeepStrictEqual(toPlainJSON({ dropletRef, env, processes }), toPlainJSON(content));
 }
 
 /** As it would come back from a server. */
-function plain(value: unknown): unknown {
+function toPlainJSON(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 /** The reasons as Cloud Foundry words them, sorted; ours for what it has no words for. */
-export function describeChange(before: Content | undefined, after: Content): string {
+export function describeChange(before: RevisionContent | undefined, after: RevisionContent): string {
   if (!before) return "Initial revision.";
   const reasons = [
     ...(before.dropletRef.name === after.dropletRef.name ? [] : ["New droplet deployed."]),
-    ...(isDeepStrictEqual(plain(before.env), plain(after.env)) ? [] : ["New environment variables deployed."]),
+    ...(isDeepStrictEqual(toPlainJSON(before.env), toPlainJSON(after.env)) ? [] : ["New environment variables deployed."]),
     ...describeProcesses(before.processes, after.processes),
   ];
   return (reasons.length > 0 ? reasons.toSorted().join(" ") : "Restarted.").slice(0, 1024);
@@ -120,7 +120,7 @@ function describeProcesses(before: readonly RevisionProcess[], after: readonly R
 }
 
 function describeProcess(old: RevisionProcess, process: RevisionProcess): string[] {
-  if (isDeepStrictEqual(plain(old), plain(process))) return [];
+  if (isDeepStrictEqual(toPlainJSON(old), toPlainJSON(process))) return [];
   if (old.command === process.command) return [`Process '${process.type}' updated.`];
   const change = old.command === undefined ? "added" : process.command === undefined ? "removed" : "updated";
   return [`Custom start command ${change} for '${process.type}' process.`];

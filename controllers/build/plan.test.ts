@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
-import { aBuild, anApp, aPackage, made, place } from "../shared/fixtures.ts";
-import { findObstacle, imageArtifact, lifecycleOf, outcomeOf, planBuildpacks, planDroplet, planEnded, planStaging } from "./plan.ts";
+import { aBuild, anApp, aPackage, makeObject, tenancy } from "../shared/fixtures.ts";
+import { findBuildError, toImageArtifact, effectiveLifecycle, toStagingOutcome, planBuildpacks, planDroplet, planFinished, planStaging } from "./plan.ts";
 
-const pack = (name: string, position: number, more: object = {}): ReturnType<typeof made<typeof Buildpack>> => made(Buildpack, name, { spec: { name: `${name}_buildpack`, path: name, position, ...more } });
+const pack = (name: string, position: number, more: object = {}): ReturnType<typeof makeObject<typeof Buildpack>> => makeObject(Buildpack, name, { spec: { name: `${name}_buildpack`, path: name, position, ...more } });
 const known = [pack("static", 2), pack("node", 1), pack("off", 3, { enabled: false }), pack("cnb", 4, { lifecycle: "cnb" })];
 
 describe("buildpacks", () => {
@@ -28,20 +28,20 @@ describe("lifecycle", () => {
   const on = (): boolean => true;
   test("the build's own wins over the app's; an image is an image", () => {
     const app = anApp({ lifecycle: { type: "buildpack", buildpacks: ["a"] } });
-    expect(lifecycleOf(aBuild(), app, aPackage()).buildpacks).toEqual(["a"]);
-    expect(lifecycleOf(aBuild({ lifecycle: { type: "cnb", buildpacks: ["b"] } }), app, aPackage())).toMatchObject({ type: "cnb", buildpacks: ["b"] });
-    expect(lifecycleOf(aBuild(), app, docker).type).toBe("docker");
-    expect(imageArtifact(docker)).toEqual({ kind: "docker", image: "x", processTypes: { web: "" } });
+    expect(effectiveLifecycle(aBuild(), app, aPackage()).buildpacks).toEqual(["a"]);
+    expect(effectiveLifecycle(aBuild({ lifecycle: { type: "cnb", buildpacks: ["b"] } }), app, aPackage())).toMatchObject({ type: "cnb", buildpacks: ["b"] });
+    expect(effectiveLifecycle(aBuild(), app, docker).type).toBe("docker");
+    expect(toImageArtifact(docker)).toEqual({ kind: "docker", image: "x", processTypes: { web: "" } });
   });
   test("a failed package is an obstacle", () => {
-    expect(findObstacle(aPackage({}, { status: { state: "Failed", error: "no zip" } }), { type: "buildpack", buildpacks: [] }, on)).toEqual({ code: "StagingError", message: "package p1 failed: no zip" });
-    expect(findObstacle(aPackage(), { type: "buildpack", buildpacks: [] }, on)).toBeUndefined();
+    expect(findBuildError(aPackage({}, { status: { state: "Failed", error: "no zip" } }), { type: "buildpack", buildpacks: [] }, on)).toEqual({ code: "StagingError", message: "package p1 failed: no zip" });
+    expect(findBuildError(aPackage(), { type: "buildpack", buildpacks: [] }, on)).toBeUndefined();
   });
   test.each([["docker", "diego_docker"], ["cnb", "diego_cnb"]] as const)("%s wants its flag", (type, flag) => {
     const lifecycle = { type, buildpacks: [] };
-    expect(findObstacle(docker, lifecycle, on)).toBeUndefined();
-    expect(findObstacle(docker, lifecycle, (one) => one !== flag)).toEqual({ code: "FeatureDisabled", message: `Feature Disabled: ${flag}` });
-    expect(findObstacle(docker, { type: "buildpack", buildpacks: [] }, () => false)).toBeUndefined();
+    expect(findBuildError(docker, lifecycle, on)).toBeUndefined();
+    expect(findBuildError(docker, lifecycle, (one) => one !== flag)).toEqual({ code: "FeatureDisabled", message: `Feature Disabled: ${flag}` });
+    expect(findBuildError(docker, { type: "buildpack", buildpacks: [] }, () => false)).toBeUndefined();
   });
 });
 
@@ -50,7 +50,7 @@ test("the Staging is whole, secrets by reference, the platform's variables last"
   const secret = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "s", key: "k" } } };
   const staging = planStaging({
     build: aBuild({ memoryMB: 512 }), buildGUID: "build-guid", app: anApp({ name: "My Shop" }), appGUID: "app-guid", pkg, lifecycle: { type: "buildpack", buildpacks: [] }, buildpacks: [], detect: true,
-    place, class: "host", env: [secret, { name: "VCAP_SERVICES", value: "mine" }, { name: "CF_STACK", value: "mine" }], defaultStack: "host", apiURL: "http://api", uris: [],
+    tenancy, class: "host", env: [secret, { name: "VCAP_SERVICES", value: "mine" }, { name: "CF_STACK", value: "mine" }], defaultStack: "host", apiURL: "http://api", uris: [],
   }) as unknown as Staging;
   expect(staging.metadata).toMatchObject({ name: "b1", labels: { "cupola.dev/source-type": "STG", "cupola.dev/app-guid": "app-guid" } });
   expect(staging.spec).toMatchObject({ class: "host", app: { guid: "app-guid", name: "My Shop" }, buildGUID: "build-guid", lifecycleType: "buildpack", package: { type: "bits", content: pkg.spec.content }, stack: "host", memoryMB: 512, timeoutSeconds: 900 });
@@ -68,7 +68,7 @@ describe("the end", () => {
     ["failed silently", ended({ state: "Failed" }), { code: "StagingError", message: "staging failed without saying why" }],
     ["without a droplet", ended({ state: "Succeeded" }), { code: "StagingError", message: "staging succeeded without a droplet" }],
     ["succeeded", ended({ state: "Succeeded", droplet: { kind: "cnb", image: "i" } }), { artifact: { kind: "cnb", image: "i" } }],
-  ])("%s", (_what, staging, expected) => expect(outcomeOf(staging)).toEqual(expected));
+  ])("%s", (_what, staging, expected) => expect(toStagingOutcome(staging)).toEqual(expected));
 
   test("the droplet bears the build's name and belongs to the app", () => {
     const droplet = planDroplet(aBuild(), anApp(), "app-guid", { lifecycleType: "docker", artifact: { kind: "docker", image: "x", processTypes: { web: "" } } });
@@ -76,7 +76,7 @@ describe("the end", () => {
   });
   test("a failed build goes on saying so", () => {
     const error = { code: "StagingError", message: "m" };
-    expect(planEnded(aBuild({}, { status: { state: "Failed", error } }))).toMatchObject({ status: { state: "Failed", error }, ready: { status: "False", reason: "StagingFailed" } });
-    expect(planEnded(aBuild({}, { status: { state: "Staged" } }))).toEqual({});
+    expect(planFinished(aBuild({}, { status: { state: "Failed", error } }))).toMatchObject({ status: { state: "Failed", error }, ready: { status: "False", reason: "StagingFailed" } });
+    expect(planFinished(aBuild({}, { status: { state: "Staged" } }))).toEqual({});
   });
 });

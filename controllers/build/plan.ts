@@ -5,7 +5,7 @@ import type { Build } from "../../crds/build/build.ts";
 import type { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
-import { derivedGUID } from "../../crds/guid.ts";
+import { deriveGUID } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { FEATURE_DISABLED, type FlagName } from "../../crds/feature-flag/flags.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
@@ -15,13 +15,13 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import { hideUserinfo } from "../../crds/hide-userinfo.ts";
-import { ownerReferenceTo } from "../shared/app-owned.ts";
-import { placeLabels, type Place } from "../shared/tenancy.ts";
+import { toOwnerReference } from "../shared/app-owned.ts";
+import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 type Lifecycle = NonNullable<Build["spec"]["lifecycle"]>;
 
 /** The lifecycle in force: the build's own, else the app's; an image is always an image. */
-export function lifecycleOf(build: Build, app: App, pkg: Package): Lifecycle {
+export function effectiveLifecycle(build: Build, app: App, pkg: Package): Lifecycle {
   const given = build.spec.lifecycle ?? app.spec.lifecycle;
   return pkg.spec.type === "docker" ? { ...given, type: "docker" } : given;
 }
@@ -32,11 +32,11 @@ export interface BuildError {
   message: string;
 }
 
-const FLAG_OF: Partial<Record<Lifecycle["type"], FlagName>> = { docker: "diego_docker", cnb: "diego_cnb" };
+const FLAG_BY_LIFECYCLE: Partial<Record<Lifecycle["type"], FlagName>> = { docker: "diego_docker", cnb: "diego_cnb" };
 
 /** What ends a build before it starts. Policies hold the flags, too, but do not see the app and the package of a build that does not say what it is. */
-export function findObstacle(pkg: Package, lifecycle: Lifecycle, isOn: (flag: FlagName) => boolean): BuildError | undefined {
-  const flag = FLAG_OF[lifecycle.type];
+export function findBuildError(pkg: Package, lifecycle: Lifecycle, isOn: (flag: FlagName) => boolean): BuildError | undefined {
+  const flag = FLAG_BY_LIFECYCLE[lifecycle.type];
   if (flag && !isOn(flag)) return { code: "FeatureDisabled", message: `${FEATURE_DISABLED}${flag}` };
   if (pkg.status?.state === "Failed") return { code: "StagingError", message: `package ${pkg.metadata.name} failed: ${pkg.status.error ?? "no reason given"}` };
   if (pkg.spec.type === "bits" && lifecycle.type === "docker") return { code: "StagingError", message: "the docker lifecycle needs a docker package" };
@@ -49,7 +49,7 @@ export function planFailure(error: BuildError): ReconcileResult {
 }
 
 /** A Build that has ended goes on saying so. */
-export function planEnded(build: Build): ReconcileResult {
+export function planFinished(build: Build): ReconcileResult {
   return build.status?.state === "Failed" && build.status.error ? planFailure(build.status.error) : {};
 }
 
@@ -59,22 +59,22 @@ export function planBuildpacks(lifecycle: Lifecycle, known: readonly Buildpack[]
     const fitting = known
       .filter((buildpack) => buildpack.spec.enabled && buildpack.spec.lifecycle === lifecycle.type && (!buildpack.spec.stack || !lifecycle.stack || buildpack.spec.stack === lifecycle.stack))
       .toSorted((a, b) => a.spec.position - b.spec.position || (a.metadata.name < b.metadata.name ? -1 : 1));
-    return { buildpacks: fitting.map(refer), detect: true };
+    return { buildpacks: fitting.map(toBuildpackReference), detect: true };
   }
-  const found = lifecycle.buildpacks.map((name) => find(name, known));
+  const found = lifecycle.buildpacks.map((name) => findNamedBuildpack(name, known));
   const missing = lifecycle.buildpacks[found.indexOf(undefined)];
   if (missing !== undefined && found.includes(undefined)) return { code: "StagingError", message: `there is no buildpack ${hideUserinfo(missing)}; cf buildpacks lists them` };
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
 }
 
 /** A name of ours, or an address that the builder understands by itself (a URL, an image, a folder). */
-function find(name: string, known: readonly Buildpack[]): Staging["spec"]["buildpacks"][number] | undefined {
+function findNamedBuildpack(name: string, known: readonly Buildpack[]): Staging["spec"]["buildpacks"][number] | undefined {
   const buildpack = known.find((candidate) => candidate.spec.name === name);
-  if (buildpack) return refer(buildpack);
+  if (buildpack) return toBuildpackReference(buildpack);
   return /^[a-z+]+:\/\/|^\/|^docker:|[/@]/.test(name) ? { name } : undefined;
 }
 
-function refer(buildpack: Buildpack): Staging["spec"]["buildpacks"][number] {
+function toBuildpackReference(buildpack: Buildpack): Staging["spec"]["buildpacks"][number] {
   return { name: buildpack.spec.name, ...(buildpack.spec.path && { path: buildpack.spec.path }) };
 }
 
@@ -87,7 +87,7 @@ export interface StagingInput {
   lifecycle: Lifecycle;
   buildpacks: Staging["spec"]["buildpacks"];
   detect: boolean;
-  place: Place;
+  tenancy: Tenancy;
   class: string;
   /** The user's environment, secrets by reference. */
   env: readonly EnvVar[];
@@ -97,8 +97,8 @@ export interface StagingInput {
 }
 
 export function planStaging(input: StagingInput): Draft {
-  const { build, pkg, lifecycle, place } = input;
-  const { labels, annotations } = placeLabels(place);
+  const { build, pkg, lifecycle, tenancy } = input;
+  const { labels, annotations } = tenancyLabels(tenancy);
   const stack = lifecycle.stack ?? input.defaultStack;
   const app = { guid: input.appGUID, name: displayNameOf(input.app) };
   return {
@@ -107,17 +107,17 @@ export function planStaging(input: StagingInput): Draft {
     metadata: {
       name: build.metadata.name,
       namespace: build.metadata.namespace,
-      labels: { ...labels, [LABELS.guid]: derivedGUID("staging", build.metadata.uid ?? ""), [LABELS.app]: app.guid, [LABELS.sourceType]: "STG" },
+      labels: { ...labels, [LABELS.guid]: deriveGUID("staging", build.metadata.uid ?? ""), [LABELS.app]: app.guid, [LABELS.sourceType]: "STG" },
       annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
     },
     spec: {
       class: input.class,
       app,
-      space: place.space,
-      org: place.org,
+      space: tenancy.space,
+      org: tenancy.org,
       buildGUID: input.buildGUID,
       lifecycleType: lifecycle.type,
-      package: packageOf(pkg),
+      package: toStagingPackage(pkg),
       buildpacks: input.buildpacks,
       detect: input.detect,
       ...(stack && { stack }),
@@ -129,7 +129,7 @@ export function planStaging(input: StagingInput): Draft {
   };
 }
 
-function packageOf(pkg: Package): Record<string, unknown> {
+function toStagingPackage(pkg: Package): Record<string, unknown> {
   const { type, content, image, imagePullSecretRef } = pkg.spec;
   return { type, ...(content && { content }), ...(image && { image }), ...(imagePullSecretRef && { imagePullSecretRef }) };
 }
@@ -140,11 +140,11 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
   const application = vcapApplication({
     apiURL: input.apiURL,
     app,
-    space: input.place.space,
-    org: input.place.org,
+    space: input.tenancy.space,
+    org: input.tenancy.org,
     uris: input.uris,
     limits: { memoryMB, diskMB },
-    version: derivedGUID("staging", input.build.metadata.uid ?? ""),
+    version: deriveGUID("staging", input.build.metadata.uid ?? ""),
   });
   const platform: EnvVar[] = [
     ...(stack ? [{ name: "CF_STACK", value: stack }] : []),
@@ -160,34 +160,34 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
 type Artifact = NonNullable<NonNullable<Staging["status"]>["droplet"]>;
 
 /** The Droplet of a build: named as the build, owned by the app, so that it outlives the build's record. */
-export function planDroplet(build: Build, app: App, appGUID: string, made: { lifecycleType: Lifecycle["type"]; artifact: Partial<Artifact> & Pick<Artifact, "kind"> }): Draft {
+export function planDroplet(build: Build, app: App, appGUID: string, result: { lifecycleType: Lifecycle["type"]; artifact: Partial<Artifact> & Pick<Artifact, "kind"> }): Draft {
   return {
     apiVersion: apiVersionOf(Droplet),
     kind: Droplet.kind,
     metadata: {
       name: build.metadata.name,
       namespace: build.metadata.namespace,
-      labels: { [LABELS.guid]: derivedGUID("droplet", build.metadata.uid ?? ""), [LABELS.app]: appGUID },
-      ownerReferences: [ownerReferenceTo(app)],
+      labels: { [LABELS.guid]: deriveGUID("droplet", build.metadata.uid ?? ""), [LABELS.app]: appGUID },
+      ownerReferences: [toOwnerReference(app)],
     },
     spec: {
       appRef: { name: app.metadata.name },
       buildRef: { name: build.metadata.name },
       packageRef: { name: build.spec.packageRef.name },
-      lifecycleType: made.lifecycleType,
-      ...made.artifact,
+      lifecycleType: result.lifecycleType,
+      ...result.artifact,
     },
   };
 }
 
 /** The droplet of an image: nothing is built, the image says how it starts. */
-export function imageArtifact(pkg: Package): Partial<Artifact> & Pick<Artifact, "kind"> {
+export function toImageArtifact(pkg: Package): Partial<Artifact> & Pick<Artifact, "kind"> {
   const { image, imagePullSecretRef } = pkg.spec;
   return { kind: "docker", image, ...(imagePullSecretRef && { imagePullSecretRef }), processTypes: { web: "" } };
 }
 
 /** What the Staging's state means for the Build. `undefined` while it runs. */
-export function outcomeOf(staging: Staging | undefined): { artifact: Artifact } | BuildError | undefined {
+export function toStagingOutcome(staging: Staging | undefined): { artifact: Artifact } | BuildError | undefined {
   const { state, droplet, error } = staging?.status ?? {};
   if (state === "Failed") return error ?? { code: "StagingError", message: "staging failed without saying why" };
   if (state !== "Succeeded") return undefined;

@@ -1,5 +1,5 @@
 // Settles the GUID of a Buildpack; builders and the API read the rest from its spec.
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
-import { plainController } from "../shared/guid-controller.ts";
+import { defineGUIDController } from "../shared/guid-controller.ts";
 
-export const buildpackController = plainController("buildpack", Buildpack);
+export const buildpackController = defineGUIDController("buildpack", Buildpack);

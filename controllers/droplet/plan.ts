@@ -6,7 +6,7 @@ import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 
 /** In use: named by an app of the namespace, by the Revision that one has in force, or by an LRP. */
-export function planDropletReferences(apps: readonly App[], revisions: readonly Revision[], lrps: readonly LRP[]): (droplet: Droplet) => boolean {
+export function planDropletsInUse(apps: readonly App[], revisions: readonly Revision[], lrps: readonly LRP[]): (droplet: Droplet) => boolean {
   const inForce = new Set(apps.flatMap((app) => app.status?.revision ?? []));
   const names = new Set([
     ...apps.flatMap((app) => app.spec.droplet?.name ?? []),

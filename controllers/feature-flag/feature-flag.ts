@@ -2,18 +2,18 @@
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { ClusterRoleBinding } from "../../kube/api/builtin.ts";
 import { defineController, Stalled } from "../../kube/controller/controller.ts";
-import { byGUID, GUID_INDEX, settleGUID } from "../shared/identity.ts";
-import { enabledBy, planFlagRights } from "./plan.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { findFlagValue, planFlagPermissions } from "./plan.ts";
 
 export const featureFlagController = defineController({
   name: "feature-flag",
   for: FeatureFlag,
   owns: [ClusterRoleBinding],
-  indexes: { [GUID_INDEX]: byGUID },
+  indexes: { [GUID_INDEX]: indexByGUID },
   reconcile(flag, context) {
-    const { labels } = settleGUID(FeatureFlag, flag, context);
-    const enabled = enabledBy(flag);
+    const { labels } = resolveGUID(FeatureFlag, flag, context);
+    const enabled = findFlagValue(flag);
     if (enabled === undefined) throw new Stalled("UnknownFlag", "this is no feature flag of CF, or not in the system namespace: nothing follows from it");
-    return { children: planFlagRights(flag), labels, status: { enabled } };
+    return { children: planFlagPermissions(flag), labels, status: { enabled } };
   },
 });

@@ -1,7 +1,7 @@
 // Which flags lead to a right, and what is in force.
 import { expect, test } from "vitest";
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { enabledBy, planFlagRights } from "./plan.ts";
+import { findFlagValue, planFlagPermissions } from "./plan.ts";
 
 const flag = (name: string, spec: object, namespace = "cupola-system"): FeatureFlag => ({ metadata: { name, namespace }, spec }) as unknown as FeatureFlag;
 
@@ -13,5 +13,5 @@ test.each<[string, FeatureFlag, boolean | undefined, number]>([
   ["turned off", flag("app-scaling", { enabled: false }), false, 0],
   ["unknown", flag("warp-drive", { enabled: true }), undefined, 0],
 ])("%s", (_what, given, enabled, bindings) => {
-  expect([enabledBy(given), planFlagRights(given).length]).toEqual([enabled, bindings]);
+  expect([findFlagValue(given), planFlagPermissions(given).length]).toEqual([enabled, bindings]);
 });

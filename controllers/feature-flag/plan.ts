@@ -1,6 +1,6 @@
 // What a FeatureFlag leads to: most are read where they count; user_org_creation is a right, so it is a binding. Pure.
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { flagOfObject, isEnabled } from "../../crds/feature-flag/flags.ts";
+import { findFlagName, isFlagEnabled } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ORG_CREATOR } from "../../crds/roles.ts";
 import type { Draft } from "../../kube/client/client.ts";
@@ -8,13 +8,13 @@ import type { Draft } from "../../kube/client/client.ts";
 const RBAC = "rbac.authorization.k8s.io";
 
 /** What is in force by this flag; undefined for one that CF does not know, or that is in another namespace. */
-export function enabledBy(flag: FeatureFlag): boolean | undefined {
-  const name = flag.metadata.namespace === SYSTEM_NAMESPACE ? flagOfObject(flag.metadata.name) : undefined;
-  return name && isEnabled(name, flag);
+export function findFlagValue(flag: FeatureFlag): boolean | undefined {
+  const name = flag.metadata.namespace === SYSTEM_NAMESPACE ? findFlagName(flag.metadata.name) : undefined;
+  return name && isFlagEnabled(name, flag);
 }
 
-export function planFlagRights(flag: FeatureFlag): Draft[] {
-  if (flagOfObject(flag.metadata.name) !== "user_org_creation" || enabledBy(flag) !== true) return [];
+export function planFlagPermissions(flag: FeatureFlag): Draft[] {
+  if (findFlagName(flag.metadata.name) !== "user_org_creation" || findFlagValue(flag) !== true) return [];
   return [
     {
       apiVersion: `${RBAC}/v1`,

@@ -1,5 +1,5 @@
 // Settles the GUID of a OrgQuota; builders and the API read the rest from its spec.
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
-import { plainController } from "../shared/guid-controller.ts";
+import { defineGUIDController } from "../shared/guid-controller.ts";
 
-export const orgQuotaController = plainController("org-quota", OrgQuota);
+export const orgQuotaController = defineGUIDController("org-quota", OrgQuota);

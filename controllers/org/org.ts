@@ -8,13 +8,13 @@ import { Space } from "../../crds/space/space.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, Role, RoleBinding } from "../../kube/api/builtin.ts";
 import { defineController, NotReady, watch, type ReconcileContext } from "../../kube/controller/controller.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { removeAll } from "../shared/history-limits.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, settleGUID } from "../shared/identity.ts";
-import { settleName } from "../shared/effective-name.ts";
-import { endNamespace, endNamespaces, findOwned, keepNamespace, type NamespaceObject } from "../shared/owned-namespace.ts";
-import { planCreatorRoles, planOrgNamespace, planOrgRights } from "./plan.ts";
+import { deleteAll } from "../shared/history-limits.ts";
+import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { ensureEffectiveName } from "../shared/effective-name.ts";
+import { deleteNamespace, finalizeNamespaces, findOwnedNamespace, ensureNamespace, type NamespaceObject } from "../shared/owned-namespace.ts";
+import { planCreatorRoles, planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
-const NAMESPACE_INDEX = "org/namespace";
+const ORG_STATUS_NAMESPACE_INDEX = "org/namespace";
 
 export const orgController = defineController({
   name: "org",
@@ -22,46 +22,46 @@ export const orgController = defineController({
   owns: [ClusterRole, ClusterRoleBinding, Role, RoleBinding],
   reads: [Space, Domain],
   indexes: {
-    [GUID_INDEX]: byGUID,
-    [CLAIM_INDEX]: (org: Org) => [claimObjectName(orgName(org))],
-    [NAMESPACE_INDEX]: (org: Org) => (org.status?.namespace ? [org.status.namespace] : []),
+    [GUID_INDEX]: indexByGUID,
+    [CLAIMED_NAME_INDEX]: (org: Org) => [claimObjectName(orgName(org))],
+    [ORG_STATUS_NAMESPACE_INDEX]: (org: Org) => (org.status?.namespace ? [org.status.namespace] : []),
   },
   watches: [
-    watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name })),
-    watch(Namespace, (namespace) => orgOfNamespace(namespace.metadata.labels)),
-    watch(RoleBinding, (binding, read) => (binding.metadata.labels?.[LABELS.managedBy] === undefined ? orgOfNamespace(read.find(Namespace, { name: binding.metadata.namespace ?? "" })?.metadata.labels) : [])),
+    watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
+    watch(Namespace, (namespace) => mapLabelsToOrg(namespace.metadata.labels)),
+    watch(RoleBinding, (binding, read) => (binding.metadata.labels?.[LABELS.managedBy] === undefined ? mapLabelsToOrg(read.find(Namespace, { name: binding.metadata.namespace ?? "" })?.metadata.labels) : [])),
     // A space that goes lets its org, when that is going too, proceed.
-    watch(Space, (space) => (space.metadata.deletionTimestamp ? { [NAMESPACE_INDEX]: space.metadata.namespace ?? "" } : [])),
+    watch(Space, (space) => (space.metadata.deletionTimestamp ? { [ORG_STATUS_NAMESPACE_INDEX]: space.metadata.namespace ?? "" } : [])),
   ],
 
   async reconcile(org, context) {
-    const { guid, labels } = settleGUID(Org, org, context);
-    const { name, refusal } = await settleName(org, orgName(org), context);
-    const namespace = await keepNamespace({ ref: Org, object: org }, [org.metadata.name], planOrgNamespace(org, guid, name), context);
-    const bindings = { org: context.read.list(RoleBinding, { namespace }), spaces: bindingsOfSpaces(guid, context.read) };
-    return { children: planOrgRights(org, namespace, bindings), createOnce: planCreatorRoles(org, namespace), labels, status: { ...(name !== undefined && { name }), namespace }, ...refusal };
+    const { guid, labels } = resolveGUID(Org, org, context);
+    const { name, nameTaken } = await ensureEffectiveName(org, orgName(org), context);
+    const namespace = await ensureNamespace({ ref: Org, object: org }, [org.metadata.name], planOrgNamespace(org, guid, name), context);
+    const bindings = { org: context.read.list(RoleBinding, { namespace }), spaces: listSpaceBindings(guid, context.read) };
+    return { children: planOrgPermissions(org, namespace, bindings), createOnce: planCreatorRoles(org, namespace), labels, status: { ...(name !== undefined && { name }), namespace }, ...nameTaken };
   },
 
   finalizer: "cupola.dev/org",
   async finalize(org, context) {
     const end = async (namespace: NamespaceObject): Promise<void> => {
       const spaces = context.read.list(Space, { namespace: namespace.metadata.name });
-      const live = await findOwned(org, namespace, context);
+      const live = await findOwnedNamespace(org, namespace, context);
       if (!live) return;
-      await endSpaces(spaces, context);
-      await endNamespace(live, context);
+      await deleteSpaces(spaces, context);
+      await deleteNamespace(live, context);
     };
-    await endNamespaces(org, end, context);
-    await endShares(org, context);
+    await finalizeNamespaces(org, end, context);
+    await removeDomainShares(org, context);
   },
 });
 
-function orgOfNamespace(labels: Readonly<Record<string, string>> | undefined): Record<string, string> | [] {
+function mapLabelsToOrg(labels: Readonly<Record<string, string>> | undefined): Record<string, string> | [] {
   const guid = labels?.[LABELS.org];
   return guid ? { [GUID_INDEX]: guid } : [];
 }
 
-function bindingsOfSpaces(guid: string, read: Reader): ReturnType<typeof listBindings> {
+function listSpaceBindings(guid: string, read: Reader): ReturnType<typeof listBindings> {
   return read
     .list(Namespace, { labels: { [LABELS.org]: guid } })
     .filter((namespace) => namespace.metadata.labels?.[LABELS.namespaceKind] === "space")
@@ -72,13 +72,13 @@ function listBindings(namespace: string, read: Reader) {
   return read.list(RoleBinding, { namespace });
 }
 
-async function endSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<void> {
-  await removeAll(client, Space, spaces.filter((space) => !space.metadata.deletionTimestamp));
+async function deleteSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<void> {
+  await deleteAll(client, Space, spaces.filter((space) => !space.metadata.deletionTimestamp));
   if (spaces.length > 0) throw new NotReady("SpacesRemain", `waiting until ${spaces.length} space(s) are gone: ${spaces.slice(0, 5).map((space) => space.metadata.name).join(", ")}`);
 }
 
 /** Others' domains were shared with this Org, not with the next one of its name; when that is there already, its shares are its own. */
-async function endShares({ metadata: { name, uid } }: Org, { read, client }: ReconcileContext): Promise<void> {
+async function removeDomainShares({ metadata: { name, uid } }: Org, { read, client }: ReconcileContext): Promise<void> {
   const shared = read.list(Domain, { partial: true }).filter((domain) => domain.spec.sharedOrgs.includes(name));
   if (shared.length > 0 && (await client.find(Org, { name }))?.metadata.uid !== uid) return;
   for (const { metadata, spec } of shared) {

@@ -1,14 +1,14 @@
 // Rights by name in an org.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
-import { aBinding, anOrg, rightsIn } from "../shared/fixtures.ts";
-import { planOrgNamespace, planOrgRights } from "./plan.ts";
+import { aBinding, anOrg, presentPermissions } from "../shared/fixtures.ts";
+import { planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
 describe("rights by name", () => {
   const bindings = { org: [aBinding("organization_manager", "bob")], spaces: [aBinding("space_developer", "alice"), aBinding("space_manager", "carol")] };
 
   test("of an org: everyone inside it and its spaces reads it, its managers change it", () => {
-    expect(rightsIn(planOrgRights(anOrg(), "acme", bindings))).toEqual([
+    expect(presentPermissions(planOrgPermissions(anOrg(), "acme", bindings))).toEqual([
       "ClusterRole - get,list,watch orgs/acme",
       "ClusterRoleBinding - alice,bob,carol",
       "ClusterRole - update,patch orgs/acme",
@@ -18,7 +18,7 @@ describe("rights by name", () => {
     ]);
   });
 
-  test("nobody inside, nothing to grant", () => expect(planOrgRights(anOrg(), "acme", { org: [], spaces: [] })).toEqual([]));
+  test("nobody inside, nothing to grant", () => expect(planOrgPermissions(anOrg(), "acme", { org: [], spaces: [] })).toEqual([]));
 });
 
 test("the namespace carries the GUID as label, the name as annotation, and suspension for the policy", () => {

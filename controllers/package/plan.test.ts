@@ -1,7 +1,7 @@
 // Where a package stands, and which are in use.
 import { expect, test } from "vitest";
 import { aBuild, aDroplet, anApp, aPackage } from "../shared/fixtures.ts";
-import { planPackage, planPackageReferences } from "./plan.ts";
+import { planPackage, planPackagesInUse } from "./plan.ts";
 
 const content = { digest: `sha256:${"a".repeat(64)}`, size: 1 };
 
@@ -18,7 +18,7 @@ test.each<[string, ReturnType<typeof aPackage>, boolean | undefined, [state: str
 });
 
 test("a package is in use while it is built, or behind an app's droplet", () => {
-  const inUse = planPackageReferences([anApp({ droplet: { name: "d1" } })], [aBuild(), aBuild({ packageRef: { name: "done" } }, { status: { state: "Staged" } })], [aDroplet({ packageRef: { name: "behind" } }), aDroplet({ packageRef: { name: "old" } }, "d0")]);
+  const inUse = planPackagesInUse([anApp({ droplet: { name: "d1" } })], [aBuild(), aBuild({ packageRef: { name: "done" } }, { status: { state: "Staged" } })], [aDroplet({ packageRef: { name: "behind" } }), aDroplet({ packageRef: { name: "old" } }, "d0")]);
   const named = (name: string): boolean => inUse(aPackage({}, { metadata: { name } }));
   expect(["p1", "behind", "done", "old"].map(named)).toEqual([true, true, false, false]);
 });

@@ -18,7 +18,7 @@ export function planPackage(pkg: Package, hasContent: boolean | undefined): Pick
 }
 
 /** In use: being built, or behind a droplet that an app names. */
-export function planPackageReferences(apps: readonly App[], builds: readonly Build[], droplets: readonly Droplet[]): (pkg: Package) => boolean {
+export function planPackagesInUse(apps: readonly App[], builds: readonly Build[], droplets: readonly Droplet[]): (pkg: Package) => boolean {
   const current = new Set(apps.flatMap((app) => app.spec.droplet?.name ?? []));
   const names = new Set([
     ...builds.filter((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed").map((build) => build.spec.packageRef.name),

@@ -2,7 +2,7 @@
 import { isPlatformVariable, systemEnv, vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
-import { derivedGUID, guidOf } from "../../crds/guid.ts";
+import { deriveGUID, guidOf } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -11,14 +11,14 @@ import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
-import { placeLabels, type Place } from "../shared/tenancy.ts";
+import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
-export interface LrpInput {
+export interface LRPInput {
   process: Process;
   /** As presented: the standing web process has its app's. */
   processGUID: string;
   app: { guid: string; name: string; object: string };
-  place: Place;
+  tenancy: Tenancy;
   revision: Revision;
   /** The revision's part for this type. */
   snapshot: RevisionProcess;
@@ -35,10 +35,10 @@ export function lrpName(process: Process, revision: Revision): string {
   return generatedName(`${process.spec.appRef.name}-${process.spec.type}`, `${process.metadata.uid}/${revision.metadata.uid}`);
 }
 
-export function planLRP(input: LrpInput, instances: number): Draft {
-  const { process, place, revision, snapshot, droplet, app } = input;
-  const version = derivedGUID("lrp", process.metadata.uid ?? "", revision.metadata.uid ?? "");
-  const { labels, annotations } = placeLabels(place);
+export function planLRP(input: LRPInput, instances: number): Draft {
+  const { process, tenancy, revision, snapshot, droplet, app } = input;
+  const version = deriveGUID("lrp", process.metadata.uid ?? "", revision.metadata.uid ?? "");
+  const { labels, annotations } = tenancyLabels(tenancy);
   const { type, runner, ...sizes } = snapshot;
   return {
     apiVersion: apiVersionOf(LRP),
@@ -61,15 +61,15 @@ export function planLRP(input: LrpInput, instances: number): Draft {
       class: runner,
       rendering: input.rendering,
       app: { guid: app.guid, name: app.name },
-      space: place.space,
-      org: place.org,
+      space: tenancy.space,
+      org: tenancy.org,
       processGUID: input.processGUID,
       processType: type,
       revision: String(revision.spec.version),
       version,
-      droplet: { guid: guidOf(droplet), ...artifactOf(droplet) },
+      droplet: { guid: guidOf(droplet), ...toArtifact(droplet) },
       ...sizes,
-      env: planEnvironment(input, version),
+      env: planProcessEnv(input, version),
       instances,
       ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
     },
@@ -77,28 +77,28 @@ export function planLRP(input: LrpInput, instances: number): Draft {
 }
 
 /** An LRP that exists, as it should go on: only what may change is taken from the process. Whatever made it, an update of the platform changes nothing. */
-export function keepLRP(lrp: LRP, change: { instances: number; restartInstances?: Readonly<Record<string, string>> }): Draft {
+export function planLRPUpdate(lrp: LRP, change: { instances: number; restartInstances?: Readonly<Record<string, string>> }): Draft {
   const { name, namespace, labels, annotations } = lrp.metadata;
   const { restartInstances: _before, ...spec } = lrp.spec;
   return {
     apiVersion: apiVersionOf(LRP),
     kind: LRP.kind,
-    metadata: { name, namespace, labels: ownKeys(labels), annotations: ownKeys(annotations) },
+    metadata: { name, namespace, labels: pickOwnedKeys(labels), annotations: pickOwnedKeys(annotations) },
     spec: { ...spec, instances: change.instances, ...(change.restartInstances && { restartInstances: change.restartInstances }) },
   };
 }
 
-const CONTRACT: ReadonlySet<string> = new Set([
+const OWNED_KEYS: ReadonlySet<string> = new Set([
   LABELS.guid, LABELS.app, LABELS.process, LABELS.processType, LABELS.space, LABELS.org, LABELS.revision, LABELS.sourceType,
   ANNOTATIONS.appName, ANNOTATIONS.spaceName, ANNOTATIONS.orgName,
 ]);
 
 /** The labels that this controller wrote: the runtime adds its own, and a person's stay a person's. */
-function ownKeys(values: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => CONTRACT.has(key)));
+function pickOwnedKeys(values: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => OWNED_KEYS.has(key)));
 }
 
-function artifactOf(droplet: Droplet): Record<string, unknown> {
+function toArtifact(droplet: Droplet): Record<string, unknown> {
   const { kind, image, imagePullSecretRef, content, root, processTypes, ports } = droplet.spec;
   const all = { kind, image, imagePullSecretRef, content, root, processTypes, ports };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
@@ -108,13 +108,13 @@ function artifactOf(droplet: Droplet): Record<string, unknown> {
  * The environment by Cloud Foundry's precedence: container defaults, the user's, then the platform's, which a user cannot
  * override. What differs by instance or machine (PORT, CF_INSTANCE_*, HOME, ...) is the runner's to add.
  */
-export function planEnvironment(input: LrpInput, version: string): EnvVar[] {
-  const { snapshot, place, app, droplet } = input;
+export function planProcessEnv(input: LRPInput, version: string): EnvVar[] {
+  const { snapshot, tenancy, app, droplet } = input;
   const application = vcapApplication({
     apiURL: input.apiURL,
     app,
-    space: place.space,
-    org: place.org,
+    space: tenancy.space,
+    org: tenancy.org,
     uris: input.uris,
     limits: { memoryMB: snapshot.memoryMB, diskMB: snapshot.diskMB },
     process: { guid: input.processGUID, type: snapshot.type },

@@ -2,18 +2,18 @@
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { aDroplet, anLRP, aProcess, aRevision, place } from "../shared/fixtures.ts";
-import { keepLRP, lrpName, planLRP, type LrpInput } from "./lrp.ts";
-import { planNothing, planVersions, wantedInstances } from "./plan.ts";
+import { aDroplet, anLRP, aProcess, aRevision, tenancy } from "../shared/fixtures.ts";
+import { planLRPUpdate, lrpName, planLRP, type LRPInput } from "./lrp.ts";
+import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
 
 const droplet = aDroplet();
 const env = [{ name: "COLOR", value: "blue" }, { name: "VCAP_APPLICATION", value: "mine" }, { name: "MEMORY_LIMIT", value: "mine" }, { name: "LANG", value: "C" }];
 
-function inputAt(version: number): LrpInput {
+function inputAt(version: number): LRPInput {
   const web = { type: "web", memoryMB: 128, diskMB: 1024, logRateLimitBytesPerSecond: -1, healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ports: [8080], runner: "runner" };
   const revision = aRevision(version, { description: "", dropletRef: { name: "d1" }, env, processes: [web] });
   return {
-    process: aProcess({ memoryMB: 128 }), processGUID: "app-guid", app: { guid: "app-guid", name: "My Shop", object: "shop" }, place, revision, snapshot: revision.spec.processes[0]!, droplet,
+    process: aProcess({ memoryMB: 128 }), processGUID: "app-guid", app: { guid: "app-guid", name: "My Shop", object: "shop" }, tenancy, revision, snapshot: revision.spec.processes[0]!, droplet,
     apiURL: "http://api", uris: ["shop.example"], rendering: "1",
   };
 }
@@ -40,8 +40,8 @@ describe("the LRP", () => {
 
   test("once made it changes in instances and restarts only", () => {
     const served = anLRP({ ...lrp, metadata: { ...lrp.metadata, labels: { ...lrp.metadata.labels, "cupola.dev/managed-by": "process", mine: "1" } } });
-    expect(keepLRP(served, { instances: 5, restartInstances: { "0": "x" } })).toEqual({ ...lrp, spec: { ...lrp.spec, instances: 5, restartInstances: { "0": "x" } } });
-    expect(keepLRP(served, { instances: 2 })).toEqual(lrp);
+    expect(planLRPUpdate(served, { instances: 5, restartInstances: { "0": "x" } })).toEqual({ ...lrp, spec: { ...lrp.spec, instances: 5, restartInstances: { "0": "x" } } });
+    expect(planLRPUpdate(served, { instances: 2 })).toEqual(lrp);
   });
 });
 
@@ -53,7 +53,7 @@ describe("versions", () => {
   const old = (running: number): LRP => anLRP(planLRP(first, 2), { runningInstances: running });
   const current = (running: number, more: object = {}): LRP => anLRP(planLRP(second, 2), { runningInstances: running, ...more });
   const plan = (existing: LRP[]): { names: (string | undefined)[]; ready: unknown; status: unknown } => {
-    const result = planVersions(process, { name, existing, make: (instances) => planLRP(second, instances) });
+    const result = planLRPs(process, { name, existing, makeLRP: (instances) => planLRP(second, instances) });
     return { names: (result.children ?? []).map((child) => child.metadata.name), ready: result.ready, status: result.status };
   };
   const oldName = lrpName(process, first.revision);
@@ -71,13 +71,13 @@ describe("versions", () => {
     ["running", current(2), { status: "True", reason: "Running", message: "2 of 2 instances run" }],
   ])("Ready says %s", (_what, lrp, ready) => expect(plan([lrp]).ready).toEqual(ready));
 
-  test("of an LRP that is only being made nothing is said yet", () => expect(planVersions(process, { name, existing: [], make: (instances) => planLRP(second, instances) })).toEqual({ children: [expect.anything()], silent: true }));
+  test("of an LRP that is only being made nothing is said yet", () => expect(planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) })).toEqual({ children: [expect.anything()], keepStatus: true }));
   test("the status names the current LRP", () => expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name }));
   test("a second run plans what the first made", () => {
-    const made = planVersions(process, { name, existing: [], make: (instances) => planLRP(second, instances) }).children?.[0];
-    const kept = planVersions(process, { name, existing: [anLRP(made ?? {})], make: () => ({ metadata: {} }) }).children?.[0];
+    const made = planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) }).children?.[0];
+    const kept = planLRPs(process, { name, existing: [anLRP(made ?? {})], makeLRP: () => ({ metadata: {} }) }).children?.[0];
     expect(kept).toEqual(made);
   });
-  test("a stopped app has none", () => expect(planNothing("Stopped")).toMatchObject({ children: [], status: { runningInstances: 0 } }));
-  test.each([["web", 1], ["worker", 0]])("%s wants %i when nobody said", (type, count) => expect(wantedInstances(aProcess({ type }))).toBe(count));
+  test("a stopped app has none", () => expect(planNoInstances("Stopped")).toMatchObject({ children: [], status: { runningInstances: 0 } }));
+  test.each([["web", 1], ["worker", 0]])("%s wants %i when nobody said", (type, count) => expect(desiredInstances(aProcess({ type }))).toBe(count));
 });

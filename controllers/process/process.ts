@@ -10,15 +10,15 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { Route } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
 import { LABELS } from "../../crds/labels.ts";
-import { creationOrder } from "../../crds/guid.ts";
+import { creationSortKey } from "../../crds/guid.ts";
 import { defineController, NotReady, watch, type Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { APP_INDEX, belonging, byApp, getApp, isAnswered, partsOf } from "../shared/app-owned.ts";
-import { byGUID, GUID_INDEX, settleGUID } from "../shared/identity.ts";
-import { findDomain, getPlace, PLACE_READS, type Place } from "../shared/tenancy.ts";
+import { OWNING_APP_INDEX, toAppOwnership, indexByApp, getApp, isAppObserved, mapAppToOwned } from "../shared/app-owned.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { findEffectiveDomain, getTenancy, TENANCY_KINDS, type Tenancy } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
-import { planNothing, planVersions, wantedInstances } from "./plan.ts";
+import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
 
 export interface ProcessOptions {
   /** The address of the CF API, for VCAP_APPLICATION. */
@@ -30,80 +30,80 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     name: "process",
     for: Process,
     owns: [LRP],
-    reads: [...PLACE_READS, BackendClass, Domain, Droplet, Route],
-    indexes: { [GUID_INDEX]: byGUID, [APP_INDEX]: byApp },
-    watches: [watch(App, partsOf), watch(Revision, (revision) => ({ [APP_INDEX]: byApp(revision)[0] ?? "" }))],
+    reads: [...TENANCY_KINDS, BackendClass, Domain, Droplet, Route],
+    indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
+    watches: [watch(App, mapAppToOwned), watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" }))],
 
     async reconcile(process, context) {
       const { read } = context;
       const app = getApp(read, process);
-      const appGUID = settleGUID(App, app, context).guid;
-      const { guid, labels } = identify(process, appGUID, context);
-      return { ...versionsOf(process, app, { guid, appGUID, apiURL, read }), ...belonging(app, appGUID, labels) };
+      const appGUID = resolveGUID(App, app, context).guid;
+      const { guid, labels } = resolveProcessGUID(process, appGUID, context);
+      return { ...reconcileLRPs(process, app, { guid, appGUID, apiURL, read }), ...toAppOwnership(app, appGUID, labels) };
     },
   });
 }
 
 /** The standing web process carries no GUID of its own: it presents its app's. So no process has an app's GUID for its own. */
-function identify(process: Process, appGUID: string, context: ReconcileContext): { guid: string; labels: Record<string, string> } {
-  return process.spec.type === "web" ? { guid: appGUID, labels: {} } : settleGUID(Process, process, context, [App]);
+function resolveProcessGUID(process: Process, appGUID: string, context: ReconcileContext): { guid: string; labels: Record<string, string> } {
+  return process.spec.type === "web" ? { guid: appGUID, labels: {} } : resolveGUID(Process, process, context, [App]);
 }
 
-interface Sight {
+interface LRPContext {
   guid: string;
   appGUID: string;
   apiURL: string;
   read: Reader;
 }
 
-function versionsOf(process: Process, app: App, sight: Sight): ReconcileResult {
-  if (app.spec.state === "Stopped") return planNothing("Stopped");
-  const inForce = app.status?.revision;
-  if (inForce === undefined) return waitFor(app);
-  if (wantedInstances(process) === 0) return planNothing("NoInstances");
-  const revision = sight.read.find(Revision, { namespace: app.metadata.namespace, name: inForce });
+function reconcileLRPs(process: Process, app: App, context: LRPContext): ReconcileResult {
+  if (app.spec.state === "Stopped") return planNoInstances("Stopped");
+  const revisionName = app.status?.revision;
+  if (revisionName === undefined) return planWithoutRevision(app);
+  if (desiredInstances(process) === 0) return planNoInstances("NoInstances");
+  const revision = context.read.find(Revision, { namespace: app.metadata.namespace, name: revisionName });
   // Mostly the cache is just behind the App's; one that really is gone is made anew by the app's controller.
-  if (!revision) return { silent: true };
+  if (!revision) return { keepStatus: true };
   const name = lrpName(process, revision);
-  const existing = existingOf(process, sight.read);
+  const existing = listOwnedLRPs(process, context.read);
   if (existing.some((lrp) => lrp.metadata.name === name && lrp.metadata.deletionTimestamp)) {
     throw new NotReady("Stopping", "the instances of the stopped version are still ending");
   }
-  return planVersions(process, { name, existing: existing.filter((lrp) => !lrp.metadata.deletionTimestamp), make: (instances) => make(process, app, { ...sight, revision, instances }) });
+  return planLRPs(process, { name, existing: existing.filter((lrp) => !lrp.metadata.deletionTimestamp), makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }) });
 }
 
 /** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
-function waitFor(app: App): ReconcileResult {
-  if (!isAnswered(app)) return { silent: true };
+function planWithoutRevision(app: App): ReconcileResult {
+  if (!isAppObserved(app)) return { keepStatus: true };
   return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
 }
 
-function existingOf(process: Process, read: Reader): LRP[] {
+function listOwnedLRPs(process: Process, read: Reader): LRP[] {
   return read.list(LRP, { namespace: process.metadata.namespace, labels: { [LABELS.ownerUid]: process.metadata.uid ?? "" } });
 }
 
 /** @throws NotReady while something that the LRP is made from is missing */
-function make(process: Process, app: App, { guid, appGUID, apiURL, read, revision, instances }: Sight & { revision: Revision; instances: number }): Draft {
+function makeLRP(process: Process, app: App, { guid, appGUID, apiURL, read, revision, instances }: LRPContext & { revision: Revision; instances: number }): Draft {
   const { namespace } = process.metadata;
   const snapshot = revision.spec.processes.find((candidate) => candidate.type === process.spec.type);
   if (!snapshot) throw new NotReady("NotInRevision", `revision ${revision.spec.version} has no process ${process.spec.type}; it starts with the app's next restart`);
   const droplet = read.find(Droplet, { namespace, name: revision.spec.dropletRef.name });
   if (!droplet) throw new NotReady("DropletMissing", `droplet ${revision.spec.dropletRef.name} of revision ${revision.spec.version} does not exist`);
-  const place = getPlace(read, namespace ?? "");
+  const tenancy = getTenancy(read, namespace ?? "");
   const rendering = read.find(BackendClass, { name: snapshot.runner })?.status?.capabilities?.["rendering"] ?? "1";
   const named = { guid: appGUID, name: displayNameOf(app), object: app.metadata.name };
-  return planLRP({ process, processGUID: guid, app: named, place, revision, snapshot, droplet, apiURL, uris: urisOf(process, place, read), rendering }, instances);
+  return planLRP({ process, processGUID: guid, app: named, tenancy, revision, snapshot, droplet, apiURL, uris: listURIs(process, tenancy, read), rendering }, instances);
 }
 
 /** URLs of the routes mapped to this process, oldest first. */
-function urisOf(process: Process, place: Place, read: Reader): string[] {
+function listURIs(process: Process, tenancy: Tenancy, read: Reader): string[] {
   const { appRef, type } = process.spec;
   return read
     .list(Route, { namespace: process.metadata.namespace })
     .filter((route) => route.spec.destinations.some((destination) => destination.app === appRef.name && destination.process === type))
-    .toSorted((a, b) => (creationOrder(a) < creationOrder(b) ? -1 : 1))
+    .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))
     .flatMap((route) => {
-      const domain = findDomain(read, route, place);
+      const domain = findEffectiveDomain(read, route, tenancy);
       return domain ? [routeURL(route.spec, domain.spec.name)] : [];
     });
 }

@@ -12,30 +12,30 @@ import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { ReconcileContext, Wake } from "../../kube/controller/controller.ts";
+import type { ReconcileContext, MapResult } from "../../kube/controller/controller.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../kube/api/object.ts";
 import { NotSynced, type Reader } from "../../kube/cache/reader.ts";
 import { type ObjectOf, resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import { FedStore } from "../../kube/cache/store.ts";
+import { WritableStore } from "../../kube/cache/store.ts";
 import { countSteps } from "../../kube/testing/count-steps.ts";
 import { createControllers } from "../controllers.ts";
-import { made } from "../shared/fixtures.ts";
+import { makeObject } from "../shared/fixtures.ts";
 
 const controllers = createControllers({ apiURL: "", hasContent: () => Promise.resolve(true) });
 const route = controllers.find(({ name }) => name === "route") ?? expect.fail("there is no route controller");
 
 /** What controllers see: the objects, filed as their indexes say. */
 function startWorld() {
-  const stores = new Map<string, FedStore<KubeObject>>();
-  const open = (ref: ResourceRef): FedStore<KubeObject> => {
+  const stores = new Map<string, WritableStore<KubeObject>>();
+  const open = (ref: ResourceRef): WritableStore<KubeObject> => {
     const indexes = Object.assign({}, ...controllers.filter((one) => resourceId(one.for) === resourceId(ref)).map((one) => one.indexes)) as NonNullable<(typeof route)["indexes"]>;
-    const store = new FedStore<KubeObject>(ref, { indexes, onFault: (error) => expect.fail(String(error)) });
+    const store = new WritableStore<KubeObject>(ref, { indexes, onFault: (error) => expect.fail(String(error)) });
     store.replace([], "1");
     store.setState("watching");
     stores.set(resourceId(ref), store);
     return store;
   };
-  const store = (ref: ResourceRef): FedStore<KubeObject> => stores.get(resourceId(ref)) ?? open(ref);
+  const store = (ref: ResourceRef): WritableStore<KubeObject> => stores.get(resourceId(ref)) ?? open(ref);
   const read = {
     find: (ref, key) => store(ref).find(key),
     get: (ref, key) => store(ref).get(key),
@@ -55,15 +55,15 @@ type World = ReturnType<typeof startWorld>;
 
 function addSpace({ put }: World, org: string): void {
   const namespace = `${org}-dev`;
-  put(Org, made(Org, org, { spec: {}, metadata: { uid: `org-${org}` } }));
-  put(Space, made(Space, "dev", { spec: {}, metadata: { namespace: org, uid: `space-${org}` } }));
+  put(Org, makeObject(Org, org, { spec: {}, metadata: { uid: `org-${org}` } }));
+  put(Space, makeObject(Space, "dev", { spec: {}, metadata: { namespace: org, uid: `space-${org}` } }));
   const at = (name: string, owner: string): ObjectOf<typeof Namespace> => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, uid: name, labels: { [LABELS.ownerUid]: owner, [LABELS.org]: org, [LABELS.space]: "dev" } } });
   put(Namespace, at(org, `org-${org}`));
   put(Namespace, at(namespace, `space-${org}`));
 }
 
 function addDomain({ put }: World, namespace: string, name: string, spec: { name: string; sharedOrgs?: string[] }): Domain {
-  const domain = put(Domain, made(Domain, name, { spec, metadata: { namespace, uid: `${namespace}/${name}` } }));
+  const domain = put(Domain, makeObject(Domain, name, { spec, metadata: { namespace, uid: `${namespace}/${name}` } }));
   put(Claim, newClaim(domainName(domain), { kind: "Domain", namespace, name }, new Date(0)));
   return domain;
 }
@@ -72,24 +72,24 @@ function addDomain({ put }: World, namespace: string, name: string, spec: { name
 function addRoute({ put }: World, org: string, at: number, { ref = "apps", domain = "apps.example" } = {}): { route: Route; claim: Claim } {
   const name = `r${at}`;
   const namespace = `${org}-dev`;
-  const one = put(Route, made(Route, name, { spec: { host: "shop", path: `/${at}`, domainRef: { name: ref } }, metadata: { namespace, uid: `${namespace}/${name}` } }));
+  const one = put(Route, makeObject(Route, name, { spec: { host: "shop", path: `/${at}`, domainRef: { name: ref } }, metadata: { namespace, uid: `${namespace}/${name}` } }));
   return { route: one, claim: put(Claim, newClaim(routeName(one, domain), { kind: "Route", namespace, name }, new Date(at))) };
 }
 
 /** All that the controller's rules wake, of its own kind. */
 function woken({ read }: World, ref: ResourceRef, object: KubeObject): string[] {
   const rules = (route.watches ?? []).filter((rule) => resourceId(rule.ref) === resourceId(ref));
-  const isKeys = (wish: Wake): wish is readonly ObjectKey[] => Array.isArray(wish);
-  const asked = (wish: Wake): readonly ObjectKey[] =>
+  const isKeys = (wish: MapResult): wish is readonly ObjectKey[] => Array.isArray(wish);
+  const asked = (wish: MapResult): readonly ObjectKey[] =>
     isKeys(wish) ? wish : Object.entries(wish).flatMap(([index, values]) => [values].flat().flatMap((value) => read.byIndex(Route, index, value).map(({ metadata }) => metadata)));
-  return [...new Set(rules.flatMap(({ wakes }) => asked(wakes(object, read)).map(keyOf)))].sort();
+  return [...new Set(rules.flatMap(({ mapTo }) => asked(mapTo(object, read)).map(keyOf)))].sort();
 }
 
 function startAcme(): World {
   const world = startWorld();
   for (const org of ["acme", "other", "third"]) addSpace(world, org);
   addDomain(world, SYSTEM_NAMESPACE, "apps", { name: "apps.example" });
-  world.put(BackendClass, made(BackendClass, "router", { spec: { role: "router", default: true } }));
+  world.put(BackendClass, makeObject(BackendClass, "router", { spec: { role: "router", default: true } }));
   return world;
 }
 
@@ -151,7 +151,7 @@ describe("who is woken", () => {
     const world = startAcme();
     const { claim: theirs } = addRoute(world, "acme", 1);
     addDomain(world, "other", "inner", { name: "shop.apps.example" });
-    const inner = world.put(Route, made(Route, "root", { spec: { host: "", domainRef: { name: "inner" } }, metadata: { namespace: "other-dev" } }));
+    const inner = world.put(Route, makeObject(Route, "root", { spec: { host: "", domainRef: { name: "inner" } }, metadata: { namespace: "other-dev" } }));
     const claim = newClaim(routeName(inner, "shop.apps.example"), { kind: "Route", namespace: "other-dev", name: "root" }, new Date(0));
     expect([woken(world, Claim, theirs), woken(world, Claim, claim)]).toEqual([["acme-dev/r1", "other-dev/root"], ["acme-dev/r1", "other-dev/root"]]);
   });
@@ -171,7 +171,7 @@ describe("who is woken", () => {
     const world = startAcme();
     addDomain(world, "acme", "own", { name: "own.example" });
     addRoute(world, "acme", 1, { ref: "own", domain: "own.example" });
-    world.put(Route, made(Route, "same", { spec: { host: "shop", path: "/1", domainRef: { name: "apps" } }, metadata: { namespace: "other-dev" } }));
+    world.put(Route, makeObject(Route, "same", { spec: { host: "shop", path: "/1", domainRef: { name: "apps" } }, metadata: { namespace: "other-dev" } }));
     expect(woken(world, Claim, newClaim({ scope: "route/own.example", claimed: "shop:0/1" }, { kind: "Route", namespace: "acme-dev", name: "r1" }, new Date(0)))).toEqual(["acme-dev/r1"]);
   });
 

@@ -1,10 +1,10 @@
 // What a RouteBinding holds, and what a missing app does to it.
 import { describe, expect, test } from "vitest";
-import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, place } from "../shared/fixtures.ts";
+import { aDomain, aDroplet, anApp, aProcess, aRevision, aRoute, tenancy } from "../shared/fixtures.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { planDestinations, planDomainLost, planHost, planRoute, type Target } from "./plan.ts";
+import { planDestinations, planDomainNameTaken, planHostConflict, planRoute, type Target } from "./plan.ts";
 
 const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
 const app = { object: anApp(), guid: "app-guid" };
@@ -12,7 +12,7 @@ const running = aRevision(1, {
   description: "", dropletRef: { name: "d1" },
   processes: [{ type: "web", memoryMB: 1, diskMB: 1, logRateLimitBytesPerSecond: -1, healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ports: [9090], runner: "r" }],
 });
-const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute> => planRoute({ route: aRoute(spec), guid: "route-guid", domain: aDomain(), place, class: "router", targets, binding: undefined });
+const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute> => planRoute({ route: aRoute(spec), guid: "route-guid", domain: aDomain(), tenancy, class: "router", targets, binding: undefined });
 
 describe("destinations", () => {
   test.each<[string, Target, number]>([
@@ -42,7 +42,7 @@ describe("the binding", () => {
           annotations: { "cupola.dev/org-name": "Acme Inc.", "cupola.dev/space-name": "dev" },
         },
         spec: {
-          class: "router", routeGUID: "route-guid", space: place.space, org: place.org, hostname: "shop.apps.example", path: "/cart", port: 0, internal: false,
+          class: "router", routeGUID: "route-guid", space: tenancy.space, org: tenancy.org, hostname: "shop.apps.example", path: "/cart", port: 0, internal: false,
           destinations: [{ appGUID: "app-guid", app: "shop", processType: "web", port: 8080, protocol: "http1" }],
         },
       },
@@ -61,7 +61,7 @@ describe("the binding", () => {
 });
 
 test("a domain that lost its name serves nothing, and the condition says so", () => {
-  const result = planDomainLost(aDomain());
+  const result = planDomainNameTaken(aDomain());
   expect(result).toMatchObject({ children: [], ready: { status: "False", reason: "DomainNameTaken", message: expect.stringContaining("Domain acme-dev/apps does not hold the name apps.example") as string } });
   expect(result.status).toEqual({ url: undefined });
 });
@@ -77,19 +77,19 @@ describe("a host", () => {
     ["this space's", heldFrom("mine"), undefined],
     ["another space's", heldFrom("theirs"), "HostTaken"],
     ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
-  ])("of a shared domain that is %s", (_what, holder, reason) => expect(planHost(route, shared, holder)?.ready?.reason).toBe(reason));
+  ])("of a shared domain that is %s", (_what, holder, reason) => expect(planHostConflict(route, shared, holder)?.ready?.reason).toBe(reason));
 
   test.each<[string, Claim | undefined, string | undefined]>([
     ["nobody's", undefined, undefined],
     ["another space's", heldFrom("theirs"), undefined],
     ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
     ["this space's domain", heldFrom("mine", asDomain, "shop.apps.example"), undefined],
-  ])("of a private domain that is %s", (_what, holder, reason) => expect(planHost(route, aDomain(), holder)?.ready?.reason).toBe(reason));
+  ])("of a private domain that is %s", (_what, holder, reason) => expect(planHostConflict(route, aDomain(), holder)?.ready?.reason).toBe(reason));
 
   test("is needed on a shared domain", () => {
     const root = aRoute({ host: "" });
-    expect(planHost(root, shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
-    expect(planHost(root, aDomain(), undefined)).toBeUndefined();
-    expect(planHost(aRoute({ host: "", port: 1234 }), shared, undefined)).toBeUndefined();
+    expect(planHostConflict(root, shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
+    expect(planHostConflict(root, aDomain(), undefined)).toBeUndefined();
+    expect(planHostConflict(aRoute({ host: "", port: 1234 }), shared, undefined)).toBeUndefined();
   });
 });

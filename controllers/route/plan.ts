@@ -2,7 +2,7 @@
 import type { App } from "../../crds/app/app.ts";
 import type { Claim } from "../../crds/claim/claim.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
-import { isShared } from "../../crds/domain/resolve-domain.ts";
+import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -17,7 +17,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult } from "../../kube/controller/controller.ts";
 import { keyOf } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
-import { placeLabels, type Place } from "../shared/tenancy.ts";
+import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
 
 /** What is known about one destination; `app` is undefined when it does not exist. */
 export interface Target {
@@ -32,7 +32,7 @@ export interface RouteInput {
   route: Route;
   guid: string;
   domain: Domain;
-  place: Place;
+  tenancy: Tenancy;
   /** Name of the router class. */
   class: string;
   targets: readonly Target[];
@@ -40,12 +40,12 @@ export interface RouteInput {
   binding: RouteBinding | undefined;
 }
 
-export function bindingName(route: Route): string {
+export function routeBindingName(route: Route): string {
   return generatedName(`${route.spec.host || "root"}-${route.spec.domainRef.name}`, route.metadata.uid ?? "");
 }
 
 /** A Route that is not in force: nothing is served at its address, and the condition says why. */
-export function planRefused(reason: string, message: string): ReconcileResult {
+export function planRejected(reason: string, message: string): ReconcileResult {
   return { children: [], status: { url: undefined }, ready: { status: "False", reason, message } };
 }
 
@@ -53,15 +53,15 @@ export function planRefused(reason: string, message: string): ReconcileResult {
  * No Domain is meant, so nothing is served: the address may be somebody else's by now. The URL stays as it was: it says which domain the Route is of, should
  * another Domain of this object name be shared with the org.
  */
-export function planDomainMissing({ spec, status }: Route, { org }: Place): ReconcileResult {
+export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): ReconcileResult {
   const message = `domain ${spec.domainRef.name} is neither of org ${org.name} nor shared`;
-  const was = status?.url === undefined ? "" : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
-  return { children: [], ready: { status: "False", reason: "DomainMissing", message: `${message}${was}` } };
+  const previousURL = status?.url === undefined ? "" : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
+  return { children: [], ready: { status: "False", reason: "DomainMissing", message: `${message}${previousURL}` } };
 }
 
 /** The Domain that the Route names has lost its own name to another. */
-export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
-  return planRefused("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
+export function planDomainNameTaken({ metadata, spec }: Domain): ReconcileResult {
+  return planRejected("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
 }
 
 /**
@@ -69,49 +69,49 @@ export function planDomainLost({ metadata, spec }: Domain): ReconcileResult {
  * domain that is named like it changes that. `holder` is the claim that has the hostname; while there is none, whoever claims first has it. undefined:
  * nothing is against it.
  */
-export function planHost(route: Route, domain: Domain, holder: Claim | undefined): ReconcileResult | undefined {
+export function planHostConflict(route: Route, domain: Domain, holder: Claim | undefined): ReconcileResult | undefined {
   const { host, port } = route.spec;
   const { name } = domain.spec;
   if (port !== 0) return undefined;
-  if (host === "" && isShared(domain)) return planRefused("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
+  if (host === "" && isSharedDomain(domain)) return planRejected("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
   if (!isHostTaken(holder, domain, route.metadata.namespace)) return undefined;
-  return planRefused("HostTaken", `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
+  return planRejected("HostTaken", `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {
-  if (isElsewhere(input)) return planMove();
+  if (hasHostnameChanged(input)) return planHostnameChange();
   const missing = [...new Set(input.targets.filter((target) => !target.app).map((target) => target.destination.app))];
   return {
     children: [planBinding(input)],
     status: { url: routeURL(input.route.spec, input.domain.spec.name) },
-    ready: missing.length > 0 ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` } : routerReady(input.binding),
+    ready: missing.length > 0 ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` } : toRouterReady(input.binding),
   };
 }
 
 /** The name of its domain has come to mean another one. */
-function isElsewhere({ route, domain, binding }: RouteInput): boolean {
+function hasHostnameChanged({ route, domain, binding }: RouteInput): boolean {
   return binding !== undefined && binding.spec.hostname !== routeHostname(route.spec, domain.spec.name);
 }
 
 /** The address of a binding never changes: the old one goes first, and its end wakes the Route. */
-function planMove(): ReconcileResult {
+function planHostnameChange(): ReconcileResult {
   return { children: [], ready: { status: "False", reason: "Moving", message: "its domain is another one now: what served the old address is ending" } };
 }
 
 /** What the router says against it; silence is consent. */
-function routerReady(binding: RouteBinding | undefined): ReconcileResult["ready"] {
-  const refusal = binding?.status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
-  return refusal && { status: "False", reason: refusal.reason, message: refusal.message };
+function toRouterReady(binding: RouteBinding | undefined): ReconcileResult["ready"] {
+  const rejection = binding?.status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
+  return rejection && { status: "False", reason: rejection.reason, message: rejection.message };
 }
 
 function planBinding(input: RouteInput): Draft {
-  const { route, domain, place, guid } = input;
-  const { labels, annotations } = placeLabels(place);
+  const { route, domain, tenancy, guid } = input;
+  const { labels, annotations } = tenancyLabels(tenancy);
   return {
     apiVersion: apiVersionOf(RouteBinding),
     kind: RouteBinding.kind,
     metadata: {
-      name: bindingName(route),
+      name: routeBindingName(route),
       namespace: route.metadata.namespace,
       labels: { ...labels, [LABELS.route]: guid },
       annotations: { [ANNOTATIONS.orgName]: annotations[ANNOTATIONS.orgName] ?? "", [ANNOTATIONS.spaceName]: annotations[ANNOTATIONS.spaceName] ?? "" },
@@ -119,8 +119,8 @@ function planBinding(input: RouteInput): Draft {
     spec: {
       class: input.class,
       routeGUID: guid,
-      space: place.space,
-      org: place.org,
+      space: tenancy.space,
+      org: tenancy.org,
       hostname: routeHostname(route.spec, domain.spec.name),
       path: route.spec.path,
       port: route.spec.port,
@@ -138,7 +138,7 @@ export function planDestinations(targets: readonly Target[]): BoundDestination[]
   for (const target of targets) {
     if (!target.app) continue;
     const { destination } = target;
-    const port = destination.port || portOf(target);
+    const port = destination.port || effectivePort(target);
     const bound: BoundDestination = {
       appGUID: target.app.guid,
       app: destination.app,
@@ -153,7 +153,7 @@ export function planDestinations(targets: readonly Target[]): BoundDestination[]
 }
 
 /** The first port: of what runs, else of what would. */
-function portOf({ destination, process, revision, droplet }: Target): number {
+function effectivePort({ destination, process, revision, droplet }: Target): number {
   const running = revision?.spec.processes.find((candidate) => candidate.type === destination.process)?.ports[0];
   return running ?? effectivePorts(process?.spec.ports, droplet?.spec.ports)[0] ?? 0;
 }

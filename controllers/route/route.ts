@@ -13,74 +13,74 @@ import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { defineController, watch, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
-import { findHostHolder, giveWay } from "../shared/host-claims.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, holdClaim, settleGUID } from "../shared/identity.ts";
-import { domainStanding, findNamedDomain, getPlace, PLACE_READS } from "../shared/tenancy.ts";
-import { bindingName, planDomainLost, planDomainMissing, planHost, planRoute, type Target } from "./plan.ts";
-import { DOMAIN_INDEX, HOST_INDEX, rivalsOf, wantedAddress, wantedHost, wokenByClaim, wokenByDomain } from "./map-functions.ts";
+import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
+import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, ensureClaim, resolveGUID } from "../shared/identity.ts";
+import { findDomainClaimState, findReferencedDomain, getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { routeBindingName, planDomainNameTaken, planDomainMissing, planHostConflict, planRoute, type Target } from "./plan.ts";
+import { DOMAIN_INDEX, HOST_INDEX, mapHostClaimToRoutes, toAddressIndexKey, toHostIndexKey, mapClaimToRoutes, mapDomainToRoutes } from "./map-functions.ts";
 
 const DESTINATION_INDEX = "route/destination";
-const ALL_INDEX = "route/all";
+const ALL_ROUTES_INDEX = "route/all";
 
 export const routeController = defineController({
   name: "route",
   for: Route,
   owns: [RouteBinding],
-  reads: [...PLACE_READS, Droplet],
+  reads: [...TENANCY_KINDS, Droplet],
   indexes: {
-    [GUID_INDEX]: byGUID,
-    [CLAIM_INDEX]: (route: Route) => [wantedAddress(route)],
+    [GUID_INDEX]: indexByGUID,
+    [CLAIMED_NAME_INDEX]: (route: Route) => [toAddressIndexKey(route)],
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
-    [HOST_INDEX]: (route: Route) => [wantedHost(route.spec)],
+    [HOST_INDEX]: (route: Route) => [toHostIndexKey(route.spec)],
     [DESTINATION_INDEX]: (route: Route) => [...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app)))],
-    [ALL_INDEX]: () => ["all"],
+    [ALL_ROUTES_INDEX]: () => ["all"],
   },
   watches: [
-    watch(Claim, wokenByClaim),
-    watch(Claim, rivalsOf),
-    watch(Domain, wokenByDomain),
+    watch(Claim, mapClaimToRoutes),
+    watch(Claim, mapHostClaimToRoutes),
+    watch(Domain, mapDomainToRoutes),
     watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
     watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
     watch(Revision, (revision) => ({ [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name) })),
-    watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_INDEX]: "all" } : [])),
+    watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_ROUTES_INDEX]: "all" } : [])),
   ],
 
   async reconcile(route, context) {
     const { read } = context;
     const { namespace = "" } = route.metadata;
-    const place = getPlace(read, namespace);
-    const domain = findNamedDomain(read, route, place);
-    const { guid, labels } = settleGUID(Route, route, context);
-    if (!domain) return { labels, ...planDomainMissing(route, place) };
-    const standing = domainStanding(read, domain);
-    if (standing === "lost") return { labels, ...planDomainLost(domain) };
+    const tenancy = getTenancy(read, namespace);
+    const domain = findReferencedDomain(read, route, tenancy);
+    const { guid, labels } = resolveGUID(Route, route, context);
+    if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
+    const claimState = findDomainClaimState(read, domain);
+    if (claimState === "lost") return { labels, ...planDomainNameTaken(domain) };
     // A Domain that was just made: the claim on its name wakes us.
-    if (standing === "open") return { silent: true };
+    if (claimState === "open") return { keepStatus: true };
     const name = routeName(route, domain.spec.name);
-    const holder = route.spec.port === 0 ? findHostHolder(read, route.spec.host, domain) : undefined;
-    const refusal = planHost(route, domain, holder);
-    if (refusal) {
-      if (holder) await giveWay(route, name, holder, context);
-      return { labels, ...refusal };
+    const holder = route.spec.port === 0 ? findHostClaim(read, route.spec.host, domain) : undefined;
+    const rejection = planHostConflict(route, domain, holder);
+    if (rejection) {
+      if (holder) await releaseContestedClaim(route, name, holder, context);
+      return { labels, ...rejection };
     }
-    await holdClaim(Route.kind, route, name, context);
-    const router = chooseClass(read.list(BackendClass), { role: "router", named: domain.spec.router });
-    const binding = read.find(RouteBinding, { namespace, name: bindingName(route) });
-    const targets = route.spec.destinations.map((destination) => targetOf(destination, namespace, context));
-    return { labels, ...planRoute({ route, guid, domain, place, class: router.metadata.name, targets, binding }) };
+    await ensureClaim(Route.kind, route, name, context);
+    const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
+    const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
+    const targets = route.spec.destinations.map((destination) => toTarget(destination, namespace, context));
+    return { labels, ...planRoute({ route, guid, domain, tenancy, class: router.metadata.name, targets, binding }) };
   },
 });
 
-function targetOf(destination: Destination, namespace: string, context: ReconcileContext): Target {
+function toTarget(destination: Destination, namespace: string, context: ReconcileContext): Target {
   const { read } = context;
   const app = read.find(App, { namespace, name: destination.app });
   if (!app) return { destination };
-  const find = (name: string | undefined): { namespace: string; name: string } => ({ namespace, name: name ?? "" });
+  const toKey = (name: string | undefined): { namespace: string; name: string } => ({ namespace, name: name ?? "" });
   return {
     destination,
-    app: { object: app, guid: settleGUID(App, app, context).guid },
-    process: read.find(Process, find(processName(destination.app, destination.process))),
-    revision: app.status?.revision === undefined ? undefined : read.find(Revision, find(app.status.revision)),
-    droplet: app.spec.droplet && read.find(Droplet, find(app.spec.droplet.name)),
+    app: { object: app, guid: resolveGUID(App, app, context).guid },
+    process: read.find(Process, toKey(processName(destination.app, destination.process))),
+    revision: app.status?.revision === undefined ? undefined : read.find(Revision, toKey(app.status.revision)),
+    droplet: app.spec.droplet && read.find(Droplet, toKey(app.spec.droplet.name)),
   };
 }

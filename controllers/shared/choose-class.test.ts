@@ -12,14 +12,14 @@ test.each<[string, string | undefined, string]>([
   ["the default", undefined, "process"],
   ["the named one", "silent", "silent"],
 ])("chooses %s", (_what, named, expected) => {
-  expect(chooseClass([deployment, silent, process], { role: "runner", named, able }).metadata.name).toBe(expected);
+  expect(chooseClass([deployment, silent, process], { role: "runner", className: named, requires: able }).metadata.name).toBe(expected);
 });
 
 test.each([
-  ["a missing one", { role: "runner", named: "nowhere" }, "ClassMissing"],
-  ["one of another role", { role: "router", named: "process" }, "ClassMissing"],
-  ["one that cannot", { role: "runner", named: "deployment", able }, "NotSupported"],
-  ["no default", { role: "builder", named: undefined }, "NoDefaultClass"],
+  ["a missing one", { role: "runner", className: "nowhere" }, "ClassMissing"],
+  ["one of another role", { role: "router", className: "process" }, "ClassMissing"],
+  ["one that cannot", { role: "runner", className: "deployment", requires: able }, "NotSupported"],
+  ["no default", { role: "builder", className: undefined }, "NoDefaultClass"],
 ] as const)("refuses %s", (_what, choice, reason) => {
   expect(() => chooseClass([process, deployment], choice)).toThrow(expect.objectContaining({ reason }));
 });

@@ -8,36 +8,36 @@ import { Space } from "../../crds/space/space.ts";
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { findDomain, findPlace } from "./tenancy.ts";
+import { findEffectiveDomain, findTenancy } from "./tenancy.ts";
 
 /** Where the claimant is read: the cache, or live (`client.find`). */
-export type Find = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey) => Promise<T | undefined>;
+export type FindObject = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey) => Promise<T | undefined>;
 
-interface Sight {
-  find: Find;
+interface ClaimantLookup {
+  find: FindObject;
   /** For what surrounds it: namespaces and domains. */
   read: Reader;
 }
 
-const BORNE: Readonly<Record<string, (at: Claimant, sight: Sight) => Promise<ClaimedName | undefined>>> = {
-  Org: async (at, { find }) => apply(await find(Org, at), orgName),
-  Space: async (at, { find }) => apply(await find(Space, at), spaceName),
-  App: async (at, { find }) => apply(await find(App, at), appName),
-  Domain: async (at, { find }) => apply(await find(Domain, at), domainName),
+const CLAIMED_NAME_BY_KIND: Readonly<Record<string, (at: Claimant, sight: ClaimantLookup) => Promise<ClaimedName | undefined>>> = {
+  Org: async (at, { find }) => applyIfFound(await find(Org, at), orgName),
+  Space: async (at, { find }) => applyIfFound(await find(Space, at), spaceName),
+  App: async (at, { find }) => applyIfFound(await find(App, at), appName),
+  Domain: async (at, { find }) => applyIfFound(await find(Domain, at), domainName),
   Route: async (at, { find, read }) => {
     const route = await find(Route, at);
     if (!route) return undefined;
-    const place = findPlace(read, at.namespace ?? "");
-    const domain = place && findDomain(read, route, place);
+    const place = findTenancy(read, at.namespace ?? "");
+    const domain = place && findEffectiveDomain(read, route, place);
     return domain && routeName(route, domain.spec.name);
   },
 };
 
 /** undefined when the claimant does not exist (or is no kind that claims). */
-export async function borneName(claimant: Claimant, sight: Sight): Promise<ClaimedName | undefined> {
-  return await BORNE[claimant.kind]?.(claimant, sight);
+export async function findClaimantName(claimant: Claimant, lookup: ClaimantLookup): Promise<ClaimedName | undefined> {
+  return await CLAIMED_NAME_BY_KIND[claimant.kind]?.(claimant, lookup);
 }
 
-function apply<T>(object: T | undefined, name: (object: T) => ClaimedName): ClaimedName | undefined {
+function applyIfFound<T>(object: T | undefined, name: (object: T) => ClaimedName): ClaimedName | undefined {
   return object && name(object);
 }

@@ -5,24 +5,24 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import type { Org } from "../../crds/org/org.ts";
 import type { Space } from "../../crds/space/space.ts";
 import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
-import { holdClaim } from "./identity.ts";
+import { ensureClaim } from "./identity.ts";
 import { hasNamespace } from "./owned-namespace.ts";
 
-export interface NameInForce {
+export interface EffectiveName {
   /** The one it asks for, or else the one it had last. */
   name: string | undefined;
   /** What is to be told when that is not the name it asks for. */
-  refusal: Pick<ReconcileResult, "ready" | "requeueAfterMs">;
+  nameTaken: Pick<ReconcileResult, "ready" | "requeueAfterMs">;
 }
 
 /** Holds the claim on the name it asks for. @throws NotReady when that is taken and the object has no namespace yet */
-export async function settleName(object: Org | Space, claimed: ClaimedName, context: ReconcileContext): Promise<NameInForce> {
+export async function ensureEffectiveName(object: Org | Space, claimed: ClaimedName, context: ReconcileContext): Promise<EffectiveName> {
   try {
-    await holdClaim(object.kind, object, claimed, context);
-    return { name: displayNameOf(object), refusal: {} };
+    await ensureClaim(object.kind, object, claimed, context);
+    return { name: displayNameOf(object), nameTaken: {} };
   } catch (error) {
     if (!(error instanceof NotReady) || !hasNamespace(object, context)) throw error;
     const { reason, message, requeueAfterMs } = error;
-    return { name: object.status?.name, refusal: { ready: { status: "False", reason, message }, ...(requeueAfterMs !== undefined && { requeueAfterMs }) } };
+    return { name: object.status?.name, nameTaken: { ready: { status: "False", reason, message }, ...(requeueAfterMs !== undefined && { requeueAfterMs }) } };
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { dataKey, isAllowed, KEY_SECRET, planEnv, snapshotEnv, type SecretObject } from "./env-snapshot.ts";
+import { toSecretKey, isSecretAllowed, ENV_KEY_SECRET, planEnv, snapshotEnv, type SecretObject } from "./env-snapshot.ts";
 import { anApp } from "./fixtures.ts";
 
 const key = Buffer.alloc(32, 1);
@@ -34,7 +34,7 @@ describe("planEnv", () => {
 });
 
 test.each([["PASSWORD", "PASSWORD"], ["a.b-c_d", "a.b-c_d"], ["with space", `x-${Buffer.from("with space").toString("hex")}`], ["..", `x-${Buffer.from("..").toString("hex")}`], ["__proto__", `x-${Buffer.from("__proto__").toString("hex")}`], ["__proto__s", "__proto__s"]])("%s is kept as %s", (name, expected) => {
-  expect(dataKey(name)).toBe(expected);
+  expect(toSecretKey(name)).toBe(expected);
 });
 
 test.each<[string, string, Record<string, string>, boolean]>([
@@ -44,7 +44,7 @@ test.each<[string, string, Record<string, string>, boolean]>([
   ["one labelled for it", "shared", { [LABELS.envAllowed]: "allowed" }, true],
   ["any other", "db-admin", {}, false],
 ])("%s is allowed: %#", (_what, name, labels, expected) => {
-  expect(isAllowed({ metadata: { name, labels } } as unknown as SecretObject, "shop", "guid")).toBe(expected);
+  expect(isSecretAllowed({ metadata: { name, labels } } as unknown as SecretObject, "shop", "guid")).toBe(expected);
 });
 
 describe("names that objects have of their own accord", () => {
@@ -53,15 +53,15 @@ describe("names that objects have of their own accord", () => {
   const clientOf = (data: object, made: SecretObject[]): KubeClient =>
     ({
       find: (_ref: unknown, { name }: { name: string }) =>
-        Promise.resolve(name === "shop-env" ? { metadata: { name, labels: { [LABELS.app]: "guid" } }, data } : name === KEY_SECRET ? { metadata: { name }, data: { key: Buffer.from(key).toString("base64") } } : undefined),
+        Promise.resolve(name === "shop-env" ? { metadata: { name, labels: { [LABELS.app]: "guid" } }, data } : name === ENV_KEY_SECRET ? { metadata: { name }, data: { key: Buffer.from(key).toString("base64") } } : undefined),
       create: (_ref: unknown, secret: SecretObject) => Promise.resolve(made.push(secret)),
     }) as unknown as KubeClient;
 
   test.each(["constructor", "toString", "__proto__"])("the variable %s is kept", async (name) => {
     const made: SecretObject[] = [];
     const { env } = await snapshotEnv(taking(name), "guid", clientOf(Object.fromEntries([[name, value]]), made));
-    expect(env).toEqual([{ name, valueFrom: { secretKeyRef: { name: made[0]?.metadata.name, key: dataKey(name) } } }]);
-    expect(made.map(({ data }) => data)).toEqual([{ [dataKey(name)]: value }]);
+    expect(env).toEqual([{ name, valueFrom: { secretKeyRef: { name: made[0]?.metadata.name, key: toSecretKey(name) } } }]);
+    expect(made.map(({ data }) => data)).toEqual([{ [toSecretKey(name)]: value }]);
   });
 
   test.each(["constructor", "toString", "__proto__"])("a Secret without %s has no such key", async (name) => {

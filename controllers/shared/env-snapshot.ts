@@ -11,22 +11,22 @@ import { isAlreadyExists } from "../../kube/client/errors.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { NotReady, Stalled } from "../../kube/controller/controller.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { ownerReferenceTo } from "./app-owned.ts";
+import { toOwnerReference } from "./app-owned.ts";
 
 export type SecretObject = ObjectOf<typeof Secret>;
 
 /** Bytes of environment per app. */
 export const MAX_ENV_BYTES = 512 * 1024;
 /** The Secret in the system namespace that holds the key of the digests. */
-export const KEY_SECRET = "cupola-env-key";
+export const ENV_KEY_SECRET = "cupola-env-key";
 /** A missing or refused Secret is looked at again after this time; nothing watches Secrets. */
-const LOOK_AGAIN_MS = 10_000;
+const RECHECK_MS = 10_000;
 
 /**
  * May this app's environment name this Secret? Only the app's own, told by name and GUID label, or one labelled for use in
  * environments: no controller reads a Secret on behalf of somebody who may not.
  */
-export function isAllowed(secret: SecretObject, app: string, guid: string): boolean {
+export function isSecretAllowed(secret: SecretObject, app: string, guid: string): boolean {
   return secret.metadata.labels?.[INTERNAL_LABELS.envAllowed] === "allowed" || isAppSecret(secret, app, guid);
 }
 
@@ -39,18 +39,18 @@ export interface EnvSnapshot {
 /** `secretValues`: base64 data by variable name, for those that name a Secret. Pure. */
 export function planEnv(app: string, env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>, key: Uint8Array): EnvSnapshot {
   const data = Object.fromEntries(
-    env.filter((variable) => variable.valueFrom).map((variable): [string, string] => [dataKey(variable.name), secretValues.get(variable.name) ?? ""]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    env.filter((variable) => variable.valueFrom).map((variable): [string, string] => [toSecretKey(variable.name), secretValues.get(variable.name) ?? ""]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   if (Object.keys(data).length === 0) return { env: env.map((variable) => ({ ...variable })) };
   const digest = createHmac("sha256", key).update(JSON.stringify([app, data])).digest("hex").slice(0, 16);
   const name = `${app.slice(0, 30).replace(/-+$/, "")}-env-${digest}`;
-  const refer = (variable: EnvVar): EnvVar =>
-    variable.valueFrom ? { name: variable.name, valueFrom: { secretKeyRef: { name, key: dataKey(variable.name) } } } : { ...variable };
-  return { env: env.map(refer), secret: { name, data } };
+  const toReference = (variable: EnvVar): EnvVar =>
+    variable.valueFrom ? { name: variable.name, valueFrom: { secretKeyRef: { name, key: toSecretKey(variable.name) } } } : { ...variable };
+  return { env: env.map(toReference), secret: { name, data } };
 }
 
 /** A variable's name as a key of a Secret, which takes fewer characters. Not every server takes `__proto__`. */
-export function dataKey(variable: string): string {
+export function toSecretKey(variable: string): string {
   return /^(?!__proto__$)[A-Za-z0-9_-][-._A-Za-z0-9]{0,252}$/.test(variable) ? variable : `x-${Buffer.from(variable).toString("hex").slice(0, 250)}`;
 }
 
@@ -60,10 +60,10 @@ export function dataKey(variable: string): string {
  */
 export async function snapshotEnv(app: App, guid: string, client: KubeClient): Promise<EnvSnapshot> {
   const values = await readSecretValues(app, guid, client);
-  checkSize(app.spec.env, values);
+  checkEnvSize(app.spec.env, values);
   const hasSecrets = app.spec.env.some((variable) => variable.valueFrom);
-  const snapshot = planEnv(app.metadata.name, app.spec.env, values, hasSecrets ? await digestKey(client) : new Uint8Array());
-  if (snapshot.secret) await keepSecret(app, guid, snapshot.secret, client);
+  const snapshot = planEnv(app.metadata.name, app.spec.env, values, hasSecrets ? await getDigestKey(client) : new Uint8Array());
+  if (snapshot.secret) await ensureSecret(app, guid, snapshot.secret, client);
   return snapshot;
 }
 
@@ -73,32 +73,32 @@ async function readSecretValues(app: App, guid: string, client: KubeClient): Pro
   for (const { name, valueFrom } of app.spec.env) {
     if (!valueFrom) continue;
     const ref = valueFrom.secretKeyRef;
-    const secret = secrets.get(ref.name) ?? (await findAllowed(app, guid, ref.name, client));
+    const secret = secrets.get(ref.name) ?? (await getAllowedSecret(app, guid, ref.name, client));
     secrets.set(ref.name, secret);
     const value = Object.hasOwn(secret.data ?? {}, ref.key) ? secret.data?.[ref.key] : undefined;
-    if (value === undefined) throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, { requeueAfterMs: LOOK_AGAIN_MS });
+    if (value === undefined) throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, { requeueAfterMs: RECHECK_MS });
     values.set(name, value);
   }
   return values;
 }
 
-async function findAllowed(app: App, guid: string, name: string, client: KubeClient): Promise<SecretObject> {
+async function getAllowedSecret(app: App, guid: string, name: string, client: KubeClient): Promise<SecretObject> {
   const secret = await client.find(Secret, { namespace: app.metadata.namespace, name });
-  if (secret && isAllowed(secret, app.metadata.name, guid)) return secret;
+  if (secret && isSecretAllowed(secret, app.metadata.name, guid)) return secret;
   // One answer for "absent" and "not yours", so that nobody learns the names of Secrets.
   const message = `Secret ${name} is not this app's own, nor labelled ${INTERNAL_LABELS.envAllowed}=allowed`;
-  throw new NotReady("SecretNotAllowed", message, { requeueAfterMs: LOOK_AGAIN_MS });
+  throw new NotReady("SecretNotAllowed", message, { requeueAfterMs: RECHECK_MS });
 }
 
-function checkSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>): void {
+function checkEnvSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>): void {
   const size = (variable: EnvVar): number => Buffer.byteLength(variable.name) + (variable.value === undefined ? Buffer.byteLength(secretValues.get(variable.name) ?? "", "base64") : Buffer.byteLength(variable.value));
   const bytes = env.reduce((sum, variable) => sum + size(variable), 0);
   if (bytes > MAX_ENV_BYTES) throw new Stalled("EnvironmentTooLarge", `the environment has ${bytes} bytes; an app may have ${MAX_ENV_BYTES}`);
 }
 
-async function keepSecret(app: App, guid: string, secret: { name: string; data: Record<string, string> }, client: KubeClient): Promise<void> {
+async function ensureSecret(app: App, guid: string, secret: { name: string; data: Record<string, string> }, client: KubeClient): Promise<void> {
   const { namespace } = app.metadata;
-  const metadata = { name: secret.name, namespace, labels: { [LABELS.app]: guid }, ownerReferences: [ownerReferenceTo(app)] };
+  const metadata = { name: secret.name, namespace, labels: { [LABELS.app]: guid }, ownerReferences: [toOwnerReference(app)] };
   if (await client.find(Secret, { namespace, name: secret.name })) return;
   try {
     await client.create(Secret, { metadata, type: "Opaque", immutable: true, data: secret.data });
@@ -107,34 +107,34 @@ async function keepSecret(app: App, guid: string, secret: { name: string; data: 
   }
 }
 
-const keys = new WeakMap<KubeClient, Promise<Uint8Array>>();
+const digestKeys = new WeakMap<KubeClient, Promise<Uint8Array>>();
 
 /** The key of the digests: made once per installation, read once per process. */
-function digestKey(client: KubeClient): Promise<Uint8Array> {
-  const known = keys.get(client);
+function getDigestKey(client: KubeClient): Promise<Uint8Array> {
+  const known = digestKeys.get(client);
   if (known) return known;
-  const reading = readKey(client).catch((error: unknown) => {
-    keys.delete(client);
+  const reading = readDigestKey(client).catch((error: unknown) => {
+    digestKeys.delete(client);
     throw error;
   });
-  keys.set(client, reading);
+  digestKeys.set(client, reading);
   return reading;
 }
 
-async function readKey(client: KubeClient): Promise<Uint8Array> {
-  const at = { namespace: SYSTEM_NAMESPACE, name: KEY_SECRET };
-  const found = (await client.find(Secret, at)) ?? (await makeKey(client));
+async function readDigestKey(client: KubeClient): Promise<Uint8Array> {
+  const at = { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET };
+  const found = (await client.find(Secret, at)) ?? (await createDigestKey(client));
   const key = Buffer.from(found.data?.["key"] ?? "", "base64");
-  if (key.length < 32) throw new Error(`Secret ${SYSTEM_NAMESPACE}/${KEY_SECRET} holds no key of 32 bytes or more`);
+  if (key.length < 32) throw new Error(`Secret ${SYSTEM_NAMESPACE}/${ENV_KEY_SECRET} holds no key of 32 bytes or more`);
   return key;
 }
 
-async function makeKey(client: KubeClient): Promise<SecretObject> {
+async function createDigestKey(client: KubeClient): Promise<SecretObject> {
   try {
     const data = { key: randomBytes(32).toString("base64") };
-    return await client.create(Secret, { metadata: { namespace: SYSTEM_NAMESPACE, name: KEY_SECRET }, type: "Opaque", immutable: true, data });
+    return await client.create(Secret, { metadata: { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET }, type: "Opaque", immutable: true, data });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return await client.get(Secret, { namespace: SYSTEM_NAMESPACE, name: KEY_SECRET });
+    return await client.get(Secret, { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET });
   }
 }

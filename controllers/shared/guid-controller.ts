@@ -2,13 +2,13 @@
 import { defineController, type Controller } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { byGUID, GUID_INDEX, settleGUID } from "./identity.ts";
+import { indexByGUID, GUID_INDEX, resolveGUID } from "./identity.ts";
 
-export function plainController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
+export function defineGUIDController<T extends KubeObject>(name: string, ref: ResourceRef<T>): Controller {
   return defineController({
     name,
     for: ref,
-    indexes: { [GUID_INDEX]: byGUID },
-    reconcile: (object, context) => ({ labels: settleGUID(ref, object, context).labels }),
+    indexes: { [GUID_INDEX]: indexByGUID },
+    reconcile: (object, context) => ({ labels: resolveGUID(ref, object, context).labels }),
   });
 }

@@ -1,7 +1,7 @@
 // What the bounds on history let go.
 import { expect, test } from "vitest";
 import { aDroplet } from "./fixtures.ts";
-import { planSurplus } from "./history-limits.ts";
+import { planExcess } from "./history-limits.ts";
 
 const at = (day: number): ReturnType<typeof aDroplet> => {
   const droplet = aDroplet({}, `d${day}`);
@@ -12,8 +12,8 @@ const at = (day: number): ReturnType<typeof aDroplet> => {
 test("keeps the newest, the protected and those that are going already", () => {
   const droplets = [1, 2, 3, 4, 5, 6, 7].map(at);
   const names = (list: { metadata: { name: string } }[]): string[] => list.map((droplet) => droplet.metadata.name);
-  expect(names(planSurplus(droplets, 5, () => false))).toEqual(["d1", "d2"]);
-  expect(names(planSurplus(droplets, 5, (droplet) => droplet.metadata.name === "d1"))).toEqual(["d2"]);
+  expect(names(planExcess(droplets, 5, () => false))).toEqual(["d1", "d2"]);
+  expect(names(planExcess(droplets, 5, (droplet) => droplet.metadata.name === "d1"))).toEqual(["d2"]);
   const [first, ...rest] = droplets;
-  expect(names(planSurplus([{ ...first!, metadata: { ...first!.metadata, deletionTimestamp: "2026-01-09T00:00:00Z" } }, ...rest], 5, () => false))).toEqual(["d2"]);
+  expect(names(planExcess([{ ...first!, metadata: { ...first!.metadata, deletionTimestamp: "2026-01-09T00:00:00Z" } }, ...rest], 5, () => false))).toEqual(["d2"]);
 });

@@ -12,7 +12,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { NotSynced } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { anApp } from "./fixtures.ts";
-import { holdClaim, planGUID, settleGUID } from "./identity.ts";
+import { ensureClaim, planGUID, resolveGUID } from "./identity.ts";
 
 const guid = "0190a1b2-0000-7000-8000-000000000001";
 
@@ -27,15 +27,15 @@ describe("planGUID", () => {
   });
   test("nor has it that of an older object of a kind that presents the same GUIDs", () => {
     const read = { byIndex: (ref: ResourceRef) => (ref.kind === App.kind ? [older] : [younger]) } as unknown as ReconcileContext["read"];
-    expect(settleGUID(Process, younger as KubeObject as Process, { read }).guid).toBe(guid);
-    expect(settleGUID(Process, younger as KubeObject as Process, { read }, [App])).toEqual({ guid: "u2", labels: { [LABELS.guid]: "u2" } });
+    expect(resolveGUID(Process, younger as KubeObject as Process, { read }).guid).toBe(guid);
+    expect(resolveGUID(Process, younger as KubeObject as Process, { read }, [App])).toEqual({ guid: "u2", labels: { [LABELS.guid]: "u2" } });
   });
   test("and does not wait until all objects of that kind are listed", () => {
     const coming = (ref: ResourceRef): KubeObject[] => {
       if (ref.kind === App.kind) throw new NotSynced("apps");
       return [younger];
     };
-    expect(settleGUID(Process, younger as KubeObject as Process, { read: { byIndex: coming } as unknown as ReconcileContext["read"] }, [App]).guid).toBe(guid);
+    expect(resolveGUID(Process, younger as KubeObject as Process, { read: { byIndex: coming } as unknown as ReconcileContext["read"] }, [App]).guid).toBe(guid);
   });
   test("one without a label has its uid", () => expect(planGUID(bare, [bare])).toBe("u3"));
 });
@@ -66,28 +66,28 @@ describe("holdClaim", () => {
 
   test("makes the claim where there is none", async () => {
     const { context, writes } = contextOf({});
-    await holdClaim("App", app, name, context);
+    await ensureClaim("App", app, name, context);
     expect(writes).toEqual(["create shop"]);
   });
   test("writes nothing when it holds it", async () => {
     const { context, writes } = contextOf({ cached: claimOf("shop", "2026-01-01T00:00:00Z") });
-    await holdClaim("App", app, name, context);
+    await ensureClaim("App", app, name, context);
     expect(writes).toEqual([]);
   });
   test("loses to one whose object bears the name", async () => {
     const live = claimOf("other", "2026-01-01T00:00:00Z");
     const { context, writes } = contextOf({ live, cached: live, holder: anApp({ name: "SHOP" }, { metadata: { name: "other" } }) });
-    await expect(holdClaim("App", app, name, context)).rejects.toMatchObject({ reason: "NameTaken" });
+    await expect(ensureClaim("App", app, name, context)).rejects.toMatchObject({ reason: "NameTaken" });
     expect(writes).toEqual([]);
   });
   test.each<[string, App | undefined]>([["is gone", undefined], ["was renamed", anApp({ name: "another" }, { metadata: { name: "other" } })]])("takes over, by version, from one whose object %s", async (_what, holder) => {
     const { context, writes } = contextOf({ live: claimOf("other", "2026-01-01T00:00:00Z"), ...(holder && { holder }) });
-    await holdClaim("App", app, name, context);
+    await ensureClaim("App", app, name, context);
     expect(writes).toEqual(["update shop at 7"]);
   });
   test("leaves a claim alone in its first 30 seconds, and looks again after them", async () => {
     const { context, writes } = contextOf({ live: claimOf("other", "2026-01-01T00:59:50Z") });
-    await expect(holdClaim("App", app, name, context)).rejects.toMatchObject({ reason: "NameTaken", requeueAfterMs: 20_100 });
+    await expect(ensureClaim("App", app, name, context)).rejects.toMatchObject({ reason: "NameTaken", requeueAfterMs: 20_100 });
     expect(writes).toEqual([]);
   });
 });

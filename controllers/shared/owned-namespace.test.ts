@@ -7,7 +7,7 @@ import { KubeError } from "../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { anOrg } from "./fixtures.ts";
-import { adoptNamespace, endNamespace, endNamespaces, isReservedNamespace, isRight, keepNamespace, planNamespaceName, type NamespaceObject } from "./owned-namespace.ts";
+import { adoptNamespace, deleteNamespace, finalizeNamespaces, isReservedNamespace, hasMetadata, ensureNamespace, planNamespaceName, type NamespaceObject } from "./owned-namespace.ts";
 
 const uid = "12345678-90ab-4cde-8f01-234567890abc";
 const long = "a-very-long-name-for-an-org-indeed";
@@ -40,9 +40,9 @@ test.each([["default", true], ["kube-system", true], ["cupola-system", true], ["
 
 test("a namespace is right when it carries every label wanted and none that is not", () => {
   const seen = { metadata: { name: "n", labels: { a: "1", other: "x" }, annotations: { b: "2" } } } as unknown as NamespaceObject;
-  expect(isRight(seen, { labels: { a: "1", gone: undefined }, annotations: { b: "2" } })).toBe(true);
-  expect(isRight(seen, { labels: { a: "1", other: undefined }, annotations: {} })).toBe(false);
-  expect(isRight(seen, { labels: { a: "2" }, annotations: {} })).toBe(false);
+  expect(hasMetadata(seen, { labels: { a: "1", gone: undefined }, annotations: { b: "2" } })).toBe(true);
+  expect(hasMetadata(seen, { labels: { a: "1", other: undefined }, annotations: {} })).toBe(false);
+  expect(hasMetadata(seen, { labels: { a: "2" }, annotations: {} })).toBe(false);
 });
 
 describe("the end of an owner that others do not see yet", () => {
@@ -77,13 +77,13 @@ describe("the end of an owner that others do not see yet", () => {
 
   test("a namespace that the cache does not show ends too", async () => {
     const { context, writes } = contextOf({ live: [namespace()] });
-    await expect(endNamespaces(org, (found) => endNamespace(found, context), context)).rejects.toMatchObject({ reason: "NamespaceTerminating" });
+    await expect(finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).rejects.toMatchObject({ reason: "NamespaceTerminating" });
     expect(writes).toEqual(["delete acme n1"]);
   });
 
   test("without any there is nothing to wait for", async () => {
     const { context } = contextOf({});
-    await endNamespaces(org, (found) => endNamespace(found, context), context);
+    await finalizeNamespaces(org, (found) => deleteNamespace(found, context), context);
   });
 
   test.each<[string, KubeObject | undefined]>([
@@ -92,13 +92,13 @@ describe("the end of an owner that others do not see yet", () => {
     ["is another by now", { ...org, metadata: { ...org.metadata, uid: "another" } }],
   ])("a namespace made for an owner that %s goes again", async (_what, live) => {
     const { context, writes } = contextOf({ ...(live && { owner: live }) });
-    await expect(keepNamespace(owner, ["acme"], meta, context)).rejects.toMatchObject({ reason: "Deleted" });
+    await expect(ensureNamespace(owner, ["acme"], meta, context)).rejects.toMatchObject({ reason: "Deleted" });
     expect(writes).toEqual(["delete acme n1"]);
   });
 
   test("one made for an owner that is there stays", async () => {
     const { context, writes } = contextOf({ owner: org });
-    expect(await keepNamespace(owner, ["acme"], meta, context)).toBe("acme");
+    expect(await ensureNamespace(owner, ["acme"], meta, context)).toBe("acme");
     expect(writes).toEqual([]);
   });
 
@@ -124,25 +124,25 @@ describe("the end of an owner that others do not see yet", () => {
 
     test("it is asked for the owner until it says whether there is one", async () => {
       const { context, writes } = contextOf({ failures: [unanswered, failing] });
-      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
+      expect(await endOf(ensureNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
       expect(writes).toEqual(["delete acme n1"]);
     });
 
     test("what others may have filled meanwhile is left to the end of its owner", async () => {
       const { context, writes } = contextOf({ owner: { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } }, failures: [unanswered] });
-      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
+      expect(await endOf(ensureNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
       expect(writes).toEqual([]);
     });
 
     test("it is not asked any more when this process stops", async () => {
       const { context } = contextOf({ failures: [unanswered], signal: AbortSignal.abort() });
-      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toBe(unanswered);
+      expect(await endOf(ensureNamespace(owner, ["acme"], meta, context))).toBe(unanswered);
     });
 
     test("a refusal is an answer", async () => {
       const forbidden = new KubeError({ code: 403, reason: "Forbidden" });
       const { context } = contextOf({ failures: [forbidden] });
-      expect(await endOf(keepNamespace(owner, ["acme"], meta, context))).toBe(forbidden);
+      expect(await endOf(ensureNamespace(owner, ["acme"], meta, context))).toBe(forbidden);
     });
 
     test("a namespace that changes while it is given back is given back as it is then", async () => {

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { planGrant } from "./role-bindings.ts";
+import { planRoleGrant } from "./role-bindings.ts";
 
 type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 
 const users = (count: number): Subject[] => Array.from({ length: count }, (_, at) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: `user-${at}` }));
-const grantOf = (subjects: Subject[]): Draft[] => planGrant({ name: "cupola-org-acme-read", unique: "read/uid", rules: [{ apiGroups: ["x"], resources: ["orgs"], verbs: ["get"] }], subjects });
+const grantOf = (subjects: Subject[]): Draft[] => planRoleGrant({ name: "cupola-org-acme-read", unique: "read/uid", rules: [{ apiGroups: ["x"], resources: ["orgs"], verbs: ["get"] }], subjects });
 const bindingsOf = (subjects: Subject[]): Map<string, Subject[]> => new Map(grantOf(subjects).slice(1).map((one) => [one.metadata.name ?? "", one["subjects"] as Subject[]]));
 
 test.each([

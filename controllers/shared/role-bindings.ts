@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
-import { roleOfClusterRole, type CFRole } from "../../crds/roles.ts";
+import { findCFRole, type CFRole } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
@@ -11,36 +11,36 @@ const RBAC = "rbac.authorization.k8s.io";
 /** A subject's name may be some hundred bytes long; some thousand subjects stay below any limit. */
 const SUBJECTS_PER_BINDING = 1000;
 
-type Binding = ObjectOf<typeof RoleBinding>;
-type Subject = NonNullable<Binding["subjects"]>[number];
+type RoleBindingObject = ObjectOf<typeof RoleBinding>;
+type Subject = NonNullable<RoleBindingObject["subjects"]>[number];
 
 /** A CF role of a RoleBinding that a person made; undefined for all others, the platform's own among them. */
-export function roleOfBinding(binding: Binding): CFRole | undefined {
+export function findBoundRole(binding: RoleBindingObject): CFRole | undefined {
   if (binding.roleRef?.kind !== "ClusterRole" || binding.metadata.labels?.[LABELS.managedBy] !== undefined) return undefined;
-  return roleOfClusterRole(binding.roleRef.name);
+  return findCFRole(binding.roleRef.name);
 }
 
 /** The distinct subjects of these bindings that hold one of the roles (any CF role when left out), in a fixed order. */
-export function membersOf(bindings: readonly Binding[], roles?: readonly CFRole[]): Subject[] {
+export function listSubjects(bindings: readonly RoleBindingObject[], roles?: readonly CFRole[]): Subject[] {
   const found = new Map<string, Subject>();
   for (const binding of bindings) {
-    const role = roleOfBinding(binding);
+    const role = findBoundRole(binding);
     if (role === undefined || (roles && !roles.includes(role))) continue;
-    for (const subject of (binding.subjects ?? []).map((one) => anywhere(one, binding))) found.set(keyOf(subject), subject);
+    for (const subject of (binding.subjects ?? []).map((one) => withNamespace(one, binding))) found.set(toSubjectKey(subject), subject);
   }
   return [...found.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
 }
 
-function keyOf({ kind, namespace = "", name }: Subject): string {
+function toSubjectKey({ kind, namespace = "", name }: Subject): string {
   return `${kind}\u0000${namespace}\u0000${name}`;
 }
 
 /** A service account that names no namespace is one of its RoleBinding's; elsewhere it would be another, and in a ClusterRoleBinding it is refused. */
-function anywhere(subject: Subject, { metadata: { namespace } }: Binding): Subject {
+function withNamespace(subject: Subject, { metadata: { namespace } }: RoleBindingObject): Subject {
   return subject.kind === "ServiceAccount" && !subject.namespace && namespace ? { ...subject, namespace } : subject;
 }
 
-export interface Grant {
+export interface RoleGrant {
   /** Readable start of the name of its objects; `unique` makes it one. */
   name: string;
   unique: string;
@@ -51,24 +51,24 @@ export interface Grant {
 }
 
 /** A role and its bindings; nothing when nobody is to hold it. */
-export function planGrant(grant: Grant): Draft[] {
+export function planRoleGrant(grant: RoleGrant): Draft[] {
   const { namespace, rules } = grant;
   if (grant.subjects.length === 0) return [];
   const role = { kind: namespace ? "Role" : "ClusterRole", name: generatedName(grant.name, grant.unique) };
-  return [{ apiVersion: `${RBAC}/v1`, kind: role.kind, metadata: { name: role.name, ...(namespace && { namespace }) }, rules }, ...bindingsTo(role, grant)];
+  return [{ apiVersion: `${RBAC}/v1`, kind: role.kind, metadata: { name: role.name, ...(namespace && { namespace }) }, rules }, ...toBindings(role, grant)];
 }
 
 /** Platform-owned RoleBindings to one of our ClusterRoles; nothing when nobody is to hold it. */
-export function planBinding(clusterRole: string, namespace: string, subjects: readonly Subject[]): Draft[] {
-  return bindingsTo({ kind: "ClusterRole", name: clusterRole }, { name: clusterRole, unique: namespace, namespace, subjects });
+export function planRoleBindings(clusterRole: string, namespace: string, subjects: readonly Subject[]): Draft[] {
+  return toBindings({ kind: "ClusterRole", name: clusterRole }, { name: clusterRole, unique: namespace, namespace, subjects });
 }
 
-function bindingsTo(role: { kind: string; name: string }, { name, unique, namespace, subjects }: Omit<Grant, "rules">): Draft[] {
-  return share(subjects).map((some, at) => ({
+function toBindings(role: { kind: string; name: string }, { name, unique, namespace, subjects }: Omit<RoleGrant, "rules">): Draft[] {
+  return shardSubjects(subjects).map((shard, at) => ({
     apiVersion: `${RBAC}/v1`,
     kind: namespace ? "RoleBinding" : "ClusterRoleBinding",
     metadata: { name: generatedName(name, at === 0 ? unique : `${unique}/${at}`), ...(namespace && { namespace }) },
-    subjects: some,
+    subjects: shard,
     roleRef: { apiGroup: RBAC, ...role },
   }));
 }
@@ -77,9 +77,9 @@ function bindingsTo(role: { kind: string; name: string }, { name, unique, namesp
  * An object of more than some megabytes is refused, so of very many subjects each binding names a share. Who is in which follows from
  * the subject alone, until twice as many need twice the bindings: else every newcomer would move others from one to the next.
  */
-function share(subjects: readonly Subject[]): Subject[][] {
+function shardSubjects(subjects: readonly Subject[]): Subject[][] {
   if (subjects.length <= SUBJECTS_PER_BINDING) return subjects.length === 0 ? [] : [[...subjects]];
-  const shares = Array.from({ length: 2 ** Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING)) }, (): Subject[] => []);
-  for (const subject of subjects) shares[createHash("sha256").update(keyOf(subject)).digest().readUInt32BE() % shares.length]?.push(subject);
-  return shares;
+  const shards = Array.from({ length: 2 ** Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING)) }, (): Subject[] => []);
+  for (const subject of subjects) shards[createHash("sha256").update(toSubjectKey(subject)).digest().readUInt32BE() % shards.length]?.push(subject);
+  return shards;
 }

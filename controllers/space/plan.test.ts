@@ -4,9 +4,9 @@ import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { ORG_MANAGER_IN_SPACE } from "../../crds/roles.ts";
 import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { aBinding, anOrg, aSpace, rightsIn } from "../shared/fixtures.ts";
+import { aBinding, anOrg, aSpace, presentPermissions } from "../shared/fixtures.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
-import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
+import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
 type Binding = ObjectOf<typeof RoleBinding>;
 
@@ -14,14 +14,14 @@ describe("rights by name", () => {
   const bindings = { org: [aBinding("organization_manager", "bob")], space: [aBinding("space_developer", "alice"), aBinding("space_manager", "carol"), aBinding("space_auditor", "ghost", { [LABELS.managedBy]: "space" })] };
 
   test("of a space: everyone inside reads it, managers change it, the org's managers see into it", () => {
-    expect(rightsIn(planSpaceRights(aSpace(), "acme-dev", bindings))).toEqual([
+    expect(presentPermissions(planSpacePermissions(aSpace(), "acme-dev", bindings))).toEqual([
       "Role acme get,list,watch spaces/dev",
       "RoleBinding acme alice,carol",
       "Role acme update,patch spaces/dev",
       "RoleBinding acme carol",
       "RoleBinding acme-dev bob",
     ]);
-    expect(planSpaceRights(aSpace(), "acme-dev", bindings).at(-1)).toMatchObject({ roleRef: { name: ORG_MANAGER_IN_SPACE } });
+    expect(planSpacePermissions(aSpace(), "acme-dev", bindings).at(-1)).toMatchObject({ roleRef: { name: ORG_MANAGER_IN_SPACE } });
   });
 
   test("a service account keeps its namespace in bindings of another, also where it left it out", () => {
@@ -29,7 +29,7 @@ describe("rights by name", () => {
       const binding = aBinding("space_developer", "robot");
       return { ...binding, metadata: { ...binding.metadata, namespace }, subjects: [{ kind: "ServiceAccount", name: "robot", ...given }] };
     };
-    const rights = planSpaceRights(aSpace(), "acme-dev", { org: [], space: [ofRobot("acme-dev", {}), ofRobot("acme-dev", { namespace: "acme-dev" }), ofRobot("acme-dev", { namespace: "ci" })] });
+    const rights = planSpacePermissions(aSpace(), "acme-dev", { org: [], space: [ofRobot("acme-dev", {}), ofRobot("acme-dev", { namespace: "acme-dev" }), ofRobot("acme-dev", { namespace: "ci" })] });
     expect(rights.find(({ kind }) => kind === "RoleBinding")).toMatchObject({
       metadata: { namespace: "acme" },
       subjects: [{ kind: "ServiceAccount", namespace: "acme-dev", name: "robot" }, { kind: "ServiceAccount", namespace: "ci", name: "robot" }],
@@ -54,16 +54,16 @@ describe("adoption", () => {
     ["this space", { [LABELS.adoptableBy]: "acme.dev" }],
     ["anyone", { [LABELS.adoptableBy]: "any" }],
     ["what is this space's already", { [LABELS.ownerUid]: "uid-dev" }],
-  ])("is allowed with consent to %s", (_what, labels) => expect(() => checkConsent(aSpace(), anOrg(), namespace("n", labels))).not.toThrow());
+  ])("is allowed with consent to %s", (_what, labels) => expect(() => checkAdoptionConsent(aSpace(), anOrg(), namespace("n", labels))).not.toThrow());
   test.each<[string, string, Record<string, string>, string]>([
     ["without consent", "n", {}, "NotConsented"],
     ["with consent to another org", "n", { [LABELS.adoptableBy]: "other" }, "NotConsented"],
     ["of somebody else's", "n", { [LABELS.ownerUid]: "x", [LABELS.adoptableBy]: "acme" }, "NamespaceTaken"],
     ["of a reserved one", "kube-system", { [LABELS.adoptableBy]: "acme" }, "NamespaceReserved"],
-  ])("is refused %s", (_what, name, labels, reason) => expect(() => checkConsent(aSpace(), anOrg(), namespace(name, labels))).toThrow(expect.objectContaining({ reason })));
+  ])("is refused %s", (_what, name, labels, reason) => expect(() => checkAdoptionConsent(aSpace(), anOrg(), namespace(name, labels))).toThrow(expect.objectContaining({ reason })));
   test("is refused to an org that is named like the uid of another", () => {
     const uid = "0190a1b2-0000-7000-8000-000000000001";
     const org = { ...anOrg(), metadata: { ...anOrg().metadata, name: uid } };
-    for (const consent of [uid, `${uid}.dev`]) expect(() => checkConsent(aSpace(), org, namespace("n", { [LABELS.adoptableBy]: consent }))).toThrow(expect.objectContaining({ reason: "NotConsented" }));
+    for (const consent of [uid, `${uid}.dev`]) expect(() => checkAdoptionConsent(aSpace(), org, namespace("n", { [LABELS.adoptableBy]: consent }))).toThrow(expect.objectContaining({ reason: "NotConsented" }));
   });
 });

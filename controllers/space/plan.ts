@@ -10,13 +10,13 @@ import type { RoleBinding } from "../../kube/api/builtin.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { Stalled } from "../../kube/controller/controller.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
-import { membersOf, planBinding, planGrant } from "../shared/role-bindings.ts";
-import { isReservedNamespace, type NamespaceMeta, type NamespaceObject } from "../shared/owned-namespace.ts";
+import { listSubjects, planRoleBindings, planRoleGrant } from "../shared/role-bindings.ts";
+import { isReservedNamespace, type NamespaceMetadata, type NamespaceObject } from "../shared/owned-namespace.ts";
 
-type Binding = ObjectOf<typeof RoleBinding>;
+type RoleBindingObject = ObjectOf<typeof RoleBinding>;
 
 /** `name` is the one in force, as is that of an Org with a status. */
-export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { guid: string; name: string | undefined }): NamespaceMeta {
+export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { guid: string; name: string | undefined }): NamespaceMetadata {
   return {
     labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined },
     annotations: { [ANNOTATIONS.spaceName]: name, [ANNOTATIONS.orgName]: org.status?.name ?? displayNameOf(org) },
@@ -28,40 +28,40 @@ export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { gui
  * value is the org's uid, its object name, `<org>.<space>`, or `any`. What is ours already stays ours.
  * @throws Stalled when not
  */
-export function checkConsent(space: Space, org: Org, namespace: NamespaceObject): void {
+export function checkAdoptionConsent(space: Space, org: Org, namespace: NamespaceObject): void {
   const { name, labels = {} } = namespace.metadata;
   if (isReservedNamespace(name)) throw new Stalled("NamespaceReserved", `namespace ${name} cannot be a space's`);
   const owner = labels[LABELS.ownerUid];
   if (owner === space.metadata.uid) return;
   if (owner !== undefined) throw new Stalled("NamespaceTaken", `namespace ${name} belongs to another org or space`);
   const consent = labels[LABELS.adoptableBy];
-  const { name: named, uid } = org.metadata;
+  const { name: orgName, uid } = org.metadata;
   // A consent to a uid is to nobody who is named like it.
-  const accepted = ["any", uid, ...(isGUID(named) ? [] : [named, `${named}.${space.metadata.name}`])];
+  const accepted = ["any", uid, ...(isGUID(orgName) ? [] : [orgName, `${orgName}.${space.metadata.name}`])];
   if (consent === undefined || !accepted.includes(consent)) {
     throw new Stalled("NotConsented", `namespace ${name} does not consent: label it ${LABELS.adoptableBy}=${org.metadata.name}`);
   }
 }
 
 export interface SpaceBindings {
-  org: readonly Binding[];
-  space: readonly Binding[];
+  org: readonly RoleBindingObject[];
+  space: readonly RoleBindingObject[];
 }
 
 /** Everyone inside reads the Space by its name, its managers change it so; the org's managers see into the space, its auditors see the routes. */
-export function planSpaceRights(space: Space, namespace: string, bindings: SpaceBindings): Draft[] {
-  const { name, uid = "", namespace: home } = space.metadata;
+export function planSpacePermissions(space: Space, namespace: string, bindings: SpaceBindings): Draft[] {
+  const { name, uid = "", namespace: orgNamespace } = space.metadata;
   const spaces = { apiGroups: [GROUP], resources: ["spaces"], resourceNames: [name] };
   return [
-    ...planGrant({ name: `cupola-space-${name}-read`, unique: `read/${uid}`, namespace: home, rules: [{ ...spaces, verbs: ["get", "list", "watch"] }], subjects: membersOf(bindings.space) }),
-    ...planGrant({
+    ...planRoleGrant({ name: `cupola-space-${name}-read`, unique: `read/${uid}`, namespace: orgNamespace, rules: [{ ...spaces, verbs: ["get", "list", "watch"] }], subjects: listSubjects(bindings.space) }),
+    ...planRoleGrant({
       name: `cupola-space-${name}-manage`,
       unique: `manage/${uid}`,
-      namespace: home,
+      namespace: orgNamespace,
       rules: [{ ...spaces, verbs: ["update", "patch"] }],
-      subjects: membersOf(bindings.space, ["space_manager"]),
+      subjects: listSubjects(bindings.space, ["space_manager"]),
     }),
-    ...planBinding(ORG_MANAGER_IN_SPACE, namespace, membersOf(bindings.org, ["organization_manager"])),
-    ...planBinding(ORG_AUDITOR_IN_SPACE, namespace, membersOf(bindings.org, ["organization_auditor"])),
+    ...planRoleBindings(ORG_MANAGER_IN_SPACE, namespace, listSubjects(bindings.org, ["organization_manager"])),
+    ...planRoleBindings(ORG_AUDITOR_IN_SPACE, namespace, listSubjects(bindings.org, ["organization_auditor"])),
   ];
 }

@@ -7,73 +7,73 @@ import { Space } from "../../crds/space/space.ts";
 import { Namespace, Role, RoleBinding } from "../../kube/api/builtin.ts";
 import { defineController, NotReady, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { NotPermitted } from "../../kube/cache/reader.ts";
-import { byGUID, CLAIM_INDEX, GUID_INDEX, settleGUID } from "../shared/identity.ts";
-import { removeAll } from "../shared/history-limits.ts";
-import { roleOfBinding } from "../shared/role-bindings.ts";
-import { settleName } from "../shared/effective-name.ts";
-import { adoptNamespace, endNamespace, endNamespaces, findOwned, keepNamespace, type NamespaceMeta, type NamespaceObject } from "../shared/owned-namespace.ts";
-import { findOrg } from "../shared/tenancy.ts";
-import { endContents, seenContents, SPACE_CONTENTS, storedContents } from "./contents.ts";
-import { checkConsent, planSpaceNamespace, planSpaceRights } from "./plan.ts";
+import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
+import { deleteAll } from "../shared/history-limits.ts";
+import { findBoundRole } from "../shared/role-bindings.ts";
+import { ensureEffectiveName } from "../shared/effective-name.ts";
+import { adoptNamespace, deleteNamespace, finalizeNamespaces, findOwnedNamespace, ensureNamespace, type NamespaceMetadata, type NamespaceObject } from "../shared/owned-namespace.ts";
+import { findOrgOfNamespace } from "../shared/tenancy.ts";
+import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
+import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 
-const HOME_INDEX = "space/home";
+const ORG_NAMESPACE_INDEX = "space/home";
 
 export const spaceController = defineController({
   name: "space",
   for: Space,
   owns: [Role, RoleBinding],
-  reads: SPACE_CONTENTS,
+  reads: SPACE_CONTENT_KINDS,
   indexes: {
-    [GUID_INDEX]: byGUID,
-    [CLAIM_INDEX]: (space: Space) => [claimObjectName(spaceName(space))],
-    [HOME_INDEX]: (space: Space) => [space.metadata.namespace ?? ""],
+    [GUID_INDEX]: indexByGUID,
+    [CLAIMED_NAME_INDEX]: (space: Space) => [claimObjectName(spaceName(space))],
+    [ORG_NAMESPACE_INDEX]: (space: Space) => [space.metadata.namespace ?? ""],
   },
   watches: [
-    watch(Claim, (claim) => ({ [CLAIM_INDEX]: claim.metadata.name })),
-    watch(Org, (org) => (org.status?.namespace ? { [HOME_INDEX]: org.status.namespace } : [])),
-    watch(Namespace, (namespace, read) => spacesOfNamespace(namespace, read)),
+    watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
+    watch(Org, (org) => (org.status?.namespace ? { [ORG_NAMESPACE_INDEX]: org.status.namespace } : [])),
+    watch(Namespace, (namespace, read) => mapNamespaceToSpaces(namespace, read)),
     watch(RoleBinding, (binding, read) => {
       const namespace = read.find(Namespace, { name: binding.metadata.namespace ?? "" });
-      return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined ? spacesOfNamespace(namespace, read) : [];
+      return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined ? mapNamespaceToSpaces(namespace, read) : [];
     }),
-    ...SPACE_CONTENTS.map((ref) => watch(ref, (object, read) => (object.metadata.deletionTimestamp ? going(object.metadata.namespace ?? "", read) : []))),
+    ...SPACE_CONTENT_KINDS.map((ref) => watch(ref, (object, read) => (object.metadata.deletionTimestamp ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read) : []))),
   ],
 
   async reconcile(space, context) {
     const { read } = context;
-    const org = findOrg(read, space.metadata.namespace ?? "");
+    const org = findOrgOfNamespace(read, space.metadata.namespace ?? "");
     if (!org) throw new NotReady("OrgMissing", `namespace ${space.metadata.namespace} is no org's; make the Space in its Org's status.namespace`);
-    const { guid, labels } = settleGUID(Space, space, context);
-    const { name, refusal } = await settleName(space, spaceName(space), context);
+    const { guid, labels } = resolveGUID(Space, space, context);
+    const { name, nameTaken } = await ensureEffectiveName(space, spaceName(space), context);
     const meta = planSpaceNamespace(space, org, { guid, name });
-    const namespace = await (space.spec.namespace ? adopt(space, org, meta, context) : keepNamespace({ ref: Space, object: space }, [org.metadata.name, space.metadata.name], meta, context));
+    const namespace = await (space.spec.namespace ? adoptSpecNamespace(space, org, meta, context) : ensureNamespace({ ref: Space, object: space }, [org.metadata.name, space.metadata.name], meta, context));
     const bindings = { org: read.list(RoleBinding, { namespace: space.metadata.namespace }), space: read.list(RoleBinding, { namespace }) };
-    const blind = findBlind(namespace, read);
-    return { children: planSpaceRights(space, namespace, bindings), labels, status: { ...(name !== undefined && { name }), namespace }, ...refusal, ...(blind && { ready: blind }) };
+    const missingPermissions = findMissingPermissions(namespace, read);
+    return { children: planSpacePermissions(space, namespace, bindings), labels, status: { ...(name !== undefined && { name }), namespace }, ...nameTaken, ...(missingPermissions && { ready: missingPermissions }) };
   },
 
   finalizer: "cupola.dev/space",
   async finalize(space, context) {
-    await endNamespaces(space, (namespace) => end(space, namespace, context), context);
+    await finalizeNamespaces(space, (namespace) => finalizeSpaceNamespace(space, namespace, context), context);
   },
 });
 
-async function end(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
+async function finalizeSpaceNamespace(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
   const { name } = namespace.metadata;
-  const seen = seenContents(name, context);
-  const live = await findOwned(space, namespace, context);
+  const cached = listCachedContents(name, context);
+  const live = await findOwnedNamespace(space, namespace, context);
   if (!live) return;
-  await endContents(name, seen, context);
-  if (space.spec.namespace !== name) return await endNamespace(live, context);
-  const stored = await storedContents(name, context);
-  if (!(await findOwned(space, namespace, context))) return;
-  await endContents(name, stored, context);
-  await release(space, namespace, context);
+  await deleteContents(name, cached, context);
+  if (space.spec.namespace !== name) return await deleteNamespace(live, context);
+  const liveContents = await listLiveContents(name, context);
+  if (!(await findOwnedNamespace(space, namespace, context))) return;
+  await deleteContents(name, liveContents, context);
+  await releaseNamespace(space, namespace, context);
 }
 
 /** What is in the namespace can say nothing for itself when the platform may not see it, so the Space does. */
-function findBlind(namespace: string, read: Read["read"]): ReconcileResult["ready"] | undefined {
-  const missing = SPACE_CONTENTS.flatMap((ref) => {
+function findMissingPermissions(namespace: string, read: ReadContext["read"]): ReconcileResult["ready"] | undefined {
+  const missing = SPACE_CONTENT_KINDS.flatMap((ref) => {
     try {
       read.find(ref, { namespace, name: "-" });
       return [];
@@ -86,42 +86,42 @@ function findBlind(namespace: string, read: Read["read"]): ReconcileResult["read
   return missing.length > 0 ? { status: "False", reason: "PermissionMissing", message: `this platform may not list and watch ${kinds} in namespace ${namespace}; it goes on by itself when both are granted` } : undefined;
 }
 
-interface Read {
+interface ReadContext {
   read: ReconcileContext["read"];
 }
 
 /** Both the Space that owns a namespace, or wants to, and all Spaces whose Org owns it. */
-function spacesOfNamespace(namespace: { metadata: { name: string; labels?: Record<string, string> } }, read: Read["read"]): { namespace?: string; name: string }[] {
+function mapNamespaceToSpaces(namespace: { metadata: { name: string; labels?: Record<string, string> } }, read: ReadContext["read"]): { namespace?: string; name: string }[] {
   const owner = namespace.metadata.labels?.[LABELS.ownerUid];
   const own = owner === undefined ? undefined : read.byUid(Space, owner);
-  const wanting = own ? [] : read.list(Space).filter((space) => space.spec.namespace === namespace.metadata.name);
-  const inOrg = namespace.metadata.labels?.[LABELS.namespaceKind] === "space" ? [] : read.byIndex(Space, HOME_INDEX, namespace.metadata.name);
-  return [...(own ? [own] : []), ...wanting, ...inOrg].map((space) => ({ namespace: space.metadata.namespace, name: space.metadata.name }));
+  const adopting = own ? [] : read.list(Space).filter((space) => space.spec.namespace === namespace.metadata.name);
+  const inOrg = namespace.metadata.labels?.[LABELS.namespaceKind] === "space" ? [] : read.byIndex(Space, ORG_NAMESPACE_INDEX, namespace.metadata.name);
+  return [...(own ? [own] : []), ...adopting, ...inOrg].map((space) => ({ namespace: space.metadata.namespace, name: space.metadata.name }));
 }
 
 /** The Space of a namespace, when it is being deleted and waits for its contents. */
-function going(namespace: string, read: Read["read"]): { namespace?: string; name: string }[] {
+function mapContentToDeletingSpace(namespace: string, read: ReadContext["read"]): { namespace?: string; name: string }[] {
   const uid = read.find(Namespace, { name: namespace })?.metadata.labels?.[LABELS.ownerUid];
   const space = uid === undefined ? undefined : read.byUid(Space, uid);
   return space?.metadata.deletionTimestamp ? [{ namespace: space.metadata.namespace, name: space.metadata.name }] : [];
 }
 
-async function adopt(space: Space, org: Org, meta: NamespaceMeta, context: ReconcileContext): Promise<string> {
+async function adoptSpecNamespace(space: Space, org: Org, meta: NamespaceMetadata, context: ReconcileContext): Promise<string> {
   const name = space.spec.namespace ?? "";
   const namespace = context.read.find(Namespace, { name });
   if (!namespace) throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
-  checkConsent(space, org, namespace);
-  return await adoptNamespace({ ref: Space, object: space }, namespace, { meta, release: () => release(space, namespace, context) }, context);
+  checkAdoptionConsent(space, org, namespace);
+  return await adoptNamespace({ ref: Space, object: space }, namespace, { meta, release: () => releaseNamespace(space, namespace, context) }, context);
 }
 
 /** Gives an adopted namespace back: it loses what made it ours, the roles in the space among it. */
-async function release(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
+async function releaseNamespace(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
   const { client, read } = context;
   const { name } = namespace.metadata;
-  const roles = read.list(RoleBinding, { namespace: name }).filter((binding) => roleOfBinding(binding) !== undefined);
-  const live = await findOwned(space, namespace, context);
+  const roles = read.list(RoleBinding, { namespace: name }).filter((binding) => findBoundRole(binding) !== undefined);
+  const live = await findOwnedNamespace(space, namespace, context);
   if (!live) return;
-  await removeAll(client, RoleBinding, roles);
-  const gone = Object.fromEntries([LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]));
-  await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: gone, resourceVersion: live.metadata.resourceVersion } } });
+  await deleteAll(client, RoleBinding, roles);
+  const removedLabels = Object.fromEntries([LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]));
+  await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: removedLabels, resourceVersion: live.metadata.resourceVersion } } });
 }

@@ -1,5 +1,5 @@
 // Settles the GUID of a Stack; builders and the API read the rest from its spec.
 import { Stack } from "../../crds/stack/stack.ts";
-import { plainController } from "../shared/guid-controller.ts";
+import { defineGUIDController } from "../shared/guid-controller.ts";
 
-export const stackController = plainController("stack", Stack);
+export const stackController = defineGUIDController("stack", Stack);

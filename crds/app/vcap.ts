@@ -3,16 +3,16 @@
 /** Open files per instance, as Cloud Foundry promises them. */
 export const FILE_DESCRIPTORS = 16384;
 
-interface Named {
+interface NamedGUID {
   guid: string;
   name: string;
 }
 
 export interface VcapApplicationInput {
   apiURL: string;
-  app: Named;
-  space: Named;
-  org: Named;
+  app: NamedGUID;
+  space: NamedGUID;
+  org: NamedGUID;
   /** Without scheme, as mapped. */
   uris: readonly string[];
   /** MB; left out for `cf env`, which names no limits of memory and disk. */

@@ -1,7 +1,7 @@
 // When two addresses are one, and who holds a name.
 import { describe, expect, test } from "vitest";
 import { Route } from "../route/route.ts";
-import { claimObjectName, domainName, newClaim, routeName, standingOf } from "./rules.ts";
+import { claimObjectName, domainName, newClaim, routeName, toClaimState } from "./rules.ts";
 
 const named = (spec: object, domain = "apps.example"): string =>
   claimObjectName(routeName({ spec: Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec }) }, domain));
@@ -33,5 +33,5 @@ describe("standing", () => {
     ["the claim of one in another namespace", claimedBy("Domain", "apps", "other"), "lost"],
     ["the claim of one of another name", claimedBy("Domain", "theirs", "acme"), "lost"],
     ["no claim", undefined, "open"],
-  ])("with %s", (_what, claim, expected) => expect(standingOf(claim, "Domain", domain)).toBe(expected));
+  ])("with %s", (_what, claim, expected) => expect(toClaimState(claim, "Domain", domain)).toBe(expected));
 });

@@ -75,9 +75,9 @@ export function isClaimant(claim: Pick<Claim, "spec">, kind: string, object: Pic
 }
 
 /** How an object stands with the name it bears: it holds the claim, another one does, or nobody has claimed the name yet. `claim` is the one on that name. */
-export type Standing = "held" | "lost" | "open";
+export type ClaimState = "held" | "lost" | "open";
 
-export function standingOf(claim: Pick<Claim, "spec"> | undefined, kind: string, object: Pick<KubeObject, "metadata">): Standing {
+export function toClaimState(claim: Pick<Claim, "spec"> | undefined, kind: string, object: Pick<KubeObject, "metadata">): ClaimState {
   if (!claim) return "open";
   return isClaimant(claim, kind, object) ? "held" : "lost";
 }
@@ -86,7 +86,7 @@ export function standingOf(claim: Pick<Claim, "spec"> | undefined, kind: string,
  * May the claim be taken over? Only past its grace, and when its claimant is gone or bears another name now.
  * `borne` is the name that the claimant bears at a live read; undefined when it does not exist.
  */
-export function isStale(claim: Pick<Claim, "spec">, borne: ClaimedName | undefined, now: Date): boolean {
+export function isClaimStale(claim: Pick<Claim, "spec">, currentName: ClaimedName | undefined, now: Date): boolean {
   if (now.getTime() - Date.parse(claim.spec.since) < CLAIM_GRACE_MS) return false;
-  return borne === undefined || borne.scope !== claim.spec.scope || borne.claimed !== claim.spec.claimed;
+  return currentName === undefined || currentName.scope !== claim.spec.scope || currentName.claimed !== claim.spec.claimed;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Route } from "../route/route.ts";
 import { Domain } from "./domain.ts";
-import { resolveDomain } from "./resolve-domain.ts";
+import { findDomainByReference } from "./resolve-domain.ts";
 
 interface Given {
   second?: number;
@@ -20,13 +20,13 @@ const domain = (namespace: string, { second = 1, uid = namespace, sharedOrgs = [
 const meant = (domains: readonly Domain[], { url, lost }: { url?: string; lost?: Domain } = {}): string | undefined => {
   const route = { spec: Route.spec.parse({ host: "shop", path: "/x", domainRef: { name: "apps" } }), ...(url !== undefined && { status: { url } }) };
   const sight = {
-    org: "acme",
+    orgObjectName: "acme",
     orgNamespace: "acme",
     find: ({ namespace }: { namespace: string }) => domains.find((one) => one.metadata.namespace === namespace),
-    named: () => domains,
-    hasLost: (one: Domain) => one === lost,
+    listByName: () => domains,
+    isNameTaken: (one: Domain) => one === lost,
   };
-  return resolveDomain(route, sight)?.metadata.namespace;
+  return findDomainByReference(route, sight)?.metadata.namespace;
 };
 /** In one order and the other. */
 const either = (one: Domain, other: Domain, more?: Parameters<typeof meant>[1]): (string | undefined)[] => [meant([one, other], more), meant([other, one], more)];

@@ -1,64 +1,64 @@
 // CF's feature flags: their names, their defaults, and from which of them admins are exempt. Pure.
 import type { FeatureFlag } from "./feature-flag.ts";
 
-interface Flag {
+interface FlagDefault {
   /** In force while nobody has said otherwise. */
   enabled: boolean;
   /** Does it bind admins, too? */
-  bindsAdmins?: true;
+  appliesToAdmins?: true;
 }
 
 /** How refusals begin; the CF API knows them by it. */
 export const FEATURE_DISABLED = "Feature Disabled: ";
 
 /** By CF's name, in CF's order. */
-export const FLAGS = {
+export const FEATURE_FLAGS = {
   app_bits_upload: { enabled: true },
   app_scaling: { enabled: true },
-  diego_cnb: { enabled: false, bindsAdmins: true },
-  diego_docker: { enabled: false, bindsAdmins: true },
-  env_var_visibility: { enabled: true, bindsAdmins: true },
-  hash_based_routing: { enabled: false, bindsAdmins: true },
-  hide_marketplace_from_unauthenticated_users: { enabled: false, bindsAdmins: true },
+  diego_cnb: { enabled: false, appliesToAdmins: true },
+  diego_docker: { enabled: false, appliesToAdmins: true },
+  env_var_visibility: { enabled: true, appliesToAdmins: true },
+  hash_based_routing: { enabled: false, appliesToAdmins: true },
+  hide_marketplace_from_unauthenticated_users: { enabled: false, appliesToAdmins: true },
   private_domain_creation: { enabled: true },
-  resource_matching: { enabled: true, bindsAdmins: true },
+  resource_matching: { enabled: true, appliesToAdmins: true },
   route_creation: { enabled: true },
-  route_sharing: { enabled: false, bindsAdmins: true },
+  route_sharing: { enabled: false, appliesToAdmins: true },
   service_instance_creation: { enabled: true },
-  service_instance_sharing: { enabled: false, bindsAdmins: true },
+  service_instance_sharing: { enabled: false, appliesToAdmins: true },
   set_roles_by_username: { enabled: true },
   space_developer_env_var_visibility: { enabled: true },
-  space_scoped_private_broker_creation: { enabled: true, bindsAdmins: true },
+  space_scoped_private_broker_creation: { enabled: true, appliesToAdmins: true },
   task_creation: { enabled: true },
   unset_roles_by_username: { enabled: true },
   user_org_creation: { enabled: false },
-} as const satisfies Record<string, Flag>;
-export type FlagName = keyof typeof FLAGS;
+} as const satisfies Record<string, FlagDefault>;
+export type FlagName = keyof typeof FEATURE_FLAGS;
 
 /** All names, sorted as CF lists them. */
-export const FLAG_NAMES = (Object.keys(FLAGS) as FlagName[]).toSorted();
+export const FLAG_NAMES = (Object.keys(FEATURE_FLAGS) as FlagName[]).toSorted();
 
 export function isFlagName(name: string): name is FlagName {
-  return Object.hasOwn(FLAGS, name);
+  return Object.hasOwn(FEATURE_FLAGS, name);
 }
 
 /** Does the flag bind admins, too? */
-export function bindsAdmins(name: FlagName): boolean {
-  return (FLAGS[name] as Flag).bindsAdmins === true;
+export function appliesToAdmins(name: FlagName): boolean {
+  return (FEATURE_FLAGS[name] as FlagDefault).appliesToAdmins === true;
 }
 
 /** Name of the object that is this flag. */
-export function flagObjectName(name: FlagName): string {
+export function toFlagObjectName(name: FlagName): string {
   return name.replaceAll("_", "-");
 }
 
 /** The flag that an object is; undefined for one whose name CF does not know. */
-export function flagOfObject(objectName: string): FlagName | undefined {
+export function findFlagName(objectName: string): FlagName | undefined {
   const name = objectName.replaceAll("-", "_");
   return isFlagName(name) ? name : undefined;
 }
 
 /** What is in force, with or without an object. */
-export function isEnabled(name: FlagName, flag: Pick<FeatureFlag, "spec"> | undefined): boolean {
-  return flag?.spec.enabled ?? FLAGS[name].enabled;
+export function isFlagEnabled(name: FlagName, flag: Pick<FeatureFlag, "spec"> | undefined): boolean {
+  return flag?.spec.enabled ?? FEATURE_FLAGS[name].enabled;
 }

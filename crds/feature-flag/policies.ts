@@ -4,74 +4,74 @@ import { App } from "../app/app.ts";
 import { Build } from "../build/build.ts";
 import { Domain } from "../domain/domain.ts";
 import { Droplet } from "../droplet/droplet.ts";
-import { isDefault } from "../field-policies.ts";
+import { isDefaultValue } from "../field-policies.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Package } from "../package/package.ts";
-import { IS_ADMIN, IS_PLATFORM, NOT_THE_CLUSTER, NOT_THE_PLATFORM, resourceOf, type Policy } from "../admission-policy.ts";
+import { CALLER_IS_ADMIN, CALLER_IS_PLATFORM, EXCEPT_KUBERNETES, EXCEPT_PLATFORM, toPolicyResource, type AdmissionPolicy } from "../admission-policy.ts";
 import { Process } from "../process/process.ts";
 import { Route } from "../route/route.ts";
 import { FeatureFlag } from "./feature-flag.ts";
-import { bindsAdmins, FEATURE_DISABLED, FLAGS, flagObjectName, type FlagName } from "./flags.ts";
+import { appliesToAdmins, FEATURE_DISABLED, FEATURE_FLAGS, toFlagObjectName, type FlagName } from "./flags.ts";
 
 /** One thing that a flag switches off: writes of a kind for which `when` (an expression) holds. */
-interface Guard {
+interface FlagGuard {
   flag: FlagName;
-  on: ResourceDefinition;
+  kind: ResourceDefinition;
   subresource?: string;
-  operations: Policy["operations"];
-  when: string;
+  operations: AdmissionPolicy["operations"];
+  condition: string;
 }
 
-const changed = (field: string): string => `(has(object.spec.${field}) != has(oldObject.spec.${field}) || (has(object.spec.${field}) && object.spec.${field} != oldObject.spec.${field}))`;
+const hasChanged = (field: string): string => `(has(object.spec.${field}) != has(oldObject.spec.${field}) || (has(object.spec.${field}) && object.spec.${field} != oldObject.spec.${field}))`;
 const isNew = "oldObject == null";
 /** An app of this lifecycle is made, or started. */
-const runsAs = (type: string): string =>
-  `object.spec.lifecycle.type == '${type}' && (${isNew} || (object.spec.state == 'Started' && (oldObject.spec.state != 'Started' || ${changed("restart")})))`;
-const buildsAs = (type: string): string => `has(object.spec.lifecycle) && object.spec.lifecycle.type == '${type}'`;
+const startsWithLifecycle = (type: string): string =>
+  `object.spec.lifecycle.type == '${type}' && (${isNew} || (object.spec.state == 'Started' && (oldObject.spec.state != 'Started' || ${hasChanged("restart")})))`;
+const buildsWithLifecycle = (type: string): string => `has(object.spec.lifecycle) && object.spec.lifecycle.type == '${type}'`;
 
-const SIZES = ["memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"];
-const ownersOf = (object: string): string => `(has(${object}.metadata.ownerReferences) ? ${object}.metadata.ownerReferences : [])`;
-const ownersChanged = `${ownersOf("object")} != ${ownersOf("oldObject")}`;
-const isResized = [ownersChanged, ...["instances", ...SIZES].map(changed)].join(" || ");
+const SIZE_FIELDS = ["memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"];
+const ownerReferences = (object: string): string => `(has(${object}.metadata.ownerReferences) ? ${object}.metadata.ownerReferences : [])`;
+const ownersChanged = `${ownerReferences("object")} != ${ownerReferences("oldObject")}`;
+const isResized = [ownersChanged, ...["instances", ...SIZE_FIELDS].map(hasChanged)].join(" || ");
 
 /**
  * A new app has the size it likes, as in CF, which is that of its web process: there is one of that name, and it stays as long as the app. What else is made may be
  * made for an app that is there, so it has the size that everything has, and no instances.
  */
-const isSized = `object.spec.type != 'web' && !(${SIZES.map((field) => isDefault(Process, field)).join(" && ")} && (!has(object.spec.instances) || object.spec.instances == 0))`;
+const hasCustomSize = `object.spec.type != 'web' && !(${SIZE_FIELDS.map((field) => isDefaultValue(Process, field)).join(" && ")} && (!has(object.spec.instances) || object.spec.instances == 0))`;
 
 /** Kinds that are not there yet (tasks, service instances, brokers) bring their own lines. */
-const GUARDS: readonly Guard[] = [
-  { flag: "app_bits_upload", on: Package, operations: ["CREATE", "UPDATE"], when: `${isNew} ? has(object.spec.content) : ${changed("content")}` },
+const FLAG_GUARDS: readonly FlagGuard[] = [
+  { flag: "app_bits_upload", kind: Package, operations: ["CREATE", "UPDATE"], condition: `${isNew} ? has(object.spec.content) : ${hasChanged("content")}` },
   // Nor may a process be taken away, or be left to the garbage collector, while its app stays: it would be made anew, of another size.
-  { flag: "app_scaling", on: Process, operations: ["CREATE", "UPDATE", "DELETE"], when: `object == null || (${isNew} ? ${isSized} : ${isResized})` },
-  { flag: "app_scaling", on: Process, subresource: "scale", operations: ["UPDATE"], when: changed("replicas") },
-  { flag: "diego_docker", on: App, operations: ["CREATE", "UPDATE"], when: runsAs("docker") },
-  { flag: "diego_docker", on: Build, operations: ["CREATE"], when: buildsAs("docker") },
+  { flag: "app_scaling", kind: Process, operations: ["CREATE", "UPDATE", "DELETE"], condition: `object == null || (${isNew} ? ${hasCustomSize} : ${isResized})` },
+  { flag: "app_scaling", kind: Process, subresource: "scale", operations: ["UPDATE"], condition: hasChanged("replicas") },
+  { flag: "diego_docker", kind: App, operations: ["CREATE", "UPDATE"], condition: startsWithLifecycle("docker") },
+  { flag: "diego_docker", kind: Build, operations: ["CREATE"], condition: buildsWithLifecycle("docker") },
   // Without it "bring your own build" would be a way round: an image under an app that is built from source. Whether cnb is true of an image nobody can see here.
-  { flag: "diego_docker", on: Droplet, operations: ["CREATE"], when: "object.spec.kind != 'host'" },
-  { flag: "diego_cnb", on: App, operations: ["CREATE", "UPDATE"], when: runsAs("cnb") },
-  { flag: "diego_cnb", on: Build, operations: ["CREATE"], when: buildsAs("cnb") },
-  { flag: "private_domain_creation", on: Domain, operations: ["CREATE"], when: `request.namespace != '${SYSTEM_NAMESPACE}'` },
-  { flag: "route_creation", on: Route, operations: ["CREATE"], when: "true" },
+  { flag: "diego_docker", kind: Droplet, operations: ["CREATE"], condition: "object.spec.kind != 'host'" },
+  { flag: "diego_cnb", kind: App, operations: ["CREATE", "UPDATE"], condition: startsWithLifecycle("cnb") },
+  { flag: "diego_cnb", kind: Build, operations: ["CREATE"], condition: buildsWithLifecycle("cnb") },
+  { flag: "private_domain_creation", kind: Domain, operations: ["CREATE"], condition: `request.namespace != '${SYSTEM_NAMESPACE}'` },
+  { flag: "route_creation", kind: Route, operations: ["CREATE"], condition: "true" },
 ];
 
-export function featureFlagPolicies(): Policy[] {
-  return GUARDS.map(toPolicy);
+export function featureFlagPolicies(): AdmissionPolicy[] {
+  return FLAG_GUARDS.map(toFlagPolicy);
 }
 
-function toPolicy({ flag, on, subresource, operations, when }: Guard): Policy {
-  const { enabled } = FLAGS[flag];
-  const object = flagObjectName(flag);
+function toFlagPolicy({ flag, kind, subresource, operations, condition }: FlagGuard): AdmissionPolicy {
+  const { enabled } = FEATURE_FLAGS[flag];
+  const object = toFlagObjectName(flag);
   const isOn = enabled ? "!has(params.spec.enabled) || params.spec.enabled" : "has(params.spec.enabled) && params.spec.enabled";
-  const exempt = bindsAdmins(flag) ? "" : ` || ${IS_ADMIN} || ${IS_PLATFORM}`;
+  const exempt = appliesToAdmins(flag) ? "" : ` || ${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}`;
   return {
-    name: `feature-${object}.${on.plural}${subresource ? `.${subresource}` : ""}.cupola.dev`,
-    resources: [resourceOf(on, subresource)],
+    name: `feature-${object}.${kind.plural}${subresource ? `.${subresource}` : ""}.cupola.dev`,
+    resources: [toPolicyResource(kind, subresource)],
     operations,
     // A flag that is off by default must not be on for want of its object.
     params: { apiVersion: `${FeatureFlag.group}/${FeatureFlag.version}`, kind: FeatureFlag.kind, name: object, required: !enabled },
-    matchConditions: [...(operations.includes("DELETE") ? [NOT_THE_CLUSTER] : []), ...(bindsAdmins(flag) ? [NOT_THE_PLATFORM] : []), ...(when === "true" ? [] : [{ name: "concerned", expression: when }])],
+    matchConditions: [...(operations.includes("DELETE") ? [EXCEPT_KUBERNETES] : []), ...(appliesToAdmins(flag) ? [EXCEPT_PLATFORM] : []), ...(condition === "true" ? [] : [{ name: "concerned", expression: condition }])],
     validations: [
       {
         expression: `(${isOn})${exempt}`,

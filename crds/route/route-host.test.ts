@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../claim/claim.ts";
 import { newClaim, routeName } from "../claim/rules.ts";
 import { Route } from "./route.ts";
-import { claimedHosts, hostHolder, hostKey, hostSplits } from "./route-host.ts";
+import { indexClaimByHost, findOldestClaim, toHostKey, listEquivalentHosts } from "./route-host.ts";
 
 const claim = (second: number, namespace: string, spec: object = {}, domain = "apps.example"): Claim => {
   const route = Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec });
   return newClaim(routeName({ spec: route }, domain), { kind: "Route", namespace, name: "x" }, new Date(second * 1000));
 };
-const spaceOf = (...claims: Claim[]): string | undefined => hostHolder(claims)?.spec.claimant.namespace;
+const spaceOf = (...claims: Claim[]): string | undefined => findOldestClaim(claims)?.spec.claimant.namespace;
 
 describe("a host", () => {
   test("is nobody's without a claim", () => expect(spaceOf()).toBeUndefined());
@@ -30,17 +30,17 @@ describe("the host of a claim", () => {
     ["without a path", claim(1, "a")],
     ["with one", claim(1, "a", { path: "/x" })],
     ["with a colon in it", claim(1, "a", { path: "/x:0/y" })],
-  ])("is that of its route %s", (_what, one) => expect(claimedHosts(one)).toEqual([hostKey({ host: "shop", domain: "apps.example" })]));
+  ])("is that of its route %s", (_what, one) => expect(indexClaimByHost(one)).toEqual([toHostKey({ host: "shop", domain: "apps.example" })]));
 
   test.each<[string, Claim]>([
     ["host", claim(1, "a", { host: "shops" })],
     ["domain", claim(1, "a", {}, "other.example")],
     ["wildcard", claim(1, "a", { host: "*" })],
-  ])("is another by another %s", (_what, one) => expect(claimedHosts(one)).not.toEqual([hostKey({ host: "shop", domain: "apps.example" })]));
+  ])("is another by another %s", (_what, one) => expect(indexClaimByHost(one)).not.toEqual([toHostKey({ host: "shop", domain: "apps.example" })]));
 
   test("is none by port, and for other kinds", () => {
-    expect(claimedHosts(claim(1, "a", { port: 1024 }))).toEqual([]);
-    expect(claimedHosts(newClaim({ scope: "domain", claimed: "shop:0" }, { kind: "Domain", name: "x" }, new Date(0)))).toEqual([]);
+    expect(indexClaimByHost(claim(1, "a", { port: 1024 }))).toEqual([]);
+    expect(indexClaimByHost(newClaim({ scope: "domain", claimed: "shop:0" }, { kind: "Domain", name: "x" }, new Date(0)))).toEqual([]);
   });
 });
 
@@ -48,4 +48,4 @@ test.each([
   [{ host: "shop", domain: "apps.example" }, [{ host: "", domain: "shop.apps.example" }]],
   [{ host: "", domain: "shop.apps.example" }, [{ host: "shop", domain: "apps.example" }]],
   [{ host: "", domain: "example" }, []],
-])("%o may be split otherwise", (split, others) => expect(hostSplits(split)).toEqual([split, ...others]));
+])("%o may be split otherwise", (split, others) => expect(listEquivalentHosts(split)).toEqual([split, ...others]));

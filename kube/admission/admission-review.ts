@@ -19,20 +19,20 @@ export interface AdmissionRequest {
 }
 
 /** Let it through, or refuse it with words for the person who asked. */
-export type Verdict = { allowed: true } | { allowed: false; code: number; reason: string; message: string };
+export type AdmissionDecision = { allowed: true } | { allowed: false; code: number; reason: string; message: string };
 
-export const ALLOWED: Verdict = { allowed: true };
+export const ALLOWED: AdmissionDecision = { allowed: true };
 
 type Fields = Record<string, unknown>;
 
 /** @throws Error that says what is wrong with the question */
-export function readReview(text: string): AdmissionRequest {
+export function parseReview(text: string): AdmissionRequest {
   const { uid, operation, kind, namespace, object, oldObject, options } = requestIn(parseJson(text));
-  const told = fieldsOf(kind);
-  if (!told || typeof uid !== "string" || typeof operation !== "string") throw new Error("an AdmissionReview without a whole request");
+  const gvk = fieldsOf(kind);
+  if (!gvk || typeof uid !== "string" || typeof operation !== "string") throw new Error("an AdmissionReview without a whole request");
   return {
     uid,
-    kind: { group: textOf(told["group"]), version: textOf(told["version"]), kind: textOf(told["kind"]) },
+    kind: { group: textOf(gvk["group"]), version: textOf(gvk["version"]), kind: textOf(gvk["kind"]) },
     operation: operation as AdmissionRequest["operation"],
     namespace: textOf(namespace) || undefined,
     object: objectOf(object),
@@ -42,7 +42,7 @@ export function readReview(text: string): AdmissionRequest {
 }
 
 /** The body of the answer. */
-export function presentAnswer(uid: string, verdict: Verdict): string {
+export function presentReview(uid: string, verdict: AdmissionDecision): string {
   const status = verdict.allowed ? undefined : { status: "Failure", code: verdict.code, reason: verdict.reason, message: verdict.message };
   return JSON.stringify({ apiVersion: API_VERSION, kind: "AdmissionReview", response: { uid, allowed: verdict.allowed, ...(status && { status }) } });
 }

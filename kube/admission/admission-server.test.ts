@@ -3,8 +3,8 @@ import { request } from "node:https";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { pino } from "pino";
 import { issueCertificate, makeAuthority, type KeyPair } from "../server/pki.ts";
-import type { Verdict } from "./admission-review.ts";
-import { startAdmissionServer, type AdmissionServer, type Decide } from "./admission-server.ts";
+import type { AdmissionDecision } from "./admission-review.ts";
+import { startAdmissionServer, type AdmissionServer, type AdmissionHandler } from "./admission-server.ts";
 
 const log = pino({ level: "silent" });
 const open: AdmissionServer[] = [];
@@ -23,9 +23,9 @@ afterEach(async () => {
   for (const each of open.splice(0)) await each.close(0);
 });
 
-async function serve(decide: Decide, deadlineMs = 5_000): Promise<AdmissionServer> {
-  const server = await startAdmissionServer({ host: "127.0.0.1", port: 0, path: "/judge", decide, deadlineMs, log });
-  server.use(old.pair);
+async function serve(decide: AdmissionHandler, deadlineMs = 5_000): Promise<AdmissionServer> {
+  const server = await startAdmissionServer({ host: "127.0.0.1", port: 0, path: "/judge", handler: decide, deadlineMs, log });
+  server.setCertificate(old.pair);
   open.push(server);
   return server;
 }
@@ -51,7 +51,7 @@ function ask({ authority }: AdmissionServer, { path = "/judge?timeout=2s", metho
 
 const review = (more: object = {}): string =>
   JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { uid: "u1", kind: { group: "g", version: "v1", kind: "Thing" }, operation: "CREATE", object: { metadata: { name: "a" } }, oldObject: null, options: { fieldManager: "person" }, ...more } });
-const REFUSED: Verdict = { allowed: false, code: 422, reason: "Invalid", message: "taken" };
+const REFUSED: AdmissionDecision = { allowed: false, code: 422, reason: "Invalid", message: "taken" };
 
 describe("the webhook's server", () => {
   test("asks who decides, and tells the verdict", async () => {
@@ -90,7 +90,7 @@ describe("the webhook's server", () => {
   test("changes its certificate without a restart: the next handshake has the new one", async () => {
     const server = await serve(async () => REFUSED);
     expect((await ask(server, { body: review() })).code).toBe(200);
-    server.use(fresh.pair);
+    server.setCertificate(fresh.pair);
     expect((await ask(server, { body: review(), ca: fresh.authority.cert })).code).toBe(200);
     await expect(ask(server, { body: review() })).rejects.toThrow(/certificate/);
   });

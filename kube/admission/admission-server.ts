@@ -3,12 +3,12 @@ import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP, type AddressInfo } from "node:net";
 import type { Logger } from "pino";
-import { listening } from "../server/start-listening.ts";
+import { startListening } from "../server/start-listening.ts";
 import type { KeyPair } from "../server/pki.ts";
-import { ALLOWED, presentAnswer, readReview, type AdmissionRequest, type Verdict } from "./admission-review.ts";
+import { ALLOWED, presentReview, parseReview, type AdmissionRequest, type AdmissionDecision } from "./admission-review.ts";
 
 /** What is asked; must not wait for anything that is far away. A throw lets the write through. */
-export type Decide = (request: AdmissionRequest) => Promise<Verdict>;
+export type AdmissionHandler = (request: AdmissionRequest) => Promise<AdmissionDecision>;
 
 export interface AdmissionServerOptions {
   host: string;
@@ -16,7 +16,7 @@ export interface AdmissionServerOptions {
   port: number;
   /** Where reviews are posted; all else is 404. */
   path: string;
-  decide: Decide;
+  handler: AdmissionHandler;
   /** An answer that takes longer lets the write through; milliseconds. To be less than the webhook's own timeout. */
   deadlineMs: number;
   log: Logger;
@@ -26,7 +26,7 @@ export interface AdmissionServer {
   /** The address it listens at, `host:port`. */
   authority: string;
   /** Serves with this from the next handshake on. Before the first call no handshake succeeds. */
-  use(pair: KeyPair): void;
+  setCertificate(pair: KeyPair): void;
   /** Answers what is in hand, `drainMs` at most. */
   close(drainMs?: number): Promise<void>;
 }
@@ -46,12 +46,12 @@ export async function startAdmissionServer(options: AdmissionServerOptions): Pro
     });
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await listening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
+  await startListening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
   const { port } = server.address() as AddressInfo;
   let used: KeyPair | undefined;
   return {
     authority: `${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
-    use(pair) {
+    setCertificate(pair) {
       if (used?.cert === pair.cert && used.key === pair.key) return;
       server.setSecureContext({ cert: pair.cert, key: pair.key });
       used = pair;
@@ -73,20 +73,20 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   const refuse = (code: number, text: string): void => void response.writeHead(code, { "content-type": "text/plain", connection: "close" }).end(`${text}\n`);
   if (new URL(request.url ?? "/", "https://webhook").pathname !== options.path) return refuse(404, `reviews are posted to ${options.path}`);
   if (request.method !== "POST") return refuse(405, "POST an AdmissionReview");
-  const body = await bodyOf(request);
+  const body = await readBody(request);
   if (body === undefined) return refuse(413, `a review has at most ${MAX_BODY} bytes`);
   let review: AdmissionRequest;
   try {
-    review = readReview(body);
+    review = parseReview(body);
   } catch (error) {
     return refuse(400, error instanceof Error ? error.message : String(error));
   }
   const verdict = await decideInTime(review, options);
-  response.writeHead(200, { "content-type": "application/json" }).end(presentAnswer(review.uid, verdict));
+  response.writeHead(200, { "content-type": "application/json" }).end(presentReview(review.uid, verdict));
 }
 
 /** undefined when it is too long. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -98,11 +98,11 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /** Whatever goes wrong here is no reason to hold a write up. */
-async function decideInTime(review: AdmissionRequest, { decide, deadlineMs, log }: AdmissionServerOptions): Promise<Verdict> {
-  const late = Promise.withResolvers<Verdict>();
+async function decideInTime(review: AdmissionRequest, { handler, deadlineMs, log }: AdmissionServerOptions): Promise<AdmissionDecision> {
+  const late = Promise.withResolvers<AdmissionDecision>();
   const timer = setTimeout(() => late.resolve(ALLOWED), deadlineMs);
   try {
-    return await Promise.race([decide(review), late.promise]);
+    return await Promise.race([handler(review), late.promise]);
   } catch (err) {
     log.debug({ err, kind: review.kind.kind }, "a write was let through without a decision");
     return ALLOWED;

@@ -5,18 +5,18 @@ import { isIP } from "node:net";
 import { issueCertificate, makeAuthority, type KeyPair } from "../server/pki.ts";
 
 /** Lifetimes in milliseconds. Each is renewed when a third of it is left. */
-export interface Periods {
+export interface CertificateLifetimes {
   authorityMs: number;
   /** Less than a third of `authorityMs`, so that no certificate outlives the authority behind it. */
   servingMs: number;
   /** A new authority is trusted for so long before it signs: the time in which API servers learn of it. */
-  settleMs: number;
+  trustDelayMs: number;
 }
 
 const DAY = 86_400_000;
-export const PERIODS: Periods = { authorityMs: 365 * DAY, servingMs: 90 * DAY, settleMs: 600_000 };
+export const DEFAULT_CERTIFICATE_LIFETIMES: CertificateLifetimes = { authorityMs: 365 * DAY, servingMs: 90 * DAY, trustDelayMs: 600_000 };
 
-export interface Certificates {
+export interface WebhookCertificates {
   authority: KeyPair;
   serving: KeyPair;
   /** Trusted already, signs soon. */
@@ -25,36 +25,36 @@ export interface Certificates {
   previous?: { cert: string } | undefined;
 }
 
-export type Step = "begin" | "prepare" | "promote" | "renew" | "forget";
+export type RotationStep = "begin" | "prepare" | "promote" | "renew" | "forget";
 
-export interface Situation {
+export interface RotationContext {
   now: Date;
   /** Names and addresses that the certificate must be good for. */
   hosts: readonly string[];
   /** What API servers trust now, PEM. */
-  trusted: string;
-  periods: Periods;
+  trustedBundle: string;
+  lifetimes: CertificateLifetimes;
 }
 
 /** The one next thing to do; without one, when to look again. */
-export function planCertificates(held: Certificates | undefined, { now, hosts, trusted, periods }: Situation): { step: Step } | { step: undefined; waitMs: number } {
-  if (!held || endOf(held.authority) <= now.getTime()) return { step: "begin" };
-  const renewal = dueOf(held.serving, periods.servingMs);
+export function planRotation(held: WebhookCertificates | undefined, { now, hosts, trustedBundle, lifetimes }: RotationContext): { step: RotationStep } | { step: undefined; waitMs: number } {
+  if (!held || expiryOf(held.authority) <= now.getTime()) return { step: "begin" };
+  const renewal = renewalTimeOf(held.serving, lifetimes.servingMs);
   // What a new authority waits for besides time is the word that it is trusted, which comes as a change of the configuration.
-  const promotion = held.next ? Math.max(madeAt(held.next, periods.authorityMs) + periods.settleMs, trusted.includes(held.next.cert.trim()) ? 0 : Infinity) : Infinity;
-  const preparation = held.next ? Infinity : dueOf(held.authority, periods.authorityMs);
-  const oblivion = held.previous ? endOf(held.previous) : Infinity;
-  const times: [Step, number][] = [["promote", promotion], ["renew", missingHosts(held, hosts).length > 0 ? 0 : renewal], ["prepare", preparation], ["forget", oblivion]];
+  const promotion = held.next ? Math.max(issuedAt(held.next, lifetimes.authorityMs) + lifetimes.trustDelayMs, trustedBundle.includes(held.next.cert.trim()) ? 0 : Infinity) : Infinity;
+  const preparation = held.next ? Infinity : renewalTimeOf(held.authority, lifetimes.authorityMs);
+  const removal = held.previous ? expiryOf(held.previous) : Infinity;
+  const times: [RotationStep, number][] = [["promote", promotion], ["renew", missingHosts(held, hosts).length > 0 ? 0 : renewal], ["prepare", preparation], ["forget", removal]];
   const due = times.find(([, at]) => at <= now.getTime());
   return due ? { step: due[0] } : { step: undefined, waitMs: Math.min(...times.map(([, at]) => at)) - now.getTime() };
 }
 
 /** What is to be held after that step. `name` is for the certificates' subjects. */
-export async function takeStep(step: Step, held: Certificates | undefined, { now, hosts, periods }: Situation, name: string): Promise<Certificates> {
+export async function applyRotationStep(step: RotationStep, held: WebhookCertificates | undefined, { now, hosts, lifetimes }: RotationContext, name: string): Promise<WebhookCertificates> {
   // Each authority is called otherwise, so that a verifier that knows several finds the one that signed.
-  const authority = (): Promise<KeyPair> => makeAuthority(`${name} ${now.toISOString()}`, { from: now, days: periods.authorityMs / DAY });
+  const authority = (): Promise<KeyPair> => makeAuthority(`${name} ${now.toISOString()}`, { from: now, days: lifetimes.authorityMs / DAY });
   const serve = async (by: KeyPair, wanted: readonly string[]): Promise<KeyPair> =>
-    issueCertificate(by, { commonName: name, ...alternatives(wanted) }, { usage: "server", from: now, days: Math.min(periods.servingMs, endOf(by) - now.getTime()) / DAY });
+    issueCertificate(by, { commonName: name, ...alternatives(wanted) }, { usage: "server", from: now, days: Math.min(lifetimes.servingMs, expiryOf(by) - now.getTime()) / DAY });
   if (!held || step === "begin") {
     const made = await authority();
     return { authority: made, serving: await serve(made, hosts) };
@@ -71,7 +71,7 @@ export async function takeStep(step: Step, held: Certificates | undefined, { now
 const MAX_HOSTS = 32;
 
 /** Every authority that is to be trusted, PEM. */
-export function bundleOf({ authority, next, previous }: Certificates): string {
+export function caBundleOf({ authority, next, previous }: WebhookCertificates): string {
   return [authority, next, previous].flatMap((one) => (one ? [one.cert] : [])).join("");
 }
 
@@ -79,7 +79,7 @@ const KEYS = { authority: ["ca.crt", "ca.key"], serving: ["tls.crt", "tls.key"],
 const PREVIOUS = "previous-ca.crt";
 
 /** `data` of the Secret. */
-export function toSecretData({ previous, ...pairs }: Certificates): Record<string, string> {
+export function toSecretData({ previous, ...pairs }: WebhookCertificates): Record<string, string> {
   const texts = Object.entries(KEYS).flatMap(([which, [cert, key]]) => {
     const pair = pairs[which as keyof typeof KEYS];
     return pair ? [[cert, pair.cert], [key, pair.key]] : [];
@@ -88,7 +88,7 @@ export function toSecretData({ previous, ...pairs }: Certificates): Record<strin
 }
 
 /** undefined when something is missing or unreadable: then all is made anew. */
-export function fromSecretData(data: Readonly<Record<string, string>> = {}): Certificates | undefined {
+export function parseSecretData(data: Readonly<Record<string, string>> = {}): WebhookCertificates | undefined {
   const text = (name: string): string => Buffer.from(data[name] ?? "", "base64").toString("utf8");
   const pair = ([cert, key]: readonly [string, string]): KeyPair => ({ cert: text(cert), key: text(key) });
   const [authority, serving, next, previous] = [pair(KEYS.authority), pair(KEYS.serving), pair(KEYS.next), text(PREVIOUS)];
@@ -112,19 +112,19 @@ function isCertificate(text: string): boolean {
   }
 }
 
-function endOf({ cert }: { cert: string }): number {
+function expiryOf({ cert }: { cert: string }): number {
   return new X509Certificate(cert).validToDate.getTime();
 }
 
-function madeAt(pair: KeyPair, lifetimeMs: number): number {
-  return endOf(pair) - lifetimeMs;
+function issuedAt(pair: KeyPair, lifetimeMs: number): number {
+  return expiryOf(pair) - lifetimeMs;
 }
 
-function dueOf(pair: KeyPair, lifetimeMs: number): number {
-  return endOf(pair) - lifetimeMs / 3;
+function renewalTimeOf(pair: KeyPair, lifetimeMs: number): number {
+  return expiryOf(pair) - lifetimeMs / 3;
 }
 
-function missingHosts(held: Certificates, hosts: readonly string[]): string[] {
+function missingHosts(held: WebhookCertificates, hosts: readonly string[]): string[] {
   const cert = new X509Certificate(held.serving.cert);
   return hosts.filter((host) => !(isIP(host) ? cert.checkIP(host) : cert.checkHost(host, { subject: "never" })));
 }

@@ -20,7 +20,7 @@ export interface ConfigurationDraft {
 }
 
 /** What is read of one that stands in the cluster. */
-export interface SeenConfiguration {
+export interface LiveConfiguration {
   webhooks?: readonly object[] | undefined;
 }
 
@@ -46,21 +46,21 @@ export function toConfiguration(names: { configuration: string; webhook: string 
 }
 
 /** Whether every wanted field has its value there; what the server has filled in is not looked at. */
-export function isInForce(wanted: ConfigurationDraft, seen: SeenConfiguration | undefined): boolean {
+export function isApplied(wanted: ConfigurationDraft, seen: LiveConfiguration | undefined): boolean {
   return wanted.webhooks.every((webhook) => {
-    const twin = webhookIn(seen, webhook.name);
-    return twin !== undefined && Object.entries(webhook).every(([field, value]) => isDeepStrictEqual(value, twin[field]));
+    const live = webhookIn(seen, webhook.name);
+    return live !== undefined && Object.entries(webhook).every(([field, value]) => isDeepStrictEqual(value, live[field]));
   });
 }
 
 /** What API servers trust for the webhook, PEM. */
-export function trustedIn(seen: SeenConfiguration | undefined, webhook: string): string {
+export function caBundleIn(seen: LiveConfiguration | undefined, webhook: string): string {
   const caBundle = clientConfigOf(seen, webhook)?.caBundle;
   return caBundle ? Buffer.from(caBundle, "base64").toString("utf8") : "";
 }
 
 /** The address that stands there; undefined when none does. */
-export function addressIn(seen: SeenConfiguration | undefined, webhook: string): WebhookAddress | undefined {
+export function addressIn(seen: LiveConfiguration | undefined, webhook: string): WebhookAddress | undefined {
   const { url, service } = clientConfigOf(seen, webhook) ?? {};
   if (url) return { url };
   return service ? { service } : undefined;
@@ -72,10 +72,10 @@ interface ClientConfig {
   service?: Extract<WebhookAddress, { service: unknown }>["service"];
 }
 
-function clientConfigOf(seen: SeenConfiguration | undefined, webhook: string): ClientConfig | undefined {
+function clientConfigOf(seen: LiveConfiguration | undefined, webhook: string): ClientConfig | undefined {
   return webhookIn(seen, webhook)?.["clientConfig"] as ClientConfig | undefined;
 }
 
-function webhookIn(seen: SeenConfiguration | undefined, name: string): Record<string, unknown> | undefined {
+function webhookIn(seen: LiveConfiguration | undefined, name: string): Record<string, unknown> | undefined {
   return (seen?.webhooks as Record<string, unknown>[] | undefined)?.find((one) => one["name"] === name);
 }

@@ -7,13 +7,13 @@ import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict } from "../client/errors.ts";
 import type { KeyPair } from "../server/pki.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import type { Watches } from "../cache/informers.ts";
-import { bundleOf, fromSecretData, planCertificates, takeStep, toSecretData, type Certificates, type Periods } from "./webhook-certificates.ts";
-import { addressIn, isInForce, toConfiguration, trustedIn, type WebhookAddress, type WebhookScope } from "./webhook-configuration.ts";
+import type { Informers } from "../cache/informers.ts";
+import { caBundleOf, parseSecretData, planRotation, applyRotationStep, toSecretData, type WebhookCertificates, type CertificateLifetimes } from "./webhook-certificates.ts";
+import { addressIn, isApplied, toConfiguration, caBundleIn, type WebhookAddress, type WebhookScope } from "./webhook-configuration.ts";
 
-export interface KeeperOptions {
+export interface WebhookRegistrationOptions {
   client: KubeClient;
-  watches: Watches;
+  informers: Informers;
   secret: { namespace: string; name: string };
   names: { configuration: string; webhook: string };
   scope: WebhookScope;
@@ -21,17 +21,17 @@ export interface KeeperOptions {
   address: WebhookAddress;
   /** What the certificate must be good for. */
   hosts: readonly string[];
-  periods: Periods;
+  lifetimes: CertificateLifetimes;
   fieldManager: string;
-  serve: (pair: KeyPair) => void;
+  setCertificate: (pair: KeyPair) => void;
   now?: () => Date;
   signal: AbortSignal;
   log: Logger;
 }
 
-export interface Keeper {
+export interface WebhookRegistration {
   /** True when it serves and is configured; else what it waits for. */
-  answer(): true | string | { degraded: string };
+  check(): true | string | { degraded: string };
   /** Never rejects. */
   readonly stopped: Promise<void>;
 }
@@ -41,46 +41,46 @@ const SYNC_MS = 1_000;
 /** Clocks are corrected now and then. */
 const MAX_WAIT_MS = 60_000;
 
-export function keepWebhook(options: KeeperOptions): Keeper {
+export function startWebhookRegistration(options: WebhookRegistrationOptions): WebhookRegistration {
   const { signal } = options;
-  const sight = follow(options);
-  const health: Health = { problem: "not looked at yet", tried: false };
-  const state: State = { announced: false, done: false };
+  const watch = watchWebhook(options);
+  const health: Health = { problem: "not looked at yet", hasFailed: false };
+  const state: RegistrationState = { hasAnnouncedAddress: false, isRegistered: false };
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      const changed = sight.nextChange();
-      const wait = await look(options, { sight, state, health });
-      const rest = new AbortController();
-      await Promise.race([changed, delay(Math.min(wait, MAX_WAIT_MS), undefined, { signal: rest.signal }).catch(() => undefined)]);
-      rest.abort();
+      const changed = watch.nextChange();
+      const wait = await tryReconcile(options, { sight: watch, state, health });
+      const timer = new AbortController();
+      await Promise.race([changed, delay(Math.min(wait, MAX_WAIT_MS), undefined, { signal: timer.signal }).catch(() => undefined)]);
+      timer.abort();
     }
-    sight.close();
+    watch.close();
   };
   return {
-    answer: () => health.problem === undefined || (health.tried ? { degraded: health.problem } : health.problem),
+    check: () => health.problem === undefined || (health.hasFailed ? { degraded: health.problem } : health.problem),
     stopped: run(),
   };
 }
 
-interface Sight {
+interface WebhookWatch {
   /** Resolves at the first change from now on, or at the end. */
   nextChange(): Promise<void>;
   /** @throws Error that names what cannot be seen */
-  see(): Promise<Seen>;
+  read(): Promise<LiveObjects>;
   close(): void;
 }
 
-function follow({ watches, secret, names, signal }: KeeperOptions): Sight {
-  const secrets = watches.ensure(Secret, { namespace: secret.namespace, fieldSelector: `metadata.name=${secret.name}` });
-  const configurations = watches.ensure(ValidatingWebhookConfiguration, { fieldSelector: `metadata.name=${names.configuration}` });
+function watchWebhook({ informers, secret, names, signal }: WebhookRegistrationOptions): WebhookWatch {
+  const secrets = informers.ensure(Secret, { namespace: secret.namespace, fieldSelector: `metadata.name=${secret.name}` });
+  const configurations = informers.ensure(ValidatingWebhookConfiguration, { fieldSelector: `metadata.name=${names.configuration}` });
   const stores = [secrets.store, configurations.store] as const;
-  let bell = Promise.withResolvers<void>();
-  const ring = (): void => bell.resolve();
-  const undo = stores.flatMap((store) => [store.onChange(ring), store.onState(ring)]);
-  signal.addEventListener("abort", ring, { once: true });
+  let nextSignal = Promise.withResolvers<void>();
+  const notifyChange = (): void => nextSignal.resolve();
+  const undo = stores.flatMap((store) => [store.onChange(notifyChange), store.onStateChange(notifyChange)]);
+  signal.addEventListener("abort", notifyChange, { once: true });
   return {
-    nextChange: () => (bell = Promise.withResolvers<void>()).promise,
-    async see() {
+    nextChange: () => (nextSignal = Promise.withResolvers<void>()).promise,
+    async read() {
       const seen = await Promise.all(stores.map((store) => store.waitSynced(SYNC_MS)));
       if (!seen.every(Boolean)) throw new Error(stores.filter(({ synced }) => !synced).map((store) => `${store.ref.plural} ${store.parkReason ?? store.state}`).join(", "));
       return { secret: secrets.store.find(secret), configuration: configurations.store.find({ name: names.configuration }) };
@@ -95,15 +95,15 @@ function follow({ watches, secret, names, signal }: KeeperOptions): Sight {
 
 interface Health {
   problem: string | undefined;
-  tried: boolean;
+  hasFailed: boolean;
 }
 
 /** One look, which never rejects. Answers how long to wait for a change. */
-async function look(options: KeeperOptions, { sight, state, health }: { sight: Sight; state: State; health: Health }): Promise<number> {
+async function tryReconcile(options: WebhookRegistrationOptions, { sight, state, health }: { sight: WebhookWatch; state: RegistrationState; health: Health }): Promise<number> {
   const { signal, log, names } = options;
   try {
-    const wait = await tend(options, state, await sight.see());
-    health.problem = state.done ? undefined : "its certificate and configuration are being made";
+    const wait = await reconcileOnce(options, state, await sight.read());
+    health.problem = state.isRegistered ? undefined : "its certificate and configuration are being made";
     return wait;
   } catch (err) {
     const text = err instanceof Error ? err.message : String(err);
@@ -113,42 +113,42 @@ async function look(options: KeeperOptions, { sight, state, health }: { sight: S
   }
 }
 
-interface State {
+interface RegistrationState {
   /** This replica's address has been in the configuration; whoever starts later may say another. */
-  announced: boolean;
+  hasAnnouncedAddress: boolean;
   /** Served and configured at least once. */
-  done: boolean;
+  isRegistered: boolean;
 }
 
 type ObjectOf<R> = R extends ResourceRef<infer T> ? T : never;
 
-interface Seen {
+interface LiveObjects {
   secret: ObjectOf<typeof Secret> | undefined;
   configuration: ObjectOf<typeof ValidatingWebhookConfiguration> | undefined;
 }
 
 /** One look: serves with what there is, and does at most one thing that is due. Answers when to look again, unless something changes. */
-async function tend(options: KeeperOptions, state: State, seen: Seen): Promise<number> {
-  const { now = () => new Date(), hosts, periods, names, serve } = options;
-  const held = fromSecretData(seen.secret?.data);
+async function reconcileOnce(options: WebhookRegistrationOptions, state: RegistrationState, seen: LiveObjects): Promise<number> {
+  const { now = () => new Date(), hosts, lifetimes, names, setCertificate } = options;
+  const held = parseSecretData(seen.secret?.data);
   if (held) {
     // What signed it was trusted before it got there.
-    serve(held.serving);
-    if (await configure(options, state, held, seen.configuration)) return RETRY_MS;
-    state.done = true;
+    setCertificate(held.serving);
+    if (await applyConfiguration(options, state, held, seen.configuration)) return RETRY_MS;
+    state.isRegistered = true;
   }
-  const situation = { now: now(), hosts, periods, trusted: trustedIn(seen.configuration, names.webhook) };
-  const plan = planCertificates(held, situation);
+  const situation = { now: now(), hosts, lifetimes, trustedBundle: caBundleIn(seen.configuration, names.webhook) };
+  const plan = planRotation(held, situation);
   if (plan.step === undefined) return plan.waitMs;
-  await keep(options, seen.secret, await takeStep(plan.step, held, situation, names.webhook));
+  await writeSecret(options, seen.secret, await applyRotationStep(plan.step, held, situation, names.webhook));
   return RETRY_MS;
 }
 
 /** Whether it wrote. */
-async function configure({ client, names, scope, address, fieldManager, signal }: KeeperOptions, state: State, held: Certificates, seen: Seen["configuration"]): Promise<boolean> {
-  const wanted = toConfiguration(names, scope, (state.announced && addressIn(seen, names.webhook)) || address, bundleOf(held));
-  if (isInForce(wanted, seen)) {
-    state.announced = true;
+async function applyConfiguration({ client, names, scope, address, fieldManager, signal }: WebhookRegistrationOptions, state: RegistrationState, held: WebhookCertificates, seen: LiveObjects["configuration"]): Promise<boolean> {
+  const wanted = toConfiguration(names, scope, (state.hasAnnouncedAddress && addressIn(seen, names.webhook)) || address, caBundleOf(held));
+  if (isApplied(wanted, seen)) {
+    state.hasAnnouncedAddress = true;
     return false;
   }
   await client.apply(ValidatingWebhookConfiguration, wanted, { fieldManager, force: true, signal });
@@ -156,7 +156,7 @@ async function configure({ client, names, scope, address, fieldManager, signal }
 }
 
 /** Only over the version that was seen: of several replicas one writes, and the others serve what it wrote. */
-async function keep({ client, secret, fieldManager, signal }: KeeperOptions, seen: Seen["secret"], next: Certificates): Promise<void> {
+async function writeSecret({ client, secret, fieldManager, signal }: WebhookRegistrationOptions, seen: LiveObjects["secret"], next: WebhookCertificates): Promise<void> {
   const draft = { metadata: { ...secret }, type: "Opaque", data: toSecretData(next) };
   try {
     if (!seen) await client.create(Secret, draft, { fieldManager, signal });

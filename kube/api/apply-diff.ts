@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 export function needsApply(desired: object, live: object | undefined, fields: Fields | undefined): boolean {
   if (!live || !fields) return true;
   const wanted = withoutIdentity(desired as Json);
-  return !covers(wanted, live, fields, false) || !owns(fields, wanted) || holdsMore(fields, wanted);
+  return !covers(wanted, live, fields, false) || !owns(fields, wanted) || ownsUndesired(fields, wanted);
 }
 
 // The server records no ownership of these.
@@ -20,7 +20,7 @@ function withoutIdentity(object: Json): Json {
 
 /** Every desired value is there. What the server or others added is not looked at. */
 function covers(desired: unknown, live: unknown, fields: unknown, quantities: boolean): boolean {
-  if (isNothing(desired) && (live === undefined || live === null)) return true;
+  if (isEmptyValue(desired) && (live === undefined || live === null)) return true;
   if (Array.isArray(desired)) return Array.isArray(live) && listCovers(desired, live, fields, quantities);
   if (isObject(desired)) {
     if (!isObject(live)) return false;
@@ -43,7 +43,7 @@ function listCovers(desired: readonly unknown[], live: readonly unknown[], field
 
 /** Everything desired is recorded as ours: a field that another writer took over, even with an equal value inside, counts as a difference. */
 function owns(fields: unknown, desired: unknown): boolean {
-  if (isNothing(desired) || !isObject(fields)) return true;
+  if (isEmptyValue(desired) || !isObject(fields)) return true;
   // A leaf of the record: owned whole.
   if (Object.keys(fields).length === 0) return true;
   if (Array.isArray(desired)) {
@@ -54,22 +54,22 @@ function owns(fields: unknown, desired: unknown): boolean {
     });
   }
   if (!isObject(desired)) return true;
-  return Object.entries(desired).every(([key, value]) => isNothing(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)));
+  return Object.entries(desired).every(([key, value]) => isEmptyValue(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)));
 }
 
 /** We own something that is not desired any more, so an apply would remove it. */
-function holdsMore(fields: unknown, desired: unknown): boolean {
+function ownsUndesired(fields: unknown, desired: unknown): boolean {
   return Object.entries(isObject(fields) ? fields : {}).some(([entry, inner]) => {
     if (entry.startsWith("f:")) {
       const value = isObject(desired) ? desired[entry.slice(2)] : undefined;
-      return value === undefined || value === null || holdsMore(inner, value);
+      return value === undefined || value === null || ownsUndesired(inner, value);
     }
     if (!Array.isArray(desired)) return false;
     if (entry.startsWith("v:")) return !desired.includes(JSON.parse(entry.slice(2)));
     if (!entry.startsWith("k:")) return false;
     const key = JSON.parse(entry.slice(2)) as Json;
     const item = desired.find((candidate) => sameItem(candidate, key, Object.keys(key)));
-    return item === undefined || holdsMore(inner, item);
+    return item === undefined || ownsUndesired(inner, item);
   });
 }
 
@@ -107,7 +107,7 @@ function isObject(value: unknown): value is Json {
 }
 
 /** What the server may not store at all: nothing, empty maps and lists, and the zero values that typed kinds omit. */
-function isNothing(value: unknown): boolean {
+function isEmptyValue(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every((inner) => inner === undefined);
   return value === undefined || value === null || value === "" || value === 0 || value === false;
 }

@@ -57,7 +57,7 @@ function toColumn(column: PrinterColumn): SchemaNode {
 }
 
 function toObjectSchema(definition: ResourceDefinition): SchemaNode {
-  const spec = described(toStructuralSchema(definition.spec, "spec"), "What is wanted.");
+  const spec = withDescription(toStructuralSchema(definition.spec, "spec"), "What is wanted.");
   // A spec that may be empty has a default: else an object applied with `spec: {}` cannot be applied again (server-side apply takes the empty map away).
   const mayBeEmpty = spec["required"] === undefined;
   return {
@@ -69,14 +69,14 @@ function toObjectSchema(definition: ResourceDefinition): SchemaNode {
       kind: { type: "string" },
       metadata: { type: "object" },
       spec: mayBeEmpty ? { ...spec, default: {} } : spec,
-      status: described(toStructuralSchema(definition.status, "status"), "What is so, as controllers see it. Nobody else writes it."),
+      status: withDescription(toStructuralSchema(definition.status, "status"), "What is so, as controllers see it. Nobody else writes it."),
     },
     ...(definition.rules.length > 0 && { "x-kubernetes-validations": definition.rules }),
   };
 }
 
 /** With a description for `kubectl explain`, where the schema has none of its own. */
-function described(schema: SchemaNode, description: string): SchemaNode {
+function withDescription(schema: SchemaNode, description: string): SchemaNode {
   return { ...schema, description: schema["description"] ?? description };
 }
 

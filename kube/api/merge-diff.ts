@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
  */
 export function mergeDiff(live: unknown, wanted: unknown): unknown {
   if (wanted === undefined) return live === undefined ? undefined : null;
-  if (!isMap(live) || !isMap(wanted)) return isDeepStrictEqual(plain(live), plain(wanted)) ? undefined : plain(wanted);
+  if (!isMap(live) || !isMap(wanted)) return isDeepStrictEqual(toJson(live), toJson(wanted)) ? undefined : toJson(wanted);
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(live), ...Object.keys(wanted)])) {
     const inner = mergeDiff(live[key], wanted[key]);
@@ -31,6 +31,6 @@ function isMap(value: unknown): value is Record<string, unknown> {
 }
 
 // What JSON would keep: fields that are undefined do not exist on the server.
-function plain(value: unknown): unknown {
+function toJson(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

@@ -48,11 +48,11 @@ function scene(engageMs = 5_000): Scene {
   const [deleted, disengaged, engagements]: [string[], string[], Engagement[]] = [[], [], []];
   const provider = createClusterProvider({
     log,
-    engageMs,
+    engageTimeoutMs: engageMs,
     onDisengaged: (name) => disengaged.push(name),
     async onEngaged(engagement) {
       engagements.push(engagement);
-      const { store } = engagement.watches.ensure(Thing);
+      const { store } = engagement.informers.ensure(Thing);
       store.onChange((change) => change.type === "deleted" && deleted.push(`${engagement.name}/${change.object.metadata.name}`));
       while (!engagement.signal.aborted && !(await store.waitSynced(50))) continue;
     },
@@ -62,7 +62,7 @@ function scene(engageMs = 5_000): Scene {
 }
 
 const names = (provider: ClusterProvider, cluster: string): string[] | undefined =>
-  provider.find(cluster)?.watches.store(Thing).list().map(({ metadata }) => metadata.name).sort();
+  provider.find(cluster)?.informers.store(Thing).list().map(({ metadata }) => metadata.name).sort();
 
 describe("clusters", () => {
   test("one that does not answer is given up in time, and holds nobody up", async () => {
@@ -70,10 +70,10 @@ describe("clusters", () => {
     const east = await fake("a");
     provider.engage("west", at(await blackHole()));
     provider.engage("east", at(east.url));
-    expect(await provider.settled("east")).toEqual({ phase: "engaged" });
+    expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
     expect(provider.states()["west"]).toEqual({ phase: "engaging" });
     expect(names(provider, "east")).toEqual(["a"]);
-    expect(await provider.settled("west")).toEqual({ phase: "failed", reason: "did not answer within 0.4 s" });
+    expect(await provider.waitForAttempt("west")).toEqual({ phase: "failed", reason: "did not answer within 0.4 s" });
     east.put("b");
     await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a", "b"]));
     // Nobody looks after what is not engaged.
@@ -86,10 +86,10 @@ describe("clusters", () => {
     const east = await fake("a");
     const source: ClusterSource = { hash: "1", connect: () => (broken ? Promise.reject(new Error("no credential")) : at(east.url).connect()) };
     provider.engage("east", source);
-    expect(await provider.settled("east")).toEqual({ phase: "failed", reason: "no credential" });
+    expect(await provider.waitForAttempt("east")).toEqual({ phase: "failed", reason: "no credential" });
     broken = false;
     provider.engage("east", source);
-    expect(await provider.settled("east")).toEqual({ phase: "engaged" });
+    expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
   });
 
   test("disengaging is no deletion, ends its watches and leaves the others alone", async () => {
@@ -97,7 +97,7 @@ describe("clusters", () => {
     const [east, west] = [await fake("a"), await fake("b")];
     provider.engage("east", at(east.url));
     provider.engage("west", at(west.url));
-    await Promise.all([provider.settled("east"), provider.settled("west")]);
+    await Promise.all([provider.waitForAttempt("east"), provider.waitForAttempt("west")]);
     const gone = provider.find("east");
     await provider.disengage("east");
     expect([deleted, disengaged, gone?.signal.aborted, provider.find("east")]).toEqual([[], ["east"], true, undefined]);
@@ -115,12 +115,12 @@ describe("clusters", () => {
     const east = await fake("a");
     provider.engage("east", at(east.url, "one"));
     provider.engage("east", at(east.url, "one"));
-    await provider.settled("east");
+    await provider.waitForAttempt("east");
     provider.engage("east", at(east.url, "one"));
     expect(engagements).toHaveLength(1);
     provider.engage("east", at(east.url, "two"));
     expect(engagements[0]?.signal.aborted).toBe(true);
-    expect(await provider.settled("east")).toEqual({ phase: "engaged" });
+    expect(await provider.waitForAttempt("east")).toEqual({ phase: "engaged" });
     expect([engagements.length, disengaged, deleted, names(provider, "east")]).toEqual([2, ["east"], [], ["a"]]);
   });
 

@@ -1,9 +1,9 @@
 // Many clusters, each with its own client and watches. Engaging one never waits for another, and losing one is not the deletion of what it holds.
 import type { Logger } from "pino";
 import type { KubeClient } from "../client/client.ts";
-import { createWatches, type Watches, type WatchesOptions } from "./informers.ts";
+import { createInformers, type Informers, type InformersOptions } from "./informers.ts";
 
-const ENGAGE_MS = 30_000;
+const ENGAGE_TIMEOUT_MS = 30_000;
 
 /** How to reach a cluster. `hash` changes when address or credential do. */
 export interface ClusterSource {
@@ -21,7 +21,7 @@ export type EngagementState =
 export interface Engagement {
   name: string;
   client: KubeClient;
-  watches: Watches;
+  informers: Informers;
   /** Aborted when it is disengaged. What is held of it then is old, not gone. */
   signal: AbortSignal;
 }
@@ -32,8 +32,8 @@ export interface ClusterProviderOptions {
   onEngaged: (engagement: Engagement) => Promise<void>;
   /** The cluster is not used any more, and why. Nothing that it held is to be taken for deleted. */
   onDisengaged?: (name: string) => void;
-  watches?: Omit<WatchesOptions, "client" | "log">;
-  engageMs?: number;
+  informers?: Omit<InformersOptions, "client" | "log">;
+  engageTimeoutMs?: number;
 }
 
 export interface ClusterProvider {
@@ -46,103 +46,103 @@ export interface ClusterProvider {
   /** Of every cluster that was asked for. Never a part of this process's readiness. */
   states(): Record<string, EngagementState>;
   /** Resolves when the present try has come to its end, either way. For tests and commands. */
-  settled(name: string): Promise<EngagementState | undefined>;
+  waitForAttempt(name: string): Promise<EngagementState | undefined>;
   close(): Promise<void>;
 }
 
-interface Entry {
+interface ClusterEntry {
   hash: string;
   state: EngagementState;
-  stop: AbortController;
+  abortController: AbortController;
   engagement?: Engagement;
   /** The try, and then the end of all that it started. */
-  tried: Promise<void>;
+  attempt: Promise<void>;
 }
 
 export function createClusterProvider(options: ClusterProviderOptions): ClusterProvider {
-  const entries = new Map<string, Entry>();
-  const ending = new Set<Promise<void>>();
+  const entries = new Map<string, ClusterEntry>();
+  const disengaging = new Set<Promise<void>>();
 
-  const end = (name: string, entry: Entry): Promise<void> => {
+  const stopEntry = (name: string, entry: ClusterEntry): Promise<void> => {
     entries.delete(name);
     const wasEngaged = entry.state.phase === "engaged";
-    entry.stop.abort(new Error(`cluster ${name} is disengaged`));
+    entry.abortController.abort(new Error(`cluster ${name} is disengaged`));
     if (wasEngaged) options.onDisengaged?.(name);
-    const ended = entry.tried.then(() => closeEngagement(entry)).finally(() => ending.delete(ended));
-    ending.add(ended);
+    const ended = entry.attempt.then(() => closeEngagement(entry)).finally(() => disengaging.delete(ended));
+    disengaging.add(ended);
     return ended;
   };
   return {
     engage(name, source) {
       const known = entries.get(name);
       if (known?.hash === source.hash && known.state.phase !== "failed") return;
-      if (known) void end(name, known);
-      const entry: Entry = { hash: source.hash, state: { phase: "engaging" }, stop: new AbortController(), tried: Promise.resolve() };
+      if (known) void stopEntry(name, known);
+      const entry: ClusterEntry = { hash: source.hash, state: { phase: "engaging" }, abortController: new AbortController(), attempt: Promise.resolve() };
       entries.set(name, entry);
-      entry.tried = tryEngage(name, source, entry, options);
+      entry.attempt = tryEngage(name, source, entry, options);
     },
     async disengage(name) {
       const entry = entries.get(name);
-      if (entry) await end(name, entry);
+      if (entry) await stopEntry(name, entry);
     },
     find: (name) => (entries.get(name)?.state.phase === "engaged" ? entries.get(name)?.engagement : undefined),
     states: () => Object.fromEntries([...entries].map(([name, { state }]) => [name, state])),
-    async settled(name) {
+    async waitForAttempt(name) {
       const entry = entries.get(name);
-      await entry?.tried;
+      await entry?.attempt;
       return entry?.state;
     },
     async close() {
-      for (const [name, entry] of [...entries]) void end(name, entry);
-      await Promise.all(ending);
+      for (const [name, entry] of [...entries]) void stopEntry(name, entry);
+      await Promise.all(disengaging);
     },
   };
 }
 
 /** Never rejects. */
-async function tryEngage(name: string, source: ClusterSource, entry: Entry, options: ClusterProviderOptions): Promise<void> {
-  const { log, engageMs = ENGAGE_MS } = options;
-  const { signal } = entry.stop;
-  const late = AbortSignal.timeout(engageMs);
+async function tryEngage(name: string, source: ClusterSource, entry: ClusterEntry, options: ClusterProviderOptions): Promise<void> {
+  const { log, engageTimeoutMs = ENGAGE_TIMEOUT_MS } = options;
+  const { signal } = entry.abortController;
+  const timeout = AbortSignal.timeout(engageTimeoutMs);
   try {
-    await orAborted(start(name, source, entry, options), AbortSignal.any([signal, late]));
+    await raceAbort(connectAndEngage(name, source, entry, options), AbortSignal.any([signal, timeout]));
     if (!signal.aborted) entry.state = { phase: "engaged" };
   } catch (err) {
-    const reason = late.aborted && !signal.aborted ? `did not answer within ${engageMs / 1000} s` : err instanceof Error ? err.message : String(err);
+    const reason = timeout.aborted && !signal.aborted ? `did not answer within ${engageTimeoutMs / 1000} s` : err instanceof Error ? err.message : String(err);
     entry.state = { phase: "failed", reason };
     if (!signal.aborted) log.warn({ err, cluster: name }, "could not engage a cluster");
-    entry.stop.abort(new Error(`cluster ${name} could not be engaged`));
+    entry.abortController.abort(new Error(`cluster ${name} could not be engaged`));
     await closeEngagement(entry);
   }
 }
 
-async function start(name: string, source: ClusterSource, entry: Entry, options: ClusterProviderOptions): Promise<void> {
-  const { signal } = entry.stop;
+async function connectAndEngage(name: string, source: ClusterSource, entry: ClusterEntry, options: ClusterProviderOptions): Promise<void> {
+  const { signal } = entry.abortController;
   const client = await source.connect();
   // Given up meanwhile: nobody else would close it.
   if (signal.aborted) return void (await client.close());
-  const watches = createWatches({ ...options.watches, client, log: options.log.child({ cluster: name }) });
-  entry.engagement = { name, client, watches, signal };
+  const informers = createInformers({ ...options.informers, client, log: options.log.child({ cluster: name }) });
+  entry.engagement = { name, client, informers, signal };
   await options.onEngaged(entry.engagement);
 }
 
-async function closeEngagement(entry: Entry): Promise<void> {
+async function closeEngagement(entry: ClusterEntry): Promise<void> {
   const { engagement } = entry;
   delete entry.engagement;
-  await engagement?.watches.close();
+  await engagement?.informers.close();
   await engagement?.client.close();
 }
 
 /** The work's end, or the signal's reason; what goes on in the background then is closed by whoever aborted. */
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+async function raceAbort(work: Promise<void>, signal: AbortSignal): Promise<void> {
   work.catch(() => undefined);
   const { promise, reject } = Promise.withResolvers<never>();
-  const give = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("given up"));
-  if (signal.aborted) give();
-  signal.addEventListener("abort", give, { once: true });
+  const rejectAborted = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("given up"));
+  if (signal.aborted) rejectAborted();
+  signal.addEventListener("abort", rejectAborted, { once: true });
   try {
     await Promise.race([work, promise]);
   } finally {
-    signal.removeEventListener("abort", give);
+    signal.removeEventListener("abort", rejectAborted);
   }
 }

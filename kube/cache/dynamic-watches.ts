@@ -14,13 +14,13 @@ export interface WatchKey {
 }
 
 /** Something changed at this key, or is there for one who came late: read it from the store. */
-export interface Delivered {
+export interface ChangedKey {
   ref: ResourceRef;
   store: Store;
   key: ObjectKey;
 }
 
-export interface Registrar {
+export interface DynamicWatches {
   readonly name: string;
   /** `dependent` needs the watch. Said twice, it counts once. Never waits; what is there already is delivered as well. */
   add(key: WatchKey, dependent: string): void;
@@ -28,20 +28,20 @@ export interface Registrar {
   /** The dependent is gone, and with it all its needs. */
   removeDependent(dependent: string): void;
   /** These are all needs from now on. What stays is not interrupted. */
-  replace(needs: Iterable<readonly [WatchKey, string]>): void;
+  replace(dependencies: Iterable<readonly [WatchKey, string]>): void;
   /** How many watches it holds. */
   readonly size: number;
   /** Lets all go; resolves when what is being delivered has been. */
   close(): Promise<void>;
 }
 
-export interface RegistrarOptions {
+export interface DynamicWatchesOptions {
   name: string;
   /**
    * Takes what changed since the last call, each key once; not called again before it is done, so one who is slow gets fewer and bigger
    * batches and delays nobody else. What it throws is logged and the batch is delivered again after RETRY_MS.
    */
-  deliver: (batch: readonly Delivered[]) => Promise<void> | void;
+  deliver: (batch: readonly ChangedKey[]) => Promise<void> | void;
   log: Logger;
   /** Starts or joins the watch. */
   ensure: (key: WatchKey) => { store: Store; release(): void };
@@ -54,94 +54,94 @@ export function watchId({ ref, namespace = "", labelSelector = "", fieldSelector
   return JSON.stringify([ref.group, ref.version, ref.plural, namespace, labelSelector, fieldSelector, metadata ? "metadata" : "full"]);
 }
 
-export function createRegistrar(options: RegistrarOptions): Registrar {
-  return new Needs(options);
+export function createDynamicWatches(options: DynamicWatchesOptions): DynamicWatches {
+  return new DynamicWatchSet(options);
 }
 
-interface Held {
+interface DependentWatch {
   dependents: Set<string>;
   store: Store;
   /** Stops listening and gives the watch back. */
-  letGo: () => void;
+  unwatch: () => void;
 }
 
-class Needs implements Registrar {
+class DynamicWatchSet implements DynamicWatches {
   readonly name: string;
-  readonly #options: RegistrarOptions;
-  readonly #held = new Map<string, Held>();
-  readonly #pending = new Map<string, Delivered & { id: string }>();
+  readonly #options: DynamicWatchesOptions;
+  readonly #watches = new Map<string, DependentWatch>();
+  readonly #pending = new Map<string, ChangedKey & { id: string }>();
   #delivering: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(options: RegistrarOptions) {
+  constructor(options: DynamicWatchesOptions) {
     this.name = options.name;
     this.#options = options;
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#watches.size;
   }
 
   add(key: WatchKey, dependent: string): void {
     if (this.#closed) throw new Error(`registrar ${this.name} is closed`);
     const id = watchId(key);
-    const held = this.#held.get(id) ?? this.#take(id, key);
+    const held = this.#watches.get(id) ?? this.#watch(id, key);
     held.dependents.add(dependent);
   }
 
   remove(key: WatchKey, dependent: string): void {
-    this.#drop(watchId(key), dependent);
+    this.#removeDependency(watchId(key), dependent);
   }
 
   removeDependent(dependent: string): void {
-    for (const id of [...this.#held.keys()]) this.#drop(id, dependent);
+    for (const id of [...this.#watches.keys()]) this.#removeDependency(id, dependent);
   }
 
-  replace(needs: Iterable<readonly [WatchKey, string]>): void {
-    const wanted = [...needs];
+  replace(dependencies: Iterable<readonly [WatchKey, string]>): void {
+    const wanted = [...dependencies];
     const kept = new Set(wanted.map(([key, dependent]) => `${watchId(key)} ${dependent}`));
     // New ones first: a watch that changes hands does not stop.
     for (const [key, dependent] of wanted) this.add(key, dependent);
-    for (const [id, { dependents }] of [...this.#held]) for (const one of [...dependents]) if (!kept.has(`${id} ${one}`)) this.#drop(id, one);
+    for (const [id, { dependents }] of [...this.#watches]) for (const one of [...dependents]) if (!kept.has(`${id} ${one}`)) this.#removeDependency(id, one);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
     this.#pending.clear();
-    for (const [id, { letGo }] of [...this.#held]) {
-      this.#held.delete(id);
-      letGo();
+    for (const [id, { unwatch }] of [...this.#watches]) {
+      this.#watches.delete(id);
+      unwatch();
     }
     await this.#delivering;
   }
 
-  #take(id: string, key: WatchKey): Held {
+  #watch(id: string, key: WatchKey): DependentWatch {
     const { store, release } = this.#options.ensure(key);
-    const note = (object: KubeObject): void => this.#note(id, store, object);
-    const stop = store.onChange((change: Change<KubeObject>) => note(change.object));
+    const enqueue = (object: KubeObject): void => this.#enqueue(id, store, object);
+    const stop = store.onChange((change: Change<KubeObject>) => enqueue(change.object));
     // Whoever comes late has missed the first list.
-    if (store.synced) for (const object of store.list({ partial: true })) note(object);
-    const letGo = (): void => {
+    if (store.synced) for (const object of store.list({ partial: true })) enqueue(object);
+    const unwatch = (): void => {
       stop();
       // What reads the store at this moment reads on; the watch goes after that.
       void (this.#delivering ?? Promise.resolve()).then(release);
     };
-    const held: Held = { dependents: new Set(), store, letGo };
-    this.#held.set(id, held);
+    const held: DependentWatch = { dependents: new Set(), store, unwatch };
+    this.#watches.set(id, held);
     return held;
   }
 
-  #drop(id: string, dependent: string): void {
-    const held = this.#held.get(id);
+  #removeDependency(id: string, dependent: string): void {
+    const held = this.#watches.get(id);
     if (!held?.dependents.delete(dependent) || held.dependents.size > 0) return;
-    this.#held.delete(id);
+    this.#watches.delete(id);
     for (const [at, { id: of }] of [...this.#pending]) if (of === id) this.#pending.delete(at);
-    held.letGo();
+    held.unwatch();
   }
 
-  #note(id: string, store: Store, { metadata }: KubeObject): void {
+  #enqueue(id: string, store: Store, { metadata }: KubeObject): void {
     const key: ObjectKey = { name: metadata.name, ...(metadata.namespace && { namespace: metadata.namespace }) };
     this.#pending.set(`${id} ${keyOf(key)}`, { id, ref: store.ref, store, key });
     this.#start();
@@ -150,16 +150,16 @@ class Needs implements Registrar {
   #start(): void {
     if (this.#delivering || this.#retry || this.#closed) return;
     // In a turn of its own, so that a listener of the store is never held up.
-    this.#delivering = Promise.resolve().then(() => this.#run());
+    this.#delivering = Promise.resolve().then(() => this.#drain());
   }
 
-  async #run(): Promise<void> {
-    while (this.#pending.size > 0 && !this.#retry) await this.#deliverAll();
+  async #drain(): Promise<void> {
+    while (this.#pending.size > 0 && !this.#retry) await this.#deliverBatch();
     this.#delivering = undefined;
     if (this.#pending.size > 0) this.#start();
   }
 
-  async #deliverAll(): Promise<void> {
+  async #deliverBatch(): Promise<void> {
     const batch = new Map(this.#pending);
     this.#pending.clear();
     try {
@@ -167,12 +167,12 @@ class Needs implements Registrar {
     } catch (err) {
       this.#options.log.warn({ err, registrar: this.name }, "changes could not be taken; they are delivered again");
       // Those given back meanwhile are nobody's business any more.
-      for (const [at, one] of batch) if (this.#held.has(one.id)) this.#pending.set(at, one);
-      if (!this.#closed) this.#retry = setTimeout(() => this.#again(), RETRY_MS).unref();
+      for (const [at, one] of batch) if (this.#watches.has(one.id)) this.#pending.set(at, one);
+      if (!this.#closed) this.#retry = setTimeout(() => this.#resume(), RETRY_MS).unref();
     }
   }
 
-  #again(): void {
+  #resume(): void {
     this.#retry = undefined;
     if (this.#pending.size > 0) this.#start();
   }

@@ -2,17 +2,17 @@
 import type { Logger } from "pino";
 import type { KubeClient } from "../client/client.ts";
 import { Namespace } from "../api/builtin.ts";
-import { createNamespaces, type Namespaces, type SplitRule } from "./scoped/watched-namespaces.ts";
+import { createWatchedNamespaces, type WatchedNamespaces, type NamespaceScope } from "./scoped/watched-namespaces.ts";
 import type { KubeObject } from "../api/object.ts";
-import { createOwnRights } from "../rbac/own-permission-changes.ts";
+import { watchOwnPermissions } from "../rbac/own-permission-changes.ts";
 import { type IndexFunction, NotWatched, type ParkReason, type Reader, type Store, type WatchState } from "./reader.ts";
-import type { ErrorVerdict, ReflectorTiming } from "./reflector.ts";
-import { createRegistrar, type Registrar, type RegistrarOptions, watchId } from "./dynamic-watches.ts";
+import type { WatchErrorAction, ReflectorTiming } from "./reflector.ts";
+import { createDynamicWatches, type DynamicWatches, type DynamicWatchesOptions, watchId } from "./dynamic-watches.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import { type Extent, parseSimpleSelector, StoreView } from "./store-view.ts";
-import { type Entry, join, startEntry, statusOf } from "./informer.ts";
+import { type ViewScope, parseEqualitySelector, StoreView } from "./store-view.ts";
+import { type Informer, extendInformer, startInformer, statusOfInformer } from "./informer.ts";
 
-export interface WatchesOptions {
+export interface InformersOptions {
   client: KubeClient;
   log: Logger;
   /** For kinds whose `ensure` gave none. Runs before managedFields are dropped; may change and return the same object. */
@@ -23,7 +23,7 @@ export interface WatchesOptions {
   /** How long a watch outlives its last user; 30 s unless said. */
   lingerMs?: number;
   /** Where a namespaced kind is watched when it may not be watched whole. Without it only namespaces that are asked for by name are. */
-  split?: SplitRule;
+  namespaceScope?: NamespaceScope;
 }
 
 export interface EnsureOptions<T extends KubeObject> {
@@ -33,27 +33,27 @@ export interface EnsureOptions<T extends KubeObject> {
   /** Metadata is enough: no spec, no status, no data is held (unless somebody else watches the whole objects anyway). */
   metadata?: boolean;
   /** What to do about a failure of this watch; undefined leaves it to the rules of Reflector. Given for a new watch only. */
-  onError?: (error: unknown) => ErrorVerdict | undefined;
+  onError?: (error: unknown) => WatchErrorAction | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** As in WatchesOptions. The first one given for a watch stays. */
   transform?: (object: T) => T;
   /** Field managers whose applied managedFields entries stay in the cache. */
   keepFieldsOf?: readonly string[];
   /** The watch is opened again, and a silent server taken for dead, so often that `heardAt` need never be older. Milliseconds, 2,000 or more. */
-  hearWithinMs?: number;
+  maxStalenessMs?: number;
 }
 
-export interface WatchHandle<T extends KubeObject> {
+export interface InformerHandle<T extends KubeObject> {
   readonly store: Store<T>;
   /** Resolves when what this `ensure` asked to keep is in the cache (at once for a new watch: then the store is not synced yet). */
-  readonly settled: Promise<void>;
+  readonly fieldsKept: Promise<void>;
   /** When the server last showed that the cache was level with it (`performance.now()`); -Infinity before the first list. */
-  heardAt(): number;
+  freshAsOf(): number;
   /** This user needs the watch no more. Once only; later calls do nothing. */
   release(): void;
 }
 
-export interface WatchStatus {
+export interface InformerStatus {
   resource: string;
   namespace?: string;
   labelSelector?: string;
@@ -63,123 +63,123 @@ export interface WatchStatus {
   synced: boolean;
   /** Only where namespaces are watched one by one: how many, and those of them that are not being watched right now. */
   namespaces?: number;
-  elsewhere?: { namespace: string; state: WatchState; parkReason?: ParkReason }[];
+  notWatching?: { namespace: string; state: WatchState; parkReason?: ParkReason }[];
 }
 
-export interface Watches {
+export interface Informers {
   /**
    * Starts the watch unless it runs, adds the indexes, and counts the user; a parked one looks again at once. Never waits.
    * A part of what is watched whole anyway (one namespace, labels by equality or presence) is a view of that.
    */
-  ensure<T extends KubeObject>(ref: ResourceRef<T>, options?: EnsureOptions<T>): WatchHandle<T>;
+  ensure<T extends KubeObject>(ref: ResourceRef<T>, options?: EnsureOptions<T>): InformerHandle<T>;
   /** The store that `read` would use. @throws NotWatched */
   store<T extends KubeObject>(ref: ResourceRef<T>, scope?: { namespace?: string }): Store<T>;
   /** Reads go to the unrestricted watch of the kind, else to that of the namespace asked for, else to the kind's only watch. */
   readonly read: Reader;
   /** For those whose needs come and go. Close it when done. */
-  registrar(options: Pick<RegistrarOptions, "name" | "deliver">): Registrar;
+  dynamicWatches(options: Pick<DynamicWatchesOptions, "name" | "deliver">): DynamicWatches;
   /** The very same array while nothing of it changes. */
-  status(): readonly WatchStatus[];
+  status(): readonly InformerStatus[];
   /** True when all watches of this moment are synced; parked ones never are. */
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Look again at parked watches and those in backoff now; of one kind or of all. */
-  wake(ref?: ResourceRef): void;
+  retryNow(ref?: ResourceRef): void;
   /** Opens the watches of a kind (`plural.group`) anew where they were: one that has gone silent without knowing it goes on. */
-  recheck(resource: string): void;
+  reopen(resource: string): void;
   /** Lists a kind again, or all that are not parked, as after a break. Resolves when lists that began after this call are in the stores, or the watches have ended. */
   relist(ref?: ResourceRef): Promise<void>;
   /** Ends all watches. Stores stay readable with what they have. */
   close(): Promise<void>;
 }
 
-const LOOK_DEADLINE_MS = 10_000;
-const SERVED_LOOKS_MS = [500, 2_000, 8_000];
+const NAMESPACE_LOOKUP_DEADLINE_MS = 10_000;
+const KIND_SERVED_RETRIES_MS = [500, 2_000, 8_000];
 
-export function createWatches(options: WatchesOptions): Watches {
-  return new WatchSet(options);
+export function createInformers(options: InformersOptions): Informers {
+  return new InformerSet(options);
 }
 
-class WatchSet implements Watches {
+class InformerSet implements Informers {
   readonly read: Reader;
-  readonly #options: WatchesOptions;
-  readonly #entries = new Map<string, Entry>();
-  readonly #ending = new Set<Promise<void>>();
+  readonly #options: InformersOptions;
+  readonly #informers = new Map<string, Informer>();
+  readonly #stopping = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  readonly #namespaces: Namespaces;
-  readonly #rights;
-  #told: readonly WatchStatus[] = [];
+  readonly #namespaces: WatchedNamespaces;
+  readonly #permissionChanges;
+  #lastStatus: readonly InformerStatus[] = [];
 
-  constructor(options: WatchesOptions) {
+  constructor(options: InformersOptions) {
     this.#options = options;
-    this.#namespaces = createNamespaces(options.split, {
-      open: (labelSelector) => this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store,
-      look: (name, signal) => lookAtNamespace(options.client, name, signal),
+    this.#namespaces = createWatchedNamespaces(options.namespaceScope, {
+      watchLabelled: (labelSelector) => this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store,
+      findLive: (name, signal) => findLiveNamespace(options.client, name, signal),
       signal: this.#closing.signal,
     });
-    this.#rights = createOwnRights(options.client, options.log, (namespace) => {
-      for (const { following } of this.#entries.values()) following.recheck(namespace);
+    this.#permissionChanges = watchOwnPermissions(options.client, options.log, (namespace) => {
+      for (const { reflectors } of this.#informers.values()) reflectors.reopen(namespace);
     });
     this.read = createReader((ref, scope) => this.store(ref, scope));
   }
 
-  ensure<T extends KubeObject>(ref: ResourceRef<T>, wish: EnsureOptions<T> = {}): WatchHandle<T> {
-    return this.#ensure(ref, wish as unknown as EnsureOptions<KubeObject>) as unknown as WatchHandle<T>;
+  ensure<T extends KubeObject>(ref: ResourceRef<T>, request: EnsureOptions<T> = {}): InformerHandle<T> {
+    return this.#ensure(ref, request as unknown as EnsureOptions<KubeObject>) as unknown as InformerHandle<T>;
   }
 
   store<T extends KubeObject>(ref: ResourceRef<T>, scope: { namespace?: string | undefined } = {}): Store<T> {
-    return choose([...this.#entries.values()], resourceId(ref), scope.namespace).store as unknown as Store<T>;
+    return chooseInformer([...this.#informers.values()], resourceId(ref), scope.namespace).store as unknown as Store<T>;
   }
 
-  registrar(options: Pick<RegistrarOptions, "name" | "deliver">): Registrar {
-    return createRegistrar({ ...options, log: this.#options.log, ensure: ({ ref, ...wish }) => this.#ensure(ref, wish) });
+  dynamicWatches(options: Pick<DynamicWatchesOptions, "name" | "deliver">): DynamicWatches {
+    return createDynamicWatches({ ...options, log: this.#options.log, ensure: ({ ref, ...request }) => this.#ensure(ref, request) });
   }
 
-  status(): readonly WatchStatus[] {
-    const now = [...this.#entries.values()].map(statusOf);
-    if (now.length !== this.#told.length || now.some((one, at) => one !== this.#told[at])) this.#told = now;
-    return this.#told;
+  status(): readonly InformerStatus[] {
+    const now = [...this.#informers.values()].map(statusOfInformer);
+    if (now.length !== this.#lastStatus.length || now.some((one, at) => one !== this.#lastStatus[at])) this.#lastStatus = now;
+    return this.#lastStatus;
   }
 
   async waitSynced(deadlineMs: number): Promise<boolean> {
-    const synced = await Promise.all([...this.#entries.values()].map((entry) => entry.store.waitSynced(deadlineMs)));
+    const synced = await Promise.all([...this.#informers.values()].map((entry) => entry.store.waitSynced(deadlineMs)));
     return synced.every(Boolean);
   }
 
-  wake(ref?: ResourceRef): void {
-    for (const entry of this.#entries.values()) if (!ref || entry.id === resourceId(ref)) entry.following.wake();
+  retryNow(ref?: ResourceRef): void {
+    for (const entry of this.#informers.values()) if (!ref || entry.id === resourceId(ref)) entry.reflectors.retryNow();
   }
 
-  recheck(resource: string): void {
-    for (const entry of this.#entries.values()) if (entry.id === resource) entry.following.recheck();
+  reopen(resource: string): void {
+    for (const entry of this.#informers.values()) if (entry.id === resource) entry.reflectors.reopen();
   }
 
   async relist(ref?: ResourceRef): Promise<void> {
-    const concerned = [...this.#entries.values()].filter((entry) => (ref ? entry.id === resourceId(ref) : entry.store.state !== "parked"));
-    await Promise.all(concerned.map((entry) => entry.following.relist()));
+    const concerned = [...this.#informers.values()].filter((entry) => (ref ? entry.id === resourceId(ref) : entry.store.state !== "parked"));
+    await Promise.all(concerned.map((entry) => entry.reflectors.relist()));
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#rights.close();
-    for (const [key, entry] of [...this.#entries]) void this.#end(key, entry);
-    await Promise.all(this.#ending);
+    this.#permissionChanges.close();
+    for (const [key, entry] of [...this.#informers]) void this.#stop(key, entry);
+    await Promise.all(this.#stopping);
   }
 
-  #ensure(ref: ResourceRef, wish: EnsureOptions<KubeObject>): WatchHandle<KubeObject> {
-    const own = watchId({ ref, ...wish });
-    const cover = this.#entries.has(own) ? undefined : this.#covering(ref, wish);
+  #ensure(ref: ResourceRef, request: EnsureOptions<KubeObject>): InformerHandle<KubeObject> {
+    const own = watchId({ ref, ...request });
+    const cover = this.#informers.has(own) ? undefined : this.#findCovering(ref, request);
     const key = cover?.key ?? own;
-    const known = this.#entries.get(key);
-    const entry = known ?? this.#start(key, ref, wish);
-    const settled = known ? join(known, wish) : Promise.resolve();
-    entry.following.hearWithin(wish.hearWithinMs ?? Infinity);
-    clearTimeout(entry.linger);
+    const known = this.#informers.get(key);
+    const entry = known ?? this.#start(key, ref, request);
+    const settled = known ? extendInformer(known, request) : Promise.resolve();
+    entry.reflectors.limitStaleness(request.maxStalenessMs ?? Infinity);
+    clearTimeout(entry.lingerTimer);
     entry.users++;
-    const undo = cover && wish.namespace !== undefined ? entry.following.demand(wish.namespace) : undefined;
+    const undo = cover && request.namespace !== undefined ? entry.reflectors.watchNamespace(request.namespace) : undefined;
     return {
       store: cover ? new StoreView(entry.store, cover.extent) : entry.store,
-      settled,
-      heardAt: () => entry.following.heardAt(),
+      fieldsKept: settled,
+      freshAsOf: () => entry.reflectors.freshAsOf(),
       release: once(() => {
         undo?.();
         this.#release(key, entry);
@@ -188,58 +188,58 @@ class WatchSet implements Watches {
   }
 
   /** A watch of the whole kind that shows all that is wished, if one runs. */
-  #covering(ref: ResourceRef, wish: EnsureOptions<KubeObject>): { key: string; extent: Extent } | undefined {
-    if (wish.fieldSelector) return undefined;
-    const labels = wish.labelSelector ? parseSimpleSelector(wish.labelSelector) : new Map<string, undefined>();
+  #findCovering(ref: ResourceRef, request: EnsureOptions<KubeObject>): { key: string; extent: ViewScope } | undefined {
+    if (request.fieldSelector) return undefined;
+    const labels = request.labelSelector ? parseEqualitySelector(request.labelSelector) : new Map<string, undefined>();
     const key = watchId({ ref });
-    const whole = this.#entries.get(key);
-    if (!labels || !whole || (wish.transform && wish.transform !== whole.transform)) return undefined;
-    return { key, extent: { namespace: wish.namespace, labels } };
+    const whole = this.#informers.get(key);
+    if (!labels || !whole || (request.transform && request.transform !== whole.transform)) return undefined;
+    return { key, extent: { namespace: request.namespace, labels } };
   }
 
-  #start(key: string, ref: ResourceRef, wish: EnsureOptions<KubeObject>): Entry {
-    const entry = startEntry(this.#options, { ref, wish, namespaces: this.#namespaces });
-    this.#entries.set(key, entry);
-    if (["rolebindings", "clusterrolebindings"].includes(ref.plural) && ref.group === "rbac.authorization.k8s.io" && !wish.metadata) this.#rights.observe(entry.store);
-    if (entry.id === "customresourcedefinitions.apiextensions.k8s.io") this.#wakeServed(entry.store);
+  #start(key: string, ref: ResourceRef, request: EnsureOptions<KubeObject>): Informer {
+    const entry = startInformer(this.#options, { ref, request, namespaces: this.#namespaces });
+    this.#informers.set(key, entry);
+    if (["rolebindings", "clusterrolebindings"].includes(ref.plural) && ref.group === "rbac.authorization.k8s.io" && !request.metadata) this.#permissionChanges.observe(entry.store);
+    if (entry.id === "customresourcedefinitions.apiextensions.k8s.io") this.#retryWhenServed(entry.store);
     return entry;
   }
 
   /** A kind that was not served may be so after any change of its definition, or a moment later: the API server tells of a definition before it serves it. */
-  #wakeServed(definitions: Store): void {
+  #retryWhenServed(definitions: Store): void {
     const wake = (id: string): boolean => {
-      const parked = [...this.#entries.values()].filter((entry) => entry.id === id && entry.store.state === "parked");
-      for (const { following } of parked) following.wake();
+      const parked = [...this.#informers.values()].filter((entry) => entry.id === id && entry.store.state === "parked");
+      for (const { reflectors } of parked) reflectors.retryNow();
       return parked.length > 0;
     };
     definitions.onChange(({ object: { metadata } }) => {
-      if (wake(metadata.name)) for (const afterMs of SERVED_LOOKS_MS) setTimeout(() => wake(metadata.name), afterMs).unref();
+      if (wake(metadata.name)) for (const afterMs of KIND_SERVED_RETRIES_MS) setTimeout(() => wake(metadata.name), afterMs).unref();
     });
   }
 
-  #release(key: string, entry: Entry): void {
-    if (--entry.users > 0 || this.#entries.get(key) !== entry) return;
-    entry.linger = setTimeout(() => void this.#end(key, entry), this.#options.lingerMs ?? 30_000);
-    entry.linger.unref();
+  #release(key: string, entry: Informer): void {
+    if (--entry.users > 0 || this.#informers.get(key) !== entry) return;
+    entry.lingerTimer = setTimeout(() => void this.#stop(key, entry), this.#options.lingerMs ?? 30_000);
+    entry.lingerTimer.unref();
   }
 
-  #end(key: string, entry: Entry): Promise<void> {
-    clearTimeout(entry.linger);
-    this.#entries.delete(key);
+  #stop(key: string, entry: Informer): Promise<void> {
+    clearTimeout(entry.lingerTimer);
+    this.#informers.delete(key);
     entry.stop.abort();
-    const ended = entry.following.stopped.finally(() => this.#ending.delete(ended));
-    this.#ending.add(ended);
+    const ended = entry.reflectors.stopped.finally(() => this.#stopping.delete(ended));
+    this.#stopping.add(ended);
     return ended;
   }
 }
 
 /** By a list, which whoever may watch may ask for. */
-async function lookAtNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<KubeObject | undefined> {
-  const { items } = await client.list(Namespace, { fieldSelector: `metadata.name=${name}`, metadata: true, deadlineMs: LOOK_DEADLINE_MS, signal });
+async function findLiveNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<KubeObject | undefined> {
+  const { items } = await client.list(Namespace, { fieldSelector: `metadata.name=${name}`, metadata: true, deadlineMs: NAMESPACE_LOOKUP_DEADLINE_MS, signal });
   return items[0];
 }
 
-function choose(entries: readonly Entry[], id: string, namespace: string | undefined): Entry {
+function chooseInformer(entries: readonly Informer[], id: string, namespace: string | undefined): Informer {
   const ofKind = entries.filter((entry) => entry.id === id && !entry.metadata);
   const whole = ofKind.find((entry) => Object.keys(entry.scope).length === 0);
   const fitting = whole ?? ofKind.find((entry) => namespace !== undefined && entry.scope.namespace === namespace && Object.keys(entry.scope).length === 1);

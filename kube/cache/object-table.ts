@@ -4,7 +4,7 @@ import type { IndexFunction, ListFilter } from "./reader.ts";
 import { createValueIndex, type ValueIndex } from "./value-index.ts";
 
 interface Index<T> {
-  of: IndexFunction<T>;
+  indexFunction: IndexFunction<T>;
   values: ValueIndex;
 }
 
@@ -26,9 +26,9 @@ export class ObjectTable<T extends KubeObject> {
   }
 
   /** Puts, replaces (object given) or removes (undefined) what is at that key. */
-  place(key: string, object: T | undefined): void {
+  set(key: string, object: T | undefined): void {
     const old = this.objects.get(key);
-    for (const index of this.#indexes.values()) index.values.move(key, this.#values(index.of, old), this.#values(index.of, object));
+    for (const index of this.#indexes.values()) index.values.update(key, this.#valuesOf(index.indexFunction, old), this.#valuesOf(index.indexFunction, object));
     if (old?.metadata.uid && this.#uids.get(old.metadata.uid) === old) this.#uids.delete(old.metadata.uid);
     if (object?.metadata.uid) this.#uids.set(object.metadata.uid, object);
     if (object) this.objects.set(key, object);
@@ -36,15 +36,15 @@ export class ObjectTable<T extends KubeObject> {
   }
 
   /** The values that an object stands under, by index. */
-  filed(object: T): Map<string, readonly string[]> {
-    return new Map([...this.#indexes].map(([name, { of }]) => [name, this.#values(of, object)]));
+  indexedValues(object: T): Map<string, readonly string[]> {
+    return new Map([...this.#indexes].map(([name, { indexFunction }]) => [name, this.#valuesOf(indexFunction, object)]));
   }
 
   byUid(uid: string): T | undefined {
     return this.#uids.get(uid);
   }
 
-  pick(keys: Iterable<string>): T[] {
+  listByKeys(keys: Iterable<string>): T[] {
     const found: T[] = [];
     for (const key of keys) {
       const object = this.objects.get(key);
@@ -54,25 +54,25 @@ export class ObjectTable<T extends KubeObject> {
   }
 
   list(filter: ListFilter): T[] {
-    return this.pick(this.#narrow(filter)).filter((object) => matches(object, filter));
+    return this.listByKeys(this.#candidateKeys(filter)).filter((object) => matches(object, filter));
   }
 
   /** @throws Error naming the indexes there are. */
   byIndex(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
     if (!index) throw new Error(`there is no index ${name}; known: ${[...this.#indexes.keys()].join(", ")}`);
-    return this.pick(index.values.keys(value));
+    return this.listByKeys(index.values.keys(value));
   }
 
   addIndex(name: string, of: IndexFunction<T>): void {
     if (this.#indexes.has(name)) return;
     const values = createValueIndex();
-    this.#indexes.set(name, { of, values });
-    for (const [key, object] of this.objects) values.move(key, [], this.#values(of, object));
+    this.#indexes.set(name, { indexFunction: of, values });
+    for (const [key, object] of this.objects) values.update(key, [], this.#valuesOf(of, object));
   }
 
   // The smallest set of keys that an index knows. A label key is indexed when it is first asked for.
-  #narrow(filter: ListFilter): Iterable<string> {
+  #candidateKeys(filter: ListFilter): Iterable<string> {
     const [label] = Object.entries(filter.labels ?? {});
     if (label) {
       const [name, value] = label;
@@ -85,7 +85,7 @@ export class ObjectTable<T extends KubeObject> {
     return (filter.namespace === undefined ? undefined : this.#indexes.get(NAMESPACE)?.values.keys(filter.namespace)) ?? this.objects.keys();
   }
 
-  #values(of: IndexFunction<T>, object: T | undefined): readonly string[] {
+  #valuesOf(of: IndexFunction<T>, object: T | undefined): readonly string[] {
     try {
       return object ? of(object) : [];
     } catch (error) {

@@ -2,19 +2,19 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import { whenSightChanges } from "./readability-changes.ts";
-import { FedStore } from "./store.ts";
+import { onReadabilityChange } from "./readability-changes.ts";
+import { WritableStore } from "./store.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
-const newStore = () => new FedStore<KubeObject>(Thing, { onFault: (error) => expect.fail(String(error)) });
+const newStore = () => new WritableStore<KubeObject>(Thing, { onFault: (error) => expect.fail(String(error)) });
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** Says how often it was told since the last time. */
-function follow(store: FedStore<KubeObject>): () => number {
+function follow(store: WritableStore<KubeObject>): () => number {
   const changed = vi.fn();
-  whenSightChanges([store], changed);
+  onReadabilityChange([store], changed);
   return () => {
     vi.runAllTimers();
     const times = changed.mock.calls.length;
@@ -26,8 +26,8 @@ function follow(store: FedStore<KubeObject>): () => number {
 /** `seen` is watched, `hole` is refused. */
 function halfBlind() {
   const store = newStore();
-  store.split();
-  const [seen, hole] = [store.feed("seen"), store.feed("hole")];
+  store.switchToNamespaces();
+  const [seen, hole] = [store.namespaceStore("seen"), store.namespaceStore("hole")];
   seen.replace([], "1");
   seen.setState("watching");
   hole.setState("parked", "Forbidden");
@@ -50,9 +50,9 @@ test("a namespace goes and comes back", () => {
 test("a namespace that could not be seen and is gone stands in nobody's way any more", () => {
   const { store } = halfBlind();
   const told = follow(store);
-  store.forget("hole", "gone");
+  store.removeNamespace("hole", "gone");
   expect(told()).toBe(1);
-  store.forget("seen", "gone");
+  store.removeNamespace("seen", "gone");
   expect(told()).toBe(0);
 });
 
@@ -82,8 +82,8 @@ test("what could not be seen at all, and is now namespace by namespace", () => {
   const told = follow(store);
   store.setState("parked", "NoKind");
   expect(told()).toBe(1);
-  store.split();
-  const [seen, hole] = [store.feed("seen"), store.feed("hole")];
+  store.switchToNamespaces();
+  const [seen, hole] = [store.namespaceStore("seen"), store.namespaceStore("hole")];
   hole.setState("parked", "Forbidden");
   expect(told()).toBe(0);
   seen.replace([], "2");

@@ -10,16 +10,16 @@ export type WatchState = "listing" | "watching" | "backoff" | "parked" | "stoppe
 export class NotSynced extends Error {
   readonly resource: string;
   constructor(resource: string, namespace?: string) {
-    super(`${resource}${within(namespace)} is not synced yet`);
+    super(`${resource}${inNamespace(namespace)} is not synced yet`);
     this.name = "NotSynced";
     this.resource = resource;
   }
 }
 
 /** What `look` finds; undefined while it cannot tell, for something is still to be listed. For those whom a later look serves as well. */
-export function ifListed<T>(look: () => T): T | undefined {
+export function ifSynced<T>(read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch (error) {
     if (error instanceof NotSynced) return undefined;
     throw error;
@@ -32,7 +32,7 @@ export class NotPermitted extends Error {
   readonly reason: ParkReason;
   readonly namespace: string | undefined;
   constructor(resource: string, reason: ParkReason, namespace?: string) {
-    super(WHY[reason](`${resource}${within(namespace)}`));
+    super(PARK_MESSAGES[reason](`${resource}${inNamespace(namespace)}`));
     this.name = "NotPermitted";
     this.resource = resource;
     this.reason = reason;
@@ -40,13 +40,13 @@ export class NotPermitted extends Error {
   }
 }
 
-const WHY: Record<ParkReason, (what: string) => string> = {
+const PARK_MESSAGES: Record<ParkReason, (what: string) => string> = {
   Forbidden: (what) => `this platform may not list and watch ${what}; it goes on by itself when both are granted`,
   Unauthorized: (what) => `the API server does not accept this platform's credential to list and watch ${what}`,
   NoKind: (what) => `the API server does not serve ${what}`,
 };
 
-function within(namespace: string | undefined): string {
+function inNamespace(namespace: string | undefined): string {
   return namespace ? ` in namespace ${namespace}` : "";
 }
 
@@ -115,7 +115,7 @@ export type Change<T> =
   | { type: "deleted"; object: T; old: T; initial: boolean; evicted?: true };
 
 /** How a namespace (or all of a kind) is seen. */
-export interface Sight {
+export interface SyncStatus {
   state: WatchState;
   parkReason?: ParkReason;
   /** Filled, and not parked. */
@@ -140,21 +140,21 @@ export interface Store<T extends KubeObject = KubeObject> {
   /** Newest resourceVersion seen, bookmarks included; "" before the first list. Where namespaces are watched one by one: of any of them. */
   readonly resourceVersion: string;
   /** The version up to which this namespace has been seen. */
-  versionIn(namespace: string | undefined): string;
+  resourceVersionIn(namespace: string | undefined): string;
   /** How one namespace is seen; differs from the whole only where namespaces are watched one by one. */
-  sightOf(namespace: string | undefined): Sight;
+  syncStatusOf(namespace: string | undefined): SyncStatus;
   /** Namespaces that cannot be seen although others can, in order. */
-  readonly holes: readonly string[];
+  readonly parkedNamespaces: readonly string[];
   /** Adds an index to a running store; the same name twice is the same index, and the first function stays. */
   addIndex(name: string, of: IndexFunction<T>): void;
   /** True as soon as the cache (of that namespace, when given) has reached that version, false when deadlineMs passed first (or the watch is parked then). */
-  waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean>;
+  waitForVersion(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean>;
   /** True as soon as that uid is gone from the cache or terminating in it. */
-  waitGone(uid: string, deadlineMs: number): Promise<boolean>;
+  waitDeleted(uid: string, deadlineMs: number): Promise<boolean>;
   /** True as soon as the store is synced. */
   waitSynced(deadlineMs: number): Promise<boolean>;
   /** Called synchronously, in order, after the cache has changed; must not throw. A late listener is not replayed: list first. Returns how to stop. */
   onChange(listener: (change: Change<T>) => void): () => void;
   /** Called when the state changes (parking, resuming, first sync); with the namespace when it is that namespace's state, "stopped" when it is no longer watched. */
-  onState(listener: (state: WatchState, namespace?: string) => void): () => void;
+  onStateChange(listener: (state: WatchState, namespace?: string) => void): () => void;
 }

@@ -4,7 +4,7 @@ import type { ParkReason, WatchState } from "./reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 
 /** Feeding is synchronous and in order. */
-export interface Feed<T extends KubeObject = KubeObject> {
+export interface ReflectorStore<T extends KubeObject = KubeObject> {
   readonly ref: ResourceRef<T>;
   readonly synced: boolean;
   readonly state: WatchState;
@@ -14,5 +14,5 @@ export interface Feed<T extends KubeObject = KubeObject> {
   upsert(object: T): void;
   remove(object: T): void;
   /** The version is reached, although perhaps nothing changed here. */
-  reached(resourceVersion: string | undefined): void;
+  observeVersion(resourceVersion: string | undefined): void;
 }

@@ -8,7 +8,7 @@ import type { KubeObject } from "../api/object.ts";
 import { NotPermitted, NotSynced } from "./reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import { type FakeCollection, refuse, startFakeCollection, status } from "../testing/fake-collection.ts";
-import { createWatches, type Watches } from "./informers.ts";
+import { createInformers, type Informers } from "./informers.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const log = pino({ level: "silent" });
@@ -27,7 +27,7 @@ afterEach(async () => {
 interface Bench {
   fake: FakeCollection;
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   names: () => string[];
   deleted: string[];
   until: (condition: () => boolean) => Promise<void>;
@@ -37,7 +37,7 @@ async function bench(timing = {}, prepare?: (fake: FakeCollection) => void): Pro
   const fake = await startFakeCollection();
   prepare?.(fake);
   const client = createClient({ server: fake.url });
-  const watches = createWatches({ client, log, freeze: true, timing: { ...TIMING, ...timing }, lingerMs: 0 });
+  const watches = createInformers({ client, log, freeze: true, timing: { ...TIMING, ...timing }, lingerMs: 0 });
   cleanUps.push(() => fake.close(), () => client.close(), () => watches.close());
   const { store } = watches.ensure(Thing);
   const deleted: string[] = [];
@@ -56,7 +56,7 @@ describe("reflector", () => {
     expect(() => b.names()).toThrow(NotSynced);
     expect(await b.watches.waitSynced(5_000)).toBe(true);
     expect(b.names()).toHaveLength(1203);
-    expect(b.fake.count("list")).toBe(3);
+    expect(b.fake.countRequests("list")).toBe(3);
     const first = b.watches.read.get(Thing, { namespace: "ns", name: "t0" });
     expect(first.kind).toBe("Thing");
     expect(first.metadata.managedFields).toBeUndefined();
@@ -73,23 +73,23 @@ describe("reflector", () => {
     b.fake.put("a", { x: 1 });
     b.fake.remove("a");
     const last = b.fake.put("b");
-    expect(await store.waitFor(last.metadata.resourceVersion ?? "", 2_000)).toBe(true);
+    expect(await store.waitForVersion(last.metadata.resourceVersion ?? "", 2_000)).toBe(true);
     expect(seen).toEqual(["added a", "modified a", "deleted a", "added b"]);
-    expect(await store.waitFor(String(Number(b.fake.version) + 1), 30)).toBe(false);
+    expect(await store.waitForVersion(String(Number(b.fake.version) + 1), 30)).toBe(false);
   });
 
   it("counts bookmarks as reached and goes on from them", async () => {
     const b = await bench({ shortWatchMs: 0 });
     await b.watches.waitSynced(5_000);
-    await b.until(() => b.fake.count("watch") === 1);
+    await b.until(() => b.fake.countRequests("watch") === 1);
     b.fake.bookmark();
-    expect(await b.watches.store(Thing).waitFor(b.fake.version, 2_000)).toBe(true);
+    expect(await b.watches.store(Thing).waitForVersion(b.fake.version, 2_000)).toBe(true);
     b.fake.compact();
-    b.fake.cut();
-    await b.until(() => b.fake.count("watch") === 2);
+    b.fake.endWatches();
+    await b.until(() => b.fake.countRequests("watch") === 2);
     expect(b.fake.requests.at(-1)?.query.get("resourceVersion")).toBe(b.fake.version);
     expect(b.fake.requests.at(-1)?.query.get("allowWatchBookmarks")).toBe("true");
-    expect(b.fake.count("list")).toBe(1);
+    expect(b.fake.countRequests("list")).toBe(1);
   });
 
   it("waits for a uid to be gone or terminating", async () => {
@@ -97,8 +97,8 @@ describe("reflector", () => {
     await b.watches.waitSynced(5_000);
     const store = b.watches.store(Thing);
     const uid = store.get({ namespace: "ns", name: "a" }).metadata.uid ?? "";
-    expect(await store.waitGone(uid, 20)).toBe(false);
-    const gone = store.waitGone(uid, 2_000);
+    expect(await store.waitDeleted(uid, 20)).toBe(false);
+    const gone = store.waitDeleted(uid, 2_000);
     b.fake.remove("a");
     expect(await gone).toBe(true);
   });
@@ -134,23 +134,23 @@ describe("reflector", () => {
       fake.fault("watch", (response, query) => refusals++ < 2 && refuse(429, "TooManyRequests", { "retry-after": "0" })(response, query));
     });
     await b.watches.waitSynced(5_000);
-    await b.until(() => b.fake.count("watch") === 3);
+    await b.until(() => b.fake.countRequests("watch") === 3);
     b.fake.put("a");
     await sees(b, "a");
-    expect(b.fake.count("list")).toBe(1);
+    expect(b.fake.countRequests("list")).toBe(1);
   });
 
   it("goes on from the last version after a broken connection, without a list", async () => {
     const b = await bench();
     await b.watches.waitSynced(5_000);
-    await b.until(() => b.fake.count("watch") === 1);
+    await b.until(() => b.fake.countRequests("watch") === 1);
     b.fake.put("a");
     await sees(b, "a");
-    b.fake.cut(true);
+    b.fake.endWatches(true);
     b.fake.put("b");
     b.fake.remove("a");
     await sees(b, "b");
-    expect(b.fake.count("list")).toBe(1);
+    expect(b.fake.countRequests("list")).toBe(1);
     expect(b.deleted).toEqual(["a"]);
   });
 
@@ -158,23 +158,23 @@ describe("reflector", () => {
     const b = await bench({ watchSeconds: [0, 0], graceMs: 100 });
     await b.watches.waitSynced(5_000);
     // Nothing is sent and nothing is closed: only the stall clock can tell.
-    await b.until(() => b.fake.count("watch") >= 2);
-    expect(b.fake.count("list")).toBe(1);
+    await b.until(() => b.fake.countRequests("watch") >= 2);
+    expect(b.fake.countRequests("list")).toBe(1);
   });
 
   it("lists again after 410 and synthesises the deletions it missed", async () => {
     const b = await bench({ shortWatchMs: 0 }, (fake) => ["a", "b"].forEach((name) => fake.put(name)));
     await sees(b, "a", "b");
-    await b.until(() => b.fake.count("watch") === 1);
+    await b.until(() => b.fake.countRequests("watch") === 1);
     b.fake.fault("watch", refuse(503, "Down", { "retry-after": "0" }));
-    b.fake.cut(true);
+    b.fake.endWatches(true);
     b.fake.remove("a");
     b.fake.put("c");
     b.fake.compact();
     b.fake.fault("watch", undefined);
     await sees(b, "b", "c");
     expect(b.deleted).toEqual(["a"]);
-    expect(b.fake.count("list")).toBe(2);
+    expect(b.fake.countRequests("list")).toBe(2);
   });
 
   it.each([
@@ -184,10 +184,10 @@ describe("reflector", () => {
   ])("parks on %i: readers throw, nothing is deleted, and it resumes by itself with the real deletions", async (code, reason) => {
     const b = await bench({}, (fake) => ["a", "b"].forEach((name) => fake.put(name)));
     await sees(b, "a", "b");
-    await b.until(() => b.fake.count("watch") === 1);
+    await b.until(() => b.fake.countRequests("watch") === 1);
     b.fake.fault("list", refuse(code, reason));
     b.fake.fault("watch", refuse(code, reason));
-    b.fake.cut(true);
+    b.fake.endWatches(true);
     const store = b.watches.store(Thing);
     await b.until(() => store.state === "parked");
     expect(() => b.names()).toThrow(NotPermitted);
@@ -206,12 +206,12 @@ describe("reflector", () => {
     await sees(b, "a");
     const store = b.watches.store(Thing);
     b.fake.fault("watch", refuse(403, "Forbidden"));
-    b.fake.cut(true);
+    b.fake.endWatches(true);
     await b.until(() => store.state === "parked");
     const states: string[] = [];
-    store.onState((state) => states.push(state));
-    const before = b.fake.count("watch");
-    await b.until(() => b.fake.count("watch") >= before + 2);
+    store.onStateChange((state) => states.push(state));
+    const before = b.fake.countRequests("watch");
+    await b.until(() => b.fake.countRequests("watch") >= before + 2);
     expect(states).toEqual([]);
     b.fake.fault("watch", undefined);
     await sees(b, "a");
@@ -229,16 +229,16 @@ describe("reflector", () => {
     };
     fake.fault("list", (response, query) => isStale && refuse(401, "Unauthorized")(response, query));
     const client = createClient({ server: fake.url, auth });
-    const watches = createWatches({ client, log, timing: TIMING });
+    const watches = createInformers({ client, log, timing: TIMING });
     cleanUps.push(() => fake.close(), () => client.close(), () => watches.close());
     const { store } = watches.ensure(Thing);
     const states: string[] = [];
-    store.onState((state) => states.push(state));
+    store.onStateChange((state) => states.push(state));
     expect(await store.waitSynced(5_000)).toBe(true);
     await vi.waitFor(() => expect(store.state).toBe("watching"));
     expect([renewals, states.includes("parked")]).toEqual([1, false]);
     fake.fault("watch", refuse(401, "Unauthorized"));
-    fake.cut(true);
+    fake.endWatches(true);
     await vi.waitFor(() => expect(store.parkReason).toBe("Unauthorized"));
     expect(renewals).toBe(2);
   });
@@ -261,7 +261,7 @@ describe("reflector", () => {
     await b.until(() => b.watches.status()[0]?.state === "parked");
     b.fake.fault("list", undefined);
     b.fake.put("a");
-    b.watches.wake(Thing);
+    b.watches.retryNow(Thing);
     await sees(b, "a");
   });
 
@@ -273,11 +273,11 @@ describe("reflector", () => {
     const kept = () => b.watches.store(Thing).list()[0]?.metadata.managedFields;
     expect(kept()).toBeUndefined();
     const handle = b.watches.ensure(Thing, { keepFieldsOf: ["applier"] });
-    await handle.settled;
+    await handle.fieldsKept;
     expect(kept()).toEqual([{ manager: "applier", operation: "Apply" }]);
-    expect(b.fake.count("list")).toBe(2);
-    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).settled;
-    expect(b.fake.count("list")).toBe(2);
+    expect(b.fake.countRequests("list")).toBe(2);
+    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
+    expect(b.fake.countRequests("list")).toBe(2);
     b.fake.put("b");
     await sees(b, "a", "b");
     expect(changes).toEqual(["added"]);
@@ -285,8 +285,8 @@ describe("reflector", () => {
 
   it("a list that was under way when fields were asked for does not count", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
-    await b.until(() => b.fake.count("list") === 1);
-    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).settled;
+    await b.until(() => b.fake.countRequests("list") === 1);
+    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
     expect(b.watches.store(Thing).list()[0]?.metadata.managedFields).toHaveLength(1);
   });
 
@@ -323,8 +323,8 @@ describe("reflector", () => {
           else alive.add(metadata.uid ?? "");
         });
         const actions: Record<string, () => void> = {
-          cut: () => b.fake.cut(),
-          reset: () => b.fake.cut(true),
+          cut: () => b.fake.endWatches(),
+          reset: () => b.fake.endWatches(true),
           compact: () => b.fake.compact(),
           bookmark: () => b.fake.bookmark(),
           forbid: () => (b.fake.fault("list", refuse(403, "Forbidden")), b.fake.fault("watch", refuse(403, "Forbidden"))),

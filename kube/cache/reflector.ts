@@ -1,13 +1,13 @@
 // Keeps one store equal to what the API server has: list, then watch, for ever. Every failure is survived; losing sight is never deletion.
 import type { Logger } from "pino";
-import { mayFollow } from "../rbac/self-access-review.ts";
-import { type Backoff, backoffDelay, createNap } from "../client/backoff.ts";
+import { canListAndWatch } from "../rbac/self-access-review.ts";
+import { type Backoff, backoffDelay, createSleeper } from "../client/backoff.ts";
 import type { KubeClient, WatchEvent } from "../client/client.ts";
 import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeError } from "../client/errors.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { ParkReason } from "./reader.ts";
 import { resourceId } from "../api/resource-ref.ts";
-import type { Feed } from "./reflector-store.ts";
+import type { ReflectorStore } from "./reflector-store.ts";
 
 export interface ReflectorTiming {
   /** After failures in a row. */
@@ -34,18 +34,18 @@ export const REFLECTOR_TIMING: ReflectorTiming = {
 };
 
 /** What to do about a failed list or watch: try again later, park (readers throw), or end this watch for good. */
-export type ErrorVerdict = "retry" | "park" | "stop";
+export type WatchErrorAction = "retry" | "park" | "stop";
 
 export interface ReflectorOptions<T extends KubeObject> {
   client: KubeClient;
-  store: Feed<T>;
+  store: ReflectorStore<T>;
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
   /** Ask for metadata only. */
   metadata?: boolean;
   /** The watch's own word on an error; undefined leaves it to the rules. */
-  onError?: (error: unknown) => ErrorVerdict | undefined;
+  onError?: (error: unknown) => WatchErrorAction | undefined;
   /** Called on every object before it is stored; may change and return the same one. */
   prepare: (object: T) => T;
   log: Logger;
@@ -57,15 +57,15 @@ export interface Reflector {
   /** Ends when the signal given to `startReflector` is aborted; never rejects. */
   readonly stopped: Promise<void>;
   /** Look at once instead of waiting out a delay (a binding or a kind has appeared). */
-  wake(): void;
+  retryNow(): void;
   /** Open the watch anew where it was, so that our right to it is checked; parked ones look at once. */
-  recheck(): void;
+  reopen(): void;
   /** List again: what `prepare` does has changed. Resolves when a list that began after this call is in the store, or nothing is (parked, stopped). */
   relist(): Promise<void>;
   /** When the server was last heard to be level with us: a list, an opened watch, an event or a bookmark (`performance.now()`); -Infinity before. */
-  heardAt(): number;
+  freshAsOf(): number;
   /** Never trust silence for longer: watches live, and a dead peer is found, within that many milliseconds. What is stricter stays. */
-  hearWithin(milliseconds: number): void;
+  limitStaleness(milliseconds: number): void;
 }
 
 /**
@@ -74,30 +74,30 @@ export interface Reflector {
  */
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
   const run = new ReflectorRun(options, signal);
-  const stopped = run.loop().finally(() => options.store.setState("stopped"));
-  return { stopped, wake: () => run.nap.wake(), recheck: () => run.recheck(), relist: () => run.relist(), heardAt: () => run.heardAt, hearWithin: (milliseconds) => run.hearWithin(milliseconds) };
+  const stopped = run.run().finally(() => options.store.setState("stopped"));
+  return { stopped, retryNow: () => run.sleeper.interrupt(), reopen: () => run.reopen(), relist: () => run.relist(), freshAsOf: () => run.freshAsOf, limitStaleness: (milliseconds) => run.limitStaleness(milliseconds) };
 }
 
 class ReflectorRun<T extends KubeObject> {
-  readonly nap = createNap();
-  heardAt = -Infinity;
+  readonly sleeper = createSleeper();
+  freshAsOf = -Infinity;
   readonly #options: ReflectorOptions<T>;
   readonly #signal: AbortSignal;
   #timing: ReflectorTiming;
   readonly #random: () => number;
   #version: string | undefined;
   /** A list that waits for the watch to open, so that a watch still forbidden does not make a parked store flicker. */
-  #held: { objects: T[]; version: string } | undefined;
+  #pendingList: { objects: T[]; version: string } | undefined;
   #failures = 0;
   #lastFailure = -Infinity;
-  #parkings = 0;
-  #expired = 0;
-  #cut = new AbortController();
+  #parkAttempts = 0;
+  #expiredCount = 0;
+  #restart = new AbortController();
   /** Those who wait for a list that has not begun yet. */
   readonly #relists: (() => void)[] = [];
   /** The credential was renewed after a 401, and nothing has succeeded since. */
-  #renewed = false;
-  #ended = false;
+  #hasRenewedCredential = false;
+  #hasEnded = false;
 
   constructor(options: ReflectorOptions<T>, signal: AbortSignal) {
     this.#options = options;
@@ -107,37 +107,37 @@ class ReflectorRun<T extends KubeObject> {
   }
 
   relist(): Promise<void> {
-    if (this.#signal.aborted || this.#ended) return Promise.resolve();
+    if (this.#signal.aborted || this.#hasEnded) return Promise.resolve();
     this.#version = undefined;
-    this.#cut.abort();
-    this.nap.wake();
+    this.#restart.abort();
+    this.sleeper.interrupt();
     return new Promise((resolve) => this.#relists.push(resolve));
   }
 
-  recheck(): void {
-    if (this.#options.store.state === "watching") this.#cut.abort();
-    else this.nap.wake();
+  reopen(): void {
+    if (this.#options.store.state === "watching") this.#restart.abort();
+    else this.sleeper.interrupt();
   }
 
-  hearWithin(milliseconds: number): void {
+  limitStaleness(milliseconds: number): void {
     const { watchSeconds, graceMs } = this.#timing;
-    const tighter = tightened(milliseconds);
+    const tighter = timingForStaleness(milliseconds);
     if (watchSeconds[1] * 1000 + graceMs <= milliseconds) return;
     this.#timing = { ...this.#timing, ...tighter };
     // The watch of this moment was opened for longer: it goes on from its version at once.
-    this.#cut.abort();
+    this.#restart.abort();
   }
 
-  async loop(): Promise<void> {
+  async run(): Promise<void> {
     // Whoever joins in the same turn is served by the first list.
     await Promise.resolve();
-    while (!this.#signal.aborted && !this.#ended) {
-      this.#cut = new AbortController();
+    while (!this.#signal.aborted && !this.#hasEnded) {
+      this.#restart = new AbortController();
       try {
         if (this.#version === undefined || this.#relists.length > 0) await this.#list();
         if (this.#relists.length === 0) await this.#watch();
       } catch (error) {
-        if (!this.#signal.aborted && !this.#cut.signal.aborted) await this.#recover(error);
+        if (!this.#signal.aborted && !this.#restart.signal.aborted) await this.#recover(error);
       }
     }
     for (const resolve of this.#relists) resolve();
@@ -161,14 +161,14 @@ class ReflectorRun<T extends KubeObject> {
     let version = "";
     const started = performance.now();
     // A list that outlives its continue token is read in one go the next time.
-    const query = { namespace, labelSelector, fieldSelector, metadata, limit: this.#expired > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
+    const query = { namespace, labelSelector, fieldSelector, metadata, limit: this.#expiredCount > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
     for await (const page of client.pages(store.ref, query)) {
       for (const item of page.items) objects.push(prepare(item));
       version = page.metadata.resourceVersion;
     }
     this.#version = version;
-    this.heardAt = started;
-    if (store.state === "parked") this.#held = { objects, version };
+    this.freshAsOf = started;
+    if (store.state === "parked") this.#pendingList = { objects, version };
     else store.replace(objects, version);
   }
 
@@ -185,48 +185,48 @@ class ReflectorRun<T extends KubeObject> {
       resourceVersion: this.#version,
       timeoutSeconds,
       stallMs: timeoutSeconds * 1000 + this.#timing.graceMs,
-      onOpen: () => this.#opened(),
-      signal: AbortSignal.any([this.#signal, this.#cut.signal]),
+      onOpen: () => this.#onOpen(),
+      signal: AbortSignal.any([this.#signal, this.#restart.signal]),
     });
-    for await (const event of events) this.#take(event);
-    this.#expired = 0;
+    for await (const event of events) this.#handleEvent(event);
+    this.#expiredCount = 0;
     if (performance.now() - started < this.#timing.shortWatchMs) throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch at once" });
   }
 
-  #opened(): void {
+  #onOpen(): void {
     const { store, log } = this.#options;
-    if (this.#parkings > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
-    this.#parkings = 0;
-    this.#renewed = false;
-    this.heardAt = performance.now();
+    if (this.#parkAttempts > 0) log.info({ resource: resourceId(store.ref) }, "watch resumed");
+    this.#parkAttempts = 0;
+    this.#hasRenewedCredential = false;
+    this.freshAsOf = performance.now();
     store.setState("watching");
-    if (this.#held) store.replace(this.#held.objects, this.#held.version);
-    this.#held = undefined;
+    if (this.#pendingList) store.replace(this.#pendingList.objects, this.#pendingList.version);
+    this.#pendingList = undefined;
   }
 
-  #take(event: WatchEvent<T>): void {
+  #handleEvent(event: WatchEvent<T>): void {
     const { store, prepare } = this.#options;
     if (event.type === "ERROR") throw new KubeError(event.object);
-    if (event.type === "BOOKMARK") store.reached(event.object.metadata.resourceVersion);
+    if (event.type === "BOOKMARK") store.observeVersion(event.object.metadata.resourceVersion);
     else if (event.type === "DELETED") store.remove(prepare(event.object));
     else store.upsert(prepare(event.object));
     this.#version = event.object.metadata.resourceVersion ?? this.#version;
-    this.heardAt = performance.now();
-    this.#expired = 0;
+    this.freshAsOf = performance.now();
+    this.#expiredCount = 0;
   }
 
   async #recover(error: unknown): Promise<void> {
-    const verdict = this.#options.onError?.(error);
-    if (verdict === "stop") return void (this.#ended = true);
-    const reason = verdict === "retry" ? undefined : (parkReasonOf(error) ?? (verdict === "park" ? "Forbidden" : undefined));
-    if (reason) return reason === "Unauthorized" && !this.#renewed ? this.#renew() : this.#park(reason);
+    const action = this.#options.onError?.(error);
+    if (action === "stop") return void (this.#hasEnded = true);
+    const reason = action === "retry" ? undefined : (parkReasonOf(error) ?? (action === "park" ? "Forbidden" : undefined));
+    if (reason) return reason === "Unauthorized" && !this.#hasRenewedCredential ? this.#renewCredential() : this.#park(reason);
     await this.#backOff(error);
   }
 
   async #backOff(error: unknown): Promise<void> {
     // A broken connection goes on where it was; whatever else the server said, its answer is doubted and everything is listed.
     if (!isUnreachable(error) && !isBusy(error)) this.#version = undefined;
-    if (isGone(error) && ++this.#expired === 1) return;
+    if (isGone(error) && ++this.#expiredCount === 1) return;
     const now = performance.now();
     if (now - this.#lastFailure > this.#timing.healthyMs) this.#failures = 0;
     this.#lastFailure = now;
@@ -237,40 +237,40 @@ class ReflectorRun<T extends KubeObject> {
     if (this.#failures === 3) log.warn(fields, "watch keeps failing");
     else log.debug(fields, "watch failed");
     if (store.state !== "parked") store.setState("backoff");
-    await this.nap.sleep(delayMs, this.#signal);
+    await this.sleeper.sleep(delayMs, this.#signal);
   }
 
   async #park(reason: ParkReason): Promise<void> {
     const { store, log } = this.#options;
     this.#version = undefined;
-    this.#held = undefined;
-    if (this.#parkings === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
+    this.#pendingList = undefined;
+    if (this.#parkAttempts === 0) log.warn({ resource: resourceId(store.ref), reason }, "watch parked");
     store.setState("parked", reason);
     // Nothing of before is left, and what comes will come by a list of later.
     for (const resolve of this.#relists.splice(0)) resolve();
     do {
-      this.#parkings++;
-      await this.nap.sleep(backoffDelay(this.#timing.parked, this.#parkings, this.#random()), this.#signal);
-    } while (reason === "Forbidden" && !(await this.#mayTry()));
+      this.#parkAttempts++;
+      await this.sleeper.sleep(backoffDelay(this.#timing.parked, this.#parkAttempts, this.#random()), this.#signal);
+    } while (reason === "Forbidden" && !(await this.#canTry()));
   }
 
   /** A list may be long, so permission is asked for before one is tried. */
-  async #mayTry(): Promise<boolean> {
+  async #canTry(): Promise<boolean> {
     const { client, store, namespace } = this.#options;
-    if (this.#signal.aborted || this.#cut.signal.aborted) return true;
-    return (await mayFollow(client, store.ref, namespace, this.#signal)) ?? true;
+    if (this.#signal.aborted || this.#restart.signal.aborted) return true;
+    return (await canListAndWatch(client, store.ref, namespace, this.#signal)) ?? true;
   }
 
   /** A token may have been rotated under us. */
-  async #renew(): Promise<void> {
-    this.#renewed = true;
+  async #renewCredential(): Promise<void> {
+    this.#hasRenewedCredential = true;
     const { client, store, log } = this.#options;
     await client.renew().catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"));
   }
 }
 
 /** A watch's lifetime and grace so that its end, or its silence, is noticed with time left to open another one. */
-function tightened(milliseconds: number): Pick<ReflectorTiming, "watchSeconds" | "graceMs"> {
+function timingForStaleness(milliseconds: number): Pick<ReflectorTiming, "watchSeconds" | "graceMs"> {
   const seconds = milliseconds / 1000;
   return { watchSeconds: [seconds * 0.6, seconds * 0.75], graceMs: milliseconds * 0.1 };
 }

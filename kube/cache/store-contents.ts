@@ -1,25 +1,25 @@
 // What a store holds: the objects in sight, and who those were that are not. Tells every difference; knows nothing of watches and their states.
-import { Ghosts } from "./tombstones.ts";
+import { Tombstones } from "./tombstones.ts";
 import type { KubeObject } from "../api/object.ts";
 import { ObjectTable, tableKey } from "./object-table.ts";
 import type { Change } from "./reader.ts";
 
 /** What became of a namespace that is watched no longer: it does not exist any more, it is not ours, or it may be there and ours. */
-export type Farewell = "gone" | "foreign" | "unseen";
+export type NamespaceRemoval = "gone" | "foreign" | "unseen";
 
-export interface ContentsOptions<T> {
+export interface StoreContentsOptions<T> {
   /** Deep-freezes objects, so that a reader that changes one throws. */
   freeze: boolean;
   onFault: (error: unknown) => void;
-  tell: (change: Change<T>) => void;
+  onChange: (change: Change<T>) => void;
 }
 
-export class Contents<T extends KubeObject> {
+export class StoreContents<T extends KubeObject> {
   readonly table: ObjectTable<T>;
-  readonly ghosts = new Ghosts();
-  readonly #options: ContentsOptions<T>;
+  readonly tombstones = new Tombstones();
+  readonly #options: StoreContentsOptions<T>;
 
-  constructor(options: ContentsOptions<T>) {
+  constructor(options: StoreContentsOptions<T>) {
     this.#options = options;
     this.table = new ObjectTable<T>(options.onFault);
   }
@@ -29,14 +29,14 @@ export class Contents<T extends KubeObject> {
   }
 
   /** These are all there are, in the namespace or everywhere; what is not among them is deleted. */
-  fill(objects: readonly T[], namespace?: string): void {
+  replaceAll(objects: readonly T[], namespace?: string): void {
     const keys = new Set(objects.map(tableKey));
     for (const key of this.#keysIn(namespace)) {
       const object = keys.has(key) ? undefined : this.table.objects.get(key);
-      if (object) this.drop(key, object, true);
+      if (object) this.remove(key, object, true);
     }
-    for (const key of this.ghosts.keys(namespace)) if (!keys.has(key)) this.#bury(key);
-    for (const object of objects) this.put(object, true);
+    for (const key of this.tombstones.keys(namespace)) if (!keys.has(key)) this.#confirmDeleted(key);
+    for (const object of objects) this.upsert(object, true);
   }
 
   /** Out of sight: the objects are dropped, and who they were is kept. Nobody is told. */
@@ -44,63 +44,63 @@ export class Contents<T extends KubeObject> {
     for (const key of this.#keysIn(namespace)) {
       const object = this.table.objects.get(key);
       if (!object) continue;
-      this.ghosts.add(object, this.table.filed(object));
-      this.table.place(key, undefined);
+      this.tombstones.add(object, this.table.indexedValues(object));
+      this.table.set(key, undefined);
     }
   }
 
   /** Somebody whom we lost sight of has gone meanwhile. */
-  #bury(key: string): void {
-    const ghost = this.ghosts.take(key) as T | undefined;
-    if (ghost) this.#options.tell({ type: "deleted", object: ghost, old: ghost, initial: true, evicted: true });
+  #confirmDeleted(key: string): void {
+    const ghost = this.tombstones.take(key) as T | undefined;
+    if (ghost) this.#options.onChange({ type: "deleted", object: ghost, old: ghost, initial: true, evicted: true });
   }
 
   /** `initial`: found by a list. */
-  put(object: T, initial: boolean): void {
+  upsert(object: T, initial: boolean): void {
     const key = tableKey(object);
-    const ghost = this.ghosts.take(key) as T | undefined;
+    const ghost = this.tombstones.take(key) as T | undefined;
     const before = ghost ?? this.table.objects.get(key);
     const evicted = ghost && ({ evicted: true } as const);
-    if (!before || !isSame(before, object)) return this.#add(object, { before, initial, ...evicted });
+    if (!before || !isSameUid(before, object)) return this.#add(object, { before, initial, ...evicted });
     const unchanged = before.metadata.resourceVersion === object.metadata.resourceVersion;
     if (unchanged && !initial) return;
     // A relist may have prepared the same version in another way, so it is taken, silently.
-    this.#keep(object);
-    if (!unchanged) this.#options.tell({ type: "modified", object, old: before, initial, ...evicted });
+    this.#set(object);
+    if (!unchanged) this.#options.onChange({ type: "modified", object, old: before, initial, ...evicted });
   }
 
   /** A new object, perhaps in the place of another one of its name. */
   #add(object: T, { before, initial, evicted }: { before: T | undefined; initial: boolean; evicted?: true }): void {
     if (before) {
-      this.table.place(tableKey(object), undefined);
-      this.#options.tell({ type: "deleted", object: before, old: before, initial, ...(evicted && { evicted }) });
+      this.table.set(tableKey(object), undefined);
+      this.#options.onChange({ type: "deleted", object: before, old: before, initial, ...(evicted && { evicted }) });
     }
-    this.#keep(object);
-    this.#options.tell({ type: "added", object, initial });
+    this.#set(object);
+    this.#options.onChange({ type: "added", object, initial });
   }
 
-  #keep(object: T): void {
+  #set(object: T): void {
     if (this.#options.freeze) deepFreeze(object);
-    this.table.place(tableKey(object), object);
+    this.table.set(tableKey(object), object);
   }
 
   /** `last` is the object as it was when it went. */
-  drop(key: string, last: T, initial: boolean): void {
+  remove(key: string, last: T, initial: boolean): void {
     const old = this.table.objects.get(key);
-    if (!old) return this.#bury(key);
-    this.table.place(key, undefined);
-    this.#options.tell({ type: "deleted", object: last, old, initial });
+    if (!old) return this.#confirmDeleted(key);
+    this.table.set(key, undefined);
+    this.#options.onChange({ type: "deleted", object: last, old, initial });
   }
 
   /** Drops a namespace that is no longer looked at. Of one that is gone all is deleted; of one that is only unseen it is kept who was there. */
-  forget(namespace: string, farewell: Farewell): void {
-    if (farewell === "gone") return this.fill([], namespace);
+  removeNamespace(namespace: string, reason: NamespaceRemoval): void {
+    if (reason === "gone") return this.replaceAll([], namespace);
     this.evict(namespace);
-    if (farewell === "foreign") for (const key of this.ghosts.keys(namespace)) this.ghosts.take(key);
+    if (reason === "foreign") for (const key of this.tombstones.keys(namespace)) this.tombstones.take(key);
   }
 }
 
-function isSame(one: KubeObject, other: KubeObject): boolean {
+function isSameUid(one: KubeObject, other: KubeObject): boolean {
   return one.metadata.uid === other.metadata.uid;
 }
 

@@ -1,16 +1,16 @@
 // A part of a store, as if it were watched by itself: one namespace, some labels. Costs no watch.
 import type { KubeObject, ObjectKey } from "../api/object.ts";
-import { type Change, type IndexFunction, type ListFilter, NotInCache, type ParkReason, type Sight, type Store, type WatchState } from "./reader.ts";
+import { type Change, type IndexFunction, type ListFilter, NotInCache, type ParkReason, type SyncStatus, type Store, type WatchState } from "./reader.ts";
 import { resourceId } from "../api/resource-ref.ts";
 
 /** What is in view. `labels`: a value, or undefined where the label's presence is enough. */
-export interface Extent {
+export interface ViewScope {
   namespace?: string | undefined;
   labels?: ReadonlyMap<string, string | undefined>;
 }
 
 /** `a=b`, `a==b` and `a`, by commas; undefined for any other selector. */
-export function parseSimpleSelector(selector: string): ReadonlyMap<string, string | undefined> | undefined {
+export function parseEqualitySelector(selector: string): ReadonlyMap<string, string | undefined> | undefined {
   const labels = new Map<string, string | undefined>();
   for (const term of selector.split(",")) {
     const match = /^\s*([\w./-]+)\s*(?:==?\s*([\w.-]*)\s*)?$/.exec(term);
@@ -21,23 +21,23 @@ export function parseSimpleSelector(selector: string): ReadonlyMap<string, strin
 }
 
 export class StoreView<T extends KubeObject> implements Store<T> {
-  readonly #base: Store<T>;
-  readonly #extent: Extent;
+  readonly #store: Store<T>;
+  readonly #scope: ViewScope;
 
-  constructor(base: Store<T>, extent: Extent) {
-    this.#base = base;
-    this.#extent = extent;
+  constructor(base: Store<T>, extent: ViewScope) {
+    this.#store = base;
+    this.#scope = extent;
   }
 
   get ref() {
-    return this.#base.ref;
+    return this.#store.ref;
   }
 
   find(key: ObjectKey): T | undefined {
-    const { namespace } = this.#extent;
+    const { namespace } = this.#scope;
     // Sight is asked about where we look, not where the key points.
-    if (namespace !== undefined && key.namespace !== namespace) return void this.#base.find({ ...key, namespace });
-    return this.#only(this.#base.find(key));
+    if (namespace !== undefined && key.namespace !== namespace) return void this.#store.find({ ...key, namespace });
+    return this.#ifMatching(this.#store.find(key));
   }
 
   get(key: ObjectKey): T {
@@ -51,20 +51,20 @@ export class StoreView<T extends KubeObject> implements Store<T> {
   }
 
   list(filter: ListFilter = {}): T[] {
-    const { namespace } = this.#extent;
+    const { namespace } = this.#scope;
     if (namespace !== undefined && filter.namespace !== undefined && filter.namespace !== namespace) return [];
-    return this.#base.list({ ...filter, ...(namespace !== undefined && { namespace }) }).filter((object) => this.#shows(object));
+    return this.#store.list({ ...filter, ...(namespace !== undefined && { namespace }) }).filter((object) => this.#matches(object));
   }
 
   byIndex(index: string, value: string, namespace?: string): T[] {
-    const within = this.#extent.namespace ?? namespace;
+    const within = this.#scope.namespace ?? namespace;
     if (namespace !== undefined && namespace !== within) return [];
-    return this.#base.byIndex(index, value, within).filter((object) => this.#shows(object));
+    return this.#store.byIndex(index, value, within).filter((object) => this.#matches(object));
   }
 
   byUid(uid: string): T | undefined {
-    this.#look();
-    return this.#only(this.#base.byUid(uid));
+    this.#requireReadable();
+    return this.#ifMatching(this.#store.byUid(uid));
   }
 
   get size(): number {
@@ -72,43 +72,43 @@ export class StoreView<T extends KubeObject> implements Store<T> {
   }
 
   get synced(): boolean {
-    return this.#sight.synced;
+    return this.#syncStatus.synced;
   }
 
   get state(): WatchState {
-    return this.#sight.state;
+    return this.#syncStatus.state;
   }
 
   get parkReason(): ParkReason | undefined {
-    return this.#sight.parkReason;
+    return this.#syncStatus.parkReason;
   }
 
   get resourceVersion(): string {
-    return this.#base.versionIn(this.#extent.namespace);
+    return this.#store.resourceVersionIn(this.#scope.namespace);
   }
 
-  get holes(): readonly string[] {
-    return this.#extent.namespace === undefined ? this.#base.holes : [];
+  get parkedNamespaces(): readonly string[] {
+    return this.#scope.namespace === undefined ? this.#store.parkedNamespaces : [];
   }
 
-  versionIn(namespace: string | undefined): string {
-    return this.#base.versionIn(this.#extent.namespace ?? namespace);
+  resourceVersionIn(namespace: string | undefined): string {
+    return this.#store.resourceVersionIn(this.#scope.namespace ?? namespace);
   }
 
-  sightOf(namespace: string | undefined): Sight {
-    return this.#base.sightOf(this.#extent.namespace ?? namespace);
+  syncStatusOf(namespace: string | undefined): SyncStatus {
+    return this.#store.syncStatusOf(this.#scope.namespace ?? namespace);
   }
 
   addIndex(name: string, of: IndexFunction<T>): void {
-    this.#base.addIndex(name, of);
+    this.#store.addIndex(name, of);
   }
 
-  waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {
-    return this.#base.waitFor(resourceVersion, deadlineMs, this.#extent.namespace ?? namespace);
+  waitForVersion(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {
+    return this.#store.waitForVersion(resourceVersion, deadlineMs, this.#scope.namespace ?? namespace);
   }
 
-  waitGone(uid: string, deadlineMs: number): Promise<boolean> {
-    return this.#base.waitGone(uid, deadlineMs);
+  waitDeleted(uid: string, deadlineMs: number): Promise<boolean> {
+    return this.#store.waitDeleted(uid, deadlineMs);
   }
 
   async waitSynced(deadlineMs: number): Promise<boolean> {
@@ -120,43 +120,43 @@ export class StoreView<T extends KubeObject> implements Store<T> {
         resolve(this.synced);
       };
       const timer = setTimeout(finish, deadlineMs);
-      const stop = this.#base.onState((state, of) => {
+      const stop = this.#store.onStateChange((state, of) => {
         if (this.synced || (state === "stopped" && of === undefined)) finish();
       });
     });
   }
 
   onChange(listener: (change: Change<T>) => void): () => void {
-    return this.#base.onChange((change) => {
-      const seen = this.#seen(change);
+    return this.#store.onChange((change) => {
+      const seen = this.#toViewChange(change);
       if (seen) listener(seen);
     });
   }
 
-  onState(listener: (state: WatchState, namespace?: string) => void): () => void {
-    const { namespace } = this.#extent;
-    return this.#base.onState((state, of) => {
+  onStateChange(listener: (state: WatchState, namespace?: string) => void): () => void {
+    const { namespace } = this.#scope;
+    return this.#store.onStateChange((state, of) => {
       if (namespace === undefined) listener(state, of);
       else if (of === undefined || of === namespace) listener(this.state);
     });
   }
 
-  get #sight(): Sight {
-    return this.#base.sightOf(this.#extent.namespace);
+  get #syncStatus(): SyncStatus {
+    return this.#store.syncStatusOf(this.#scope.namespace);
   }
 
   /** @throws NotPermitted, NotSynced when what is in view cannot be seen */
-  #look(): void {
-    const { namespace } = this.#extent;
-    if (namespace !== undefined) this.#base.find({ namespace, name: "" });
+  #requireReadable(): void {
+    const { namespace } = this.#scope;
+    if (namespace !== undefined) this.#store.find({ namespace, name: "" });
   }
 
-  #only(object: T | undefined): T | undefined {
-    return object && this.#shows(object) ? object : undefined;
+  #ifMatching(object: T | undefined): T | undefined {
+    return object && this.#matches(object) ? object : undefined;
   }
 
-  #shows({ metadata }: KubeObject): boolean {
-    const { namespace, labels } = this.#extent;
+  #matches({ metadata }: KubeObject): boolean {
+    const { namespace, labels } = this.#scope;
     if (namespace !== undefined && metadata.namespace !== namespace) return false;
     for (const [label, wanted] of labels ?? []) {
       const value = metadata.labels?.[label];
@@ -166,18 +166,18 @@ export class StoreView<T extends KubeObject> implements Store<T> {
   }
 
   /** What the change is to somebody who sees only this: whatever leaves is deleted, whatever enters is added. */
-  #seen(change: Change<T>): Change<T> | undefined {
+  #toViewChange(change: Change<T>): Change<T> | undefined {
     const { object, initial } = change;
-    const shown = this.#shows(object);
+    const shown = this.#matches(object);
     if (change.type === "added") return shown ? change : undefined;
     // Of one who was evicted no labels are known, so the listener hears of more than it must.
-    const before = change.evicted ? this.#isHere(change.old) : this.#shows(change.old);
+    const before = change.evicted ? this.#isInNamespace(change.old) : this.#matches(change.old);
     if (change.type === "deleted") return before ? change : undefined;
     if (shown) return before ? change : { type: "added", object, initial };
     return before ? { type: "deleted", object, old: change.old, initial, ...(change.evicted && { evicted: true }) } : undefined;
   }
 
-  #isHere({ metadata }: KubeObject): boolean {
-    return this.#extent.namespace === undefined || metadata.namespace === this.#extent.namespace;
+  #isInNamespace({ metadata }: KubeObject): boolean {
+    return this.#scope.namespace === undefined || metadata.namespace === this.#scope.namespace;
   }
 }

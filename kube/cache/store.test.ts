@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../api/object.ts";
 import { NotInCache } from "./reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import { FedStore, hasReached } from "./store.ts";
+import { WritableStore, hasReached } from "./store.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 let version = 0;
@@ -12,7 +12,7 @@ const names = (objects: Iterable<KubeObject>) => [...objects].map(({ metadata })
 
 function store(objects: KubeObject[] = []) {
   const faults: unknown[] = [];
-  const made = new FedStore<KubeObject>(Thing, {
+  const made = new WritableStore<KubeObject>(Thing, {
     indexes: { tier: ({ metadata }) => metadata.labels?.["tier"]?.split("+") ?? [] },
     freeze: true,
     onFault: (error) => faults.push(error),
@@ -63,8 +63,8 @@ describe("store", () => {
 
   it("does not wait when the version is reached, and a stopped store lets all waiters go", async () => {
     const { made } = store([thing("a")]);
-    expect(await made.waitFor("1", 0)).toBe(true);
-    const waiting = made.waitFor(String(version + 1000), 60_000);
+    expect(await made.waitForVersion("1", 0)).toBe(true);
+    const waiting = made.waitForVersion(String(version + 1000), 60_000);
     made.setState("stopped");
     expect(await waiting).toBe(false);
   });

@@ -1,11 +1,11 @@
 // The cache of one kind: what was seen, the version reached, and whoever waits for it. Fed by one reflector, or by one for each namespace.
-import { Contents, type Farewell } from "./store-contents.ts";
-import type { Feed } from "./reflector-store.ts";
+import { StoreContents, type NamespaceRemoval } from "./store-contents.ts";
+import type { ReflectorStore } from "./reflector-store.ts";
 import type { KubeObject } from "../api/object.ts";
 import { tableKey } from "./object-table.ts";
-import type { Change, IndexFunction, ParkReason, Sight, Store, WatchState } from "./reader.ts";
+import type { Change, IndexFunction, ParkReason, SyncStatus, Store, WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import { hasReached, Sights } from "./scoped/sync-status-table.ts";
+import { hasReached, SyncStatusTable } from "./scoped/sync-status-table.ts";
 import { StrictReads } from "./strict-reads.ts";
 import { createWaiters } from "./waiters.ts";
 
@@ -23,67 +23,67 @@ export interface StoreOptions<T extends KubeObject> {
  * A Store with its feeding side. Parking evicts the objects and remembers who they were, so that the next `replace` tells what was
  * really deleted. `split` makes it a store of namespaces, each with a feed and a state of its own; `replace` of the whole joins it again.
  */
-export class FedStore<T extends KubeObject> extends StrictReads<T> implements Store<T>, Feed<T> {
+export class WritableStore<T extends KubeObject> extends StrictReads<T> implements Store<T>, ReflectorStore<T> {
   readonly ref: ResourceRef<T>;
-  readonly #contents: Contents<T>;
-  readonly #sights: Sights;
+  readonly #contents: StoreContents<T>;
+  readonly #syncStatuses: SyncStatusTable;
   readonly #options: StoreOptions<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #stateListeners = new Set<(state: WatchState, namespace?: string) => void>();
   readonly #waiters = createWaiters();
 
   constructor(ref: ResourceRef<T>, options: StoreOptions<T>) {
-    const sights = new Sights(resourceId(ref));
-    const contents = new Contents<T>({ freeze: options.freeze ?? false, onFault: options.onFault, tell: (change) => this.#tell(change) });
+    const sights = new SyncStatusTable(resourceId(ref));
+    const contents = new StoreContents<T>({ freeze: options.freeze ?? false, onFault: options.onFault, onChange: (change) => this.#notifyChange(change) });
     super(contents, sights);
     this.ref = ref;
-    this.#sights = sights;
+    this.#syncStatuses = sights;
     this.#options = options;
     this.#contents = contents;
     for (const [name, of] of Object.entries(options.indexes ?? {})) this.addIndex(name, of);
   }
 
   get synced(): boolean {
-    return this.#sights.synced;
+    return this.#syncStatuses.synced;
   }
 
   get state(): WatchState {
-    return this.#sights.state;
+    return this.#syncStatuses.state;
   }
 
   get parkReason(): ParkReason | undefined {
-    return this.#sights.parkReason;
+    return this.#syncStatuses.parkReason;
   }
 
   get resourceVersion(): string {
-    return this.#sights.version;
+    return this.#syncStatuses.version;
   }
 
-  versionIn(namespace: string | undefined): string {
-    return this.#sights.versionIn(namespace);
+  resourceVersionIn(namespace: string | undefined): string {
+    return this.#syncStatuses.resourceVersionIn(namespace);
   }
 
-  sightOf(namespace: string | undefined): Sight {
-    return this.#sights.sightOf(namespace);
+  syncStatusOf(namespace: string | undefined): SyncStatus {
+    return this.#syncStatuses.syncStatusOf(namespace);
   }
 
-  get holes(): readonly string[] {
-    return this.#sights.holes;
+  get parkedNamespaces(): readonly string[] {
+    return this.#syncStatuses.parkedNamespaces;
   }
 
   /** Is each namespace watched by itself? */
-  get isSplit(): boolean {
-    return this.#sights.isSplit;
+  get isScoped(): boolean {
+    return this.#syncStatuses.isScoped;
   }
 
   /** Another one after every change of what can be seen. */
-  get sightRevision(): number {
-    return this.#sights.revision;
+  get statusChangeCount(): number {
+    return this.#syncStatuses.changeCount;
   }
 
   /** Namespaces watched one by one, and those of them that are not being watched right now, in order; undefined when all is seen by one watch. */
-  get parts(): { count: number; notWatching: readonly string[] } | undefined {
-    return this.#sights.count > 0 ? { count: this.#sights.count, notWatching: this.#sights.notWatching } : undefined;
+  get namespaceWatches(): { count: number; notWatching: readonly string[] } | undefined {
+    return this.#syncStatuses.namespaceCount > 0 ? { count: this.#syncStatuses.namespaceCount, notWatching: this.#syncStatuses.notWatching } : undefined;
   }
 
   addIndex(name: string, of: IndexFunction<T>): void {
@@ -92,14 +92,14 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
 
   // Waiting and listening
 
-  waitFor(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {
-    return this.#waiters.wait(() => this.sightOf(namespace).synced && hasReached(this.versionIn(namespace), resourceVersion), deadlineMs);
+  waitForVersion(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {
+    return this.#waiters.wait(() => this.syncStatusOf(namespace).synced && hasReached(this.resourceVersionIn(namespace), resourceVersion), deadlineMs);
   }
 
-  waitGone(uid: string, deadlineMs: number): Promise<boolean> {
+  waitDeleted(uid: string, deadlineMs: number): Promise<boolean> {
     const gone = () => {
       const object = this.#contents.table.byUid(uid);
-      return object ? object.metadata.deletionTimestamp !== undefined : this.#contents.ghosts.whereIs(uid) === undefined;
+      return object ? object.metadata.deletionTimestamp !== undefined : this.#contents.tombstones.namespaceByUid(uid) === undefined;
     };
     return this.#waiters.wait(() => this.synced && gone(), deadlineMs);
   }
@@ -113,7 +113,7 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
     return () => void this.#listeners.delete(listener);
   }
 
-  onState(listener: (state: WatchState, namespace?: string) => void): () => void {
+  onStateChange(listener: (state: WatchState, namespace?: string) => void): () => void {
     this.#stateListeners.add(listener);
     return () => void this.#stateListeners.delete(listener);
   }
@@ -121,69 +121,69 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
   // Feeding, all by one watch
 
   replace(objects: readonly T[], resourceVersion: string): void {
-    const wasSplit = this.#sights.isSplit;
-    this.#sights.join();
-    this.#contents.fill(objects);
-    const first = this.#sights.fill(resourceVersion);
-    this.#waiters.check();
-    if (first || wasSplit) this.#tellState();
+    const wasSplit = this.#syncStatuses.isScoped;
+    this.#syncStatuses.switchToClusterWide();
+    this.#contents.replaceAll(objects);
+    const first = this.#syncStatuses.recordList(resourceVersion);
+    this.#waiters.checkAll();
+    if (first || wasSplit) this.#notifyState();
   }
 
   upsert(object: T): void {
-    this.#contents.put(object, false);
-    this.reached(object.metadata.resourceVersion);
+    this.#contents.upsert(object, false);
+    this.observeVersion(object.metadata.resourceVersion);
   }
 
   remove(object: T): void {
-    this.#contents.drop(tableKey(object), object, false);
-    this.reached(object.metadata.resourceVersion);
+    this.#contents.remove(tableKey(object), object, false);
+    this.observeVersion(object.metadata.resourceVersion);
   }
 
-  reached(resourceVersion: string | undefined): void {
-    this.#sights.reached(resourceVersion);
-    this.#waiters.check();
+  observeVersion(resourceVersion: string | undefined): void {
+    this.#syncStatuses.observeVersion(resourceVersion);
+    this.#waiters.checkAll();
   }
 
   setState(state: WatchState, parkReason?: ParkReason): void {
-    const wasSplit = this.#sights.isSplit;
-    if (!this.#sights.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
+    const wasSplit = this.#syncStatuses.isScoped;
+    if (!this.#syncStatuses.setState(state, parkReason) && !(wasSplit && state === "parked")) return;
     if (state === "parked") {
-      this.#sights.join();
+      this.#syncStatuses.switchToClusterWide();
       this.#contents.evict();
     }
     if (state === "stopped") this.#waiters.close();
-    else this.#waiters.check();
-    this.#tellState();
+    else this.#waiters.checkAll();
+    this.#notifyState();
   }
 
   // Feeding, namespace by namespace
 
   /** From now on each namespace has a feed of its own; until the first have listed, nothing is synced. */
-  split(): void {
-    if (this.#sights.isSplit) return;
+  switchToNamespaces(): void {
+    if (this.#syncStatuses.isScoped) return;
     this.#contents.evict();
-    this.#sights.split();
-    this.#tellState();
+    this.#syncStatuses.switchToNamespaces();
+    this.#notifyState();
   }
 
   /** Every namespace that can hold objects of this kind has its feed by now. */
-  complete(): void {
+  markNamespacesComplete(): void {
     const before = this.synced;
-    this.#sights.complete();
-    this.#waiters.check();
-    if (!before && this.synced) this.#tellState();
+    this.#syncStatuses.markComplete();
+    this.#waiters.checkAll();
+    if (!before && this.synced) this.#notifyState();
   }
 
   /** The feed of one namespace of a split store; it does nothing any more once that namespace is forgotten or the store joined. */
-  feed(namespace: string): Feed<T> {
-    const part = this.#sights.part(namespace);
-    const isLive = (): boolean => this.#sights.has(part, namespace);
+  namespaceStore(namespace: string): ReflectorStore<T> {
+    const part = this.#syncStatuses.ensureNamespace(namespace);
+    const isCurrent = (): boolean => this.#syncStatuses.isCurrent(part, namespace);
     const reached = (version: string | undefined): void => {
-      this.#sights.reachedPart(namespace, part, version);
-      this.#waiters.check();
+      this.#syncStatuses.observeNamespaceVersion(namespace, part, version);
+      this.#waiters.checkAll();
     };
-    const take = (object: T, how: () => void): void => {
-      if (isLive()) how();
+    const applyChange = (object: T, how: () => void): void => {
+      if (isCurrent()) how();
       reached(object.metadata.resourceVersion);
     };
     return {
@@ -194,47 +194,47 @@ export class FedStore<T extends KubeObject> extends StrictReads<T> implements St
       get state() {
         return part.state;
       },
-      reached,
+      observeVersion: reached,
       replace: (objects, resourceVersion) => {
-        if (isLive()) this.#fillPart(namespace, objects, resourceVersion);
+        if (isCurrent()) this.#replaceNamespace(namespace, objects, resourceVersion);
       },
-      upsert: (object) => take(object, () => this.#contents.put(object, false)),
-      remove: (object) => take(object, () => this.#contents.drop(tableKey(object), object, false)),
+      upsert: (object) => applyChange(object, () => this.#contents.upsert(object, false)),
+      remove: (object) => applyChange(object, () => this.#contents.remove(tableKey(object), object, false)),
       setState: (state, parkReason) => {
-        if (!this.#sights.setPart(namespace, part, state, parkReason) || !isLive()) return;
+        if (!this.#syncStatuses.setNamespaceState(namespace, part, state, parkReason) || !isCurrent()) return;
         if (state === "parked") this.#contents.evict(namespace);
-        this.#waiters.check();
-        this.#tellState(namespace);
+        this.#waiters.checkAll();
+        this.#notifyState(namespace);
       },
     };
   }
 
   /** The namespace is no longer watched. What was in it is deleted only when it is gone itself. */
-  forget(namespace: string, farewell: Farewell): void {
-    this.#contents.forget(namespace, farewell);
-    this.#sights.forget(namespace);
-    this.#waiters.check();
-    this.#tellState(namespace, "stopped");
+  removeNamespace(namespace: string, reason: NamespaceRemoval): void {
+    this.#contents.removeNamespace(namespace, reason);
+    this.#syncStatuses.removeNamespace(namespace);
+    this.#waiters.checkAll();
+    this.#notifyState(namespace, "stopped");
   }
 
   // Inside
 
-  #fillPart(namespace: string, objects: readonly T[], resourceVersion: string): void {
-    this.#contents.fill(objects, namespace);
-    const first = this.#sights.fillPart(namespace, resourceVersion);
-    this.#waiters.check();
-    if (first) this.#tellState(namespace);
+  #replaceNamespace(namespace: string, objects: readonly T[], resourceVersion: string): void {
+    this.#contents.replaceAll(objects, namespace);
+    const first = this.#syncStatuses.recordNamespaceList(namespace, resourceVersion);
+    this.#waiters.checkAll();
+    if (first) this.#notifyState(namespace);
   }
 
-  #tell(change: Change<T>): void {
-    for (const listener of this.#listeners) this.#guard(() => listener(change));
+  #notifyChange(change: Change<T>): void {
+    for (const listener of this.#listeners) this.#callListener(() => listener(change));
   }
 
-  #tellState(namespace?: string, state = namespace === undefined ? this.state : this.sightOf(namespace).state): void {
-    for (const listener of this.#stateListeners) this.#guard(() => listener(state, namespace));
+  #notifyState(namespace?: string, state = namespace === undefined ? this.state : this.syncStatusOf(namespace).state): void {
+    for (const listener of this.#stateListeners) this.#callListener(() => listener(state, namespace));
   }
 
-  #guard(call: () => void): void {
+  #callListener(call: () => void): void {
     try {
       call();
     } catch (error) {

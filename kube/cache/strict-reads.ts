@@ -1,24 +1,24 @@
 // Reads of a store that throw rather than answer "empty" without having seen: each asks first whether what it reads is in sight.
-import type { Contents } from "./store-contents.ts";
+import type { StoreContents } from "./store-contents.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import { labelIndex } from "./object-table.ts";
 import { type ListFilter, NotInCache, NotPermitted } from "./reader.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import type { Sights } from "./scoped/sync-status-table.ts";
+import type { SyncStatusTable } from "./scoped/sync-status-table.ts";
 
 /** As described in Reader and Store. */
 export abstract class StrictReads<T extends KubeObject> {
   abstract readonly ref: ResourceRef<T>;
-  readonly #contents: Contents<T>;
-  readonly #sights: Sights;
+  readonly #contents: StoreContents<T>;
+  readonly #syncStatuses: SyncStatusTable;
 
-  constructor(contents: Contents<T>, sights: Sights) {
+  constructor(contents: StoreContents<T>, sights: SyncStatusTable) {
     this.#contents = contents;
-    this.#sights = sights;
+    this.#syncStatuses = sights;
   }
 
   find(key: ObjectKey): T | undefined {
-    this.#sights.require(key.namespace ?? "");
+    this.#syncStatuses.requireReadable(key.namespace ?? "");
     return this.#contents.table.objects.get(keyOf(key));
   }
 
@@ -29,47 +29,47 @@ export abstract class StrictReads<T extends KubeObject> {
   }
 
   getMany(keys: readonly ObjectKey[]): T[] {
-    this.#sights.requireSome();
-    for (const { namespace } of keys) this.#sights.require(namespace ?? "");
-    return this.#contents.table.pick(keys.map((key) => keyOf(key)));
+    this.#syncStatuses.requireAnyReadable();
+    for (const { namespace } of keys) this.#syncStatuses.requireReadable(namespace ?? "");
+    return this.#contents.table.listByKeys(keys.map((key) => keyOf(key)));
   }
 
   list(filter: ListFilter = {}): T[] {
     const isPartial = filter.partial === true && filter.namespace === undefined;
-    if (isPartial) this.#sights.requireSome();
-    else this.#sights.require(filter.namespace);
+    if (isPartial) this.#syncStatuses.requireAnyReadable();
+    else this.#syncStatuses.requireReadable(filter.namespace);
     const [label] = isPartial ? Object.entries(filter.labels ?? {}) : [];
-    if (label) this.#refuseGhost(this.#contents.ghosts.whoBears(labelIndex(label[0]), label[1]));
+    if (label) this.#refuseTombstone(this.#contents.tombstones.namespaceByIndex(labelIndex(label[0]), label[1]));
     return this.#contents.table.list(filter);
   }
 
   byIndex(index: string, value: string, namespace?: string): T[] {
     if (namespace !== undefined) {
-      this.#sights.require(namespace);
+      this.#syncStatuses.requireReadable(namespace);
       return this.#contents.table.byIndex(index, value).filter(({ metadata }) => metadata.namespace === namespace);
     }
-    this.#sights.requireSome();
-    this.#refuseGhost(this.#contents.ghosts.whoBears(index, value));
+    this.#syncStatuses.requireAnyReadable();
+    this.#refuseTombstone(this.#contents.tombstones.namespaceByIndex(index, value));
     const found = this.#contents.table.byIndex(index, value);
-    if (found.length === 0) this.#sights.requireListed();
+    if (found.length === 0) this.#syncStatuses.requireNonePending();
     return found;
   }
 
   byUid(uid: string): T | undefined {
-    this.#sights.requireSome();
-    this.#refuseGhost(this.#contents.ghosts.whereIs(uid));
+    this.#syncStatuses.requireAnyReadable();
+    this.#refuseTombstone(this.#contents.tombstones.namespaceByUid(uid));
     const found = this.#contents.table.byUid(uid);
-    if (!found) this.#sights.requireListed();
+    if (!found) this.#syncStatuses.requireNonePending();
     return found;
   }
 
   get size(): number {
-    this.#sights.requireSome();
+    this.#syncStatuses.requireAnyReadable();
     return this.#contents.table.objects.size;
   }
 
   /** What stood there is out of sight, not gone. */
-  #refuseGhost(namespace: string | undefined): void {
-    if (namespace !== undefined) throw new NotPermitted(resourceId(this.ref), this.#sights.sightOf(namespace).parkReason ?? "Forbidden", namespace);
+  #refuseTombstone(namespace: string | undefined): void {
+    if (namespace !== undefined) throw new NotPermitted(resourceId(this.ref), this.#syncStatuses.syncStatusOf(namespace).parkReason ?? "Forbidden", namespace);
   }
 }

@@ -3,53 +3,53 @@ import { keyOf, type KubeObject } from "../api/object.ts";
 import { createValueIndex, type ValueIndex } from "./value-index.ts";
 
 /** Filed values of an object, by the name of the index. */
-export type Filed = ReadonlyMap<string, readonly string[]>;
+export type IndexedValues = ReadonlyMap<string, readonly string[]>;
 
-export class Ghosts {
-  readonly #ghosts = new Map<string, { object: KubeObject; filed: Filed }>();
+export class Tombstones {
+  readonly #tombstones = new Map<string, { object: KubeObject; filed: IndexedValues }>();
   readonly #indexes = new Map<string, ValueIndex>();
   readonly #namespaces = createValueIndex();
   /** Namespaces by uid. */
   readonly #uids = new Map<string, string>();
 
-  add({ apiVersion, kind, metadata }: KubeObject, filed: Filed): void {
+  add({ apiVersion, kind, metadata }: KubeObject, indexedValues: IndexedValues): void {
     const { name, namespace, uid, resourceVersion } = metadata;
     const kept = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
     const key = keyOf(metadata);
-    this.#ghosts.set(key, { object: { apiVersion, kind, metadata: kept }, filed });
-    this.#namespaces.move(key, [], [namespace ?? ""]);
+    this.#tombstones.set(key, { object: { apiVersion, kind, metadata: kept }, filed: indexedValues });
+    this.#namespaces.update(key, [], [namespace ?? ""]);
     if (uid) this.#uids.set(uid, namespace ?? "");
-    for (const [index, values] of filed) {
+    for (const [index, values] of indexedValues) {
       const known = this.#indexes.get(index) ?? createValueIndex();
       this.#indexes.set(index, known);
-      known.move(key, [], values);
+      known.update(key, [], values);
     }
   }
 
   /** Removes and returns it. */
   take(key: string): KubeObject | undefined {
-    const ghost = this.#ghosts.get(key);
-    if (!ghost) return undefined;
-    this.#ghosts.delete(key);
-    this.#namespaces.move(key, [ghost.object.metadata.namespace ?? ""], []);
-    this.#uids.delete(ghost.object.metadata.uid ?? "");
-    for (const [index, values] of ghost.filed) this.#indexes.get(index)?.move(key, values, []);
-    return ghost.object;
+    const tombstone = this.#tombstones.get(key);
+    if (!tombstone) return undefined;
+    this.#tombstones.delete(key);
+    this.#namespaces.update(key, [tombstone.object.metadata.namespace ?? ""], []);
+    this.#uids.delete(tombstone.object.metadata.uid ?? "");
+    for (const [index, values] of tombstone.filed) this.#indexes.get(index)?.update(key, values, []);
+    return tombstone.object;
   }
 
   /** The namespace of a ghost that stood under that value. */
-  whoBears(index: string, value: string): string | undefined {
-    for (const key of this.#indexes.get(index)?.keys(value) ?? []) return this.#ghosts.get(key)?.object.metadata.namespace ?? "";
+  namespaceByIndex(index: string, value: string): string | undefined {
+    for (const key of this.#indexes.get(index)?.keys(value) ?? []) return this.#tombstones.get(key)?.object.metadata.namespace ?? "";
     return undefined;
   }
 
   /** The namespace of the ghost with that uid. */
-  whereIs(uid: string): string | undefined {
+  namespaceByUid(uid: string): string | undefined {
     return this.#uids.get(uid);
   }
 
   /** Keys of one namespace, or of all. */
   keys(namespace?: string): string[] {
-    return [...(namespace === undefined ? this.#ghosts.keys() : this.#namespaces.keys(namespace))];
+    return [...(namespace === undefined ? this.#tombstones.keys() : this.#namespaces.keys(namespace))];
   }
 }

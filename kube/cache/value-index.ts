@@ -4,28 +4,28 @@
 export interface ValueIndex {
   keys(value: string): Iterable<string>;
   /** Moves a key from the values it had to those it has. */
-  move(key: string, from: readonly string[], to: readonly string[]): void;
+  update(key: string, from: readonly string[], to: readonly string[]): void;
   clear(): void;
 }
 
 export function createValueIndex(): ValueIndex {
-  const filed = new Map<string, Set<string>>();
+  const keysByValue = new Map<string, Set<string>>();
   const drop = (value: string, key: string) => {
-    const keys = filed.get(value);
+    const keys = keysByValue.get(value);
     keys?.delete(key);
-    if (keys?.size === 0) filed.delete(value);
+    if (keys?.size === 0) keysByValue.delete(value);
   };
   const add = (value: string, key: string) => {
-    const keys = filed.get(value);
+    const keys = keysByValue.get(value);
     if (keys) keys.add(key);
-    else filed.set(value, new Set([key]));
+    else keysByValue.set(value, new Set([key]));
   };
   return {
-    keys: (value) => filed.get(value) ?? [],
-    move(key, from, to) {
+    keys: (value) => keysByValue.get(value) ?? [],
+    update(key, from, to) {
       for (const value of from) if (!to.includes(value)) drop(value, key);
       for (const value of to) add(value, key);
     },
-    clear: () => filed.clear(),
+    clear: () => keysByValue.clear(),
   };
 }

@@ -2,15 +2,15 @@
 
 export interface Waiters {
   /** True as soon as `met` is, false at the deadline or when closed. */
-  wait(met: () => boolean, deadlineMs: number): Promise<boolean>;
+  wait(condition: () => boolean, deadlineMs: number): Promise<boolean>;
   /** The state has changed: look again. */
-  check(): void;
+  checkAll(): void;
   /** Answers everybody with false. */
   close(): void;
 }
 
 export function createWaiters(): Waiters {
-  const waiting = new Set<{ met: () => boolean; settle: (met: boolean) => void }>();
+  const entries = new Set<{ met: () => boolean; settle: (met: boolean) => void }>();
   return {
     wait(met, deadlineMs) {
       if (met()) return Promise.resolve(true);
@@ -19,19 +19,19 @@ export function createWaiters(): Waiters {
           met,
           settle(answer: boolean) {
             clearTimeout(timer);
-            waiting.delete(entry);
+            entries.delete(entry);
             resolve(answer);
           },
         };
         const timer = setTimeout(() => entry.settle(false), deadlineMs);
-        waiting.add(entry);
+        entries.add(entry);
       });
     },
-    check() {
-      for (const entry of waiting) if (entry.met()) entry.settle(true);
+    checkAll() {
+      for (const entry of entries) if (entry.met()) entry.settle(true);
     },
     close() {
-      for (const entry of waiting) entry.settle(false);
+      for (const entry of entries) entry.settle(false);
     },
   };
 }

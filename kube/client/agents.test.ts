@@ -10,26 +10,26 @@ const isClosed = ({ requests, streams }: AgentPair): boolean[] => [requests.clos
 
 test("the one that was not used for longest is closed when there are too many, and the connections without one never", () => {
   agents = createAgents({});
-  const plain = agents.of();
-  const pairs = Array.from({ length: MAX_CERTIFICATES }, (_none, number) => agents?.of(certificate(number)) as AgentPair);
+  const plain = agents.forCertificate();
+  const pairs = Array.from({ length: MAX_CERTIFICATES }, (_none, number) => agents?.forCertificate(certificate(number)) as AgentPair);
   expect(pairs.flatMap(isClosed)).not.toContain(true);
-  expect(agents.of(certificate(0))).toBe(pairs[0]);
-  agents.of(certificate(MAX_CERTIFICATES));
+  expect(agents.forCertificate(certificate(0))).toBe(pairs[0]);
+  agents.forCertificate(certificate(MAX_CERTIFICATES));
   expect(pairs.map((pair, number) => [number, ...isClosed(pair)]).filter(([, requests, streams]) => requests === true || streams === true)).toEqual([[1, true, true]]);
   expect(isClosed(plain)).toEqual([false, false]);
-  expect(agents.of(certificate(1))).not.toBe(pairs[1]);
+  expect(agents.forCertificate(certificate(1))).not.toBe(pairs[1]);
 });
 
 test("nobody gets the connection of another: certificate and key both count", () => {
   agents = createAgents({});
-  const pair = agents.of({ cert: "cert", key: "key" });
-  expect(agents.of({ cert: "cert", key: "key" })).toBe(pair);
-  for (const other of [{ cert: "cert", key: "other" }, { cert: "other", key: "key" }, { cert: "certkey", key: "" }, undefined]) expect(agents.of(other)).not.toBe(pair);
+  const pair = agents.forCertificate({ cert: "cert", key: "key" });
+  expect(agents.forCertificate({ cert: "cert", key: "key" })).toBe(pair);
+  for (const other of [{ cert: "cert", key: "other" }, { cert: "other", key: "key" }, { cert: "certkey", key: "" }, undefined]) expect(agents.forCertificate(other)).not.toBe(pair);
 });
 
 test("all end together", async () => {
   agents = createAgents({});
-  const pairs = [agents.of(), agents.of(certificate(1)), agents.of(certificate(2))];
+  const pairs = [agents.forCertificate(), agents.forCertificate(certificate(1)), agents.forCertificate(certificate(2))];
   await agents.close();
   expect(pairs.flatMap(({ requests, streams }) => [requests.destroyed, streams.destroyed])).not.toContain(false);
 });

@@ -27,7 +27,7 @@ export interface AgentPair {
 
 export interface Agents {
   /** Connections without a certificate unless one is given. A token must never travel beside our own certificate: the server would see us, not the caller. */
-  of(certificate?: ClientCertificate): AgentPair;
+  forCertificate(certificate?: ClientCertificate): AgentPair;
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface Agents {
 export const MAX_CERTIFICATES = 128;
 
 export function createAgents(tls: TlsOptions): Agents {
-  const plain = createPair(tls);
+  const withoutCertificate = createPair(tls);
   const closing = new Set<Promise<void>>();
   const byCertificate = new LRUCache<string, AgentPair>({
     max: MAX_CERTIFICATES,
@@ -45,8 +45,8 @@ export function createAgents(tls: TlsOptions): Agents {
     },
   });
   return {
-    of(certificate) {
-      if (!certificate) return plain;
+    forCertificate(certificate) {
+      if (!certificate) return withoutCertificate;
       const id = createHash("sha256").update(certificate.cert).update("\0").update(certificate.key).digest("base64");
       const known = byCertificate.get(id);
       if (known) return known;
@@ -55,7 +55,7 @@ export function createAgents(tls: TlsOptions): Agents {
       return made;
     },
     async close() {
-      const pairs = [plain, ...byCertificate.values()];
+      const pairs = [withoutCertificate, ...byCertificate.values()];
       // Begins the graceful close of each; destroying them then ends what is in flight.
       byCertificate.clear();
       await Promise.all(pairs.flatMap((pair) => [pair.requests.destroy(), pair.streams.destroy()]));

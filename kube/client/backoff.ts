@@ -10,18 +10,18 @@ export interface Backoff {
 /** The delay after `failures` failures in a row (1 or more). `random` is in [0, 1). */
 export function backoffDelay(backoff: Backoff, failures: number, random: number): number {
   // 2^30 is beyond any cap; larger exponents would overflow to Infinity for nothing.
-  const grown = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(Math.max(failures, 1) - 1, 30));
-  return grown * (1 + backoff.jitter * random);
+  const delay = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(Math.max(failures, 1) - 1, 30));
+  return delay * (1 + backoff.jitter * random);
 }
 
 /** A sleep that a signal or `wake` ends early. Never rejects. */
-export interface Nap {
+export interface Sleeper {
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
-  wake(): void;
+  interrupt(): void;
 }
 
-export function createNap(): Nap {
-  let end: (() => void) | undefined;
+export function createSleeper(): Sleeper {
+  let interruptSleep: (() => void) | undefined;
   return {
     sleep(milliseconds, signal) {
       if (signal.aborted) return Promise.resolve();
@@ -29,15 +29,15 @@ export function createNap(): Nap {
         const finish = () => {
           clearTimeout(timer);
           signal.removeEventListener("abort", finish);
-          end = undefined;
+          interruptSleep = undefined;
           resolve();
         };
         const timer = setTimeout(finish, milliseconds);
         signal.addEventListener("abort", finish);
-        end = finish;
+        interruptSleep = finish;
       });
     },
-    wake: () => end?.(),
+    interrupt: () => interruptSleep?.(),
   };
 }
 

@@ -5,7 +5,7 @@ import { createAgents, type Agents } from "./agents.ts";
 import type { CallOptions, Draft, Identity, KubeClient, ListOptions, RequestRecord, WatchEvent, WatchOptions, WriteOptions } from "./client.ts";
 import { type CredentialSource, toCredentials } from "./credentials.ts";
 import { isNotFound, KubeError, type Status } from "./errors.ts";
-import { exchange, type Exchange, readJson, toKubeError, within } from "./http-exchange.ts";
+import { exchange, type Exchange, readJson, toKubeError, withDeadline } from "./http-exchange.ts";
 import { watchLines } from "./watch-lines.ts";
 
 const PAGE_SIZE = 500;
@@ -66,7 +66,7 @@ const METADATA = { list: "application/json;as=PartialObjectMetadataList;g=meta.k
 function clientAs(connection: Connection, credentials: CredentialSource): KubeClient {
   const send = async <T>(out: Outgoing): Promise<T> => {
     const request = await toExchange(connection, credentials, out);
-    return within(out.call, async (signal) => (await readJson(await exchange(request, signal), signal)) as T);
+    return withDeadline(out.call, async (signal) => (await readJson(await exchange(request, signal), signal)) as T);
   };
   return {
     server: connection.options.server.replace(/\/$/, ""),
@@ -78,7 +78,7 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
       const request = await toExchange(connection, credentials, { method, path }, "streams");
       Object.assign(request.headers, { accept: "*/*", ...options.headers });
       if (options.body !== undefined) request.body = options.body;
-      const answer = await within(options, (signal) => exchange(request, signal));
+      const answer = await withDeadline(options, (signal) => exchange(request, signal));
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     },
     async renew() {
@@ -94,7 +94,7 @@ async function toExchange(connection: Connection, credentials: CredentialSource,
   const { options, url, agents } = connection;
   const { certificate, headers } = await credentials();
   return {
-    agent: agents.of(certificate)[pool],
+    agent: agents.forCertificate(certificate)[pool],
     origin: url.origin,
     method: out.method,
     path: `${url.pathname.replace(/\/$/, "")}${out.path}${toSearch(out.query)}`,
@@ -207,7 +207,7 @@ async function* openWatch<T extends KubeObject>(ref: ResourceRef<T>, options: Wa
   const request = await prepare({ method: "GET", path: resourcePath(ref, namespace ? { namespace } : {}), query: { watch: true, allowWatchBookmarks: true, ...query }, ...(metadata && { accept: METADATA.watch }) });
   request.stallMs = stallMs ?? ((options.timeoutSeconds ?? 600) + 30) * 1000;
   try {
-    const answer = await within({ ...(signal && { signal }) }, (head) => exchange(request, head));
+    const answer = await withDeadline({ ...(signal && { signal }) }, (head) => exchange(request, head));
     onOpen?.();
     for await (const line of watchLines(answer.body)) yield (metadata ? asKind(ref, line as WatchEvent<T>) : line) as WatchEvent<T>;
   } catch (cause) {

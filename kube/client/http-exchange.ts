@@ -38,7 +38,7 @@ export async function exchange(request: Exchange, signal: AbortSignal): Promise<
 }
 
 /** Runs work under the caller's signal and the call's deadline, which ends with the work: a stream that goes on is the caller's alone. */
-export async function within<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withDeadline<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(new DOMException("the deadline has passed", "TimeoutError")), options?.deadlineMs ?? DEFAULT_DEADLINE_MS);
   try {
@@ -86,14 +86,14 @@ async function attemptOnce(request: Exchange, signal: AbortSignal, attempt: numb
       ...(request.stallMs !== undefined && { bodyTimeout: request.stallMs }),
     });
     record(answer.statusCode);
-    return answer.statusCode < 400 ? answer : await toRefusal(answer);
+    return answer.statusCode < 400 ? answer : await toStatusError(answer);
   } catch (cause) {
     record(0);
     return toKubeError(cause, signal);
   }
 }
 
-async function toRefusal(answer: Dispatcher.ResponseData): Promise<KubeError> {
+async function toStatusError(answer: Dispatcher.ResponseData): Promise<KubeError> {
   const text = await answer.body.text();
   const header = Number(answer.headers["retry-after"]);
   const retryAfterSeconds = Number.isFinite(header) && header >= 0 && answer.headers["retry-after"] !== undefined ? header : undefined;

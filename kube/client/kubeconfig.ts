@@ -93,7 +93,7 @@ export async function toAccess(text: string, options: { base: string; context?: 
   const context = pick(parsed.data.contexts, "context", name).context;
   const cluster = pick(parsed.data.clusters, "cluster", context.cluster).cluster;
   const user = context.user ? pick(parsed.data.users, "user", context.user).user : {};
-  const ca = await content(options.base, cluster["certificate-authority"], cluster["certificate-authority-data"]);
+  const ca = await readContent(options.base, cluster["certificate-authority"], cluster["certificate-authority-data"]);
   return {
     server: cluster.server,
     ...(ca !== undefined && { ca }),
@@ -112,16 +112,16 @@ function pick<T extends { name: string }>(entries: readonly T[], what: string, n
 }
 
 async function toAuth(user: UserEntry, from: { text: string; base: string; context: string }): Promise<Identity | CredentialSource> {
-  const plain = Object.keys(user).every((key) => key in User.shape) && !user.as;
-  if (!plain) return libraryAuth(from);
+  const isSimple = Object.keys(user).every((key) => key in User.shape) && !user.as;
+  if (!isSimple) return clientNodeAuth(from);
   if (user.tokenFile) return tokenFile(resolve(from.base, user.tokenFile));
   if (user.token) return { kind: "token", token: user.token };
-  const cert = await content(from.base, user["client-certificate"], user["client-certificate-data"]);
-  const key = await content(from.base, user["client-key"], user["client-key-data"]);
+  const cert = await readContent(from.base, user["client-certificate"], user["client-certificate-data"]);
+  const key = await readContent(from.base, user["client-key"], user["client-key-data"]);
   return cert && key ? { kind: "certificate", cert, key } : { kind: "anonymous" };
 }
 
-async function content(base: string, file: string | undefined, data: string | undefined): Promise<string | undefined> {
+async function readContent(base: string, file: string | undefined, data: string | undefined): Promise<string | undefined> {
   if (data) return Buffer.from(data, "base64").toString("utf8");
   return file ? readFile(resolve(base, file), "utf8") : undefined;
 }
@@ -140,7 +140,7 @@ function tokenFile(path: string): CredentialSource {
 }
 
 /** Everything else that kubectl understands. The library caches exec credentials until they expire. */
-async function libraryAuth(from: { text: string; context: string }): Promise<CredentialSource> {
+async function clientNodeAuth(from: { text: string; context: string }): Promise<CredentialSource> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
   config.loadFromString(from.text);

@@ -1,20 +1,20 @@
 // Work of which each part is tried whatever becomes of the others, and what is said of those that failed.
 
 /** Waits for all of it. What failed, in order; nested AggregateErrors are laid open. */
-export async function failuresOf(work: readonly Promise<unknown>[]): Promise<unknown[]> {
-  const results = await Promise.allSettled(work);
-  return results.flatMap((result) => (result.status === "rejected" ? partsOf(result.reason) : []));
+export async function collectErrors(promises: readonly Promise<unknown>[]): Promise<unknown[]> {
+  const results = await Promise.allSettled(promises);
+  return results.flatMap((result) => (result.status === "rejected" ? flattenErrors(result.reason) : []));
 }
 
 /** @throws the only failure as it is, several in an AggregateError */
-export function throwAll(failures: readonly unknown[]): void {
-  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} parts of the work failed: ${[...new Set(failures.map(textOf))].join("; ")}`);
-  if (failures.length === 1) throw failures[0];
+export function throwErrors(errors: readonly unknown[]): void {
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} parts of the work failed: ${[...new Set(errors.map(textOf))].join("; ")}`);
+  if (errors.length === 1) throw errors[0];
 }
 
 /** The failures that an error stands for: usually itself. */
-export function partsOf(error: unknown): unknown[] {
-  return error instanceof AggregateError ? (error.errors as unknown[]).flatMap(partsOf) : [error];
+export function flattenErrors(error: unknown): unknown[] {
+  return error instanceof AggregateError ? (error.errors as unknown[]).flatMap(flattenErrors) : [error];
 }
 
 function textOf(error: unknown): string {

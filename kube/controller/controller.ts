@@ -4,7 +4,7 @@ import type { KubeClient, Draft } from "../client/client.ts";
 import type { Condition, KubeObject, ObjectKey, OwnerReference } from "../api/object.ts";
 import type { IndexFunction, Reader } from "../cache/reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import type { Right } from "./permissions.ts";
+import type { Permission } from "./permissions.ts";
 
 /**
  * Waiting for something that a watch will tell us about: Ready=False with this reason, no retry, no error logged.
@@ -50,7 +50,7 @@ export interface ReconcileResult {
   /** The Ready condition when it is not simply True/Reconciled. */
   ready?: Omit<ConditionDraft, "type">;
   /** There is nothing new to say yet, and what this waits for wakes it: its status stays as it is, instead of being written twice. */
-  silent?: true;
+  keepStatus?: true;
   /** Labels and annotations this object must carry; undefined removes one. Merged into metadata, only on a difference. */
   labels?: Readonly<Record<string, string | undefined>>;
   annotations?: Readonly<Record<string, string | undefined>>;
@@ -74,13 +74,13 @@ export interface ReconcileContext {
 }
 
 /** Keys to look at again, or a question to an index of the `for` kind: every object filed there is looked at again. */
-export type Wake = readonly ObjectKey[] | Readonly<Record<string, string | readonly string[]>>;
+export type MapResult = readonly ObjectKey[] | Readonly<Record<string, string | readonly string[]>>;
 
 /** A foreign kind whose changes wake objects. Made by `watch`. */
 export interface WatchRule<T extends KubeObject = KubeObject> {
   ref: ResourceRef<T>;
   /** Called with the new and, on a change, also the old object. */
-  wakes: (object: T, read: Reader) => Wake;
+  mapTo: (object: T, read: Reader) => MapResult;
   namespace?: string;
   labelSelector?: string;
 }
@@ -125,7 +125,7 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
    */
   sources?: readonly ((wake: (key: ObjectKey) => void, signal: AbortSignal) => void)[];
   /** What it does to the cluster beyond what its result says: through `context.client`, and in `createOnce` of kinds that it only reads. For the generated roles. */
-  rights?: readonly Right[];
+  permissions?: readonly Permission[];
 }
 
 /** Typed at the definition, erased for the list of controllers. */
@@ -139,12 +139,12 @@ export function defineController<T extends KubeObject>(definition: ControllerDef
 }
 
 /** A change of a `ref` object wakes what `wakes` says. */
-export function watch<T extends KubeObject>(ref: ResourceRef<T>, wakes: (object: T, read: Reader) => Wake, scope: { namespace?: string; labelSelector?: string } = {}): WatchRule {
-  return { ref, wakes, ...scope } as unknown as WatchRule;
+export function watch<T extends KubeObject>(ref: ResourceRef<T>, mapTo: (object: T, read: Reader) => MapResult, scope: { namespace?: string; labelSelector?: string } = {}): WatchRule {
+  return { ref, mapTo, ...scope } as unknown as WatchRule;
 }
 
 /** The words that one platform puts on what its controllers make. kube/ itself knows none. */
-export interface Platform {
+export interface OwnershipMarkers {
   /** Field managers are `<fieldManagerPrefix>-<controller name>`. */
   fieldManagerPrefix: string;
   /** Label of children: the owner's uid. */

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { ConfigMap, Namespace, Secret, Service } from "../api/builtin.ts";
 import { defineController, watch } from "./controller.ts";
-import { rightsOf, toRules } from "./permissions.ts";
+import { permissionsOf, toResourceRules } from "./permissions.ts";
 
 const Gadget = { group: "machinery.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
 
@@ -13,10 +13,10 @@ test("a controller needs what its definition implies, and what it declares besid
     owns: [ConfigMap],
     reads: [Namespace],
     watches: [watch(Service, () => ({}))],
-    rights: [{ on: Secret, verbs: ["get"], names: ["key"] }, { on: Gadget, verbs: ["delete"] }],
+    permissions: [{ resource: Secret, verbs: ["get"], names: ["key"] }, { resource: Gadget, verbs: ["delete"] }],
     reconcile: () => ({}),
   });
-  expect(toRules(rightsOf(controller))).toEqual([
+  expect(toResourceRules(permissionsOf(controller))).toEqual([
     { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
     { apiGroups: [""], resources: ["namespaces", "services"], verbs: ["get", "list", "watch"] },
     { apiGroups: [""], resources: ["secrets"], resourceNames: ["key"], verbs: ["get"] },
@@ -27,11 +27,11 @@ test("a controller needs what its definition implies, and what it declares besid
 
 test("a controller that writes no status gets no right on it", () => {
   const controller = defineController({ name: "quiet", for: Service, writesStatus: false, reconcile: () => ({}) });
-  expect(toRules(rightsOf(controller))).toEqual([{ apiGroups: [""], resources: ["services"], verbs: ["get", "list", "watch", "patch"] }]);
+  expect(toResourceRules(permissionsOf(controller))).toEqual([{ apiGroups: [""], resources: ["services"], verbs: ["get", "list", "watch", "patch"] }]);
 });
 
 test("what is given on all objects is not given again by name", () => {
-  expect(toRules([{ on: Secret, verbs: ["get", "create"] }, { on: Secret, verbs: ["get"], names: ["a"] }, { on: Secret, verbs: ["get", "delete"], names: ["b"] }])).toEqual([
+  expect(toResourceRules([{ resource: Secret, verbs: ["get", "create"] }, { resource: Secret, verbs: ["get"], names: ["a"] }, { resource: Secret, verbs: ["get", "delete"], names: ["b"] }])).toEqual([
     { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
     { apiGroups: [""], resources: ["secrets"], resourceNames: ["b"], verbs: ["delete"] },
   ]);

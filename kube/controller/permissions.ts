@@ -5,47 +5,47 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "bind";
 
 /** Verbs on a kind, or on a subresource of it; with `names`, on objects of these names only. */
-export interface Right {
-  on: Pick<ResourceRef, "group" | "plural">;
+export interface Permission {
+  resource: Pick<ResourceRef, "group" | "plural">;
   subresource?: string;
   verbs: readonly Verb[];
   names?: readonly string[];
 }
 
 /** `rules[]` of a ClusterRole or Role. */
-export interface Rule {
+export interface ResourceRule {
   apiGroups: string[];
   resources: string[];
   resourceNames?: string[];
   verbs: string[];
 }
 
-export const FOLLOW: readonly Verb[] = ["get", "list", "watch"];
+export const LIST_WATCH_VERBS: readonly Verb[] = ["get", "list", "watch"];
 
 /** What the runtime does for a controller of this definition, and what the controller says that it does besides. */
-export function rightsOf(controller: Controller): Right[] {
-  const { for: own, owns = [], reads = [], watches = [], writesStatus = true, rights = [] } = controller;
+export function permissionsOf(controller: Controller): Permission[] {
+  const { for: own, owns = [], reads = [], watches = [], writesStatus = true, permissions = [] } = controller;
   return [
     // Labels, finalizers and published fields are patched.
-    { on: own, verbs: [...FOLLOW, "patch"] },
-    ...(writesStatus ? [{ on: own, subresource: "status", verbs: ["patch"] } satisfies Right] : []),
+    { resource: own, verbs: [...LIST_WATCH_VERBS, "patch"] },
+    ...(writesStatus ? [{ resource: own, subresource: "status", verbs: ["patch"] } satisfies Permission] : []),
     // An apply that makes the object needs both.
-    ...owns.map((on): Right => ({ on, verbs: [...FOLLOW, "create", "patch", "delete"] })),
-    ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Right => ({ on, verbs: FOLLOW })),
-    ...rights,
+    ...owns.map((on): Permission => ({ resource: on, verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"] })),
+    ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
+    ...permissions,
   ];
 }
 
-const ORDER: readonly string[] = ["get", "list", "watch", "create", "update", "patch", "delete", "bind"];
+const VERB_ORDER: readonly string[] = ["get", "list", "watch", "create", "update", "patch", "delete", "bind"];
 
 /** The fewest rules that give these rights and no more, in a fixed order. */
-export function toRules(rights: readonly Right[]): Rule[] {
-  const gathered = gather(rights);
-  const merged = new Map<string, Rule>();
-  for (const { group, resource, names, verbs } of [...gathered.values()].sort((a, b) => compare(`${a.group} ${a.resource}`, `${b.group} ${b.resource}`))) {
-    const allowed = withoutGivenAnyway([...verbs], names, gathered.get(JSON.stringify([group, resource, []]))?.verbs);
+export function toResourceRules(permissions: readonly Permission[]): ResourceRule[] {
+  const grouped = groupByResource(permissions);
+  const merged = new Map<string, ResourceRule>();
+  for (const { group, resource, names, verbs } of [...grouped.values()].sort((a, b) => compare(`${a.group} ${a.resource}`, `${b.group} ${b.resource}`))) {
+    const allowed = withoutRedundantVerbs([...verbs], names, grouped.get(JSON.stringify([group, resource, []]))?.verbs);
     if (allowed.length === 0) continue;
-    const sorted = allowed.sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
+    const sorted = allowed.sort((a, b) => VERB_ORDER.indexOf(a) - VERB_ORDER.indexOf(b));
     const key = JSON.stringify([group, sorted, names]);
     const rule = merged.get(key) ?? { apiGroups: [group], resources: [], ...(names.length > 0 && { resourceNames: names }), verbs: sorted };
     rule.resources.push(resource);
@@ -54,7 +54,7 @@ export function toRules(rights: readonly Right[]): Rule[] {
   return [...merged.values()];
 }
 
-interface Gathered {
+interface GroupedVerbs {
   group: string;
   resource: string;
   names: string[];
@@ -62,21 +62,21 @@ interface Gathered {
 }
 
 /** All verbs on one resource, or on the same names of it. */
-function gather(rights: readonly Right[]): Map<string, Gathered> {
-  const gathered = new Map<string, Gathered>();
-  for (const { on, subresource, verbs, names = [] } of rights) {
+function groupByResource(permissions: readonly Permission[]): Map<string, GroupedVerbs> {
+  const grouped = new Map<string, GroupedVerbs>();
+  for (const { resource: on, subresource, verbs, names = [] } of permissions) {
     const resource = subresource ? `${on.plural}/${subresource}` : on.plural;
     const sorted = [...names].sort();
     const key = JSON.stringify([on.group, resource, sorted]);
-    const entry = gathered.get(key) ?? { group: on.group, resource, names: sorted, verbs: new Set() };
+    const entry = grouped.get(key) ?? { group: on.group, resource, names: sorted, verbs: new Set() };
     for (const verb of verbs) entry.verbs.add(verb);
-    gathered.set(key, entry);
+    grouped.set(key, entry);
   }
-  return gathered;
+  return grouped;
 }
 
 /** A right on named objects adds nothing to the same right on all. */
-function withoutGivenAnyway(verbs: string[], names: readonly string[], whole: ReadonlySet<string> | undefined): string[] {
+function withoutRedundantVerbs(verbs: string[], names: readonly string[], whole: ReadonlySet<string> | undefined): string[] {
   return names.length === 0 || !whole ? verbs : verbs.filter((verb) => !whole.has(verb));
 }
 

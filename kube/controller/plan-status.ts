@@ -5,21 +5,21 @@ import { mergeDiffNamed } from "../api/merge-diff.ts";
 import type { Condition, KubeObject } from "../api/object.ts";
 import { toTime } from "../api/times.ts";
 
-export interface StatusInput {
+export interface PlanStatusInput {
   object: KubeObject;
   /** As in ReconcileResult. */
   status?: Readonly<Record<string, unknown>> | undefined;
   conditions: readonly ConditionDraft[];
   /** Write status.observedGeneration. */
-  observed: boolean;
+  writesObservedGeneration: boolean;
   now: Date;
 }
 
 /** The body of a merge patch on /status, or undefined when the status is as it should be. */
-export function planStatus({ object, status, conditions, observed, now }: StatusInput): Record<string, unknown> | undefined {
+export function planStatus({ object, status, conditions, writesObservedGeneration, now }: PlanStatusInput): Record<string, unknown> | undefined {
   const live = (object["status"] ?? {}) as Record<string, unknown>;
   const generation = object.metadata.generation;
-  const patch = mergeDiffNamed(live, { ...status, ...(observed && generation !== undefined && { observedGeneration: generation }) }) ?? {};
+  const patch = mergeDiffNamed(live, { ...status, ...(writesObservedGeneration && generation !== undefined && { observedGeneration: generation }) }) ?? {};
   const before = (live["conditions"] ?? []) as Condition[];
   const after = mergeConditions(before, conditions, { generation, now });
   if (after !== before) patch["conditions"] = after;

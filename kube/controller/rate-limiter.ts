@@ -1,6 +1,6 @@
 // How soon a failed key may be tried again: its own growing delay, or a shared bucket's if that is longer.
 
-export interface RetryLimits {
+export interface RateLimits {
   /** First delay of a key; doubles with each failure in a row. */
   minMs: number;
   maxMs: number;
@@ -9,17 +9,17 @@ export interface RetryLimits {
   burst: number;
 }
 
-export const RETRY_LIMITS: RetryLimits = { minMs: 5, maxMs: 1_000_000, perSecond: 10, burst: 100 };
+export const DEFAULT_RATE_LIMITS: RateLimits = { minMs: 5, maxMs: 1_000_000, perSecond: 10, burst: 100 };
 
-export interface RetryLimiter {
+export interface RateLimiter {
   /** Counts a failure and says how many milliseconds to wait. */
-  next(key: string): number;
+  when(key: string): number;
   /** The key has succeeded. */
   forget(key: string): void;
 }
 
 /** `now` is a monotonic clock in milliseconds. */
-export function createRetryLimiter(limits: RetryLimits, now: () => number): RetryLimiter {
+export function createRateLimiter(limits: RateLimits, now: () => number): RateLimiter {
   const failures = new Map<string, number>();
   let tokens = limits.burst;
   let filledAt = now();
@@ -33,7 +33,7 @@ export function createRetryLimiter(limits: RetryLimits, now: () => number): Retr
     return tokens >= 0 ? 0 : (-tokens / limits.perSecond) * 1000;
   };
   return {
-    next(key) {
+    when(key) {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
       return Math.max(Math.min(limits.maxMs, limits.minMs * 2 ** Math.min(count, 30)), reserve());

@@ -1,7 +1,7 @@
 // What was read by key is confirmed by one live read each; a stale view is told before it does harm.
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
-import { recordInputs } from "./read-set.ts";
+import { createReadSet } from "./read-set.ts";
 import type { KubeObject, ObjectKey } from "../api/object.ts";
 import { NotSynced, type Reader } from "../cache/reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
@@ -12,16 +12,16 @@ const thing = (resourceVersion: string): KubeObject => ({ apiVersion: "example.o
 
 function inputs(cached: KubeObject | undefined, live: KubeObject | undefined) {
   const find = vi.fn(async () => live);
-  const recorded = recordInputs({ find: (_ref: ResourceRef, _key: ObjectKey) => cached } as unknown as Reader, { find } as unknown as KubeClient);
+  const recorded = createReadSet({ find: (_ref: ResourceRef, _key: ObjectKey) => cached } as unknown as Reader, { find } as unknown as KubeClient);
   return { ...recorded, find };
 }
 
 test("what is as it was read is confirmed, with one read an object", async () => {
-  const { read, confirm, find } = inputs(thing("1"), thing("1"));
+  const { read, verify, find } = inputs(thing("1"), thing("1"));
   read.find(Thing, key);
   read.find(Thing, key);
-  await confirm();
-  await confirm();
+  await verify();
+  await verify();
   expect(find).toHaveBeenCalledTimes(1);
 });
 
@@ -30,16 +30,16 @@ test.each([
   ["is gone", thing("1"), undefined],
   ["has appeared", undefined, thing("1")],
 ])("what %s is not", async (_what, cached, live) => {
-  const { read, confirm } = inputs(cached, live);
+  const { read, verify } = inputs(cached, live);
   read.find(Thing, key);
-  await expect(confirm()).rejects.toBeInstanceOf(NotSynced);
+  await expect(verify()).rejects.toBeInstanceOf(NotSynced);
 });
 
 test("what we have written ourselves since is as it should be", async () => {
-  const { read, note, confirm } = inputs(thing("1"), thing("2"));
+  const { read, add, verify } = inputs(thing("1"), thing("2"));
   read.find(Thing, key);
-  note(Thing, thing("2"));
-  await confirm();
+  add(Thing, thing("2"));
+  await verify();
 });
 
 test("nothing is asked of the server before", () => {
@@ -59,9 +59,9 @@ test("the server is asked with a deadline, and not about everything at once", as
     open--;
     return undefined;
   };
-  const { read, confirm } = recordInputs({ find: () => undefined } as unknown as Reader, { find } as unknown as KubeClient);
+  const { read, verify } = createReadSet({ find: () => undefined } as unknown as Reader, { find } as unknown as KubeClient);
   for (let at = 0; at < 100; at++) read.find(Thing, { namespace: "one", name: `n${at}` });
-  await confirm();
+  await verify();
   expect(deadlines).toHaveLength(100);
   expect(Math.max(...deadlines)).toBeLessThanOrEqual(10_000);
   expect(most).toBeLessThanOrEqual(8);

@@ -1,51 +1,51 @@
 // How a reconcile ended: what the Ready condition says of it, and when the key is looked at again.
 import { isConflict, isUnreachable, KubeError } from "../client/errors.ts";
 import { type ConditionDraft, NotReady, type ReconcileResult, Stalled } from "./controller.ts";
-import { partsOf } from "./aggregate-errors.ts";
-import type { Outcome } from "./workqueue.ts";
+import { flattenErrors } from "./aggregate-errors.ts";
+import type { RequeueAction } from "./workqueue.ts";
 import { NotPermitted, NotSynced } from "../cache/reader.ts";
 
 /** The summary for the Ready condition, and what to do with the key. */
-export interface Ending {
+export interface ReconcileOutcome {
   result: ReconcileResult;
   ready: Omit<ConditionDraft, "type">;
-  then: Outcome;
+  requeue: RequeueAction;
   /** To be thrown after the status is written. */
   fault?: Error;
 }
 
-export const DONE: Outcome = { then: "done" };
+export const DONE: RequeueAction = { then: "done" };
 export const RECONCILED = { status: "True", reason: "Reconciled", message: "" } as const;
 const MAX_MESSAGE = 4096;
 
 /** Somebody else was quicker, or the cache is behind: nothing is wrong, so it is tried again and nothing is said. */
-export function isOutrun(error: unknown): boolean {
-  return partsOf(error).every((one) => isConflict(one) || one instanceof NotSynced);
+export function isStaleRead(error: unknown): boolean {
+  return flattenErrors(error).every((one) => isConflict(one) || one instanceof NotSynced);
 }
 
 /** It says nothing about the object, or could not be written anyway. */
-export function isSilent({ fault, result, ready }: Ending): boolean {
-  if (fault === undefined) return result.silent === true && ready === RECONCILED;
-  return partsOf(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
+export function keepsStatus({ fault, result, ready }: ReconcileOutcome): boolean {
+  if (fault === undefined) return result.keepStatus === true && ready === RECONCILED;
+  return flattenErrors(fault).every((one) => one instanceof NotSynced || isUnreachable(one));
 }
 
-export function toOutcome(afterMs: number | undefined): Outcome {
+export function toRequeue(afterMs: number | undefined): RequeueAction {
   return afterMs === undefined ? DONE : { then: "again", afterMs };
 }
 
 /** Of an AggregateError the worst part gives the reason, and all of them speak in the message. */
-export function toEnding(error: unknown): Ending {
-  return error instanceof AggregateError ? toJointEnding(error) : toOneEnding(error);
+export function toReconcileOutcome(error: unknown): ReconcileOutcome {
+  return error instanceof AggregateError ? toAggregateOutcome(error) : toSingleOutcome(error);
 }
 
-function toOneEnding(error: unknown): Ending {
-  const failed = (reason: string, message: string, then: Outcome = DONE, fault?: Error): Ending => ({
+function toSingleOutcome(error: unknown): ReconcileOutcome {
+  const failed = (reason: string, message: string, then: RequeueAction = DONE, fault?: Error): ReconcileOutcome => ({
     result: {},
     ready: { status: "False", reason, message },
-    then,
+    requeue: then,
     ...(fault !== undefined && { fault }),
   });
-  if (error instanceof NotReady) return failed(error.reason, error.message, toOutcome(error.requeueAfterMs));
+  if (error instanceof NotReady) return failed(error.reason, error.message, toRequeue(error.requeueAfterMs));
   if (error instanceof Stalled) return failed(error.reason, error.message);
   // The watch that resumes wakes everybody who waits for it.
   if (error instanceof NotPermitted) return failed("PermissionMissing", error.message);
@@ -54,20 +54,20 @@ function toOneEnding(error: unknown): Ending {
   return failed("InternalError", "an unexpected fault; it is tried again, and the platform's log tells more", DONE, toError(error));
 }
 
-function toJointEnding(error: AggregateError): Ending {
-  const parts = partsOf(error);
-  const told = parts.filter((part) => !isOutrun(part));
+function toAggregateOutcome(error: AggregateError): ReconcileOutcome {
+  const errors = flattenErrors(error);
+  const reported = errors.filter((part) => !isStaleRead(part));
   // Several unforeseen ones have one text.
-  const endings = (told.length > 0 ? told : parts).map(toOneEnding);
-  const worst = endings.find(({ fault }) => fault && !isUnreachable(fault)) ?? endings.find(({ fault }) => fault) ?? endings[0] ?? toOneEnding(error);
-  const message = [...new Set(endings.map(({ ready }) => ready.message))].join("; ").slice(0, MAX_MESSAGE);
-  const faulty = endings.some(({ fault }) => fault !== undefined);
-  return { result: {}, ready: { ...worst.ready, message }, then: told.length < parts.length ? { then: "retry" } : soonest(endings), ...(faulty && { fault: error }) };
+  const outcomes = (reported.length > 0 ? reported : errors).map(toSingleOutcome);
+  const worst = outcomes.find(({ fault }) => fault && !isUnreachable(fault)) ?? outcomes.find(({ fault }) => fault) ?? outcomes[0] ?? toSingleOutcome(error);
+  const message = [...new Set(outcomes.map(({ ready }) => ready.message))].join("; ").slice(0, MAX_MESSAGE);
+  const hasError = outcomes.some(({ fault }) => fault !== undefined);
+  return { result: {}, ready: { ...worst.ready, message }, requeue: reported.length < errors.length ? { then: "retry" } : earliestRequeue(outcomes), ...(hasError && { fault: error }) };
 }
 
-function soonest(endings: readonly Ending[]): Outcome {
-  const delays = endings.flatMap(({ then }) => (then.then === "again" ? [then.afterMs] : []));
-  return delays.length > 0 ? toOutcome(Math.min(...delays)) : DONE;
+function earliestRequeue(outcomes: readonly ReconcileOutcome[]): RequeueAction {
+  const delays = outcomes.flatMap(({ requeue }) => (requeue.then === "again" ? [requeue.afterMs] : []));
+  return delays.length > 0 ? toRequeue(Math.min(...delays)) : DONE;
 }
 
 function toError(error: unknown): Error {

@@ -1,18 +1,18 @@
 // How replicas that do the same work leave each other alone: no second try at a version that was refused, no child set back by one who sees the past.
 import pino from "pino";
 import { expect, test, vi } from "vitest";
-import { createChildren } from "./owned-objects.ts";
+import { createOwnedObjects } from "./owned-objects.ts";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/errors.ts";
-import { defineController, type Platform, type ReconcileResult } from "./controller.ts";
+import { defineController, type OwnershipMarkers, type ReconcileResult } from "./controller.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { Reader, Store } from "../cache/reader.ts";
 import { createReconciler } from "./reconciler.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import { FedStore } from "../cache/store.ts";
+import { WritableStore } from "../cache/store.ts";
 
 const log = pino({ level: "silent" });
-const platform: Platform = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
+const platform: OwnershipMarkers = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const Part: ResourceRef = { group: "example.org", version: "v1", kind: "Part", plural: "parts", namespaced: true };
 const key = { namespace: "one", name: "a" };
@@ -28,14 +28,14 @@ const part = (resourceVersion: string, text: string): KubeObject => ({
   text,
 });
 
-function filled(ref: ResourceRef, ...objects: KubeObject[]): FedStore<KubeObject> {
-  const store = new FedStore<KubeObject>(ref, { onFault: (error) => expect.unreachable(String(error)) });
+function filled(ref: ResourceRef, ...objects: KubeObject[]): WritableStore<KubeObject> {
+  const store = new WritableStore<KubeObject>(ref, { onFault: (error) => expect.unreachable(String(error)) });
   store.setState("watching");
   store.replace(objects, objects[0]?.metadata.resourceVersion ?? "1");
   return store;
 }
 
-function copying(things: FedStore<KubeObject>, parts: FedStore<KubeObject>, client: Partial<Record<keyof KubeClient, unknown>>, more: ReconcileResult = {}) {
+function copying(things: WritableStore<KubeObject>, parts: WritableStore<KubeObject>, client: Partial<Record<keyof KubeClient, unknown>>, more: ReconcileResult = {}) {
   const controller = defineController({
     name: "copy",
     for: Thing,
@@ -43,9 +43,9 @@ function copying(things: FedStore<KubeObject>, parts: FedStore<KubeObject>, clie
     reconcile: (object) => ({ children: [{ apiVersion: "example.org/v1", kind: "Part", metadata: key, text: (object["spec"] as { text: string }).text }], ...more }),
   });
   const stores: Store[] = [parts];
-  const children = createChildren({ client: client as KubeClient, platform, controller: "copy", ownerRef: Thing, stores, wholeStores: [] });
+  const children = createOwnedObjects({ client: client as KubeClient, ownership: platform, controller: "copy", ownerRef: Thing, stores, completeStores: [] });
   const context = { read: {} as Reader, client: client as KubeClient, now: () => new Date(0), log, signal: new AbortController().signal };
-  return createReconciler({ controller, client: client as KubeClient, fieldManager: "test-copy", store: things, children, context, log });
+  return createReconciler({ controller, client: client as KubeClient, fieldManager: "test-copy", store: things, ownedObjects: children, context, log });
 }
 
 test("a version at which a patch was refused is not tried again before the cache has another", async () => {
@@ -54,10 +54,10 @@ test("a version at which a patch was refused is not tried again before the cache
     throw new KubeError({ code: 409, reason: "Conflict" });
   });
   const reconciler = copying(things, filled(Part, part("1", "x")), { patch });
-  for (let turn = 0; turn < 3; turn++) expect(await reconciler.run(key)).toEqual({ then: "retry" });
+  for (let turn = 0; turn < 3; turn++) expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
   expect(patch).toHaveBeenCalledTimes(1);
   things.upsert(thing("2", "x"));
-  await reconciler.run(key);
+  await reconciler.reconcile(key);
   expect(patch).toHaveBeenCalledTimes(2);
 });
 
@@ -67,9 +67,9 @@ test("a child that another replica has brought on is not set back by one whose o
   const apply = vi.fn(async () => part("9", "new"));
   const client = { patch: async () => thing("1", "old"), find: async () => thing("5", "new"), apply };
   const reconciler = copying(things, parts, client);
-  await reconciler.run(key);
+  await reconciler.reconcile(key);
   parts.upsert(part("6", "new"));
-  expect(await reconciler.run(key)).toEqual({ then: "retry" });
+  expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
   expect(apply).not.toHaveBeenCalled();
 });
 
@@ -77,13 +77,13 @@ test("a child that another replica has brought on is not set back by one that ha
   const apply = vi.fn(async () => part("9", "new"));
   const client = { patch: async () => thing("1", "old"), find: async () => thing("5", "new"), apply };
   const fresh = copying(filled(Thing, thing("1", "old")), filled(Part, part("6", "new")), client);
-  expect(await fresh.run(key)).toEqual({ then: "retry" });
+  expect(await fresh.reconcile(key)).toEqual({ then: "retry" });
   const [things, parts] = [filled(Thing, thing("1", "old")), filled(Part, part("1", "old"))];
   const older = copying(things, parts, client);
-  await older.run(key);
+  await older.reconcile(key);
   things.upsert(thing("2", "newer"));
   parts.upsert(part("6", "new"));
-  expect(await older.run(key)).toEqual({ then: "retry" });
+  expect(await older.reconcile(key)).toEqual({ then: "retry" });
   expect(apply).not.toHaveBeenCalled();
 });
 
@@ -93,9 +93,9 @@ test("a child that nobody else has written since is changed without a question",
   const find = vi.fn(async () => undefined);
   const apply = vi.fn(async () => part("9", "new"));
   const reconciler = copying(things, parts, { patch: async () => thing("2", "new"), find, apply });
-  await reconciler.run(key);
+  await reconciler.reconcile(key);
   things.upsert(thing("2", "new"));
-  await reconciler.run(key);
+  await reconciler.reconcile(key);
   expect(apply).toHaveBeenCalledTimes(1);
   expect(find).not.toHaveBeenCalled();
 });
@@ -121,9 +121,9 @@ function listing(names: readonly string[], refused: Readonly<Record<string, Erro
     find: async () => thing("1", "x"),
     patch: said,
   } as unknown as KubeClient;
-  const children = createChildren({ client, platform, controller: "copy", ownerRef: Thing, stores: [filled(Part, ...found)], wholeStores: [] });
+  const children = createOwnedObjects({ client, ownership: platform, controller: "copy", ownerRef: Thing, stores: [filled(Part, ...found)], completeStores: [] });
   const context = { read: {} as Reader, client, now: () => new Date(0), log, signal: new AbortController().signal };
-  const reconciler = createReconciler({ controller, client, fieldManager: "test-copy", store: things, children, context, log });
+  const reconciler = createReconciler({ controller, client, fieldManager: "test-copy", store: things, ownedObjects: children, context, log });
   return { reconciler, done, condition: () => said.mock.calls.at(-1)?.[2].body.status.conditions[0] };
 }
 
@@ -132,7 +132,7 @@ const invalid = new KubeError({ code: 422, reason: "Invalid", message: "b is not
 
 test("a child that is refused holds up neither the others nor what is to be pruned", async () => {
   const { reconciler, done, condition } = listing(["b", "c"], { b: invalid }, [stale]);
-  await expect(reconciler.run(key)).rejects.toBe(invalid);
+  await expect(reconciler.reconcile(key)).rejects.toBe(invalid);
   expect(done).toEqual(["apply c", "delete stale"]);
   expect(condition()).toMatchObject({ reason: "Invalid", message: "b is not valid" });
 });
@@ -140,7 +140,7 @@ test("a child that is refused holds up neither the others nor what is to be prun
 test("of several refusals all are told, and the status says each", async () => {
   const forbidden = new KubeError({ code: 403, reason: "Forbidden", message: "c is forbidden" });
   const { reconciler, condition } = listing(["b", "c"], { b: invalid, c: forbidden }, []);
-  await expect(reconciler.run(key)).rejects.toMatchObject({ errors: [invalid, forbidden] });
+  await expect(reconciler.reconcile(key)).rejects.toMatchObject({ errors: [invalid, forbidden] });
   expect(condition()).toMatchObject({ reason: "Invalid", message: "b is not valid; c is forbidden" });
 });
 
@@ -148,15 +148,15 @@ test("what was only outrun is tried again, beside what waits for somebody", asyn
   const conflict = new KubeError({ code: 409, reason: "Conflict", message: "changed meanwhile" });
   const taken: KubeObject = { ...stale, metadata: { ...stale.metadata, name: "b", labels: { owner: "another", controller: "copy" } } };
   const { reconciler, condition } = listing(["b", "c"], { c: conflict }, [taken]);
-  expect(await reconciler.run(key)).toEqual({ then: "retry" });
+  expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
   expect(condition()).toMatchObject({ reason: "ChildTaken" });
 });
 
 test.each([
-  ["says nothing when it has nothing new to say", { silent: true as const }, 0],
+  ["says nothing when it has nothing new to say", { keepStatus: true as const }, 0],
   ["says how it went", {}, 1],
 ])("a reconcile %s", async (_what, more, statuses) => {
   const patch = vi.fn(async () => thing("2", "x"));
-  await copying(filled(Thing, thing("1", "x")), filled(Part, part("1", "x")), { patch }, more).run(key);
+  await copying(filled(Thing, thing("1", "x")), filled(Part, part("1", "x")), { patch }, more).reconcile(key);
   expect(patch).toHaveBeenCalledTimes(statuses);
 });

@@ -1,19 +1,19 @@
 // What happens to one key: read, finalize or reconcile, and then every write that follows from the result. The only place that writes for controllers.
 import type { Logger } from "pino";
-import type { Children } from "./owned-objects.ts";
+import type { OwnedObjects } from "./owned-objects.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/errors.ts";
 import type { Controller, ReconcileContext, ReconcileResult } from "./controller.ts";
-import { DONE, type Ending, isOutrun, isSilent, RECONCILED, toEnding, toOutcome } from "./reconcile-outcome.ts";
-import { type Inputs, recordInputs } from "./read-set.ts";
-import { partsOf } from "./aggregate-errors.ts";
+import { DONE, type ReconcileOutcome, isStaleRead, keepsStatus, RECONCILED, toReconcileOutcome, toRequeue } from "./reconcile-outcome.ts";
+import { type ReadSet, createReadSet } from "./read-set.ts";
+import { flattenErrors } from "./aggregate-errors.ts";
 import { mergeDiffNamed } from "../api/merge-diff.ts";
 import { keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "../api/object.ts";
 import { planStatus } from "./plan-status.ts";
-import type { Outcome } from "./workqueue.ts";
+import type { RequeueAction } from "./workqueue.ts";
 import { NotPermitted, NotSynced, type Store } from "../cache/reader.ts";
 import { resourceId } from "../api/resource-ref.ts";
-import type { Standstill } from "./stale-cache-monitor.ts";
+import type { StaleCacheMonitor } from "./stale-cache-monitor.ts";
 import { hasReached } from "../cache/store.ts";
 
 export interface ReconcilerOptions {
@@ -21,178 +21,178 @@ export interface ReconcilerOptions {
   client: KubeClient;
   fieldManager: string;
   store: Store;
-  children: Children;
+  ownedObjects: OwnedObjects;
   context: ReconcileContext;
   log: Logger;
   /** Every patch of the object carries the version it was decided on. */
-  versioned?: boolean;
+  hasOptimisticLock?: boolean;
   /** Is told which keys do not get on. */
-  standstill?: Standstill;
+  staleCaches?: StaleCacheMonitor;
 }
 
 export interface Reconciler {
   /** One turn for the key; what it throws is a fault and is to be tried again. */
-  run(key: ObjectKey): Promise<Outcome>;
+  reconcile(key: ObjectKey): Promise<RequeueAction>;
   /** The owner with that uid is (or seems) gone; its children are looked after at the next turn of the key. */
-  gone(key: string, uid: string): void;
+  ownerDeleted(key: string, uid: string): void;
   /** Keys whose gone owners still have children, perhaps out of sight. */
-  left(): string[];
+  keysWithOrphans(): string[];
 }
 
 /** So long the version that a patch was refused at is not tried again: the watch brings a newer one. Then once more, should another reason have refused it. */
-const OUTDATED_MS = 5_000;
+const REFUSED_VERSION_TTL_MS = 5_000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   return new KeyReconciler(options);
 }
 
 class KeyReconciler implements Reconciler {
-  readonly #o: ReconcilerOptions;
+  readonly #options: ReconcilerOptions;
   /** Answers to our own writes that the cache has not caught up with. */
-  readonly #latest = new Map<string, KubeObject>();
-  readonly #gone = new Map<string, Set<string>>();
+  readonly #lastWrites = new Map<string, KubeObject>();
+  readonly #deletedOwners = new Map<string, Set<string>>();
   /** Versions at which the server has refused our patch, since it has a newer one; by key. */
-  readonly #outdated = new Map<string, { version: string; at: number }>();
+  readonly #refusedVersions = new Map<string, { version: string; at: number }>();
 
   constructor(options: ReconcilerOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
-  gone(key: string, uid: string): void {
-    this.#latest.delete(uid);
-    const uids = this.#gone.get(key) ?? new Set();
-    this.#gone.set(key, uids.add(uid));
+  ownerDeleted(key: string, uid: string): void {
+    this.#lastWrites.delete(uid);
+    const uids = this.#deletedOwners.get(key) ?? new Set();
+    this.#deletedOwners.set(key, uids.add(uid));
   }
 
-  left(): string[] {
-    return [...this.#gone.keys()];
+  keysWithOrphans(): string[] {
+    return [...this.#deletedOwners.keys()];
   }
 
-  async run(key: ObjectKey): Promise<Outcome> {
+  async reconcile(key: ObjectKey): Promise<RequeueAction> {
     try {
-      return await this.#turn(key);
+      return await this.#reconcileKey(key);
     } catch (error) {
-      this.#o.standstill?.passed(keyOf(key));
+      this.#options.staleCaches?.clear(keyOf(key));
       // It can be neither read nor told; the watch that resumes wakes it.
       if (error instanceof NotPermitted) return DONE;
       throw error;
     }
   }
 
-  async #turn(key: ObjectKey): Promise<Outcome> {
-    await this.#cleanUp(key);
-    const cached = this.#o.store.find(key);
-    const object = cached && this.#freshest(cached);
-    this.#noteVersion(key, object?.metadata.resourceVersion);
+  async #reconcileKey(key: ObjectKey): Promise<RequeueAction> {
+    await this.#deleteOrphans(key);
+    const cached = this.#options.store.find(key);
+    const object = cached && this.#newest(cached);
+    this.#clearRefusedVersion(key, object?.metadata.resourceVersion);
     try {
-      const outcome = object ? await this.#workOn(object) : DONE;
-      this.#o.standstill?.passed(keyOf(key));
+      const outcome = object ? await this.#dispatch(object) : DONE;
+      this.#options.staleCaches?.clear(keyOf(key));
       return outcome;
     } catch (error) {
-      if (isOutrun(error)) return this.#outrun(key, error);
-      if (isNotFound(error) && !this.#o.store.find(key)) return DONE;
+      if (isStaleRead(error)) return this.#retryStale(key, error);
+      if (isNotFound(error) && !this.#options.store.find(key)) return DONE;
       throw error;
     }
   }
 
-  #outrun(key: ObjectKey, error: unknown): Outcome {
-    const [stale] = partsOf(error).filter((one) => one instanceof NotSynced);
-    return this.#o.standstill?.outrun(keyOf(key), stale?.resource ?? resourceId(this.#o.controller.for)) ?? { then: "retry" };
+  #retryStale(key: ObjectKey, error: unknown): RequeueAction {
+    const [stale] = flattenErrors(error).filter((one) => one instanceof NotSynced);
+    return this.#options.staleCaches?.recordStale(keyOf(key), stale?.resource ?? resourceId(this.#options.controller.for)) ?? { then: "retry" };
   }
 
-  #workOn(object: KubeObject): Promise<Outcome> {
-    const { controller } = this.#o;
+  #dispatch(object: KubeObject): Promise<RequeueAction> {
+    const { controller } = this.#options;
     if (object.metadata.deletionTimestamp) return this.#finalize(object);
-    if (controller.selects && !controller.selects(object)) return this.#letGo(object);
+    if (controller.selects && !controller.selects(object)) return this.#releaseUnselected(object);
     return this.#reconcile(object);
   }
 
-  async #reconcile(found: KubeObject): Promise<Outcome> {
-    const { controller, context } = this.#o;
-    const object = this.#wantsFinalizer(found) ? await this.#withFinalizer(found) : found;
-    const inputs = this.#inputsOf(object);
-    let ending: Ending;
+  async #reconcile(found: KubeObject): Promise<RequeueAction> {
+    const { controller, context } = this.#options;
+    const object = this.#needsFinalizer(found) ? await this.#withFinalizer(found) : found;
+    const readSet = this.#readSetFor(object);
+    let outcome: ReconcileOutcome;
     try {
-      const result = await controller.reconcile(object, { ...context, read: inputs.read });
-      ending = { result, ready: result.ready ?? RECONCILED, then: toOutcome(result.requeueAfterMs) };
+      const result = await controller.reconcile(object, { ...context, read: readSet.read });
+      outcome = { result, ready: result.ready ?? RECONCILED, requeue: toRequeue(result.requeueAfterMs) };
     } catch (error) {
-      ending = toEnding(error);
+      outcome = toReconcileOutcome(error);
     }
-    return this.#write(object, ending, inputs);
+    return this.#write(object, outcome, readSet);
   }
 
   /** Its own kind is one of them: it may be what has gone silent. */
-  #inputsOf(object: KubeObject): Inputs {
-    const { controller, context } = this.#o;
-    const inputs = recordInputs(context.read, context.client);
-    inputs.note(controller.for, object);
-    return inputs;
+  #readSetFor(object: KubeObject): ReadSet {
+    const { controller, context } = this.#options;
+    const readSet = createReadSet(context.read, context.client);
+    readSet.add(controller.for, object);
+    return readSet;
   }
 
-  async #write(object: KubeObject, ending: Ending, inputs: Inputs): Promise<Outcome> {
+  async #write(object: KubeObject, outcome: ReconcileOutcome, readSet: ReadSet): Promise<RequeueAction> {
     let current = object;
-    let last = ending;
-    let isMade = false;
+    let last = outcome;
+    let hasCreated = false;
     try {
-      current = await this.#writeObject(object, ending.result);
-      inputs.note(this.#o.controller.for, current);
-      if (ending.result.createOnce) await this.#o.children.createOnce(ending.result.createOnce);
-      isMade = true;
-      if (ending.result.children) await this.#o.children.sync(current, ending.result.children, inputs.confirm);
+      current = await this.#writeObject(object, outcome.result);
+      readSet.add(this.#options.controller.for, current);
+      if (outcome.result.createOnce) await this.#options.ownedObjects.createOnce(outcome.result.createOnce);
+      hasCreated = true;
+      if (outcome.result.children) await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
     } catch (error) {
-      if (isOutrun(error)) throw error;
+      if (isStaleRead(error)) throw error;
       // A status may name what was to be created: it must not be said before that is there.
-      last = { ...toEnding(error), result: isMade ? ending.result : {} };
+      last = { ...toReconcileOutcome(error), result: hasCreated ? outcome.result : {} };
     }
-    return this.#end(current, last);
+    return this.#complete(current, last);
   }
 
-  async #end(object: KubeObject, ending: Ending): Promise<Outcome> {
-    if (!isSilent(ending)) await this.#writeStatus(object, ending);
-    if (ending.fault !== undefined) throw ending.fault;
-    return ending.then;
+  async #complete(object: KubeObject, outcome: ReconcileOutcome): Promise<RequeueAction> {
+    if (!keepsStatus(outcome)) await this.#writeStatus(object, outcome);
+    if (outcome.fault !== undefined) throw outcome.fault;
+    return outcome.requeue;
   }
 
   async #writeObject(object: KubeObject, result: ReconcileResult): Promise<KubeObject> {
     const labels = mergeDiffNamed(object.metadata.labels, result.labels);
     const annotations = mergeDiffNamed(object.metadata.annotations, result.annotations);
     const spec = mergeDiffNamed(object["spec"] as Record<string, unknown> | undefined, result.spec);
-    const owners = withOwners(object, result.ownerReferences ?? []);
+    const owners = missingOwnerReferences(object, result.ownerReferences ?? []);
     if (!labels && !annotations && !spec && !owners) return object;
     const metadata = { ...(labels && { labels }), ...(annotations && { annotations }), ...owners };
     return this.#patch(object, { ...(Object.keys(metadata).length > 0 && { metadata }), ...(spec && { spec }) });
   }
 
-  async #writeStatus(object: KubeObject, { result, ready }: Ending): Promise<void> {
-    const { controller, context } = this.#o;
+  async #writeStatus(object: KubeObject, { result, ready }: ReconcileOutcome): Promise<void> {
+    const { controller, context } = this.#options;
     if (controller.writesStatus === false) return;
     const type = controller.condition ?? "Ready";
     const conditions = [{ type, ...ready }, ...(result.conditions ?? [])];
-    const body = planStatus({ object, status: result.status, conditions, observed: type === "Ready", now: context.now() });
+    const body = planStatus({ object, status: result.status, conditions, writesObservedGeneration: type === "Ready", now: context.now() });
     if (body) await this.#patch(object, body, "status");
   }
 
   /** An object under deletion: clean up, then let it go. Without our finalizer it is none of our business. */
-  async #finalize(object: KubeObject): Promise<Outcome> {
-    const { controller, context, children } = this.#o;
+  async #finalize(object: KubeObject): Promise<RequeueAction> {
+    const { controller, context, ownedObjects } = this.#options;
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
     try {
       await controller.finalize?.(object, context);
     } catch (error) {
-      return this.#end(object, toEnding(error));
+      return this.#complete(object, toReconcileOutcome(error));
     }
-    await children.remove(children.of(object.metadata.uid ?? ""));
+    await ownedObjects.remove(ownedObjects.listOwnedBy(object.metadata.uid ?? ""));
     await this.#withoutFinalizer(object, controller.finalizer);
     return DONE;
   }
 
   /** The object was selected once and is not any more: what we made for it goes, as under deletion. */
-  async #letGo(object: KubeObject): Promise<Outcome> {
-    const { controller, context, children } = this.#o;
-    const left = children.of(object.metadata.uid ?? "");
+  async #releaseUnselected(object: KubeObject): Promise<RequeueAction> {
+    const { controller, context, ownedObjects } = this.#options;
+    const owned = ownedObjects.listOwnedBy(object.metadata.uid ?? "");
     // It may be selected again, where our view of it is old.
-    if (left.length > 0) await this.#inputsOf(object).confirm();
-    await children.remove(left);
+    if (owned.length > 0) await this.#readSetFor(object).verify();
+    await ownedObjects.remove(owned);
     if (!controller.finalizer || !object.metadata.finalizers?.includes(controller.finalizer)) return DONE;
     await controller.finalize?.(object, context);
     await this.#withoutFinalizer(object, controller.finalizer);
@@ -200,31 +200,31 @@ class KeyReconciler implements Reconciler {
   }
 
   /** Children of owners that are gone. The server is asked, because another replica's owner may be newer than our cache. */
-  async #cleanUp(key: ObjectKey): Promise<void> {
+  async #deleteOrphans(key: ObjectKey): Promise<void> {
     const id = key.namespace ? `${key.namespace}/${key.name}` : key.name;
-    const { children, client, controller } = this.#o;
-    for (const uid of this.#gone.get(id) ?? []) {
+    const { ownedObjects, client, controller } = this.#options;
+    for (const uid of this.#deletedOwners.get(id) ?? []) {
       // Where there is an owner reference, Kubernetes' own garbage collection does it.
-      const left = children.of(uid).filter(({ child }) => !child.metadata.ownerReferences?.some((reference) => reference.uid === uid));
-      const owner = left.length > 0 ? await client.find(controller.for, key) : undefined;
-      if (owner?.metadata.uid !== uid) await children.remove(left);
-      this.#gone.get(id)?.delete(uid);
+      const orphans = ownedObjects.listOwnedBy(uid).filter(({ child }) => !child.metadata.ownerReferences?.some((reference) => reference.uid === uid));
+      const owner = orphans.length > 0 ? await client.find(controller.for, key) : undefined;
+      if (owner?.metadata.uid !== uid) await ownedObjects.remove(orphans);
+      this.#deletedOwners.get(id)?.delete(uid);
     }
-    if (this.#gone.get(id)?.size === 0) this.#gone.delete(id);
+    if (this.#deletedOwners.get(id)?.size === 0) this.#deletedOwners.delete(id);
   }
 
-  #wantsFinalizer(object: KubeObject): boolean {
-    const { finalizer, needsFinalizer } = this.#o.controller;
+  #needsFinalizer(object: KubeObject): boolean {
+    const { finalizer, needsFinalizer } = this.#options.controller;
     return finalizer !== undefined && !object.metadata.finalizers?.includes(finalizer) && (needsFinalizer?.(object) ?? true);
   }
 
   #withFinalizer(object: KubeObject): Promise<KubeObject> {
-    const finalizers = [...(object.metadata.finalizers ?? []), this.#o.controller.finalizer];
+    const finalizers = [...(object.metadata.finalizers ?? []), this.#options.controller.finalizer];
     return this.#patch(object, { metadata: { resourceVersion: object.metadata.resourceVersion, finalizers } });
   }
 
   async #withoutFinalizer(object: KubeObject, finalizer: string): Promise<void> {
-    const current = this.#freshest(object);
+    const current = this.#newest(object);
     const finalizers = (current.metadata.finalizers ?? []).filter((name) => name !== finalizer);
     try {
       await this.#patch(current, { metadata: { resourceVersion: current.metadata.resourceVersion, finalizers } });
@@ -234,44 +234,44 @@ class KeyReconciler implements Reconciler {
   }
 
   async #patch(object: KubeObject, body: Record<string, unknown>, subresource?: string): Promise<KubeObject> {
-    const { client, controller, fieldManager, versioned } = this.#o;
-    const metadata = { ...(versioned && { resourceVersion: object.metadata.resourceVersion }), ...(body["metadata"] as { resourceVersion?: string } | undefined) };
-    this.#refuseOutdated(object, metadata.resourceVersion);
+    const { client, controller, fieldManager, hasOptimisticLock } = this.#options;
+    const metadata = { ...(hasOptimisticLock && { resourceVersion: object.metadata.resourceVersion }), ...(body["metadata"] as { resourceVersion?: string } | undefined) };
+    this.#requireNotRefused(object, metadata.resourceVersion);
     const sent = Object.keys(metadata).length > 0 ? { ...body, metadata } : body;
     const answer = await client.patch(controller.for, object.metadata, { type: "merge", body: sent }, { fieldManager, ...(subresource && { subresource }) }).catch((error: unknown) => {
-      if (metadata.resourceVersion !== undefined && isConflict(error)) this.#outdated.set(keyOf(object.metadata), { version: metadata.resourceVersion, at: performance.now() });
+      if (metadata.resourceVersion !== undefined && isConflict(error)) this.#refusedVersions.set(keyOf(object.metadata), { version: metadata.resourceVersion, at: performance.now() });
       throw error;
     });
     const { uid, deletionTimestamp, finalizers } = answer.metadata;
     // The last finalizer has gone and the object with it: perhaps the cache knows already, and nothing would ever forget it here.
-    if (uid && !(deletionTimestamp && !finalizers?.length)) this.#latest.set(uid, answer);
+    if (uid && !(deletionTimestamp && !finalizers?.length)) this.#lastWrites.set(uid, answer);
     return answer;
   }
 
-  #noteVersion(key: ObjectKey, version: string | undefined): void {
-    if (this.#outdated.get(keyOf(key))?.version !== version) this.#outdated.delete(keyOf(key));
+  #clearRefusedVersion(key: ObjectKey, version: string | undefined): void {
+    if (this.#refusedVersions.get(keyOf(key))?.version !== version) this.#refusedVersions.delete(keyOf(key));
   }
 
   /** The cache is known to be behind, so the server would refuse it again. @throws NotSynced */
-  #refuseOutdated({ metadata }: KubeObject, version: string | undefined): void {
-    const refused = this.#outdated.get(keyOf(metadata));
-    if (version === undefined || refused?.version !== version || performance.now() - refused.at > OUTDATED_MS) return;
-    throw new NotSynced(resourceId(this.#o.controller.for), metadata.namespace);
+  #requireNotRefused({ metadata }: KubeObject, version: string | undefined): void {
+    const refused = this.#refusedVersions.get(keyOf(metadata));
+    if (version === undefined || refused?.version !== version || performance.now() - refused.at > REFUSED_VERSION_TTL_MS) return;
+    throw new NotSynced(resourceId(this.#options.controller.for), metadata.namespace);
   }
 
   /** The cached object, or the answer to our own last write while the cache is behind it. */
-  #freshest(cached: KubeObject): KubeObject {
+  #newest(cached: KubeObject): KubeObject {
     const uid = cached.metadata.uid ?? "";
-    const written = this.#latest.get(uid);
+    const written = this.#lastWrites.get(uid);
     if (!written) return cached;
     if (!hasReached(cached.metadata.resourceVersion ?? "", written.metadata.resourceVersion ?? "")) return written;
-    this.#latest.delete(uid);
+    this.#lastWrites.delete(uid);
     return cached;
   }
 }
 
 /** The list is replaced whole, so it carries the version it was read at. */
-function withOwners({ metadata }: KubeObject, wanted: readonly OwnerReference[]): { ownerReferences: OwnerReference[]; resourceVersion: string | undefined } | undefined {
+function missingOwnerReferences({ metadata }: KubeObject, wanted: readonly OwnerReference[]): { ownerReferences: OwnerReference[]; resourceVersion: string | undefined } | undefined {
   const have = metadata.ownerReferences ?? [];
   const missing = wanted.filter(({ uid }) => !have.some((owner) => owner.uid === uid));
   return missing.length > 0 ? { ownerReferences: [...have, ...missing], resourceVersion: metadata.resourceVersion } : undefined;

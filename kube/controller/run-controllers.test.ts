@@ -2,30 +2,30 @@
 import pino from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
-import { defineController, type Platform } from "./controller.ts";
+import { defineController, type OwnershipMarkers } from "./controller.ts";
 import type { KubeObject } from "../api/object.ts";
 import { type ResourceRef, resourceId } from "../api/resource-ref.ts";
 import { runControllers } from "./run-controllers.ts";
-import { FedStore } from "../cache/store.ts";
-import type { Watches } from "../cache/informers.ts";
+import { WritableStore } from "../cache/store.ts";
+import type { Informers } from "../cache/informers.ts";
 
-const platform: Platform = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
+const platform: OwnershipMarkers = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const Claim: ResourceRef = { group: "example.org", version: "v1", kind: "Claim", plural: "claims", namespaced: true };
 const one: KubeObject = { apiVersion: "example.org/v1", kind: "Thing", metadata: { namespace: "space", name: "one", uid: "u1", resourceVersion: "1" } };
 
 function begin(more: { settled?: Promise<void> } = {}) {
-  const [things, claims] = [Thing, Claim].map((ref) => new FedStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) })) as [FedStore<KubeObject>, FedStore<KubeObject>];
-  const ensure = (ref: ResourceRef) => ({ store: resourceId(ref) === resourceId(Thing) ? things : claims, settled: more.settled ?? Promise.resolve(), heardAt: () => 0, release: () => undefined });
+  const [things, claims] = [Thing, Claim].map((ref) => new WritableStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) })) as [WritableStore<KubeObject>, WritableStore<KubeObject>];
+  const ensure = (ref: ResourceRef) => ({ store: resourceId(ref) === resourceId(Thing) ? things : claims, fieldsKept: more.settled ?? Promise.resolve(), freshAsOf: () => 0, release: () => undefined });
   const worked: string[] = [];
   const controller = defineController({ name: "one", for: Thing, reads: [Claim], writesStatus: false, reconcile: ({ metadata }) => (worked.push(metadata.name), {}) });
   const stopping = new AbortController();
-  const run = runControllers({ client: {} as KubeClient, controllers: [controller], watches: { ensure, read: {} } as unknown as Watches, platform, signal: stopping.signal, log: pino({ level: "silent" }) });
-  const show = (store: FedStore<KubeObject>, ...objects: KubeObject[]): void => {
+  const run = runControllers({ client: {} as KubeClient, controllers: [controller], informers: { ensure, read: {} } as unknown as Informers, ownership: platform, signal: stopping.signal, log: pino({ level: "silent" }) });
+  const show = (store: WritableStore<KubeObject>, ...objects: KubeObject[]): void => {
     store.setState("watching");
     store.replace(objects, "1");
   };
-  const hide = (store: FedStore<KubeObject>): void => store.setState("parked", "Forbidden");
+  const hide = (store: WritableStore<KubeObject>): void => store.setState("parked", "Forbidden");
   return { things, claims, worked, run, show, hide, stop: () => (stopping.abort(), run.stopped) };
 }
 

@@ -1,28 +1,28 @@
 // Runs a list of controllers on one set of watches: wakes keys, works on them, and stops cleanly.
 import type { Logger } from "pino";
-import { createChildren } from "./owned-objects.ts";
+import { createOwnedObjects } from "./owned-objects.ts";
 import type { KubeClient } from "../client/client.ts";
-import type { Controller, Platform, ReconcileContext, Wake } from "./controller.ts";
+import type { Controller, OwnershipMarkers, ReconcileContext, MapResult } from "./controller.ts";
 import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
 import type { Term } from "../lease/leader-election.ts";
 import { untilAborted } from "../client/backoff.ts";
-import { createQueue, LOW_PRIORITY, type Queue } from "./workqueue.ts";
+import { createWorkqueue, LOW_PRIORITY, type Workqueue } from "./workqueue.ts";
 import { type Change, NotPermitted, NotSynced, type Store } from "../cache/reader.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import { whenSightChanges } from "../cache/readability-changes.ts";
-import { createStandstill } from "./stale-cache-monitor.ts";
-import { gapsOf, untilSightChanges, type Waiting } from "../cache/unsynced-watches.ts";
-import type { WatchHandle, Watches } from "../cache/informers.ts";
+import { onReadabilityChange } from "../cache/readability-changes.ts";
+import { createStaleCacheMonitor } from "./stale-cache-monitor.ts";
+import { listUnsyncedWatches, cacheUntilStateChange, type UnsyncedController } from "../cache/unsynced-watches.ts";
+import type { InformerHandle, Informers } from "../cache/informers.ts";
 
 /** Keys that a controller works on at once: it mostly waits for the API server. */
-const WORKERS = 12;
+const DEFAULT_WORKERS = 12;
 
-export interface RunOptions {
+export interface RunControllersOptions {
   client: KubeClient;
   controllers: readonly Controller[];
-  watches: Watches;
-  platform: Platform;
+  informers: Informers;
+  ownership: OwnershipMarkers;
   /** Aborting it stops all controllers; work in progress is finished. */
   signal: AbortSignal;
   log: Logger;
@@ -37,29 +37,29 @@ export interface ControllerRun {
   /** All work has ended after the signal. */
   readonly stopped: Promise<void>;
   /** Watches that controllers cannot read now: those that have not begun for it, and those that were cut off later. The very same array while nothing changes. */
-  waiting(): readonly Waiting[];
+  unsyncedControllers(): readonly UnsyncedController[];
   /** Kinds whose cache stays behind the API server while objects wait for it: a watch that is silent, or an object that changes faster than it is seen. In order. */
-  behind(): readonly string[];
+  staleKinds(): readonly string[];
   /** Resolves when no key is ready or in work in any controller (delayed keys do not count). For tests and readiness. */
   idle(): Promise<void>;
 }
 
 /** Starts at once and returns at once. A controller begins when all its own watches are synced, whatever the others do. */
-export function runControllers(options: RunOptions): ControllerRun {
+export function runControllers(options: RunControllersOptions): ControllerRun {
   const names = new Set(options.controllers.map(({ name }) => name));
   if (names.size !== options.controllers.length) throw new Error("two controllers have the same name");
-  const whole = wholeKinds(options.controllers);
-  const running = options.controllers.map((controller) => startController(controller, options, whole));
-  const waiting = untilSightChanges(running.flatMap(({ stores }) => stores), () => running.flatMap(waitingOf));
-  const stopped = Promise.all(running.map((each) => each.stopped)).then(waiting.close);
+  const fullyWatched = fullyWatchedKinds(options.controllers);
+  const running = options.controllers.map((controller) => startController(controller, options, fullyWatched));
+  const unsynced = cacheUntilStateChange(running.flatMap(({ stores }) => stores), () => running.flatMap(unsyncedControllerOf));
+  const stopped = Promise.all(running.map((each) => each.stopped)).then(unsynced.close);
   const synced = Promise.all(running.map((each) => each.synced)).then(() => undefined);
   // Whoever does not ask about `synced` must not die of it.
   synced.catch(() => undefined);
   return {
     synced,
     stopped,
-    waiting: waiting.look,
-    behind: () => [...new Set(running.flatMap(({ behind }) => behind()))].sort(),
+    unsyncedControllers: unsynced.compute,
+    staleKinds: () => [...new Set(running.flatMap(({ staleKinds }) => staleKinds()))].sort(),
     async idle() {
       do await Promise.all(running.map(({ queue }) => queue.idle()));
       while (running.some(({ queue }) => !queue.isIdle));
@@ -68,147 +68,147 @@ export function runControllers(options: RunOptions): ControllerRun {
 }
 
 /** Kinds that are watched whole for another reason than being owned. The others are watched only as far as they carry the controller label. */
-function wholeKinds(controllers: readonly Controller[]): Set<string> {
+function fullyWatchedKinds(controllers: readonly Controller[]): Set<string> {
   const refs = controllers.flatMap(({ for: own, reads = [], watches = [] }) => [own, ...reads, ...watches.filter((rule) => !rule.labelSelector && !rule.namespace).map((rule) => rule.ref)]);
   return new Set(refs.map(resourceId));
 }
 
-function waitingOf({ name, stores }: Running): Waiting[] {
-  const watches = gapsOf(stores);
+function unsyncedControllerOf({ name, stores }: RunningController): UnsyncedController[] {
+  const watches = listUnsyncedWatches(stores);
   return watches.length > 0 ? [{ controller: name, watches }] : [];
 }
 
-interface Running {
+interface RunningController {
   name: string;
   /** All that it reads. */
   stores: readonly Store[];
-  behind: () => readonly string[];
-  queue: Queue;
+  staleKinds: () => readonly string[];
+  queue: Workqueue;
   synced: Promise<void>;
   stopped: Promise<void>;
 }
 
 interface Wiring {
   controller: Controller;
-  options: RunOptions;
-  own: Store;
+  options: RunControllersOptions;
+  primary: Store;
   owned: readonly Store[];
-  handles: WatchHandle<KubeObject>[];
-  queue: Queue;
+  handles: InformerHandle<KubeObject>[];
+  queue: Workqueue;
   reconciler: Reconciler;
 }
 
-function startController(controller: Controller, options: RunOptions, whole: Set<string>): Running {
-  const { client, watches, platform, signal, term, now = () => new Date() } = options;
+function startController(controller: Controller, options: RunControllersOptions, fullyWatched: Set<string>): RunningController {
+  const { client, informers, ownership, signal, term, now = () => new Date() } = options;
   const log = options.log.child({ controller: controller.name });
-  const fieldManager = `${platform.fieldManagerPrefix}-${controller.name}`;
-  const handles: WatchHandle<KubeObject>[] = [];
-  const ensure = (ref: ResourceRef, wish: Parameters<Watches["ensure"]>[1] = {}): Store => {
-    const handle = watches.ensure(ref, wish);
+  const fieldManager = `${ownership.fieldManagerPrefix}-${controller.name}`;
+  const handles: InformerHandle<KubeObject>[] = [];
+  const ensure = (ref: ResourceRef, request: Parameters<Informers["ensure"]>[1] = {}): Store => {
+    const handle = informers.ensure(ref, request);
     handles.push(handle);
     return handle.store;
   };
-  const own = ensure(controller.for, { indexes: controller.indexes ?? {} });
-  const owned = (controller.owns ?? []).map((ref) => ensure(ref, { keepFieldsOf: managersOf(ref, options), ...(!whole.has(resourceId(ref)) && { labelSelector: platform.controllerLabel }) }));
+  const primary = ensure(controller.for, { indexes: controller.indexes ?? {} });
+  const owned = (controller.owns ?? []).map((ref) => ensure(ref, { keepFieldsOf: managersOf(ref, options), ...(!fullyWatched.has(resourceId(ref)) && { labelSelector: ownership.controllerLabel }) }));
   const reads = (controller.reads ?? []).map((ref) => ensure(ref));
-  const rules = (controller.watches ?? []).map(({ ref, wakes, namespace, labelSelector }) => ({ wakes, store: ensure(ref, { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }) }) }));
+  const mappedWatches = (controller.watches ?? []).map(({ ref, mapTo, namespace, labelSelector }) => ({ mapTo, store: ensure(ref, { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }) }) }));
 
-  const wholeStores = [own, ...reads, ...rules.map(({ store }) => store)].filter((store) => whole.has(resourceId(store.ref)));
-  const children = createChildren({ client, platform, controller: controller.name, ownerRef: controller.for, stores: owned, wholeStores });
-  const context: ReconcileContext = { read: watches.read, client, now, log, signal };
-  const standstill = createStandstill({ log, recheck: (resource) => watches.recheck(resource) });
-  const reconciler = createReconciler({ controller, client, fieldManager, store: own, children, context, log, versioned: term !== undefined, standstill });
-  const queue = createQueue({
-    workers: controller.workers ?? WORKERS,
-    work: (id) => reconciler.run(parseKey(id)),
+  const completeStores = [primary, ...reads, ...mappedWatches.map(({ store }) => store)].filter((store) => fullyWatched.has(resourceId(store.ref)));
+  const ownedObjects = createOwnedObjects({ client, ownership, controller: controller.name, ownerRef: controller.for, stores: owned, completeStores });
+  const context: ReconcileContext = { read: informers.read, client, now, log, signal };
+  const staleCaches = createStaleCacheMonitor({ log, reopen: (resource) => informers.reopen(resource) });
+  const reconciler = createReconciler({ controller, client, fieldManager, store: primary, ownedObjects, context, log, hasOptimisticLock: term !== undefined, staleCaches });
+  const queue = createWorkqueue({
+    workers: controller.workers ?? DEFAULT_WORKERS,
+    process: (id) => reconciler.reconcile(parseKey(id)),
     onFault: (key, err) => log.warn({ key, err }, "reconcile failed; it is tried again"),
   });
-  const wiring: Wiring = { controller, options, own, owned, handles, queue, reconciler };
-  const synced = begin(wiring, rules);
-  const stopped = stopWith(wiring, synced);
-  return { name: controller.name, stores: handles.map(({ store }) => store), behind: () => standstill.behind, queue, synced, stopped };
+  const wiring: Wiring = { controller, options, primary, owned, handles, queue, reconciler };
+  const synced = startWhenSynced(wiring, mappedWatches);
+  const stopped = stopOnAbort(wiring, synced);
+  return { name: controller.name, stores: handles.map(({ store }) => store), staleKinds: () => staleCaches.staleKinds, queue, synced, stopped };
 }
 
 /** The field managers of all controllers that own the kind, so that the first list serves all of them. */
-function managersOf(ref: ResourceRef, { controllers, platform }: RunOptions): string[] {
+function managersOf(ref: ResourceRef, { controllers, ownership }: RunControllersOptions): string[] {
   const owners = controllers.filter(({ owns = [] }) => owns.some((owned) => resourceId(owned) === resourceId(ref)));
-  return owners.map(({ name }) => `${platform.fieldManagerPrefix}-${name}`);
+  return owners.map(({ name }) => `${ownership.fieldManagerPrefix}-${name}`);
 }
 
-interface Rule {
+interface MappedWatch {
   store: Store;
-  wakes: (object: KubeObject, read: Watches["read"]) => Wake;
+  mapTo: (object: KubeObject, read: Informers["read"]) => MapResult;
 }
 
-async function begin(wiring: Wiring, rules: readonly Rule[]): Promise<void> {
-  const { handles, own, owned, queue, options } = wiring;
+async function startWhenSynced(wiring: Wiring, mappedWatches: readonly MappedWatch[]): Promise<void> {
+  const { handles, primary, owned, queue, options } = wiring;
   const stores = handles.map(({ store }) => store);
   do {
-    await untilSynced(stores, options.signal);
-    await Promise.all(handles.map(({ settled }) => settled));
+    await waitSynced(stores, options.signal);
+    await Promise.all(handles.map(({ fieldsKept }) => fieldsKept));
     // One may have gone out of sight meanwhile, and of what is as it was when it comes back nobody is told.
   } while (!stores.every(({ synced }) => synced));
-  listen(wiring, rules);
+  addEventHandlers(wiring, mappedWatches);
   for (const source of wiring.controller.sources ?? []) source((key) => void queue.add(keyOf(key)), options.signal);
-  for (const object of own.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
-  for (const store of owned) findOrphans(wiring, store);
+  for (const object of primary.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
+  for (const store of owned) enqueueOrphans(wiring, store);
 }
 
 /** All at the same time. */
-function untilSynced(stores: readonly Store[], signal: AbortSignal): Promise<void> {
+function waitSynced(stores: readonly Store[], signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const look = () => {
+    const check = () => {
       const missing = stores.find(({ synced }) => !synced);
       if (missing && !signal.aborted) return;
-      signal.removeEventListener("abort", look);
+      signal.removeEventListener("abort", check);
       stops.forEach((stop) => stop());
       if (missing) reject(new Error(`stopped before ${resourceId(missing.ref)} was synced`));
       else resolve();
     };
-    const stops = stores.map((store) => store.onState(look));
-    signal.addEventListener("abort", look);
-    look();
+    const stops = stores.map((store) => store.onStateChange(check));
+    signal.addEventListener("abort", check);
+    check();
   });
 }
 
-function listen(wiring: Wiring, rules: readonly Rule[]): void {
-  const { own, owned, queue, reconciler, options, handles } = wiring;
-  const undo = [
-    own.onChange((change) => {
+function addEventHandlers(wiring: Wiring, mappedWatches: readonly MappedWatch[]): void {
+  const { primary, owned, queue, reconciler, options, handles } = wiring;
+  const unsubscribe = [
+    primary.onChange((change) => {
       const key = keyOf(change.object.metadata);
-      if (change.type === "deleted") reconciler.gone(key, change.old.metadata.uid ?? "");
+      if (change.type === "deleted") reconciler.ownerDeleted(key, change.old.metadata.uid ?? "");
       queue.add(key, priorityOf(change));
     }),
-    ...owned.map((store) => store.onChange((change) => wakeOwners(wiring, change))),
-    ...rules.map((rule) => rule.store.onChange((change) => follow(wiring, rule, change))),
-    whenSightChanges([...new Set(handles.map(({ store }) => store))], () => wakeAll(wiring)),
+    ...owned.map((store) => store.onChange((change) => enqueueOwners(wiring, change))),
+    ...mappedWatches.map((rule) => rule.store.onChange((change) => enqueueMapped(wiring, rule, change))),
+    onReadabilityChange([...new Set(handles.map(({ store }) => store))], () => enqueueAll(wiring)),
   ];
-  options.signal.addEventListener("abort", () => undo.forEach((stop) => stop()), { once: true });
+  options.signal.addEventListener("abort", () => unsubscribe.forEach((stop) => stop()), { once: true });
 }
 
-function follow(wiring: Wiring, { wakes }: Rule, change: Change<KubeObject>): void {
+function enqueueMapped(wiring: Wiring, { mapTo }: MappedWatch, change: Change<KubeObject>): void {
   try {
-    for (const object of versions(change)) wake(wiring, wakes(object, wiring.options.watches.read), priorityOf(change));
+    for (const object of objectsIn(change)) enqueue(wiring, mapTo(object, wiring.options.informers.read), priorityOf(change));
   } catch (error) {
-    if (!isBlind(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     // Whom it concerns cannot be told without what is out of sight, so it may concern anybody.
-    wakeAll(wiring);
+    enqueueAll(wiring);
   }
 }
 
-function isBlind(error: unknown): boolean {
+function isUnreadable(error: unknown): boolean {
   return error instanceof NotSynced || error instanceof NotPermitted;
 }
 
-function wakeAll(wiring: Wiring): void {
-  const { own, owned, queue, reconciler } = wiring;
-  if (own.synced) for (const object of own.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
-  for (const key of reconciler.left()) queue.add(key, { priority: LOW_PRIORITY });
-  for (const store of owned) findOrphans(wiring, store);
+function enqueueAll(wiring: Wiring): void {
+  const { primary, owned, queue, reconciler } = wiring;
+  if (primary.synced) for (const object of primary.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
+  for (const key of reconciler.keysWithOrphans()) queue.add(key, { priority: LOW_PRIORITY });
+  for (const store of owned) enqueueOrphans(wiring, store);
 }
 
 /** The contents of a change. Of those who went while they were out of sight there are none; that they were is told by another way. */
-function versions(change: Change<KubeObject>): KubeObject[] {
+function objectsIn(change: Change<KubeObject>): KubeObject[] {
   if (change.type === "added") return [change.object];
   if (change.evicted) return change.type === "modified" ? [change.object] : [];
   return [change.object, change.old];
@@ -218,69 +218,69 @@ function priorityOf(change: Change<KubeObject>): { priority: number } {
   return { priority: change.initial ? LOW_PRIORITY : 0 };
 }
 
-function wakeOwners(wiring: Wiring, change: Change<KubeObject>): void {
+function enqueueOwners(wiring: Wiring, change: Change<KubeObject>): void {
   const { queue, options, controller } = wiring;
-  for (const { metadata } of versions(change)) {
-    if (metadata.labels?.[options.platform.controllerLabel] !== controller.name) continue;
-    const owner = ownerOf(wiring, metadata.labels[options.platform.ownerLabel] ?? "");
+  for (const { metadata } of objectsIn(change)) {
+    if (metadata.labels?.[options.ownership.controllerLabel] !== controller.name) continue;
+    const owner = ownerOf(wiring, metadata.labels[options.ownership.ownerLabel] ?? "");
     if (owner !== "unseen" && owner) queue.add(keyOf(owner.metadata), priorityOf(change));
   }
 }
 
 /** "unseen" when there may be one that we cannot see. */
-function ownerOf({ own }: Wiring, uid: string): KubeObject | undefined | "unseen" {
+function ownerOf({ primary }: Wiring, uid: string): KubeObject | undefined | "unseen" {
   try {
-    return own.byUid(uid);
+    return primary.byUid(uid);
   } catch (error) {
-    if (isBlind(error)) return "unseen";
+    if (isUnreadable(error)) return "unseen";
     throw error;
   }
 }
 
-function wake({ own, queue }: Wiring, wish: Wake, priority: { priority: number }): void {
-  if (isKeys(wish)) {
-    for (const key of wish) queue.add(keyOf(key), priority);
+function enqueue({ primary, queue }: Wiring, mapped: MapResult, priority: { priority: number }): void {
+  if (isKeys(mapped)) {
+    for (const key of mapped) queue.add(keyOf(key), priority);
     return;
   }
   try {
-    const asked = Object.entries(wish).flatMap(([index, values]) => [values].flat().map((value) => ({ index, value })));
-    for (const object of asked.flatMap(({ index, value }) => own.byIndex(index, value))) queue.add(keyOf(object.metadata), priority);
+    const asked = Object.entries(mapped).flatMap(([index, values]) => [values].flat().map((value) => ({ index, value })));
+    for (const object of asked.flatMap(({ index, value }) => primary.byIndex(index, value))) queue.add(keyOf(object.metadata), priority);
   } catch (error) {
     // Our own kind cannot be seen now; when it can, every object of it is looked at anyway.
-    if (!isBlind(error)) throw error;
+    if (!isUnreadable(error)) throw error;
   }
 }
 
-function isKeys(wish: Wake): wish is readonly ObjectKey[] {
-  return Array.isArray(wish);
+function isKeys(mapped: MapResult): mapped is readonly ObjectKey[] {
+  return Array.isArray(mapped);
 }
 
 /** Children whose owner went while nobody was looking. */
-function findOrphans(wiring: Wiring, store: Store): void {
+function enqueueOrphans(wiring: Wiring, store: Store): void {
   const { queue, reconciler, options, controller } = wiring;
-  const { ownerLabel, controllerLabel, ownerAnnotation } = options.platform;
+  const { ownerLabel, controllerLabel, ownerAnnotation } = options.ownership;
   if (!store.synced) return;
-  for (const { metadata } of listSeen(store, controllerLabel, controller.name)) {
+  for (const { metadata } of listReadable(store, controllerLabel, controller.name)) {
     const uid = metadata.labels?.[ownerLabel];
     const key = metadata.annotations?.[ownerAnnotation];
     if (!uid || !key || ownerOf(wiring, uid)) continue;
-    reconciler.gone(key, uid);
+    reconciler.ownerDeleted(key, uid);
     queue.add(key, { priority: LOW_PRIORITY });
   }
 }
 
 /** What of it is in sight, whoever else may be out of it. */
-function listSeen(store: Store, label: string, value: string): KubeObject[] {
+function listReadable(store: Store, label: string, value: string): KubeObject[] {
   try {
     return store.list({ labels: { [label]: value } });
   } catch (error) {
     // A namespace may be out of sight, or not be listed yet; this must not fail for it, since nobody is there to try again.
-    if (!isBlind(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     return store.list({ partial: true }).filter(({ metadata }) => metadata.labels?.[label] === value);
   }
 }
 
-async function stopWith({ queue, handles, options }: Wiring, synced: Promise<void>): Promise<void> {
+async function stopOnAbort({ queue, handles, options }: Wiring, synced: Promise<void>): Promise<void> {
   await untilAborted(options.signal);
   await queue.close();
   await synced.catch(() => undefined);

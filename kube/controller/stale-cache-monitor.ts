@@ -1,71 +1,71 @@
 // Keys that do not get on because what they read is not, or not yet, what the server has. That is nothing for a moment; when it lasts, the watch is opened anew, and people are told.
 import type { Logger } from "pino";
-import type { Outcome } from "./workqueue.ts";
+import type { RequeueAction } from "./workqueue.ts";
 
-export interface Standstill {
+export interface StaleCacheMonitor {
   /** The key is to be tried again for that reason: when. `resource` is what is behind. */
-  outrun(key: string, resource: string): Outcome;
+  recordStale(key: string, resource: string): RequeueAction;
   /** It got on, or stopped for a reason of its own. */
-  passed(key: string): void;
+  clear(key: string): void;
   /** What is behind for so long that people are told; in order, the very same array while nothing changes. */
-  readonly behind: readonly string[];
+  readonly staleKinds: readonly string[];
 }
 
-export interface StandstillOptions {
+export interface StaleCacheMonitorOptions {
   /** Opens the watch of a kind anew where it was. */
-  recheck: (resource: string) => void;
+  reopen: (resource: string) => void;
   log: Logger;
   /** Monotonic milliseconds. */
   now?: () => number;
 }
 
 /** A watch is behind by milliseconds; one that is silent for good notices it only when its time is over. */
-const RECHECK_MS = 5_000;
-const RECHECK_EVERY_MS = 30_000;
-const TELL_MS = 30_000;
+const REOPEN_AFTER_MS = 5_000;
+const REOPEN_INTERVAL_MS = 30_000;
+const REPORT_AFTER_MS = 30_000;
 
-interface Held {
+interface StaleKey {
   resource: string;
   since: number;
-  told: boolean;
+  isReported: boolean;
 }
 
-export function createStandstill({ recheck, log, now = () => performance.now() }: StandstillOptions): Standstill {
-  const held = new Map<string, Held>();
-  const rechecked = new Map<string, number>();
-  let behind: readonly string[] = [];
+export function createStaleCacheMonitor({ reopen, log, now = () => performance.now() }: StaleCacheMonitorOptions): StaleCacheMonitor {
+  const staleKeys = new Map<string, StaleKey>();
+  const reopenedAt = new Map<string, number>();
+  let staleKinds: readonly string[] = [];
 
-  const list = (): void => {
-    behind = [...new Set([...held.values()].flatMap(({ told, resource }) => (told ? [resource] : [])))].sort();
+  const updateStaleKinds = (): void => {
+    staleKinds = [...new Set([...staleKeys.values()].flatMap(({ isReported, resource }) => (isReported ? [resource] : [])))].sort();
   };
-  const look = (key: string, one: Held): void => {
+  const escalate = (key: string, one: StaleKey): void => {
     const at = now();
-    if (at - one.since >= RECHECK_MS && at - (rechecked.get(one.resource) ?? -Infinity) >= RECHECK_EVERY_MS) {
-      rechecked.set(one.resource, at);
-      recheck(one.resource);
+    if (at - one.since >= REOPEN_AFTER_MS && at - (reopenedAt.get(one.resource) ?? -Infinity) >= REOPEN_INTERVAL_MS) {
+      reopenedAt.set(one.resource, at);
+      reopen(one.resource);
     }
-    if (at - one.since < TELL_MS || one.told) return;
-    one.told = true;
-    list();
+    if (at - one.since < REPORT_AFTER_MS || one.isReported) return;
+    one.isReported = true;
+    updateStaleKinds();
     log.warn({ key, resource: one.resource, seconds: Math.round((at - one.since) / 1000) }, "an object waits for a cache that stays behind the API server; it is tried again");
   };
   return {
-    outrun(key, resource) {
-      const one = held.get(key) ?? { resource, since: now(), told: false };
+    recordStale(key, resource) {
+      const one = staleKeys.get(key) ?? { resource, since: now(), isReported: false };
       // What is named is what holds it up now.
       one.resource = resource;
-      held.set(key, one);
-      look(key, one);
+      staleKeys.set(key, one);
+      escalate(key, one);
       // What brings the cache level may be no event that wakes this key, so it must not wait ever longer.
-      return now() - one.since < RECHECK_MS ? { then: "retry" } : { then: "again", afterMs: RECHECK_MS };
+      return now() - one.since < REOPEN_AFTER_MS ? { then: "retry" } : { then: "again", afterMs: REOPEN_AFTER_MS };
     },
-    passed(key) {
-      const one = held.get(key);
-      held.delete(key);
-      if (one?.told) list();
+    clear(key) {
+      const one = staleKeys.get(key);
+      staleKeys.delete(key);
+      if (one?.isReported) updateStaleKinds();
     },
-    get behind() {
-      return behind;
+    get staleKinds() {
+      return staleKinds;
     },
   };
 }

@@ -1,27 +1,27 @@
 // The queue on a clock of the test's own, and against a model.
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createQueue, LOW_PRIORITY, type Outcome, type Queue } from "./workqueue.ts";
+import { createWorkqueue, LOW_PRIORITY, type RequeueAction, type Workqueue } from "./workqueue.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A worker whose keys end when the test says so. */
 function harness(workers: number) {
-  const running = new Map<string, (outcome: Outcome) => void>();
+  const running = new Map<string, (outcome: RequeueAction) => void>();
   const order: string[] = [];
   const faults: string[] = [];
-  const queue: Queue = createQueue({
+  const queue: Workqueue = createWorkqueue({
     workers,
     onFault: (key) => faults.push(key),
     now: () => Date.now(),
-    work: (key) => {
+    process: (key) => {
       if (running.has(key)) throw new Error(`two workers on ${key}`);
       order.push(key);
       return new Promise((resolve) => running.set(key, resolve));
     },
   });
-  const finish = async (key: string, outcome: Outcome = { then: "done" }) => {
+  const finish = async (key: string, outcome: RequeueAction = { then: "done" }) => {
     const end = running.get(key);
     running.delete(key);
     end?.(outcome);
@@ -88,11 +88,11 @@ describe("queue", () => {
     const starts: number[] = [];
     const begin = Date.now();
     const faults: string[] = [];
-    const queue = createQueue({
+    const queue = createWorkqueue({
       workers: 1,
       now: () => Date.now(),
       onFault: (key) => faults.push(key),
-      work: () => {
+      process: () => {
         starts.push(Date.now() - begin);
         return starts.length < 5 ? Promise.reject(new Error("no")) : Promise.resolve({ then: "done" });
       },
@@ -106,7 +106,7 @@ describe("queue", () => {
 
   it("limits the retries of all keys together to the bucket", async () => {
     let tries = 0;
-    const queue = createQueue({ workers: 200, now: () => Date.now(), onFault: () => undefined, limits: { perSecond: 10, burst: 100, minMs: 5 }, work: () => (tries++, Promise.resolve({ then: "retry" })) });
+    const queue = createWorkqueue({ workers: 200, now: () => Date.now(), onFault: () => undefined, rateLimits: { perSecond: 10, burst: 100, minMs: 5 }, process: () => (tries++, Promise.resolve({ then: "retry" })) });
     for (let i = 0; i < 150; i++) queue.add(`k${i}`);
     await vi.advanceTimersByTimeAsync(10_000);
     // 150 first tries, 100 from the bucket, 10 a second after that.
@@ -136,7 +136,7 @@ describe("queue", () => {
     const key = fc.constantFrom("a", "b", "c", "d");
     const action = fc.oneof(
       fc.record({ do: fc.constant("add" as const), key, priority: fc.constantFrom(-100, 0, 10), afterMs: fc.constantFrom(0, 0, 7, 50) }),
-      fc.record({ do: fc.constant("finish" as const), key, outcome: fc.constantFrom<Outcome>({ then: "done" }, { then: "retry" }, { then: "again", afterMs: 20 }) }),
+      fc.record({ do: fc.constant("finish" as const), key, outcome: fc.constantFrom<RequeueAction>({ then: "done" }, { then: "retry" }, { then: "again", afterMs: 20 }) }),
       fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 8, 60) }),
     );
     await fc.assert(

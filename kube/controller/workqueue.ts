@@ -1,8 +1,8 @@
 // A work queue of keys: each key once, one worker per key, delays, priorities, and retries that slow down.
-import { createRetryLimiter, RETRY_LIMITS, type RetryLimits } from "./rate-limiter.ts";
+import { createRateLimiter, DEFAULT_RATE_LIMITS, type RateLimits } from "./rate-limiter.ts";
 
 /** What became of a key: nothing more to do, look again later, or failed (retry by the limits; keeps its priority). */
-export type Outcome = { then: "done" } | { then: "again"; afterMs: number } | { then: "retry" };
+export type RequeueAction = { then: "done" } | { then: "again"; afterMs: number } | { then: "retry" };
 
 export interface AddOptions {
   /** Higher goes first; 0 unless said. What the first listing finds comes with LOW_PRIORITY. */
@@ -13,7 +13,7 @@ export interface AddOptions {
 
 export const LOW_PRIORITY = -100;
 
-export interface Queue {
+export interface Workqueue {
   /**
    * Adds a key. A key that already waits keeps its place, its earliest time and its highest priority (a raised one moves to the end of
    * its new class). A key being worked on is worked on once more afterwards.
@@ -29,13 +29,13 @@ export interface Queue {
   close(): Promise<void>;
 }
 
-export interface QueueOptions {
+export interface WorkqueueOptions {
   /** Never called for the same key twice at a time. A rejection is a retry. */
-  work: (key: string) => Promise<Outcome>;
+  process: (key: string) => Promise<RequeueAction>;
   workers: number;
   /** Told of each rejection of `work`. */
   onFault: (key: string, error: unknown) => void;
-  limits?: Partial<RetryLimits>;
+  rateLimits?: Partial<RateLimits>;
   /** Monotonic milliseconds. */
   now?: () => number;
 }
@@ -43,8 +43,8 @@ export interface QueueOptions {
 /** Node's timers take no more; a longer delay is cut and then waited out again. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function createQueue(options: QueueOptions): Queue {
-  return new KeyQueue(options);
+export function createWorkqueue(options: WorkqueueOptions): Workqueue {
+  return new PriorityWorkqueue(options);
 }
 
 interface Delayed {
@@ -53,30 +53,30 @@ interface Delayed {
   timer: NodeJS.Timeout;
 }
 
-class KeyQueue implements Queue {
-  readonly #options: QueueOptions;
+class PriorityWorkqueue implements Workqueue {
+  readonly #options: WorkqueueOptions;
   readonly #now: () => number;
-  readonly #limiter;
+  readonly #rateLimiter;
   /** Ready keys by priority; a Map keeps the order of arrival. */
   readonly #ready = new Map<number, Map<string, true>>();
   readonly #priorities = new Map<string, number>();
   readonly #delayed = new Map<string, Delayed>();
-  readonly #working = new Map<string, Promise<void>>();
+  readonly #processing = new Map<string, Promise<void>>();
   /** Added while in work: at once (highest priority), and later (earliest time, highest priority). */
-  readonly #again = new Map<string, { nowAt?: number; later?: { readyAt: number; priority: number } }>();
-  readonly #idle = new Set<() => void>();
+  readonly #readded = new Map<string, { nowAt?: number; later?: { readyAt: number; priority: number } }>();
+  readonly #idleWaiters = new Set<() => void>();
   #closed = false;
 
-  constructor(options: QueueOptions) {
+  constructor(options: WorkqueueOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#limiter = createRetryLimiter({ ...RETRY_LIMITS, ...options.limits }, this.#now);
+    this.#rateLimiter = createRateLimiter({ ...DEFAULT_RATE_LIMITS, ...options.rateLimits }, this.#now);
   }
 
   add(key: string, options: AddOptions = {}): void {
     if (this.#closed) return;
     const { priority = 0, afterMs = 0 } = options;
-    if (this.#working.has(key)) return this.#remember(key, priority, afterMs);
+    if (this.#processing.has(key)) return this.#addWhileProcessing(key, priority, afterMs);
     if (afterMs > 0 && !this.#priorities.has(key)) this.#delay(key, priority, this.#now() + afterMs);
     else this.#makeReady(key, priority);
     this.#dispatch();
@@ -87,28 +87,28 @@ class KeyQueue implements Queue {
   }
 
   get isIdle(): boolean {
-    return this.#working.size === 0 && this.#priorities.size === 0;
+    return this.#processing.size === 0 && this.#priorities.size === 0;
   }
 
   idle(): Promise<void> {
     if (this.isIdle) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.add(resolve));
+    return new Promise((resolve) => this.#idleWaiters.add(resolve));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) clearTimeout(timer);
-    for (const map of [this.#delayed, this.#ready, this.#priorities, this.#again]) map.clear();
-    await Promise.all(this.#working.values());
-    this.#tellIdle();
+    for (const map of [this.#delayed, this.#ready, this.#priorities, this.#readded]) map.clear();
+    await Promise.all(this.#processing.values());
+    this.#notifyIdle();
   }
 
-  #remember(key: string, priority: number, afterMs: number): void {
-    const { nowAt, later } = this.#again.get(key) ?? {};
+  #addWhileProcessing(key: string, priority: number, afterMs: number): void {
+    const { nowAt, later } = this.#readded.get(key) ?? {};
     if (afterMs > 0) {
       const readyAt = Math.min(this.#now() + afterMs, later?.readyAt ?? Infinity);
-      this.#again.set(key, { nowAt, later: { readyAt, priority: Math.max(priority, later?.priority ?? -Infinity) } });
-    } else this.#again.set(key, { nowAt: Math.max(priority, nowAt ?? -Infinity), later });
+      this.#readded.set(key, { nowAt, later: { readyAt, priority: Math.max(priority, later?.priority ?? -Infinity) } });
+    } else this.#readded.set(key, { nowAt: Math.max(priority, nowAt ?? -Infinity), later });
   }
 
   #delay(key: string, priority: number, readyAt: number): void {
@@ -116,11 +116,11 @@ class KeyQueue implements Queue {
     if (before) clearTimeout(before.timer);
     const at = Math.min(readyAt, before?.readyAt ?? Infinity);
     const most = Math.max(priority, before?.priority ?? -Infinity);
-    const timer = setTimeout(() => this.#mature(key), Math.min(Math.max(0, at - this.#now()), MAX_TIMER_MS));
+    const timer = setTimeout(() => this.#onDelayElapsed(key), Math.min(Math.max(0, at - this.#now()), MAX_TIMER_MS));
     this.#delayed.set(key, { readyAt: at, priority: most, timer });
   }
 
-  #mature(key: string): void {
+  #onDelayElapsed(key: string): void {
     const entry = this.#delayed.get(key);
     if (!entry) return;
     // A timer may fire up to a millisecond early, and long delays come in pieces.
@@ -138,14 +138,14 @@ class KeyQueue implements Queue {
     const wanted = Math.max(priority, delayed?.priority ?? -Infinity);
     const current = this.#priorities.get(key);
     if (current !== undefined && current >= wanted) return;
-    if (current !== undefined) this.#unready(key, current);
+    if (current !== undefined) this.#removeReady(key, current);
     this.#priorities.set(key, wanted);
     const ready = this.#ready.get(wanted);
     if (ready) ready.set(key, true);
     else this.#ready.set(wanted, new Map([[key, true]]));
   }
 
-  #unready(key: string, priority: number): void {
+  #removeReady(key: string, priority: number): void {
     this.#priorities.delete(key);
     const ready = this.#ready.get(priority);
     ready?.delete(key);
@@ -153,40 +153,40 @@ class KeyQueue implements Queue {
   }
 
   #dispatch(): void {
-    while (!this.#closed && this.#working.size < this.#options.workers && this.#ready.size > 0) {
+    while (!this.#closed && this.#processing.size < this.#options.workers && this.#ready.size > 0) {
       const priority = Math.max(...this.#ready.keys());
       const key = this.#ready.get(priority)?.keys().next().value;
       if (key === undefined) return;
-      this.#unready(key, priority);
-      this.#working.set(key, this.#workOn(key, priority));
+      this.#removeReady(key, priority);
+      this.#processing.set(key, this.#process(key, priority));
     }
   }
 
-  async #workOn(key: string, priority: number): Promise<void> {
+  async #process(key: string, priority: number): Promise<void> {
     // The worker starts in a later turn, so that `add` returns before any work is done.
     await Promise.resolve();
-    let outcome: Outcome;
+    let outcome: RequeueAction;
     try {
-      outcome = await this.#options.work(key);
+      outcome = await this.#options.process(key);
     } catch (error) {
       this.#options.onFault(key, error);
       outcome = { then: "retry" };
     }
-    this.#working.delete(key);
-    const { nowAt, later } = this.#again.get(key) ?? {};
-    this.#again.delete(key);
-    if (outcome.then === "retry") this.add(key, { priority, afterMs: this.#limiter.next(key) });
-    else this.#limiter.forget(key);
+    this.#processing.delete(key);
+    const { nowAt, later } = this.#readded.get(key) ?? {};
+    this.#readded.delete(key);
+    if (outcome.then === "retry") this.add(key, { priority, afterMs: this.#rateLimiter.when(key) });
+    else this.#rateLimiter.forget(key);
     if (outcome.then === "again") this.add(key, { priority, afterMs: outcome.afterMs });
     if (later) this.add(key, { priority: later.priority, afterMs: later.readyAt - this.#now() });
     if (nowAt !== undefined) this.add(key, { priority: nowAt });
     this.#dispatch();
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
-  #tellIdle(): void {
+  #notifyIdle(): void {
     if (!this.isIdle) return;
-    for (const resolve of this.#idle) resolve();
-    this.#idle.clear();
+    for (const resolve of this.#idleWaiters) resolve();
+    this.#idleWaiters.clear();
   }
 }

@@ -7,7 +7,7 @@ import { startReporting, toReport } from "./enforcement.ts";
 import type { Membership } from "./membership.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
-import { FedStore } from "../cache/store.ts";
+import { WritableStore } from "../cache/store.ts";
 
 const Rule: ResourceRef = { group: "test", version: "v1", kind: "Rule", plural: "rules", namespaced: true };
 const rule = (namespace: string): KubeObject => ({ apiVersion: "test/v1", kind: "Rule", metadata: { name: "one", namespace, uid: `u-${namespace}`, generation: 1, resourceVersion: "1" } });
@@ -26,10 +26,10 @@ function begin(first: string | undefined) {
     ownerReference: () => (life === undefined ? undefined : { apiVersion: "v1", kind: "Lease", name: "r", uid: life }),
     onChange: (listener: () => void) => (listeners.add(listener), () => listeners.delete(listener)),
   } as unknown as Membership;
-  const store = new FedStore<KubeObject>(Rule, { onFault: (error) => faults.push(String(error)) });
+  const store = new WritableStore<KubeObject>(Rule, { onFault: (error) => faults.push(String(error)) });
   const halt = new AbortController();
   const log = pino({ level: "warn" }, { write: (line: string) => void faults.push(line) });
-  const start = () => startReporting({ client, store, membership, place: { namespace: "system", label: "of", annotation: "on" }, take: () => undefined, signal: halt.signal, log });
+  const start = () => startReporting({ client, store, membership, location: { namespace: "system", label: "of", annotation: "on" }, apply: () => undefined, signal: halt.signal, log });
   return {
     store,
     start,
@@ -38,7 +38,7 @@ function begin(first: string | undefined) {
       life = next;
       for (const listener of listeners) listener();
     },
-    reports: () => [...kept.values()].map((one) => `${toReport(one)?.uid} ${toReport(one)?.life}`).sort(),
+    reports: () => [...kept.values()].map((one) => `${toReport(one)?.uid} ${toReport(one)?.leaseUid}`).sort(),
     end: () => halt.abort(),
   };
 }
@@ -64,8 +64,8 @@ test("a new life that begins while nothing can be seen reports all once it can",
 
 test("what is in sight is reported although other namespaces are not, and those when they are, in the life of then", async () => {
   const { store, start, live, reports, faults, end } = begin("first");
-  store.split();
-  const [a, b] = [store.feed("a"), store.feed("b")];
+  store.switchToNamespaces();
+  const [a, b] = [store.namespaceStore("a"), store.namespaceStore("b")];
   a.replace([rule("a")], "1");
   b.setState("parked", "Forbidden");
   const reporting = start();

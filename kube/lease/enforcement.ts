@@ -7,8 +7,8 @@ import { isNotFound } from "../client/errors.ts";
 import { type Controller, defineController } from "../controller/controller.ts";
 import type { Member, Membership } from "./membership.ts";
 import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
-import { createQueue, type Queue } from "../controller/workqueue.ts";
-import type { Tracker } from "../server/readiness.ts";
+import { createWorkqueue, type Workqueue } from "../controller/workqueue.ts";
+import type { ReadinessTracker } from "../server/readiness.ts";
 import type { Store } from "../cache/reader.ts";
 import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
 
@@ -17,7 +17,7 @@ export interface Report {
   /** Identity of the replica. */
   replica: string;
   /** uid of its Lease: another life has taken in nothing yet. */
-  life: string;
+  leaseUid: string;
   uid: string;
   generation: number;
   /** Why it could not be taken in; empty when it was. */
@@ -27,21 +27,21 @@ export interface Report {
 export interface Enforcement {
   enforced: boolean;
   /** Replicas that have not taken in this generation. */
-  waiting: string[];
+  pendingReplicas: string[];
   errors: { replica: string; error: string }[];
 }
 
 /** In force when every member has taken in this very object in its present generation, and it is not on its way out. Pure. */
-export function planEnforcement(object: KubeObject, members: readonly Pick<Member, "identity" | "uid">[], reports: readonly Report[]): Enforcement {
+export function planEnforcement(object: KubeObject, members: readonly Pick<Member, "identity" | "leaseUid">[], reports: readonly Report[]): Enforcement {
   const { uid, generation = 0, deletionTimestamp } = object.metadata;
-  const ofMember = members.map(({ identity, uid: life }) => ({ identity, report: reports.find((report) => report.replica === identity && report.life === life && report.uid === uid && report.generation === generation) }));
-  const waiting = ofMember.filter(({ report }) => !report).map(({ identity }) => identity).sort();
+  const ofMember = members.map(({ identity, leaseUid }) => ({ identity, report: reports.find((report) => report.replica === identity && report.leaseUid === leaseUid && report.uid === uid && report.generation === generation) }));
+  const pendingReplicas = ofMember.filter(({ report }) => !report).map(({ identity }) => identity).sort();
   const errors = ofMember.flatMap(({ identity, report }) => (report?.error ? [{ replica: identity, error: report.error }] : [])).sort((a, b) => (a.replica < b.replica ? -1 : 1));
-  return { enforced: members.length > 0 && waiting.length === 0 && errors.length === 0 && deletionTimestamp === undefined, waiting, errors };
+  return { enforced: members.length > 0 && pendingReplicas.length === 0 && errors.length === 0 && deletionTimestamp === undefined, pendingReplicas, errors };
 }
 
 /** Where reports are kept, and the label and annotation that tell whose they are. */
-export interface ReportPlace {
+export interface ReportLocation {
   namespace: string;
   /** Label with the plural of the kind reported on. */
   label: string;
@@ -59,13 +59,13 @@ export interface ReportingOptions<T extends KubeObject> {
   /** The configuration as this replica sees it. */
   store: Store<T>;
   membership: Membership;
-  place: ReportPlace;
+  location: ReportLocation;
   /** Takes the object in; what it throws is reported. */
-  take: (object: T) => Promise<void> | void;
+  apply: (object: T) => Promise<void> | void;
   /** The object is gone. */
-  drop?: (object: T) => void;
+  onDeleted?: (object: T) => void;
   /** Holds readiness until what is there has been taken in. */
-  tracker?: Tracker;
+  tracker?: ReadinessTracker;
   signal: AbortSignal;
   log: Logger;
 }
@@ -80,17 +80,17 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
   const { store, membership, tracker, signal, log } = options;
   /** The life in which each object was last reported. */
   const reported = new Map<string, string>();
-  const queue: Queue = createQueue({ workers: 4, work: (id) => report(options, id, reported), onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again") });
+  const queue: Workqueue = createWorkqueue({ workers: 4, process: (id) => reportObject(options, id, reported), onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again") });
   const change = store.onChange((what) => {
     if (what.type === "deleted") {
       tracker?.cancel(keyOf(what.old.metadata));
-      options.drop?.(what.old);
+      options.onDeleted?.(what.old);
     }
     queue.add(keyOf(what.object.metadata));
   });
   let hasBegun = false;
   // Whoever comes back into sight as it was is told by no change, and may have missed a new life.
-  const look = (): void => {
+  const enqueueUnreported = (): void => {
     if (!store.synced) return;
     const life = membership.ownerReference()?.uid;
     for (const { metadata } of store.list({ partial: true })) {
@@ -99,11 +99,11 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
       tracker?.expect(key);
       queue.add(key);
     }
-    if (!hasBegun) tracker?.populated();
+    if (!hasBegun) tracker?.expectationsDone();
     hasBegun = true;
   };
-  const stops = [change, membership.onChange(look), store.onState(look)];
-  look();
+  const stops = [change, membership.onChange(enqueueUnreported), store.onStateChange(enqueueUnreported)];
+  enqueueUnreported();
   const stopped = untilAborted(signal).then(() => {
     for (const stop of stops) stop();
     return queue.close();
@@ -111,10 +111,10 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
   return { idle: () => queue.idle(), stopped };
 }
 
-async function report<T extends KubeObject>(options: ReportingOptions<T>, id: string, reported: Map<string, string>): Promise<{ then: "done" }> {
-  const { client, store, membership, place, tracker } = options;
+async function reportObject<T extends KubeObject>(options: ReportingOptions<T>, id: string, reported: Map<string, string>): Promise<{ then: "done" }> {
+  const { client, store, membership, location, tracker } = options;
   const key = parseKey(id);
-  const at = { namespace: place.namespace, name: reportName(membership.identity, store.ref, key) };
+  const at = { namespace: location.namespace, name: reportName(membership.identity, store.ref, key) };
   const object = store.find(key);
   if (!object) {
     reported.delete(id);
@@ -123,27 +123,27 @@ async function report<T extends KubeObject>(options: ReportingOptions<T>, id: st
     });
     return { then: "done" };
   }
-  const error = await tryTake(options, object);
+  const error = await tryApply(options, object);
   if (error === "") tracker?.observe(id);
   else tracker?.fail(id, error);
   const owner = membership.ownerReference();
   // No member now: the next life reports it.
   if (!owner) return { then: "done" };
-  await write(options, { object, at, error, id, owner });
+  await writeReport(options, { object, at, error, id, owner });
   reported.set(id, owner.uid);
   return { then: "done" };
 }
 
-async function tryTake<T extends KubeObject>({ take }: ReportingOptions<T>, object: T): Promise<string> {
+async function tryApply<T extends KubeObject>({ apply }: ReportingOptions<T>, object: T): Promise<string> {
   try {
-    await take(object);
+    await apply(object);
     return "";
   } catch (error) {
     return (error instanceof Error ? error.message : String(error)).slice(0, 1024) || "an error without words";
   }
 }
 
-interface Finding<T> {
+interface ReportDraft<T> {
   object: T;
   at: ObjectKey & { namespace: string };
   error: string;
@@ -151,32 +151,32 @@ interface Finding<T> {
   owner: NonNullable<ReturnType<Membership["ownerReference"]>>;
 }
 
-async function write<T extends KubeObject>({ client, membership, place, store }: ReportingOptions<T>, { object, at, error, id, owner }: Finding<T>): Promise<void> {
+async function writeReport<T extends KubeObject>({ client, membership, location, store }: ReportingOptions<T>, { object, at, error, id, owner }: ReportDraft<T>): Promise<void> {
   const data = { replica: membership.identity, life: owner.uid, uid: object.metadata.uid ?? "", generation: String(object.metadata.generation ?? 0), error };
   const found = await client.find(ConfigMap, at);
   if (found?.data && Object.entries(data).every(([name, value]) => found.data?.[name] === value)) return;
-  const metadata = { ...at, labels: { [place.label]: store.ref.plural }, annotations: { [place.annotation]: id }, ownerReferences: [owner] };
+  const metadata = { ...at, labels: { [location.label]: store.ref.plural }, annotations: { [location.annotation]: id }, ownerReferences: [owner] };
   await client.apply(ConfigMap, { metadata, data }, { fieldManager: `report-${membership.identity}`, force: true });
 }
 
 /** What a kept report says; undefined for what is none. */
 export function toReport({ data }: ObjectOf<typeof ConfigMap>): Report | undefined {
   const { replica, life, uid, generation, error } = data ?? {};
-  return replica && life && uid && generation ? { replica, life, uid, generation: Number(generation), error: error ?? "" } : undefined;
+  return replica && life && uid && generation ? { replica, leaseUid: life, uid, generation: Number(generation), error: error ?? "" } : undefined;
 }
 
 export interface EnforcementOptions<T extends KubeObject> {
   name: string;
   ref: ResourceRef<T>;
   membership: Membership;
-  place: ReportPlace;
+  location: ReportLocation;
   /** The reports on this kind, by the label of `place`. */
   reports: Store<ObjectOf<typeof ConfigMap>>;
 }
 
 /** Keeps the condition Enforced. One replica does it for all. */
-export function enforcementController<T extends KubeObject>({ name, ref, membership, place, reports }: EnforcementOptions<T>): Controller {
-  const keyIn = ({ metadata }: KubeObject): ObjectKey => parseKey(metadata.annotations?.[place.annotation] ?? "");
+export function enforcementController<T extends KubeObject>({ name, ref, membership, location, reports }: EnforcementOptions<T>): Controller {
+  const keyIn = ({ metadata }: KubeObject): ObjectKey => parseKey(metadata.annotations?.[location.annotation] ?? "");
   return defineController<T>({
     name,
     kind: "singleton",
@@ -193,13 +193,13 @@ export function enforcementController<T extends KubeObject>({ name, ref, members
       const seen = planEnforcement(object, membership.members(), said);
       // Whoever joined a moment ago is in this list, and may not have loaded what is older than its Lease only.
       const sure = seen.enforced ? planEnforcement(object, await membership.listConsistent(), said) : seen;
-      return { ready: present(sure) };
+      return { ready: presentCondition(sure) };
     },
   });
 }
 
-function present({ enforced, waiting, errors }: Enforcement): { status: "True" | "False"; reason: string; message: string } {
+function presentCondition({ enforced, pendingReplicas, errors }: Enforcement): { status: "True" | "False"; reason: string; message: string } {
   if (enforced) return { status: "True", reason: "InForce", message: "" };
   if (errors.length > 0) return { status: "False", reason: "Refused", message: errors.map(({ replica, error }) => `${replica}: ${error}`).join("; ").slice(0, 4096) };
-  return { status: "False", reason: "Waiting", message: waiting.length > 0 ? `not yet in ${waiting.join(", ")}`.slice(0, 4096) : "it is being deleted" };
+  return { status: "False", reason: "Waiting", message: pendingReplicas.length > 0 ? `not yet in ${pendingReplicas.join(", ")}`.slice(0, 4096) : "it is being deleted" };
 }

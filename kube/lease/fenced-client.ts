@@ -5,8 +5,8 @@ import { KubeError } from "../client/errors.ts";
 type Write = (...args: never[]) => Promise<unknown>;
 
 /** The same client; every write asks `holds` first and fails with KubeError (code 0, reason Fenced) when it does not. Reads go through. Closing it closes nothing. */
-export function fencedClient(client: KubeClient, holds: () => boolean): KubeClient {
-  const fenced = <W extends Write>(write: W): W => ((...args: Parameters<W>) => (holds() ? write(...args) : refuse())) as W;
+export function createFencedClient(client: KubeClient, isHeld: () => boolean): KubeClient {
+  const fenced = <W extends Write>(write: W): W => ((...args: Parameters<W>) => (isHeld() ? write(...args) : refuse())) as W;
   return {
     ...client,
     create: fenced(client.create),
@@ -15,9 +15,9 @@ export function fencedClient(client: KubeClient, holds: () => boolean): KubeClie
     patch: fenced(client.patch),
     apply: fenced(client.apply),
     delete: fenced(client.delete),
-    raw: (method, ...rest) => (method === "GET" || holds() ? client.raw(method, ...rest) : refuse()),
-    stream: (method, ...rest) => (method === "GET" || holds() ? client.stream(method, ...rest) : refuse()),
-    as: (identity) => fencedClient(client.as(identity), holds),
+    raw: (method, ...rest) => (method === "GET" || isHeld() ? client.raw(method, ...rest) : refuse()),
+    stream: (method, ...rest) => (method === "GET" || isHeld() ? client.stream(method, ...rest) : refuse()),
+    as: (identity) => createFencedClient(client.as(identity), isHeld),
     close: () => Promise.resolve(),
   };
 }

@@ -3,7 +3,7 @@ import pino from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/errors.ts";
-import { runLeader } from "./leader-election.ts";
+import { runLeaderElection } from "./leader-election.ts";
 
 test("a credential that cannot be read once ends no candidacy", async () => {
   const stop = new AbortController();
@@ -17,10 +17,10 @@ test("a credential that cannot be read once ends no candidacy", async () => {
     create: async () => lease,
     update: async () => lease,
   } as unknown as KubeClient;
-  await runLeader({
+  await runLeaderElection({
     client, namespace: "one", name: "lead", identity: "a", signal: stop.signal, log: pino({ level: "silent" }),
-    timing: { leaseMs: 100, renewMs: 50, retryMs: 1, everyMs: 10 },
-    lead: async (_over, { transitions }) => {
+    timing: { leaseDurationMs: 100, renewDeadlineMs: 50, retryPeriodMs: 1, renewIntervalMs: 10 },
+    onStartedLeading: async (_over, { transitions }) => {
       terms.push(transitions);
       stop.abort();
     },
@@ -59,9 +59,9 @@ test("a renewal that took effect and was not answered ends no term", async () =>
   const { state, client } = server();
   const stop = new AbortController();
   const ended = await new Promise<boolean>((resolve) => {
-    void runLeader({
-      ...options, client, signal: stop.signal, timing: { leaseMs: 30_000, renewMs: 20_000, retryMs: 1, everyMs: 1 },
-      lead: async (over) => {
+    void runLeaderElection({
+      ...options, client, signal: stop.signal, timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
+      onStartedLeading: async (over) => {
         state.unanswered = 1;
         const before = state.writes;
         await vi.waitUntil(() => over.aborted || state.writes > before + 5);
@@ -77,9 +77,9 @@ test("a renewal that took effect and was not answered ends no term", async () =>
 test("leading that was given back although nobody heard the last renewal is taken over at once", async () => {
   const { state, client } = server();
   const stop = new AbortController();
-  await runLeader({
-    ...options, client, signal: stop.signal, timing: { leaseMs: 30_000, renewMs: 20_000, retryMs: 1, everyMs: 10_000 },
-    lead: async () => {
+  await runLeaderElection({
+    ...options, client, signal: stop.signal, timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 10_000 },
+    onStartedLeading: async () => {
       state.version++;
       stop.abort();
     },
@@ -94,9 +94,9 @@ test.each([
 ])("a term ends when its Lease was written: %s", async (_what, spec, uid) => {
   const { state, client } = server();
   const stop = new AbortController();
-  await runLeader({
-    ...options, client, signal: stop.signal, timing: { leaseMs: 30_000, renewMs: 20_000, retryMs: 1, everyMs: 1 },
-    lead: async (over) => {
+  await runLeaderElection({
+    ...options, client, signal: stop.signal, timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
+    onStartedLeading: async (over) => {
       Object.assign(state, { spec, uid, version: 100 });
       await vi.waitUntil(() => over.aborted);
       stop.abort();
@@ -115,9 +115,9 @@ test("no renewal is waited for longer than the term lasts", async () => {
     if (!stop.signal.aborted) ends.push(performance.now() - began + deadlineMs);
     return Promise.reject(new KubeError({ code: 0, reason: "Deadline" }));
   };
-  await runLeader({
-    ...options, client: { ...client, update } as unknown as KubeClient, signal: stop.signal, timing: { leaseMs: 450, renewMs, retryMs: 60, everyMs: 150 },
-    lead: async (over) => {
+  await runLeaderElection({
+    ...options, client: { ...client, update } as unknown as KubeClient, signal: stop.signal, timing: { leaseDurationMs: 450, renewDeadlineMs: renewMs, retryPeriodMs: 60, renewIntervalMs: 150 },
+    onStartedLeading: async (over) => {
       await vi.waitUntil(() => over.aborted, { interval: 1 });
       stop.abort();
     },

@@ -2,17 +2,17 @@
 import type { Logger } from "pino";
 import { untilAborted } from "../client/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
-import type { Controller, Platform } from "../controller/controller.ts";
-import { fencedClient } from "./fenced-client.ts";
-import { type LeaderTiming, runLeader, type Term } from "./leader-election.ts";
+import type { Controller, OwnershipMarkers } from "../controller/controller.ts";
+import { createFencedClient } from "./fenced-client.ts";
+import { type LeaderElectionTiming, runLeaderElection, type Term } from "./leader-election.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import { type ControllerRun, runControllers } from "../controller/run-controllers.ts";
-import { gapsOf, untilSightChanges, type WatchGap } from "../cache/unsynced-watches.ts";
-import type { WatchHandle, Watches } from "../cache/informers.ts";
+import { listUnsyncedWatches, cacheUntilStateChange, type UnsyncedWatch } from "../cache/unsynced-watches.ts";
+import type { InformerHandle, Informers } from "../cache/informers.ts";
 import type { KubeObject } from "../api/object.ts";
 
 /** What the leader does. */
-export interface Office {
+export interface LeaderWork {
   controllers: readonly Controller[];
   /** Before the controllers run. */
   start?(): Promise<void> | void;
@@ -20,95 +20,95 @@ export interface Office {
   stop?(): Promise<void> | void;
 }
 
-export interface ElectedOptions {
+export interface LeaderWorkOptions {
   client: KubeClient;
-  watches: Watches;
-  platform: Platform;
+  informers: Informers;
+  ownership: OwnershipMarkers;
   namespace: string;
   /** Name of the Lease. */
   name: string;
   identity: string;
   /** Kinds that must be in the cache before this process stands for election. */
-  warm: readonly ResourceRef[];
+  requiredKinds: readonly ResourceRef[];
   /** Called at the beginning of each term. `client` writes only while the term lasts. */
-  open: (term: Term, client: KubeClient) => Office;
+  createWork: (term: Term, client: KubeClient) => LeaderWork;
   /** Aborting it ends the term, if there is one, and the candidacy. */
   signal: AbortSignal;
   log: Logger;
-  timing?: Partial<LeaderTiming>;
+  timing?: Partial<LeaderElectionTiming>;
 }
 
-export interface Elected {
+export interface LeaderWorkRun {
   readonly name: string;
   /** This process leads, and its controllers have begun. */
-  leading(): boolean;
+  isLeading(): boolean;
   /** The caches are filled: this process could take over at once. Pending as long as a watch is parked. */
-  readonly warm: Promise<void>;
+  readonly cachesSynced: Promise<void>;
   /** Kinds whose cache is not filled. The very same array while nothing changes. */
-  waiting(): readonly WatchGap[];
+  unsyncedWatches(): readonly UnsyncedWatch[];
   /** As in ControllerRun; of none where this process does not lead. */
-  behind(): readonly string[];
+  staleKinds(): readonly string[];
   /** No work in hand; at once where this process does not lead. */
   idle(): Promise<void>;
   /** All has ended after the signal. */
   readonly stopped: Promise<void>;
 }
 
-const COLD_LOOK_MS = 1_000;
+const SYNC_RETRY_MS = 1_000;
 
 /** Stands for election until the signal is aborted. A term whose work fails is given up, and another process may try. */
-export function runElected(options: ElectedOptions): Elected {
-  const { watches, warm: kinds, signal, log, name } = options;
-  const handles = kinds.map((ref) => watches.ensure(ref));
-  const state: State = { run: undefined };
-  const warm = untilWarm(handles, signal);
+export function runLeaderWork(options: LeaderWorkOptions): LeaderWorkRun {
+  const { informers, requiredKinds: kinds, signal, log, name } = options;
+  const handles = kinds.map((ref) => informers.ensure(ref));
+  const state: LeaderState = { run: undefined };
+  const cachesSynced = waitCachesSynced(handles, signal);
   const stores = handles.map(({ store }) => store);
-  const waiting = untilSightChanges(stores, () => gapsOf(stores));
-  const stopped = warm
-    .then(() => compete(options, state))
+  const unsynced = cacheUntilStateChange(stores, () => listUnsyncedWatches(stores));
+  const stopped = cachesSynced
+    .then(() => runElection(options, state))
     .finally(() => {
-      waiting.close();
+      unsynced.close();
       for (const handle of handles) handle.release();
     });
   stopped.catch((err: unknown) => log.error({ err, lease: name }, "leader election ended"));
   return {
     name,
-    leading: () => state.run !== undefined,
-    warm,
-    waiting: waiting.look,
-    behind: () => state.run?.behind() ?? [],
+    isLeading: () => state.run !== undefined,
+    cachesSynced,
+    unsyncedWatches: unsynced.compute,
+    staleKinds: () => state.run?.staleKinds() ?? [],
     idle: () => state.run?.idle() ?? Promise.resolve(),
     stopped,
   };
 }
 
-interface State {
+interface LeaderState {
   /** Set once the controllers of a term have begun. */
   run: ControllerRun | undefined;
 }
 
-async function untilWarm(handles: readonly WatchHandle<KubeObject>[], signal: AbortSignal): Promise<void> {
-  for (const { store } of handles) while (!signal.aborted && !(await store.waitSynced(COLD_LOOK_MS))) continue;
+async function waitCachesSynced(handles: readonly InformerHandle<KubeObject>[], signal: AbortSignal): Promise<void> {
+  for (const { store } of handles) while (!signal.aborted && !(await store.waitSynced(SYNC_RETRY_MS))) continue;
 }
 
-async function compete(options: ElectedOptions, state: State): Promise<void> {
+async function runElection(options: LeaderWorkOptions, state: LeaderState): Promise<void> {
   const { client, namespace, name, identity, signal, log, timing } = options;
-  const lead = (over: AbortSignal, term: Term): Promise<void> => serve(options, state, over, term).catch((err: unknown) => log.error({ err, lease: name }, "the work of a term failed; leading is given up"));
-  await runLeader({ client, namespace, name, identity, signal, log, lead, ...(timing && { timing }) });
+  const lead = (ended: AbortSignal, term: Term): Promise<void> => runTerm(options, state, ended, term).catch((err: unknown) => log.error({ err, lease: name }, "the work of a term failed; leading is given up"));
+  await runLeaderElection({ client, namespace, name, identity, signal, log, onStartedLeading: lead, ...(timing && { timing }) });
 }
 
-async function serve(options: ElectedOptions, state: State, over: AbortSignal, term: Term): Promise<void> {
-  const { watches, platform, log } = options;
-  const client = fencedClient(options.client, () => term.holds());
-  const office = options.open(term, client);
+async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: AbortSignal, term: Term): Promise<void> {
+  const { informers, ownership, log } = options;
+  const client = createFencedClient(options.client, () => term.isHeld());
+  const work = options.createWork(term, client);
   try {
-    await office.start?.();
-    const run = runControllers({ client, controllers: office.controllers, watches, platform, signal: over, log, term });
-    run.synced.then(() => void (state.run = over.aborted ? undefined : run)).catch(() => undefined);
+    await work.start?.();
+    const run = runControllers({ client, controllers: work.controllers, informers, ownership, signal: ended, log, term });
+    run.synced.then(() => void (state.run = ended.aborted ? undefined : run)).catch(() => undefined);
     // An office may have no controllers, and still something to do.
-    await Promise.all([run.stopped, untilAborted(over)]);
+    await Promise.all([run.stopped, untilAborted(ended)]);
   } finally {
     state.run = undefined;
-    await office.stop?.();
+    await work.stop?.();
   }
 }

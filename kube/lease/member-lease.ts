@@ -2,7 +2,7 @@
 import { Lease } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../client/errors.ts";
-import { defined } from "../api/omit-undefined.ts";
+import { omitUndefined } from "../api/omit-undefined.ts";
 import type { MembershipOptions, MembershipTiming } from "./membership.ts";
 import type { ObjectOf } from "../api/resource-ref.ts";
 import { toMicroTime } from "../api/times.ts";
@@ -11,14 +11,14 @@ export type LeaseObject = ObjectOf<typeof Lease>;
 
 /** The Lease of this process. */
 export class OwnLease {
-  readonly #o: MembershipOptions;
+  readonly #options: MembershipOptions;
   readonly #timing: MembershipTiming;
   readonly #signal: AbortSignal;
   #lease: LeaseObject | undefined;
   #renewedAt = -Infinity;
 
   constructor(options: MembershipOptions, timing: MembershipTiming, signal: AbortSignal) {
-    this.#o = options;
+    this.#options = options;
     this.#timing = timing;
     this.#signal = signal;
   }
@@ -30,23 +30,23 @@ export class OwnLease {
 
   /** It was renewed so short a while ago that nobody can have given this process up. */
   get isFresh(): boolean {
-    return this.#lease !== undefined && performance.now() - this.#renewedAt < this.#timing.fenceMs;
+    return this.#lease !== undefined && performance.now() - this.#renewedAt < this.#timing.renewDeadlineMs;
   }
 
   /** @throws KubeError; AlreadyExists after the Lease of an earlier life was removed */
-  async make(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
-    const { client, namespace, group, groupLabel, identity } = this.#o;
+  async create(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
+    const { client, namespace, group, groupLabel, identity } = this.#options;
     const started = performance.now();
     const time = this.#time();
     const draft = {
-      metadata: { namespace, name: `${group}-${identity}`, labels: { [groupLabel]: group }, annotations: defined(annotations) as Record<string, string> },
-      spec: { holderIdentity: identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000), acquireTime: time, renewTime: time },
+      metadata: { namespace, name: `${group}-${identity}`, labels: { [groupLabel]: group }, annotations: omitUndefined(annotations) as Record<string, string> },
+      spec: { holderIdentity: identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseDurationMs / 1000), acquireTime: time, renewTime: time },
     };
     try {
-      this.#took(await client.create(Lease, draft, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#signal }), started);
+      this.#record(await client.create(Lease, draft, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal: this.#signal }), started);
     } catch (error) {
       // An earlier life under the same name. Its Lease must not vouch for what this one has not loaded yet.
-      if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(unlessGone);
+      if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(ignoreNotFound);
       throw error;
     }
   }
@@ -56,7 +56,7 @@ export class OwnLease {
     const started = performance.now();
     const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: this.#time() } };
     try {
-      this.#took(await this.#o.client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.fenceMs / 2, signal: this.#signal }), started);
+      this.#record(await this.#options.client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal: this.#signal }), started);
     } catch (error) {
       // Removed by the others, who had given this process up: it joins anew.
       if (isNotFound(error) || isConflict(error)) this.#lease = undefined;
@@ -68,11 +68,11 @@ export class OwnLease {
   annotate({ metadata }: LeaseObject, annotations: Readonly<Record<string, string | undefined>>): Promise<LeaseObject> {
     // In a merge patch null removes.
     const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
-    return this.#o.client.patch(Lease, metadata, { type: "merge", body: { metadata: { uid: metadata.uid, annotations: patch } } });
+    return this.#options.client.patch(Lease, metadata, { type: "merge", body: { metadata: { uid: metadata.uid, annotations: patch } } });
   }
 
   /** The Lease with that uid was removed. True when it was this one. */
-  lose(uid: string | undefined): boolean {
+  clearIfDeleted(uid: string | undefined): boolean {
     if (uid === undefined || uid !== this.#lease?.metadata.uid) return false;
     this.#lease = undefined;
     return true;
@@ -84,17 +84,17 @@ export class OwnLease {
     this.#lease = undefined;
     if (!lease) return;
     try {
-      await this.#o.client.delete(Lease, lease.metadata, { preconditions: { uid: lease.metadata.uid ?? "" }, deadlineMs: this.#timing.everyMs });
+      await this.#options.client.delete(Lease, lease.metadata, { preconditions: { uid: lease.metadata.uid ?? "" }, deadlineMs: this.#timing.renewIntervalMs });
     } catch (err) {
-      this.#o.log.debug({ err, member: this.#o.identity }, "could not remove the lease of this process; it will expire");
+      this.#options.log.debug({ err, member: this.#options.identity }, "could not remove the lease of this process; it will expire");
     }
   }
 
   #time(): string {
-    return toMicroTime(this.#o.now?.() ?? new Date());
+    return toMicroTime(this.#options.now?.() ?? new Date());
   }
 
-  #took(lease: LeaseObject, started: number): void {
+  #record(lease: LeaseObject, started: number): void {
     this.#lease = lease;
     this.#renewedAt = started;
   }
@@ -112,6 +112,6 @@ export async function removeLease(client: KubeClient, at: { namespace: string; n
   }
 }
 
-function unlessGone(error: unknown): void {
+function ignoreNotFound(error: unknown): void {
   if (!isNotFound(error)) throw error;
 }

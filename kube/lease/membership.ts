@@ -1,22 +1,22 @@
 // Who is there: equal processes, each with a Lease that it renews. Expiry is judged by renewals observed here, never by comparing clocks.
 import type { Logger } from "pino";
-import { createNap } from "../client/backoff.ts";
+import { createSleeper } from "../client/backoff.ts";
 import { Lease } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { type LeaseObject, OwnLease, removeLease } from "./member-lease.ts";
-import { Roll } from "./observed-members.ts";
-import type { Watches, WatchHandle } from "../cache/informers.ts";
+import { ObservedMembers } from "./observed-members.ts";
+import type { Informers, InformerHandle } from "../cache/informers.ts";
 
 export interface MembershipTiming {
   /** A member counts so long after its last renewal that was seen here. */
-  leaseMs: number;
+  leaseDurationMs: number;
   /** A member that could not renew for so long does not count on itself any more. Shorter than leaseMs. */
-  fenceMs: number;
+  renewDeadlineMs: number;
   /** Renewals are at most this apart; after a failure a fifth of it. */
-  everyMs: number;
+  renewIntervalMs: number;
 }
 
-export const MEMBERSHIP_TIMING: MembershipTiming = { leaseMs: 15_000, fenceMs: 10_000, everyMs: 5_000 };
+export const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, renewIntervalMs: 5_000 };
 
 /** A process that is alive, or was a moment ago. */
 export interface Member {
@@ -26,12 +26,12 @@ export interface Member {
   /** When it joined, by its own clock; RFC 3339. */
   since: string;
   /** uid of its Lease: another one is another life of the process. */
-  uid: string;
+  leaseUid: string;
 }
 
 export interface MembershipOptions {
   client: KubeClient;
-  watches: Watches;
+  informers: Informers;
   namespace: string;
   /** Members of one group carry this label with the group's name; Leases are found by it. */
   groupLabel: string;
@@ -61,11 +61,11 @@ export interface Membership {
   /** Called after somebody came, went or said something else of itself, and when `holds` has changed. Returns how to stop. */
   onChange(listener: () => void): () => void;
   /** This process may count on being counted: it has joined, and renewed a short while ago. Ask before acting as a member. */
-  holds(): boolean;
+  isMember(): boolean;
   /** Says more of this process; undefined takes it back. Written at once when joined. @throws KubeError */
   annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void>;
   /** Takes the membership of another away, for example of one that does not answer: it must join again before it counts on itself. @throws KubeError */
-  evict(member: Pick<Member, "identity" | "uid">): Promise<void>;
+  evict(member: Pick<Member, "identity" | "leaseUid">): Promise<void>;
   /** The Lease as an owner of objects that should go with this process; undefined before it has joined. */
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined;
   /** Serving has ended: renews no more and removes the Lease. Never rejects: a Lease that stays expires. */
@@ -75,135 +75,135 @@ export interface Membership {
 }
 
 /** Joins and stays until `leave`. Tries for ever: a missing right or an API server that is away is a `problem`, not an error. */
-export function joinMembers(options: MembershipOptions): Membership {
-  return new Seat(options);
+export function joinMembership(options: MembershipOptions): Membership {
+  return new LeaseMembership(options);
 }
 
-class Seat implements Membership {
+class LeaseMembership implements Membership {
   readonly identity: string;
   readonly joined: Promise<void>;
-  readonly #o: MembershipOptions;
+  readonly #options: MembershipOptions;
   readonly #timing: MembershipTiming;
   readonly #annotations: Record<string, string | undefined>;
-  readonly #roll: Roll;
-  readonly #own: OwnLease;
-  readonly #over = new AbortController();
-  readonly #nap = createNap();
+  readonly #observed: ObservedMembers;
+  readonly #ownLease: OwnLease;
+  readonly #stopping = new AbortController();
+  readonly #sleeper = createSleeper();
   readonly #ended: Promise<void>;
   /** False after a rejoin, until what is held is as new as the Lease. */
-  #current = true;
+  #isCaughtUp = true;
   #catchingUp: Promise<void> | undefined;
   /** As listeners know it. */
-  #held = false;
+  #wasMember = false;
   #problem: string | undefined = "has not joined yet";
-  #handle: WatchHandle<LeaseObject> | undefined;
+  #handle: InformerHandle<LeaseObject> | undefined;
 
   constructor(options: MembershipOptions) {
     const { identity, group, log } = options;
     if (!/^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$/.test(identity)) throw new TypeError(`the identity ${identity} is not made of lower case letters, digits, dots and dashes`);
-    this.#o = options;
+    this.#options = options;
     this.identity = identity;
-    this.#timing = { ...MEMBERSHIP_TIMING, ...options.timing };
+    this.#timing = { ...DEFAULT_MEMBERSHIP_TIMING, ...options.timing };
     this.#annotations = { ...options.annotations };
-    this.#roll = new Roll({ leaseMs: this.#timing.leaseMs, self: `${group}-${identity}`, log });
-    this.#own = new OwnLease(options, this.#timing, this.#over.signal);
+    this.#observed = new ObservedMembers({ leaseDurationMs: this.#timing.leaseDurationMs, ownLeaseName: `${group}-${identity}`, log });
+    this.#ownLease = new OwnLease(options, this.#timing, this.#stopping.signal);
     const joined = Promise.withResolvers<void>();
     this.joined = joined.promise;
-    this.#ended = this.#live(joined.resolve);
+    this.#ended = this.#run(joined.resolve);
   }
 
   problem(): string | undefined {
     return this.#problem;
   }
 
-  holds(): boolean {
-    return this.#own.isFresh && this.#current && !this.#over.signal.aborted;
+  isMember(): boolean {
+    return this.#ownLease.isFresh && this.#isCaughtUp && !this.#stopping.signal.aborted;
   }
 
   members(): Member[] {
     // Throws where the Leases cannot be seen; what was seen once is not "everybody".
     this.#handle?.store.list();
-    return this.#roll.live(performance.now());
+    return this.#observed.listLive(performance.now());
   }
 
   async listConsistent(): Promise<Member[]> {
-    await this.#look();
-    return this.#roll.live(performance.now());
+    await this.#listLeases();
+    return this.#observed.listLive(performance.now());
   }
 
   onChange(listener: () => void): () => void {
-    return this.#roll.onChange(listener);
+    return this.#observed.onChange(listener);
   }
 
   async annotate(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
     Object.assign(this.#annotations, annotations);
-    const lease = this.#own.object;
-    if (!lease || this.#over.signal.aborted) return;
-    this.#roll.saw(await this.#own.annotate(lease, annotations), performance.now());
+    const lease = this.#ownLease.object;
+    if (!lease || this.#stopping.signal.aborted) return;
+    this.#observed.observe(await this.#ownLease.annotate(lease, annotations), performance.now());
   }
 
-  async evict({ identity, uid }: Pick<Member, "identity" | "uid">): Promise<void> {
-    const { client, namespace, group } = this.#o;
-    await removeLease(client, { namespace, name: `${group}-${identity}` }, { uid, deadlineMs: this.#timing.everyMs });
+  async evict({ identity, leaseUid }: Pick<Member, "identity" | "leaseUid">): Promise<void> {
+    const { client, namespace, group } = this.#options;
+    await removeLease(client, { namespace, name: `${group}-${identity}` }, { uid: leaseUid, deadlineMs: this.#timing.renewIntervalMs });
   }
 
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined {
-    const metadata = this.#own.object?.metadata;
+    const metadata = this.#ownLease.object?.metadata;
     return metadata && { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: metadata.name, uid: metadata.uid ?? "" };
   }
 
   async leave(): Promise<void> {
     await this.abandon();
-    await this.#own.remove();
+    await this.#ownLease.remove();
   }
 
   async abandon(): Promise<void> {
-    this.#over.abort();
+    this.#stopping.abort();
     await this.#ended;
   }
 
-  async #live(joined: () => void): Promise<void> {
-    const { signal } = this.#over;
-    while (!signal.aborted && !(await this.#tried(() => this.#own.make(this.#annotations)))) await this.#pause(0.2);
+  async #run(joined: () => void): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted && !(await this.#attempt(() => this.#ownLease.create(this.#annotations)))) await this.#pause(0.2);
     const stopWatching = signal.aborted ? undefined : await this.#watch();
     if (!signal.aborted) joined();
     while (!signal.aborted) {
       await this.#pause(this.#problem === undefined ? 1 : 0.2);
-      if (!signal.aborted) await this.#tried(() => this.#renew());
+      if (!signal.aborted) await this.#attempt(() => this.#renew());
     }
     stopWatching?.();
   }
 
   /** Sleeps that share of the time between renewals, or a little less, so that replicas spread. */
   #pause(share: number): Promise<void> {
-    return this.#nap.sleep(this.#timing.everyMs * share * (1 - 0.2 * (this.#o.random ?? Math.random)()), this.#over.signal);
+    return this.#sleeper.sleep(this.#timing.renewIntervalMs * share * (1 - 0.2 * (this.#options.random ?? Math.random)()), this.#stopping.signal);
   }
 
-  async #tried(work: () => Promise<void>): Promise<boolean> {
+  async #attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
       this.#problem = undefined;
-      this.#tellHolds();
+      this.#notifyIfChanged();
       return true;
     } catch (err) {
-      if (this.#over.signal.aborted) return false;
+      if (this.#stopping.signal.aborted) return false;
       const problem = err instanceof Error ? err.message : String(err);
-      if (problem !== this.#problem) this.#o.log.warn({ err, member: this.identity }, "could not join or renew the membership; it is tried again");
+      if (problem !== this.#problem) this.#options.log.warn({ err, member: this.identity }, "could not join or renew the membership; it is tried again");
       this.#problem = problem;
       return false;
     }
   }
 
   async #watch(): Promise<() => void> {
-    const { watches, namespace, groupLabel, group } = this.#o;
-    const handle = watches.ensure(Lease, { namespace, labelSelector: `${groupLabel}=${group}` });
+    const { informers, namespace, groupLabel, group } = this.#options;
+    const handle = informers.ensure(Lease, { namespace, labelSelector: `${groupLabel}=${group}` });
     this.#handle = handle;
-    const stop = handle.store.onChange(({ type, object }) => (type === "deleted" ? this.#lost(object) : this.#roll.saw(object, performance.now())));
-    const { signal } = this.#over;
-    const timer = setInterval(() => void this.#sweep(), this.#timing.leaseMs / 10).unref();
-    while (!signal.aborted && !(await handle.store.waitSynced(this.#timing.everyMs))) await this.#tried(() => this.#renewUnseen());
+    const stop = handle.store.onChange(({ type, object }) => (type === "deleted" ? this.#handleLeaseDeleted(object) : this.#observed.observe(object, performance.now())));
+    const { signal } = this.#stopping;
+    const timer = setInterval(() => void this.#removeExpired(), this.#timing.leaseDurationMs / 10).unref();
+    while (!signal.aborted && !(await handle.store.waitSynced(this.#timing.renewIntervalMs))) await this.#attempt(() => this.#renewUnsynced());
     if (!signal.aborted) {
-      for (const lease of handle.store.list()) this.#roll.saw(lease, performance.now());
+      for (const lease of handle.store.list()) this.#observed.observe(lease, performance.now());
     }
     return () => {
       stop();
@@ -212,76 +212,76 @@ class Seat implements Membership {
     };
   }
 
-  #lost(lease: LeaseObject): void {
-    this.#roll.lost(lease, performance.now());
+  #handleLeaseDeleted(lease: LeaseObject): void {
+    this.#observed.remove(lease, performance.now());
     // Evicted: nobody counts on this process any more, so it does not either, and joins anew.
-    if (!this.#own.lose(lease.metadata.uid)) return;
-    this.#tellHolds();
-    this.#nap.wake();
+    if (!this.#ownLease.clearIfDeleted(lease.metadata.uid)) return;
+    this.#notifyIfChanged();
+    this.#sleeper.interrupt();
   }
 
-  #tellHolds(): void {
-    const holds = this.holds();
-    if (holds === this.#held) return;
-    this.#held = holds;
-    this.#roll.tellAll();
+  #notifyIfChanged(): void {
+    const holds = this.isMember();
+    if (holds === this.#wasMember) return;
+    this.#wasMember = holds;
+    this.#observed.notifyAll();
   }
 
-  async #renewUnseen(): Promise<void> {
+  async #renewUnsynced(): Promise<void> {
     await this.#renew();
     // Throws what keeps the watch from being there.
     this.#handle?.store.list();
   }
 
   async #renew(): Promise<void> {
-    const { onRejoin } = this.#o;
-    const lease = this.#own.object;
-    if (lease) await this.#own.renew(lease);
+    const { onRejoin } = this.#options;
+    const lease = this.#ownLease.object;
+    if (lease) await this.#ownLease.renew(lease);
     else {
-      this.#current = onRejoin === undefined;
-      await this.#own.make(this.#annotations);
+      this.#isCaughtUp = onRejoin === undefined;
+      await this.#ownLease.create(this.#annotations);
     }
-    if (!this.#current) this.#bringUpToDate(onRejoin);
-    if (this.#sightIsOld()) await this.#look();
+    if (!this.#isCaughtUp) this.#catchUp(onRejoin);
+    if (this.#isWatchStale()) await this.#listLeases();
   }
 
   /** After a rejoin. The Lease is renewed meanwhile, so that nobody forgets this process. */
-  #bringUpToDate(onRejoin: (() => Promise<void>) | undefined): void {
+  #catchUp(onRejoin: (() => Promise<void>) | undefined): void {
     if (!onRejoin || this.#catchingUp) return;
     this.#catchingUp = onRejoin()
-      .then(() => void (this.#current = true))
-      .catch((err: unknown) => this.#o.log.warn({ err, member: this.identity }, "could not catch up after joining again; it is tried again"))
+      .then(() => void (this.#isCaughtUp = true))
+      .catch((err: unknown) => this.#options.log.warn({ err, member: this.identity }, "could not catch up after joining again; it is tried again"))
       .finally(() => {
         this.#catchingUp = undefined;
-        this.#tellHolds();
+        this.#notifyIfChanged();
       });
   }
 
   /** Renewals go through and yet this process's own do not come back: the watch is dead and does not know it. */
-  #sightIsOld(): boolean {
-    return performance.now() - this.#roll.echoAt > 2 * this.#timing.everyMs;
+  #isWatchStale(): boolean {
+    return performance.now() - this.#observed.ownRenewalSeenAt > 2 * this.#timing.renewIntervalMs;
   }
 
-  async #look(): Promise<void> {
-    const { client, namespace, groupLabel, group } = this.#o;
-    const { items } = await client.list(Lease, { namespace, labelSelector: `${groupLabel}=${group}`, deadlineMs: this.#timing.fenceMs / 2 });
-    this.#roll.sawAll(items, performance.now());
+  async #listLeases(): Promise<void> {
+    const { client, namespace, groupLabel, group } = this.#options;
+    const { items } = await client.list(Lease, { namespace, labelSelector: `${groupLabel}=${group}`, deadlineMs: this.#timing.renewDeadlineMs / 2 });
+    this.#observed.observeAll(items, performance.now());
   }
 
   /** Tells of those whose time is over, and removes their Leases: one member does, the first by name. */
-  async #sweep(): Promise<void> {
-    this.#tellHolds();
+  async #removeExpired(): Promise<void> {
+    this.#notifyIfChanged();
     const now = performance.now();
-    const { expired, first } = this.#roll.check(now);
-    if (!first || !this.holds()) return;
+    const { expired, isFirst } = this.#observed.checkExpired(now);
+    if (!isFirst || !this.isMember()) return;
     for (const { metadata } of expired) {
       const { namespace, name, uid = "", resourceVersion = "" } = metadata;
       try {
         // It may have renewed after all, or somebody else was quicker.
-        const isRemoved = await removeLease(this.#o.client, { namespace: namespace ?? this.#o.namespace, name }, { uid, resourceVersion, deadlineMs: this.#timing.everyMs });
-        if (isRemoved) this.#o.log.info({ lease: name }, "removed the lease of a process that is gone");
+        const isRemoved = await removeLease(this.#options.client, { namespace: namespace ?? this.#options.namespace, name }, { uid, resourceVersion, deadlineMs: this.#timing.renewIntervalMs });
+        if (isRemoved) this.#options.log.info({ lease: name }, "removed the lease of a process that is gone");
       } catch (err) {
-        this.#o.log.debug({ err, lease: name }, "could not remove an expired lease");
+        this.#options.log.debug({ err, lease: name }, "could not remove an expired lease");
       }
     }
   }

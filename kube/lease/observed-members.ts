@@ -7,63 +7,63 @@ import { hasReached } from "../cache/store.ts";
 
 type LeaseObject = ObjectOf<typeof Lease>;
 
-interface Entry {
+interface ObservedLease {
   lease: LeaseObject;
   /** When its present renewal was first seen, in milliseconds of performance.now(). */
-  at: number;
+  renewalSeenAt: number;
 }
 
-export interface RollOptions {
-  leaseMs: number;
+export interface ObservedMembersOptions {
+  leaseDurationMs: number;
   /** Name of this process's own Lease. */
-  self: string;
+  ownLeaseName: string;
   log: Logger;
 }
 
-export class Roll {
-  readonly #o: RollOptions;
-  readonly #entries = new Map<string, Entry>();
+export class ObservedMembers {
+  readonly #options: ObservedMembersOptions;
+  readonly #entries = new Map<string, ObservedLease>();
   readonly #listeners = new Set<() => void>();
-  #told = "[]";
+  #lastNotified = "[]";
 
-  constructor(options: RollOptions) {
-    this.#o = options;
+  constructor(options: ObservedMembersOptions) {
+    this.#options = options;
   }
 
   /** When this process's own renewal was last seen from outside. */
-  get echoAt(): number {
-    return this.#entries.get(this.#o.self)?.at ?? -Infinity;
+  get ownRenewalSeenAt(): number {
+    return this.#entries.get(this.#options.ownLeaseName)?.renewalSeenAt ?? -Infinity;
   }
 
   /** Observed alive at `now`, by identity. */
-  live(now: number): Member[] {
-    return this.#split(now).live.map(toMember).sort((a, b) => (a.identity < b.identity ? -1 : 1));
+  listLive(now: number): Member[] {
+    return this.#partition(now).live.map(toMember).sort((a, b) => (a.identity < b.identity ? -1 : 1));
   }
 
-  saw(lease: LeaseObject, now: number): void {
-    this.#note(lease, now);
-    this.#tell(now);
+  observe(lease: LeaseObject, now: number): void {
+    this.#record(lease, now);
+    this.#notifyIfChanged(now);
   }
 
   /** These and no others exist. */
-  sawAll(leases: readonly LeaseObject[], now: number): void {
+  observeAll(leases: readonly LeaseObject[], now: number): void {
     const names = new Set(leases.map(({ metadata }) => metadata.name));
     for (const name of this.#entries.keys()) if (!names.has(name)) this.#entries.delete(name);
-    for (const lease of leases) this.#note(lease, now);
-    this.#tell(now);
+    for (const lease of leases) this.#record(lease, now);
+    this.#notifyIfChanged(now);
   }
 
-  lost(lease: LeaseObject, now: number): void {
+  remove(lease: LeaseObject, now: number): void {
     const { name, uid } = lease.metadata;
     if (this.#entries.get(name)?.lease.metadata.uid === uid) this.#entries.delete(name);
-    this.#tell(now);
+    this.#notifyIfChanged(now);
   }
 
   /** Tells listeners when somebody's time is over. `first`: this process is the first of the living, by name. */
-  check(now: number): { expired: LeaseObject[]; first: boolean } {
-    this.#tell(now);
-    const { live, expired } = this.#split(now);
-    return { expired, first: live.map(({ metadata }) => metadata.name).sort()[0] === this.#o.self };
+  checkExpired(now: number): { expired: LeaseObject[]; isFirst: boolean } {
+    this.#notifyIfChanged(now);
+    const { live, expired } = this.#partition(now);
+    return { expired, isFirst: live.map(({ metadata }) => metadata.name).sort()[0] === this.#options.ownLeaseName };
   }
 
   onChange(listener: () => void): () => void {
@@ -71,35 +71,35 @@ export class Roll {
     return () => void this.#listeners.delete(listener);
   }
 
-  #split(now: number): { live: LeaseObject[]; expired: LeaseObject[] } {
-    const { leaseMs } = this.#o;
+  #partition(now: number): { live: LeaseObject[]; expired: LeaseObject[] } {
+    const { leaseDurationMs } = this.#options;
     // Whoever does not see its own renewals is blind, and blindness is nobody's death.
-    const blind = now - this.echoAt > leaseMs;
+    const isWatchStale = now - this.ownRenewalSeenAt > leaseDurationMs;
     const [live, expired]: [LeaseObject[], LeaseObject[]] = [[], []];
-    for (const { lease, at } of this.#entries.values()) (blind || now - at <= leaseMs ? live : expired).push(lease);
+    for (const { lease, renewalSeenAt } of this.#entries.values()) (isWatchStale || now - renewalSeenAt <= leaseDurationMs ? live : expired).push(lease);
     return { live, expired };
   }
 
-  #note(lease: LeaseObject, now: number): void {
+  #record(lease: LeaseObject, now: number): void {
     const known = this.#entries.get(lease.metadata.name);
     if (known && !isNewer(lease, known.lease)) return;
-    const renewed = !known || renewalOf(known.lease) !== renewalOf(lease);
-    this.#entries.set(lease.metadata.name, { lease, at: renewed ? now : known.at });
+    const renewed = !known || renewalId(known.lease) !== renewalId(lease);
+    this.#entries.set(lease.metadata.name, { lease, renewalSeenAt: renewed ? now : known.renewalSeenAt });
   }
 
-  #tell(now: number): void {
-    const present = JSON.stringify(this.live(now));
-    if (present === this.#told) return;
-    this.#told = present;
-    this.tellAll();
+  #notifyIfChanged(now: number): void {
+    const present = JSON.stringify(this.listLive(now));
+    if (present === this.#lastNotified) return;
+    this.#lastNotified = present;
+    this.notifyAll();
   }
 
-  tellAll(): void {
+  notifyAll(): void {
     for (const listener of this.#listeners) {
       try {
         listener();
       } catch (err) {
-        this.#o.log.error({ err }, "a listener of the membership failed");
+        this.#options.log.error({ err }, "a listener of the membership failed");
       }
     }
   }
@@ -110,10 +110,10 @@ function isNewer(lease: LeaseObject, known: LeaseObject): boolean {
 }
 
 /** The life and the moment that a Lease vouches for. */
-function renewalOf({ metadata, spec }: LeaseObject): string {
+function renewalId({ metadata, spec }: LeaseObject): string {
   return `${metadata.uid} ${spec?.renewTime}`;
 }
 
 function toMember({ metadata, spec }: LeaseObject): Member {
-  return { identity: spec?.holderIdentity ?? metadata.name, annotations: { ...metadata.annotations }, since: spec?.acquireTime ?? metadata.creationTimestamp ?? "", uid: metadata.uid ?? "" };
+  return { identity: spec?.holderIdentity ?? metadata.name, annotations: { ...metadata.annotations }, since: spec?.acquireTime ?? metadata.creationTimestamp ?? "", leaseUid: metadata.uid ?? "" };
 }

@@ -1,5 +1,5 @@
 // Whether one rule answers one question: kube-apiserver's matching, nothing else.
-import type { PolicyRule, Question, ResourceQuestion } from "./types.ts";
+import type { PolicyRule, AccessAttributes, ResourceAttributes } from "./types.ts";
 
 const none: readonly string[] = [];
 
@@ -17,7 +17,7 @@ function resourceMatches(rule: PolicyRule, combined: string, subresource: string
 }
 
 /** Whether a rule speaks about this verb and resource, whatever names it is narrowed to. */
-export function ruleCoversResource(rule: PolicyRule, q: ResourceQuestion): boolean {
+export function ruleCoversResource(rule: PolicyRule, q: ResourceAttributes): boolean {
   const subresource = q.subresource ?? "";
   const combined = subresource === "" ? q.resource : `${q.resource}/${subresource}`;
   return includesOrAll(rule.verbs, q.verb) && includesOrAll(rule.apiGroups, q.group) && resourceMatches(rule, combined, subresource);
@@ -32,13 +32,13 @@ function pathMatches(rule: PolicyRule, path: string): boolean {
 }
 
 /** Whether one rule allows what is asked. */
-export function ruleAllows(rule: PolicyRule, q: Question): boolean {
+export function ruleAllows(rule: PolicyRule, q: AccessAttributes): boolean {
   if ("path" in q) return includesOrAll(rule.verbs, q.verb) && pathMatches(rule, q.path);
   const names = rule.resourceNames ?? none;
   return ruleCoversResource(rule, q) && (names.length === 0 || names.includes(q.name ?? ""));
 }
 
 /** Whether any of the rules allows what is asked. */
-export function rulesAllow(rules: readonly PolicyRule[], q: Question): boolean {
+export function rulesAllow(rules: readonly PolicyRule[], q: AccessAttributes): boolean {
   return rules.some((rule) => ruleAllows(rule, q));
 }

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RoleBinding } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { KubeObject } from "../api/object.ts";
-import { createOwnRights } from "./own-permission-changes.ts";
-import { FedStore } from "../cache/store.ts";
+import { watchOwnPermissions } from "./own-permission-changes.ts";
+import { WritableStore } from "../cache/store.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -21,9 +21,9 @@ test.each<[what: string, namespace: string, subject: object, told: string[]]>([
   ["one of our groups", "shop", { kind: "Group", name: "system:serviceaccounts" }, ["shop"]],
   ["somebody else", "shop", { kind: "User", name: "ann" }, []],
 ])("%s", async (_what, namespace, subject, told) => {
-  const store = new FedStore<KubeObject>(RoleBinding, { onFault: (error) => expect.unreachable(String(error)) });
+  const store = new WritableStore<KubeObject>(RoleBinding, { onFault: (error) => expect.unreachable(String(error)) });
   const heard: (string | undefined)[] = [];
-  const rights = createOwnRights(client, pino({ level: "silent" }), (one) => void heard.push(one));
+  const rights = watchOwnPermissions(client, pino({ level: "silent" }), (one) => void heard.push(one));
   rights.observe(store);
   store.replace([], "1");
   store.upsert({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: "b", namespace, uid: "b", resourceVersion: "2" }, subjects: [subject] });

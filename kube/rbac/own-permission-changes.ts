@@ -8,44 +8,44 @@ import type { Subject } from "./types.ts";
 import type { Change, Store } from "../cache/reader.ts";
 
 /** kube-apiserver's authorizer sees a binding a little later than a watcher may. */
-const SETTLE_MS = 500;
-const WHO_DEADLINE_MS = 10_000;
+const AUTHORIZER_DELAY_MS = 500;
+const SELF_REVIEW_DEADLINE_MS = 10_000;
 
-export interface OwnRights {
+export interface OwnPermissionChanges {
   /** Listens to bindings of both kinds. */
   observe(store: Store): void;
   close(): void;
 }
 
 /** `changed` is told once for many changes; without a namespace for rights everywhere. */
-export function createOwnRights(client: KubeClient, log: Logger, changed: (namespace: string | undefined) => void): OwnRights {
+export function watchOwnPermissions(client: KubeClient, log: Logger, onChange: (namespace: string | undefined) => void): OwnPermissionChanges {
   const timers = new Map<string | undefined, NodeJS.Timeout>();
-  let who: Promise<ReadonlySet<string> | undefined> | undefined;
+  let ownSubjects: Promise<ReadonlySet<string> | undefined> | undefined;
 
-  const ask = async (): Promise<ReadonlySet<string> | undefined> => {
+  const reviewSelf = async (): Promise<ReadonlySet<string> | undefined> => {
     try {
-      const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: WHO_DEADLINE_MS });
+      const { status } = await client.review(SelfSubjectReview, {}, { deadlineMs: SELF_REVIEW_DEADLINE_MS });
       return new Set(userKeys({ name: status?.userInfo?.username ?? "", groups: status?.userInfo?.groups ?? [] }));
     } catch (err) {
       log.debug({ err }, "who we are cannot be asked; changed rights are noticed later");
-      who = undefined;
+      ownSubjects = undefined;
       return undefined;
     }
   };
-  const hear = async (change: Change<KubeObject>): Promise<void> => {
+  const handleChange = async (change: Change<KubeObject>): Promise<void> => {
     if (change.initial || (change.type === "modified" && !subjectsDiffer(change))) return;
-    const me = await (who ??= ask());
+    const me = await (ownSubjects ??= reviewSelf());
     if (!me || !keysOf(change).some((key) => key !== undefined && me.has(key))) return;
     const { namespace } = change.object.metadata;
     if (timers.has(namespace)) return;
-    const due = (): void => {
+    const notify = (): void => {
       timers.delete(namespace);
-      changed(namespace);
+      onChange(namespace);
     };
-    timers.set(namespace, setTimeout(due, SETTLE_MS).unref());
+    timers.set(namespace, setTimeout(notify, AUTHORIZER_DELAY_MS).unref());
   };
   return {
-    observe: (store) => void store.onChange((change) => void hear(change)),
+    observe: (store) => void store.onChange((change) => void handleChange(change)),
     close() {
       for (const timer of timers.values()) clearTimeout(timer);
     },

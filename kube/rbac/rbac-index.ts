@@ -1,10 +1,10 @@
 // All RBAC objects of a cluster, kept by who they speak of, so that one change touches one entry and a question costs two map look-ups.
 import { LRUCache } from "lru-cache";
 import { ruleAllows, ruleCoversResource } from "./match.ts";
-import { type PolicyRule, type Question, type RbacKind, type RbacObject, type RbacUser, type ResourceQuestion, type RoleRef, type Subject, SUPERUSERS } from "./types.ts";
+import { type PolicyRule, type AccessAttributes, type RbacKind, type RbacObject, type RbacUser, type ResourceAttributes, type RoleRef, type Subject, SUPERUSER_GROUP } from "./types.ts";
 
 /** Who an answer is for, in the cache: users beyond this number are computed again. */
-const usersRemembered = 2000;
+const MAX_CACHED_USERS = 2000;
 
 /** The names of one resource in one namespace that a user may use a verb on. */
 export type AllowedNames = "all" | ReadonlySet<string>;
@@ -27,11 +27,11 @@ export interface RbacIndex {
   set(kind: RbacKind, object: RbacObject): void;
   remove(kind: RbacKind, key: { name: string; namespace?: string }): void;
   /** Whether RBAC allows what is asked (`system:masters` may do anything). A question with a namespace is answered by cluster-wide and that namespace's bindings. */
-  allows(user: RbacUser, question: Question): boolean;
+  allows(user: RbacUser, question: AccessAttributes): boolean;
   /** As `allows`, with kube-apiserver's reason, for SubjectAccessReview. */
-  explain(user: RbacUser, question: Question): { allowed: boolean; reason: string };
+  explain(user: RbacUser, question: AccessAttributes): { allowed: boolean; reason: string };
   /** Which names of a resource the user may use the verb on; the question's `name` is ignored. Cheap: remembered until RBAC changes. */
-  allowedNames(user: RbacUser, question: ResourceQuestion): AllowedNames;
+  allowedNames(user: RbacUser, question: ResourceAttributes): AllowedNames;
   /** Rules that hold for the user in the namespace, cluster-wide ones first; "" gives the cluster-wide ones alone. */
   rulesFor(user: RbacUser, namespace: string): PolicyRule[];
   /** Namespaces with a RoleBinding that names the user or one of its groups. Elsewhere only cluster-wide rules hold. */
@@ -50,11 +50,11 @@ interface Binding {
 }
 
 /** What is remembered for one user: per namespace, with the versions it was derived from. */
-interface Remembered {
-  scopes: Map<string, Scope>;
+interface CachedUser {
+  scopes: Map<string, CachedScope>;
 }
 
-interface Scope {
+interface CachedScope {
   clusterVersion: number;
   namespaceVersion: number;
   applied: AppliedRules;
@@ -76,7 +76,7 @@ interface State {
   /** Namespaces with a Role or RoleBinding, and no others. */
   namespaces: Map<string, NamespaceEntry>;
   changes: number;
-  users: LRUCache<string, Remembered>;
+  users: LRUCache<string, CachedUser>;
 }
 
 /** An empty index. */
@@ -88,7 +88,7 @@ export function createRbacIndex(): RbacIndex {
     clusterVersion: 0,
     namespaces: new Map(),
     changes: 0,
-    users: new LRUCache({ max: usersRemembered }),
+    users: new LRUCache({ max: MAX_CACHED_USERS }),
   };
   return {
     set: (kind, object) => setObject(state, kind, object),
@@ -112,7 +112,7 @@ function bindingKey(namespace: string, name: string): string {
 }
 
 /** Notes a change, and what the namespace holds from now on. Cluster-scoped objects count everywhere: a RoleBinding may refer to a ClusterRole. */
-function touch(state: State, namespace: string, change: (objects: Set<string>) => void): void {
+function recordChange(state: State, namespace: string, change: (objects: Set<string>) => void): void {
   const version = ++state.changes;
   if (namespace === "") {
     state.clusterVersion = version;
@@ -134,13 +134,13 @@ function setObject(state: State, kind: RbacKind, object: RbacObject): void {
   const { name, namespace = "" } = object.metadata;
   if (kind === "Role" || kind === "ClusterRole") state.roles.set(roleKey(kind, namespace, name), object.rules ?? []);
   else setBinding(state, { namespace, name, roleRef: object.roleRef ?? { kind: "", name: "" }, subjects: object.subjects ?? [] });
-  touch(state, namespace, (objects) => objects.add(`${kind} ${name}`));
+  recordChange(state, namespace, (objects) => objects.add(`${kind} ${name}`));
 }
 
 function removeObject(state: State, kind: RbacKind, { name, namespace = "" }: { name: string; namespace?: string }): void {
   if (kind === "Role" || kind === "ClusterRole") state.roles.delete(roleKey(kind, namespace, name));
   else dropBinding(state, bindingKey(namespace, name));
-  touch(state, namespace, (objects) => objects.delete(`${kind} ${name}`));
+  recordChange(state, namespace, (objects) => objects.delete(`${kind} ${name}`));
 }
 
 function setBinding(state: State, binding: Binding): void {
@@ -148,10 +148,10 @@ function setBinding(state: State, binding: Binding): void {
   dropBinding(state, key);
   state.bindings.set(key, binding);
   for (const subject of binding.subjects) {
-    const who = subjectKey(subject, binding.namespace);
-    if (who === undefined) continue;
-    const byNamespace = state.bySubject.get(who) ?? new Map<string, Set<string>>();
-    state.bySubject.set(who, byNamespace);
+    const indexKey = subjectKey(subject, binding.namespace);
+    if (indexKey === undefined) continue;
+    const byNamespace = state.bySubject.get(indexKey) ?? new Map<string, Set<string>>();
+    state.bySubject.set(indexKey, byNamespace);
     const keys = byNamespace.get(binding.namespace) ?? new Set();
     byNamespace.set(binding.namespace, keys.add(key));
   }
@@ -161,16 +161,16 @@ function dropBinding(state: State, key: string): void {
   const binding = state.bindings.get(key);
   if (!binding) return;
   state.bindings.delete(key);
-  for (const subject of binding.subjects) forget(state, subjectKey(subject, binding.namespace) ?? "", binding.namespace, key);
+  for (const subject of binding.subjects) removeSubjectBinding(state, subjectKey(subject, binding.namespace) ?? "", binding.namespace, key);
 }
 
-function forget(state: State, who: string, namespace: string, key: string): void {
-  const byNamespace = state.bySubject.get(who);
+function removeSubjectBinding(state: State, subject: string, namespace: string, key: string): void {
+  const byNamespace = state.bySubject.get(subject);
   const keys = byNamespace?.get(namespace);
   if (!byNamespace || !keys) return;
   keys.delete(key);
   if (keys.size === 0) byNamespace.delete(namespace);
-  if (byNamespace.size === 0) state.bySubject.delete(who);
+  if (byNamespace.size === 0) state.bySubject.delete(subject);
 }
 
 /** Under which key a subject is found; undefined when nobody can be it. A service account is the user it logs in as. */
@@ -200,7 +200,7 @@ function identityOf(user: RbacUser): Identity {
   const known = identities.get(user);
   if (known) return known;
   const keys = userKeys(user);
-  const identity = { keys, joined: JSON.stringify(keys), superuser: user.groups.includes(SUPERUSERS) };
+  const identity = { keys, joined: JSON.stringify(keys), superuser: user.groups.includes(SUPERUSER_GROUP) };
   identities.set(user, identity);
   return identity;
 }
@@ -211,23 +211,23 @@ function keysOf(user: RbacUser): string[] {
 
 function namespacesOf(state: State, user: RbacUser): string[] {
   const namespaces = new Set<string>();
-  for (const who of keysOf(user)) {
-    for (const namespace of state.bySubject.get(who)?.keys() ?? []) if (namespace !== "") namespaces.add(namespace);
+  for (const subject of keysOf(user)) {
+    for (const namespace of state.bySubject.get(subject)?.keys() ?? []) if (namespace !== "") namespaces.add(namespace);
   }
   return [...namespaces].sort();
 }
 
 /** The remembered answers for a user in a namespace, computed again when RBAC changed in between. */
-function scopeOf(state: State, user: RbacUser, asked: string): Scope {
+function scopeOf(state: State, user: RbacUser, asked: string): CachedScope {
   const namespace = hasBindings(state, user, asked) ? asked : "";
-  const who = identityOf(user).joined;
-  let remembered = state.users.get(who);
-  if (!remembered) state.users.set(who, (remembered = { scopes: new Map() }));
+  const identityKey = identityOf(user).joined;
+  let cachedUser = state.users.get(identityKey);
+  if (!cachedUser) state.users.set(identityKey, (cachedUser = { scopes: new Map() }));
   const namespaceVersion = state.namespaces.get(namespace)?.version ?? 0;
-  const known = remembered.scopes.get(namespace);
+  const known = cachedUser.scopes.get(namespace);
   if (known?.clusterVersion === state.clusterVersion && known.namespaceVersion === namespaceVersion) return known;
-  const scope: Scope = { clusterVersion: state.clusterVersion, namespaceVersion, applied: apply(state, user, namespace), names: new Map() };
-  remembered.scopes.set(namespace, scope);
+  const scope: CachedScope = { clusterVersion: state.clusterVersion, namespaceVersion, applied: computeRules(state, user, namespace), names: new Map() };
+  cachedUser.scopes.set(namespace, scope);
   return scope;
 }
 
@@ -236,16 +236,16 @@ function hasBindings(state: State, user: RbacUser, namespace: string): boolean {
   return keysOf(user).some((who) => state.bySubject.get(who)?.has(namespace));
 }
 
-function apply(state: State, user: RbacUser, namespace: string): AppliedRules {
+function computeRules(state: State, user: RbacUser, namespace: string): AppliedRules {
   const applied: AppliedRules = { rules: [], unresolved: [] };
   for (const scope of namespace === "" ? [""] : ["", namespace]) {
     const keys = new Set(keysOf(user).flatMap((who) => [...(state.bySubject.get(who)?.get(scope) ?? [])]));
-    for (const key of [...keys].sort()) addBinding(state, applied, state.bindings.get(key), user);
+    for (const key of [...keys].sort()) appendRules(state, applied, state.bindings.get(key), user);
   }
   return applied;
 }
 
-function addBinding(state: State, applied: AppliedRules, binding: Binding | undefined, user: RbacUser): void {
+function appendRules(state: State, applied: AppliedRules, binding: Binding | undefined, user: RbacUser): void {
   if (!binding) return;
   const { kind, name } = binding.roleRef;
   const rules = state.roles.get(roleKey(kind, binding.namespace, name));
@@ -266,24 +266,24 @@ function describe(binding: Binding, user: RbacUser): string {
   return `${named} of ${binding.roleRef.kind} "${binding.roleRef.name}" to ${subject?.kind} "${who}"`;
 }
 
-function allows(state: State, user: RbacUser, question: Question): boolean {
+function allows(state: State, user: RbacUser, question: AccessAttributes): boolean {
   if (identityOf(user).superuser) return true;
   if ("path" in question) return scopeOf(state, user, "").applied.rules.some((one) => ruleAllows(one.rule, question));
   const names = allowedNames(state, user, question);
   return names === "all" || names.has(question.name ?? "");
 }
 
-function explain(state: State, user: RbacUser, question: Question): { allowed: boolean; reason: string } {
+function explain(state: State, user: RbacUser, question: AccessAttributes): { allowed: boolean; reason: string } {
   if (identityOf(user).superuser) return { allowed: true, reason: "" };
   const { applied } = scopeOf(state, user, "path" in question ? "" : (question.namespace ?? ""));
-  const hit = applied.rules.find((one) => ruleAllows(one.rule, question));
-  if (hit) return { allowed: true, reason: `RBAC: allowed by ${hit.source}` };
+  const match = applied.rules.find((one) => ruleAllows(one.rule, question));
+  if (match) return { allowed: true, reason: `RBAC: allowed by ${match.source}` };
   const missing = [...new Set(applied.unresolved)];
   if (missing.length === 0) return { allowed: false, reason: "" };
   return { allowed: false, reason: `RBAC: ${missing.length === 1 ? missing[0] : `[${missing.join(", ")}]`}` };
 }
 
-function allowedNames(state: State, user: RbacUser, question: ResourceQuestion): AllowedNames {
+function allowedNames(state: State, user: RbacUser, question: ResourceAttributes): AllowedNames {
   if (identityOf(user).superuser) return "all";
   const scope = scopeOf(state, user, question.namespace ?? "");
   const key = `${question.verb} ${question.group} ${question.resource} ${question.subresource ?? ""}`;
@@ -294,7 +294,7 @@ function allowedNames(state: State, user: RbacUser, question: ResourceQuestion):
   return names;
 }
 
-function collectNames(rules: AppliedRule[], question: ResourceQuestion): AllowedNames {
+function collectNames(rules: AppliedRule[], question: ResourceAttributes): AllowedNames {
   const names = new Set<string>();
   for (const { rule } of rules) {
     if (!ruleCoversResource(rule, question)) continue;

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { compactRules, covers, describeRule, missingRules } from "./covers.ts";
 import { rulesAllow } from "./match.ts";
 import { createRbacIndex } from "./rbac-index.ts";
-import type { PolicyRule, Question, RbacUser } from "./types.ts";
+import type { PolicyRule, AccessAttributes, RbacUser } from "./types.ts";
 
 const pods: PolicyRule = { apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] };
-const q = (verb: string, resource: string, more: Partial<{ group: string; subresource: string; name: string; namespace: string }> = {}): Question => ({ verb, group: "", resource, ...more });
+const q = (verb: string, resource: string, more: Partial<{ group: string; subresource: string; name: string; namespace: string }> = {}): AccessAttributes => ({ verb, group: "", resource, ...more });
 
 describe("one rule", () => {
-  it.each<[string, PolicyRule, Question, boolean]>([
+  it.each<[string, PolicyRule, AccessAttributes, boolean]>([
     ["verb and resource", pods, q("get", "pods"), true],
     ["other verb", pods, q("delete", "pods"), false],
     ["other group", pods, q("get", "pods", { group: "apps" }), false],

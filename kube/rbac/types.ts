@@ -37,7 +37,7 @@ export interface RbacObject {
 export type RbacKind = "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding";
 
 /** The group that kube-apiserver lets do anything before it asks any authorizer, whatever bindings say. */
-export const SUPERUSERS = "system:masters";
+export const SUPERUSER_GROUP = "system:masters";
 
 /** Who asks. `groups` holds every group, `system:authenticated` included: the evaluator adds none. */
 export interface RbacUser {
@@ -50,7 +50,7 @@ export interface RbacUser {
  * `name` is empty for create and for collections; for list, watch and deletecollection with the field selector
  * `metadata.name=x` the asker sets it to x, as kube-apiserver does.
  */
-export interface ResourceQuestion {
+export interface ResourceAttributes {
   verb: string;
   group: string;
   resource: string;
@@ -60,9 +60,9 @@ export interface ResourceQuestion {
 }
 
 /** A question about a path that is no resource, such as `/version`. */
-export interface PathQuestion {
+export interface NonResourceAttributes {
   verb: string;
   path: string;
 }
 
-export type Question = ResourceQuestion | PathQuestion;
+export type AccessAttributes = ResourceAttributes | NonResourceAttributes;

@@ -5,13 +5,13 @@ import { createRbacIndex, type RbacIndex } from "./rbac-index.ts";
 import type { RbacKind, RbacObject } from "./types.ts";
 
 /** Keeps an index up to date with the stores for as long as they live. Whether they see anything is the asker's to check. */
-export function followRbac(stores: Record<RbacKind, Store>): RbacIndex {
+export function createWatchedRbacIndex(stores: Record<RbacKind, Store>): RbacIndex {
   const index = createRbacIndex();
-  for (const [kind, store] of Object.entries(stores) as [RbacKind, Store][]) feed(index, kind, store);
+  for (const [kind, store] of Object.entries(stores) as [RbacKind, Store][]) syncFromStore(index, kind, store);
   return index;
 }
 
-function feed(index: RbacIndex, kind: RbacKind, store: Store): void {
+function syncFromStore(index: RbacIndex, kind: RbacKind, store: Store): void {
   const set = (object: KubeObject): void => index.set(kind, object as unknown as RbacObject);
   store.onChange((change) => {
     if (change.type === "deleted") index.remove(kind, change.object.metadata);

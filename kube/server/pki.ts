@@ -39,7 +39,7 @@ export async function makeAuthority(commonName: string, validity: Validity = {})
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(),
     name: nameOf({ commonName }),
-    ...period({ days: 3650, ...validity }),
+    ...validityPeriod({ days: 3650, ...validity }),
     signingAlgorithm: algorithm,
     keys,
     extensions: [
@@ -60,7 +60,7 @@ export async function issueCertificate(authority: KeyPair, subject: Subject, { u
     serialNumber: serial(),
     issuer: issuer.subjectName,
     subject: nameOf(subject),
-    ...period({ days: 365, ...validity }),
+    ...validityPeriod({ days: 365, ...validity }),
     signingAlgorithm: algorithm,
     signingKey,
     publicKey: keys.publicKey,
@@ -124,7 +124,7 @@ function nameOf(subject: Subject): x509.JsonName {
   return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), { CN: [subject.commonName] }];
 }
 
-function period(validity: Validity): { notBefore: Date; notAfter: Date } {
+function validityPeriod(validity: Validity): { notBefore: Date; notAfter: Date } {
   const from = (validity.from ?? new Date()).getTime();
   return { notBefore: new Date(from - clockSkewMs), notAfter: new Date(from + (validity.days ?? 365) * dayMs) };
 }

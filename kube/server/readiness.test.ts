@@ -6,7 +6,7 @@ describe("readiness", () => {
   test("waits for every condition, says what is missing, and opens once", () => {
     const readiness = createReadiness();
     let gadgets: true | string = "gadgets listing";
-    readiness.expect("api", () => gadgets);
+    readiness.addCheck("api", () => gadgets);
     expect(readiness.check()).toEqual({ ready: false, pending: [{ name: "api", reason: "gadgets listing" }], degraded: [] });
     gadgets = true;
     expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [] });
@@ -16,7 +16,7 @@ describe("readiness", () => {
 
   test("what may be missing degrades and does not hold up", () => {
     const readiness = createReadiness();
-    readiness.expect("controllers", () => ({ degraded: "ingresses Forbidden" }));
+    readiness.addCheck("controllers", () => ({ degraded: "ingresses Forbidden" }));
     expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] });
   });
 
@@ -34,7 +34,7 @@ describe("readiness", () => {
     quotas.observe("early");
     quotas.cancel("gone-early");
     for (const key of ["early", "gone-early", "late", "gone-late"]) quotas.expect(key);
-    quotas.populated();
+    quotas.expectationsDone();
     expect(readiness.check().pending[0]?.reason).toBe("2 not taken in: late, gone-late");
     quotas.cancel("gone-late");
     expect(readiness.check().ready).toBe(false);
@@ -47,7 +47,7 @@ describe("readiness", () => {
     const quotas = readiness.track("quotas");
     for (let i = 0; i < 1000; i++) quotas.expect(`q${i}`);
     for (let i = 0; i < 1000; i++) quotas.observe(`q${i}`);
-    quotas.populated();
+    quotas.expectationsDone();
     expect(readiness.size).toBe(1000);
     expect(readiness.check().ready).toBe(true);
     expect(readiness.size).toBe(0);
@@ -60,7 +60,7 @@ describe("readiness", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     quotas.expect("poison");
-    quotas.populated();
+    quotas.expectationsDone();
     for (let i = 0; i < 50; i++) quotas.fail("poison", "bad rule");
     expect(readiness.check()).toMatchObject({ ready: false, pending: [{ reason: "1 not taken in: poison (bad rule)" }] });
     // Repaired.
@@ -72,7 +72,7 @@ describe("readiness", () => {
     const readiness = createReadiness();
     const flags = readiness.track("flags", { retries: 2 });
     flags.expect("poison");
-    flags.populated();
+    flags.expectationsDone();
     flags.fail("poison", "bad");
     flags.fail("poison", "bad");
     expect(readiness.check().ready).toBe(false);
@@ -85,7 +85,7 @@ describe("readiness", () => {
     const quotas = readiness.track("quotas");
     quotas.expect("there");
     quotas.expect("deleted");
-    quotas.populated();
+    quotas.expectationsDone();
     quotas.prune((key) => key === "there");
     quotas.observe("there");
     expect(readiness.check().ready).toBe(true);
@@ -95,7 +95,7 @@ describe("readiness", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
     for (const key of ["a", "b", "c", "d", "e"]) quotas.expect(key);
-    quotas.populated();
+    quotas.expectationsDone();
     expect(readiness.check().pending[0]?.reason).toBe("5 not taken in: a, b, c, …");
   });
 });

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
-import { listening } from "./start-listening.ts";
+import { startListening } from "./start-listening.ts";
 
 const servers: Server[] = [];
 const serve = (): Server => {
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 test("errors after the start are told, each of them, and it serves on", async () => {
   const [server, onFault] = [serve(), vi.fn()];
-  await listening(server, { port: 0, host: "127.0.0.1" }, onFault);
+  await startListening(server, { port: 0, host: "127.0.0.1" }, onFault);
   const errors = [new Error("accept EMFILE"), new Error("accept ENFILE")];
   for (const error of errors) server.emit("error", error);
   expect(onFault.mock.calls).toEqual(errors.map((error) => [error]));
@@ -26,8 +26,8 @@ test("errors after the start are told, each of them, and it serves on", async ()
 
 test("a port that is taken is an error of the start", async () => {
   const [first, second, onFault] = [serve(), serve(), vi.fn()];
-  await listening(first, { port: 0, host: "127.0.0.1" }, onFault);
+  await startListening(first, { port: 0, host: "127.0.0.1" }, onFault);
   const { port } = first.address() as AddressInfo;
-  await expect(listening(second, { port, host: "127.0.0.1" }, onFault)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await expect(startListening(second, { port, host: "127.0.0.1" }, onFault)).rejects.toMatchObject({ code: "EADDRINUSE" });
   expect(onFault).not.toHaveBeenCalled();
 });

@@ -21,10 +21,10 @@ export interface FakeCollection {
   /** Forgets history up to now: watches from before get 410. */
   compact(): void;
   /** Ends (or with `reset` breaks) the watches of this moment. */
-  cut(reset?: boolean): void;
+  endWatches(reset?: boolean): void;
   /** Consulted before every answer of that kind; undefined ends it. */
   fault(verb: Verb, fault: Fault | undefined): void;
-  count(verb: Verb): number;
+  countRequests(verb: Verb): number;
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ class Fake implements FakeCollection {
     this.#history = [];
   }
 
-  cut(reset = false): void {
+  endWatches(reset = false): void {
     for (const watcher of this.#watchers) {
       if (reset) watcher.destroy();
       else watcher.end();
@@ -112,12 +112,12 @@ class Fake implements FakeCollection {
     else this.#faults.delete(verb);
   }
 
-  count(verb: Verb): number {
+  countRequests(verb: Verb): number {
     return this.requests.filter((request) => request.verb === verb).length;
   }
 
   async close(): Promise<void> {
-    this.cut(true);
+    this.endWatches(true);
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }

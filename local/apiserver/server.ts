@@ -101,7 +101,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     await auth.bootstrap();
     ends.push(await keepNamespaces(core, certificates.authority.cert, onError), collectGarbage(core, onError), cleanUpCrds(core, onError), expireEvents(core, onError));
     const listener = await listen({
-      door: { core, authorize: auth.authorize, stopped: stopped.signal }, auth, handlePath: createPaths(catalogue, () => !stopped.signal.aborted),
+      resources: { core, authorize: auth.authorize, stopped: stopped.signal }, auth, handlePath: createPaths(catalogue, () => !stopped.signal.aborted),
       tls: { ...certificates.server, ca: certificates.authority.cert }, host, port: options.port, onError,
     });
     ends.push(() => listener.close());

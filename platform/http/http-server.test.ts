@@ -4,20 +4,20 @@ import type { Duplex } from "node:stream";
 import { request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { issueCertificate, makeAuthority } from "../../kube/server/pki.ts";
-import { openFrontDoor, type FrontDoor, type FrontDoorOptions } from "./http-server.ts";
+import { startHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
 
-let door: FrontDoor | undefined;
+let door: HttpServer | undefined;
 afterEach(async () => {
   await door?.close();
   door = undefined;
 });
 
-function options(more: Partial<FrontDoorOptions> = {}): FrontDoorOptions {
+function options(more: Partial<HttpServerOptions> = {}): HttpServerOptions {
   return {
     host: "127.0.0.1",
     port: 0,
     health: () => ({ ready: true, pending: [], degraded: [] }),
-    onFault: (error) => expect.unreachable(String(error)),
+    onError: (error) => expect.unreachable(String(error)),
     api: (_request, response) => void response.end("api"),
     apps: { request: (_request, response) => void response.end("apps"), upgrade: (_request, socket) => void socket.end() },
     ...more,
@@ -37,12 +37,12 @@ describe("the front door", () => {
     ["shop.apps.localhost", "apps"],
     ["example.org", "apps"],
   ])("host %s is answered by %s", async (host, who) => {
-    door = await openFrontDoor(options());
+    door = await startHttpServer(options());
     expect(await get(door.url, host)).toEqual({ status: 200, body: who });
   });
 
   test("says whether it is ready, on the API's hosts only", async () => {
-    door = await openFrontDoor(options({ health: () => ({ ready: false, pending: [{ name: "api", reason: "apps.example Forbidden" }], degraded: [] }) }));
+    door = await startHttpServer(options({ health: () => ({ ready: false, pending: [{ name: "api", reason: "apps.example Forbidden" }], degraded: [] }) }));
     expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 503, body: "not ready\napi: apps.example Forbidden\n" });
     expect((await get(door.url, "localhost", "/livez")).status).toBe(200);
     expect((await get(door.url, "localhost", "/healthz")).status).toBe(200);
@@ -50,13 +50,13 @@ describe("the front door", () => {
   });
 
   test("says what is missing although it serves", async () => {
-    door = await openFrontDoor(options({ health: () => ({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] }) }));
+    door = await startHttpServer(options({ health: () => ({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] }) }));
     expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 200, body: "ok\ndegraded: controllers: ingresses Forbidden\n" });
   });
 
   test("answers what was asked before it closed, and nothing after", async () => {
     const asked = Promise.withResolvers<() => void>();
-    door = await openFrontDoor(options({ api: (_request, response) => asked.resolve(() => void response.end("late")) }));
+    door = await startHttpServer(options({ api: (_request, response) => asked.resolve(() => void response.end("late")) }));
     const answer = get(door.url, "localhost");
     const finish = await asked.promise;
     const closed = door.close(10_000);
@@ -67,15 +67,15 @@ describe("the front door", () => {
   });
 
   test("about to close serves on, and sends its clients elsewhere", async () => {
-    door = await openFrontDoor(options());
-    door.retire();
+    door = await startHttpServer(options());
+    door.startDraining();
     const answer = await request(door.url.replace("localhost", "127.0.0.1"), { headers: { host: "localhost" } });
     expect([answer.statusCode, answer.headers["connection"], await answer.body.text()]).toEqual([200, "close", "api"]);
   });
 
   test("breaks off what is not answered in time", async () => {
     const asked = Promise.withResolvers<void>();
-    door = await openFrontDoor(options({ api: () => asked.resolve() }));
+    door = await startHttpServer(options({ api: () => asked.resolve() }));
     const answer = get(door.url, "localhost").then(() => "answered", () => "broken off");
     await asked.promise;
     await door.close(50);
@@ -84,7 +84,7 @@ describe("the front door", () => {
 
   test("survives a client that breaks off after asking for an upgrade", async () => {
     const asked = Promise.withResolvers<Duplex>();
-    door = await openFrontDoor(options({ apps: { request: (_request, response) => void response.end(), upgrade: (_request, socket) => asked.resolve(socket) } }));
+    door = await startHttpServer(options({ apps: { request: (_request, response) => void response.end(), upgrade: (_request, socket) => asked.resolve(socket) } }));
     const client = connect(Number(new URL(door.url).port), "127.0.0.1");
     client.write("GET / HTTP/1.1\r\nHost: shop.apps.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     const socket = await asked.promise;
@@ -100,7 +100,7 @@ describe("the front door", () => {
     const fail = (): never => {
       throw new Error("a bug");
     };
-    door = await openFrontDoor(options({ health: fail, api: fail, apps: { request: (_request, response) => (response.write("begun"), fail()), upgrade: fail }, onFault: (error) => void faults.push(error.message) }));
+    door = await startHttpServer(options({ health: fail, api: fail, apps: { request: (_request, response) => (response.write("begun"), fail()), upgrade: fail }, onError: (error) => void faults.push(error.message) }));
     expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 500, body: "not answered: see the log\n" });
     expect((await get(door.url, "localhost")).status).toBe(500);
     await expect(get(door.url, "shop.apps.localhost")).rejects.toThrow();
@@ -113,21 +113,21 @@ describe("the front door", () => {
 
   test("without a router every host is the API's", async () => {
     const { apps: _apps, ...rest } = options();
-    door = await openFrontDoor(rest);
+    door = await startHttpServer(rest);
     expect((await get(door.url, "api.example.org")).body).toBe("api");
   });
 
   test("a port that is taken is named, with what to do", async () => {
-    door = await openFrontDoor(options());
+    door = await startHttpServer(options());
     const port = Number(new URL(door.url).port);
-    await expect(openFrontDoor(options({ port }))).rejects.toThrow(`port ${port} is taken by another program; choose another with --port`);
+    await expect(startHttpServer(options({ port }))).rejects.toThrow(`port ${port} is taken by another program; choose another with --port`);
   });
 
   test("off loopback there is TLS or nothing", async () => {
-    await expect(openFrontDoor(options({ host: "0.0.0.0" }))).rejects.toThrow("TLS only");
+    await expect(startHttpServer(options({ host: "0.0.0.0" }))).rejects.toThrow("TLS only");
     const authority = await makeAuthority("test");
     const tls = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"] });
-    door = await openFrontDoor(options({ tls }));
+    door = await startHttpServer(options({ tls }));
     expect(door.url).toMatch(/^https:/);
   });
 });

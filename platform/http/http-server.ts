@@ -4,38 +4,38 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { listening } from "../../kube/server/start-listening.ts";
+import { startListening } from "../../kube/server/start-listening.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
 
 /** What answers for apps. */
-export interface AppsDoor {
+export interface AppHandler {
   request: (request: IncomingMessage, response: ServerResponse) => void;
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
 /** Certificate and key, PEM. */
-export interface Tls {
+export interface TLSKeyPair {
   cert: string;
   key: string;
 }
 
-export interface FrontDoorOptions {
+export interface HttpServerOptions {
   host: string;
   port: number;
   /** Required off loopback: credentials travel in every request. */
-  tls?: Tls;
+  tls?: TLSKeyPair;
   api?: RequestListener;
-  apps?: AppsDoor;
+  apps?: AppHandler;
   /** Whether everything is there and may be served, and why not. */
   health: () => ReadinessReport;
   /** Told of connections that could not be taken, and of handlers that threw. */
-  onFault: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
-export interface FrontDoor {
+export interface HttpServer {
   url: string;
   /** Serves on, and tells clients with every answer to open their next connection elsewhere. */
-  retire(): void;
+  startDraining(): void;
   /** Takes no new connections, answers what was asked, and ends connections: idle ones at once, those in use when answered or when `drainMs` is over. */
   close(drainMs?: number): Promise<void>;
 }
@@ -46,83 +46,83 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Listens. @throws Error that names the port and the next step when it is taken. */
-export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoor> {
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, tls } = options;
   if (!tls && !LOOPBACK.test(host)) throw new Error(`--host ${host}: off loopback the API speaks TLS only; give --tls-cert and --tls-key`);
-  const limits = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: 75_000 };
+  const serverOptions = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: 75_000 };
   const state = { closing: false, upgraded: new Set<Duplex>() };
-  const answer: RequestListener = (request, response) => {
+  const listener: RequestListener = (request, response) => {
     // The client opens its next connection elsewhere.
     if (state.closing) response.setHeader("connection", "close");
-    attempt(options, () => dispatch(options, request, response), () => sayFault(response));
+    handleSafely(options, () => dispatch(options, request, response), () => sendInternalError(response));
   };
-  const server = tls ? createTlsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, answer) : createServer(limits, answer);
+  const server = tls ? createTlsServer({ ...serverOptions, ...tls, minVersion: "TLSv1.2" }, listener) : createServer(serverOptions, listener);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // An upgraded connection is no longer the server's own to end, nor are its errors heard: a client that breaks off must not end the process.
     socket.on("error", () => socket.destroy());
     state.upgraded.add(socket);
     socket.once("close", () => state.upgraded.delete(socket));
     const { apps } = options;
-    if (apps && !isForApi(options, request)) attempt(options, () => apps.upgrade(request, socket, head), () => socket.destroy());
+    if (apps && !isApiRequest(options, request)) handleSafely(options, () => apps.upgrade(request, socket, head), () => socket.destroy());
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
-  const retire = (): void => void (state.closing = true);
+  const startDraining = (): void => void (state.closing = true);
   return {
     url: `${tls ? "https" : "http"}://${LOOPBACK.test(host) ? "localhost" : host}:${port}`,
-    retire,
-    close: (drainMs = 0) => (retire(), close(server, state.upgraded, drainMs)),
+    startDraining,
+    close: (drainMs = 0) => (startDraining(), close(server, state.upgraded, drainMs)),
   };
 }
 
 /** What is thrown inside an event of the server would end the process. */
-function attempt({ onFault }: FrontDoorOptions, handle: () => void, giveUp: () => void): void {
+function handleSafely({ onError }: HttpServerOptions, handle: () => void, onFailure: () => void): void {
   try {
     handle();
   } catch (error) {
-    onFault(error instanceof Error ? error : new Error(String(error)));
-    giveUp();
+    onError(error instanceof Error ? error : new Error(String(error)));
+    onFailure();
   }
 }
 
-function dispatch(options: FrontDoorOptions, request: IncomingMessage, response: ServerResponse): void {
-  if (options.apps && !isForApi(options, request)) return options.apps.request(request, response);
+function dispatch(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): void {
+  if (options.apps && !isApiRequest(options, request)) return options.apps.request(request, response);
   const path = request.url ?? "/";
-  if (path === "/livez" || path === "/healthz") return say(response, 200, "ok");
-  if (path === "/readyz") return sayHealth(response, options.health());
+  if (path === "/livez" || path === "/healthz") return sendText(response, 200, "ok");
+  if (path === "/readyz") return sendHealth(response, options.health());
   if (options.api) return options.api(request, response);
   response.writeHead(404).end();
 }
 
 /** One line, and one more for each thing that is missing. */
-function sayHealth(response: ServerResponse, { ready, pending, degraded }: ReadinessReport): void {
+function sendHealth(response: ServerResponse, { ready, pending, degraded }: ReadinessReport): void {
   const reasons = [...pending, ...degraded.map(({ name, reason }) => ({ name: `degraded: ${name}`, reason }))];
-  say(response, ready ? 200 : 503, [ready ? "ok" : "not ready", ...reasons.map(({ name, reason }) => `${name}: ${reason}`)].join("\n"));
+  sendText(response, ready ? 200 : 503, [ready ? "ok" : "not ready", ...reasons.map(({ name, reason }) => `${name}: ${reason}`)].join("\n"));
 }
 
-function say(response: ServerResponse, code: number, text: string): void {
+function sendText(response: ServerResponse, code: number, text: string): void {
   response.writeHead(code, { "content-type": "text/plain" }).end(`${text}\n`);
 }
 
-function sayFault(response: ServerResponse): void {
+function sendInternalError(response: ServerResponse): void {
   if (response.headersSent) return void response.destroy();
-  say(response, 500, "not answered: see the log");
+  sendText(response, 500, "not answered: see the log");
 }
 
-function isForApi(options: FrontDoorOptions, request: IncomingMessage): boolean {
+function isApiRequest(options: HttpServerOptions, request: IncomingMessage): boolean {
   const host = (request.headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
   return options.api !== undefined && (API_HOSTS.has(host) || host === "");
 }
 
-function listen(server: Server, { host, port, onFault }: FrontDoorOptions): Promise<void> {
-  return listening(server, { host, port }, onFault).catch((error: unknown) => {
+function listen(server: Server, { host, port, onError }: HttpServerOptions): Promise<void> {
+  return startListening(server, { host, port }, onError).catch((error: unknown) => {
     throw (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? new Error(`port ${port} is taken by another program; choose another with --port`, { cause: error }) : error;
   });
 }
 
 /** Between looks at connections whose request has been answered. */
-const IDLE_LOOK_MS = 20;
+const IDLE_POLL_MS = 20;
 
 async function close(server: Server, upgraded: ReadonlySet<Duplex>, drainMs: number): Promise<void> {
   if (!server.listening) return;
@@ -131,7 +131,7 @@ async function close(server: Server, upgraded: ReadonlySet<Duplex>, drainMs: num
   const deadline = performance.now() + drainMs;
   while (open && performance.now() < deadline) {
     server.closeIdleConnections();
-    await Promise.race([closed, delay(IDLE_LOOK_MS)]);
+    await Promise.race([closed, delay(IDLE_POLL_MS)]);
   }
   server.closeAllConnections();
   for (const socket of upgraded) socket.destroy();

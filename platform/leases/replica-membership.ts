@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { LeaderTiming } from "../../kube/lease/leader-election.ts";
-import { joinMembers, type Member, type Membership, type MembershipTiming } from "../../kube/lease/membership.ts";
+import type { LeaderElectionTiming } from "../../kube/lease/leader-election.ts";
+import { joinMembership, type Member, type Membership, type MembershipTiming } from "../../kube/lease/membership.ts";
 import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Operation } from "../operations/operations.ts";
 
 /** Label of the replicas' Leases. */
 const REPLICAS_LABEL = "cupola.dev/replicas";
-const GROUP = "replica";
+const REPLICA_GROUP = "replica";
 /** Annotations of a replica's Lease. */
 export const REPLICA_ANNOTATIONS = { operations: "cupola.dev/operations", telemetry: "cupola.dev/telemetry-url", authority: "cupola.dev/telemetry-authority", logs: "cupola.dev/logs" } as const;
 
@@ -20,24 +20,24 @@ export const REPLICA_ANNOTATIONS = { operations: "cupola.dev/operations", teleme
 export const LEASE_SECONDS = 15;
 
 /** All times of Leases, by the one that counts: the longest that a dead replica is taken for a living one. */
-export function leaseTiming(seconds = LEASE_SECONDS): { leader: LeaderTiming; member: MembershipTiming } {
+export function leaseTiming(seconds = LEASE_SECONDS): { leader: LeaderElectionTiming; member: MembershipTiming } {
   const leaseMs = seconds * 1000;
   const fenceMs = (leaseMs * 2) / 3;
   return {
-    leader: { leaseMs, renewMs: fenceMs, retryMs: (leaseMs * 2) / 15, everyMs: leaseMs / 3 },
-    member: { leaseMs, fenceMs, everyMs: leaseMs / 3 },
+    leader: { leaseDurationMs: leaseMs, renewDeadlineMs: fenceMs, retryPeriodMs: (leaseMs * 2) / 15, renewIntervalMs: leaseMs / 3 },
+    member: { leaseDurationMs: leaseMs, renewDeadlineMs: fenceMs, renewIntervalMs: leaseMs / 3 },
   };
 }
 
 /** A name that no other process has: this machine's (a pod's own name) and a random part. */
-export function newIdentity(): string {
+export function newReplicaIdentity(): string {
   const host = hostname().toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
   return `${host || "replica"}-${randomBytes(4).toString("hex")}`;
 }
 
-export interface ReplicaOptions {
+export interface JoinReplicasOptions {
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   operations: readonly Operation[];
   identity: string;
   timing: MembershipTiming;
@@ -49,20 +49,20 @@ export interface ReplicaOptions {
 }
 
 /** Joins the replicas of this platform. Await `joined` before anything is listed: who joined can be waited for. */
-export function joinReplicas({ client, watches, operations, identity, timing, annotations, onRejoined, log }: ReplicaOptions): Membership {
-  const onRejoin = async (): Promise<void> => {
+export function joinReplicas({ client, watches, operations, identity, timing, annotations, onRejoined, log }: JoinReplicasOptions): Membership {
+  const relistAndNotify = async (): Promise<void> => {
     // What was held while nobody counted on this process may lack what the others have told their clients since.
     await watches.relist();
     await onRejoined();
   };
-  return joinMembers({
-    client, watches, identity, timing, log, onRejoin, namespace: SYSTEM_NAMESPACE, groupLabel: REPLICAS_LABEL, group: GROUP,
+  return joinMembership({
+    client, informers: watches, identity, timing, log, onRejoin: relistAndNotify, namespace: SYSTEM_NAMESPACE, groupLabel: REPLICAS_LABEL, group: REPLICA_GROUP,
     annotations: { [REPLICA_ANNOTATIONS.operations]: operations.join(","), ...annotations },
   });
 }
 
 /** The living replicas; undefined while they cannot be seen. */
-export function seenMembers(membership: Membership): Member[] | undefined {
+export function findLiveMembers(membership: Membership): Member[] | undefined {
   try {
     return membership.members();
   } catch (error) {

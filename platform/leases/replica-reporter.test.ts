@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
-import { planTelling, presentReplica, showReplica, type ReplicaView, type Telling } from "./replica-reporter.ts";
+import { planReport, presentReplica, reportReplica, type ReplicaState, type ReportState } from "./replica-reporter.ts";
 
 const serving = { ready: true, pending: [], degraded: [] };
 
@@ -13,7 +13,7 @@ test("names what is parked, whole kinds and namespaces, sorted", () => {
     health: { ...serving, degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] },
     leads: ["leader-b", "leader-a"],
     watches: [
-      { resource: "routes.example", state: "watching", synced: true, namespaces: 3, elsewhere: [{ namespace: "two", state: "parked", parkReason: "Forbidden" }, { namespace: "one", state: "backoff" }] },
+      { resource: "routes.example", state: "watching", synced: true, namespaces: 3, notWatching: [{ namespace: "two", state: "parked", parkReason: "Forbidden" }, { namespace: "one", state: "backoff" }] },
       { resource: "ingresses.example", state: "parked", synced: false, parkReason: "NoKind" },
       { resource: "apps.example", state: "watching", synced: true },
     ],
@@ -46,7 +46,7 @@ test("writes nothing while nothing changes, and goes on after somebody else has 
   const halt = new AbortController();
   const client = { apply: async () => replica(), patch } as unknown as KubeClient;
   const membership = { identity: "r", ownerReference: () => ({ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }) } as unknown as Membership;
-  const over = showReplica({ client, membership, operations: [], look, signal: halt.signal, log: pino({ level: "silent" }), timing: { lookMs: 1, againMs: 1, settleMs: 0 } });
+  const over = reportReplica({ client, membership, operations: [], observe: look, signal: halt.signal, log: pino({ level: "silent" }), timing: { pollMs: 1, retryMs: 1, stableMs: 0 } });
   await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(5));
   expect(patch).toHaveBeenCalledTimes(1);
   // Somebody annotates it; then it has something else to say, of which the conditions are a part.
@@ -58,24 +58,24 @@ test("writes nothing while nothing changes, and goes on after somebody else has 
   await over;
 });
 
-const timing = { lookMs: 500, againMs: 5_000, settleMs: 400, restlessMs: 30_000, wordsMs: 60_000 };
-const view = (more: Partial<ReplicaView> = {}): ReplicaView => ({ health: serving, leads: [], watches: [], ...more });
-const degraded = (name: string, reason: string): ReplicaView => view({ health: { ...serving, degraded: [{ name, reason }] } });
+const timing = { pollMs: 500, retryMs: 5_000, stableMs: 400, maxDelayMs: 30_000, messageMs: 60_000 };
+const view = (more: Partial<ReplicaState> = {}): ReplicaState => ({ health: serving, leads: [], watches: [], ...more });
+const degraded = (name: string, reason: string): ReplicaState => view({ health: { ...serving, degraded: [{ name, reason }] } });
 
 /** Looks twice a second for some minutes; the seconds at which something is written. */
-function writtenAt(seenAt: (seconds: number) => ReplicaView, seconds: number): number[] {
+function writtenAt(seenAt: (seconds: number) => ReplicaState, seconds: number): number[] {
   const written: number[] = [];
-  let telling: Telling = { told: { present: presentReplica(view()), at: 0 } };
-  for (let now = 500; now <= seconds * 1000; now += timing.lookMs) {
+  let telling: ReportState = { reported: { present: presentReplica(view()), at: 0 } };
+  for (let now = 500; now <= seconds * 1000; now += timing.pollMs) {
     const present = presentReplica(seenAt(now / 1000));
-    const { due, next } = planTelling(telling, present, { now, timing });
-    telling = due ? { told: { present, at: now } } : next;
+    const { due, next } = planReport(telling, present, { now, timing });
+    telling = due ? { reported: { present, at: now } } : next;
     if (due) written.push(now / 1000);
   }
   return written;
 }
 
-test.each<[string, (seconds: number) => ReplicaView, number[]]>([
+test.each<[string, (seconds: number) => ReplicaState, number[]]>([
   ["nothing changes", () => view(), []],
   ["something changes and stays so", (at) => (at < 5 ? view() : view({ leads: ["leader-a"] })), [5.5]],
   ["it comes and goes between two looks", (at) => (at === 5 ? degraded("api", "one is behind") : view()), []],

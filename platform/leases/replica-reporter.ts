@@ -7,55 +7,55 @@ import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import type { ConditionDraft } from "../../kube/controller/controller.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import { planStatus } from "../../kube/controller/plan-status.ts";
-import { rememberLast } from "../../kube/cache/memoize-last.ts";
+import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
-import type { WatchStatus } from "../../kube/cache/informers.ts";
+import type { InformerStatus } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 
 /** What there is to tell. */
-export interface ReplicaView {
+export interface ReplicaState {
   health: ReadinessReport;
   leads: readonly string[];
-  watches: readonly WatchStatus[];
+  watches: readonly InformerStatus[];
 }
 
-export interface ReplicaObjectOptions {
+export interface ReplicaReporterOptions {
   client: KubeClient;
   membership: Membership;
   operations: readonly string[];
-  look: () => ReplicaView;
+  observe: () => ReplicaState;
   signal: AbortSignal;
   log: Logger;
   /** For tests. */
-  timing?: Partial<ShowTiming>;
+  timing?: Partial<ReportTiming>;
 }
 
-export interface ShowTiming {
+export interface ReportTiming {
   /** Between looks. */
-  lookMs: number;
+  pollMs: number;
   /** After a write that failed. */
-  againMs: number;
+  retryMs: number;
   /** What has changed is written when it has stayed so for so long: what comes and goes is nobody's business. */
-  settleMs: number;
+  stableMs: number;
   /** What goes on changing is written so often all the same. */
-  restlessMs: number;
+  maxDelayMs: number;
   /** Other words for what is the case anyway (a number, an error's text) are written so often at most. */
-  wordsMs: number;
+  messageMs: number;
 }
 
-const TIMING: ShowTiming = { lookMs: 500, againMs: 5_000, settleMs: 400, restlessMs: 30_000, wordsMs: 60_000 };
+const DEFAULT_TIMING: ReportTiming = { pollMs: 500, retryMs: 5_000, stableMs: 400, maxDelayMs: 30_000, messageMs: 60_000 };
 const MAX_PARKED = 500;
 
 /** Keeps the object until the signal aborts; it goes with the Lease that owns it. */
-export function showReplica(options: ReplicaObjectOptions): Promise<void> {
-  return new Shown(options).loop();
+export function reportReplica(options: ReplicaReporterOptions): Promise<void> {
+  return new ReplicaReporter(options).run();
 }
 
 type Status = Pick<NonNullable<Replica["status"]>, "leads" | "parked" | "degraded">;
 
 /** The status fields and the Ready condition, and what of the process is missing. */
-export interface Presented {
+export interface PresentedReplica {
   status: Status;
   ready: boolean;
   message: string;
@@ -63,16 +63,16 @@ export interface Presented {
 }
 
 /** Watches seldom change, and there may be one for each namespace. */
-const presentParked = rememberLast((watches: readonly WatchStatus[]): NonNullable<Status["parked"]> => {
+const presentParked = memoizeLast((watches: readonly InformerStatus[]): NonNullable<Status["parked"]> => {
   // A kind that is watched namespace by namespace is parked in each of them for itself.
-  const seen = watches.flatMap(({ resource, elsewhere = [], ...whole }) => [whole, ...elsewhere].map((one) => ({ resource, ...one })));
-  const parked = seen.flatMap(({ resource, namespace, parkReason }) => (parkReason ? [{ resource, ...(namespace && { namespace }), reason: parkReason }] : []));
+  const watchStates = watches.flatMap(({ resource, notWatching = [], ...whole }) => [whole, ...notWatching].map((one) => ({ resource, ...one })));
+  const parked = watchStates.flatMap(({ resource, namespace, parkReason }) => (parkReason ? [{ resource, ...(namespace && { namespace }), reason: parkReason }] : []));
   const key = (row: { resource: string; namespace?: string }): string => `${row.resource} ${row.namespace ?? ""}`;
   return parked.sort((a, b) => (key(a) < key(b) ? -1 : 1)).slice(0, MAX_PARKED);
 });
 
 /** Pure. */
-export function presentReplica({ health, leads, watches }: ReplicaView): Presented {
+export function presentReplica({ health, leads, watches }: ReplicaState): PresentedReplica {
   return {
     status: {
       leads: [...leads].sort(),
@@ -86,85 +86,85 @@ export function presentReplica({ health, leads, watches }: ReplicaView): Present
 }
 
 /** What was written, and what has differed from it since when. Times are monotonic milliseconds. */
-export interface Telling {
-  told: { present: Presented; at: number };
+export interface ReportState {
+  reported: { present: PresentedReplica; at: number };
   /** Since when it has been as it is now, and since when it has been otherwise than told. */
-  news?: { outline: unknown; since: number; first: number };
+  pendingChange?: { outline: unknown; since: number; first: number };
 }
 
 /** Whether what is seen is to be written now, and what is to be remembered if not. Pure. */
-export function planTelling({ told, news }: Telling, present: Presented, { now, timing }: { now: number; timing: ShowTiming }): { due: boolean; next: Telling } {
-  if (isDeepStrictEqual(told.present, present)) return { due: false, next: { told } };
-  const outline = outlineOf(present);
-  if (isDeepStrictEqual(outlineOf(told.present), outline)) return { due: now - told.at >= timing.wordsMs, next: { told } };
-  const since = isDeepStrictEqual(news?.outline, outline) ? (news?.since ?? now) : now;
-  const first = news?.first ?? now;
-  return { due: now - since >= timing.settleMs || now - first >= timing.restlessMs, next: { told, news: { outline, since, first } } };
+export function planReport({ reported, pendingChange }: ReportState, present: PresentedReplica, { now, timing }: { now: number; timing: ReportTiming }): { due: boolean; next: ReportState } {
+  if (isDeepStrictEqual(reported.present, present)) return { due: false, next: { reported } };
+  const facts = withoutMessages(present);
+  if (isDeepStrictEqual(withoutMessages(reported.present), facts)) return { due: now - reported.at >= timing.messageMs, next: { reported } };
+  const since = isDeepStrictEqual(pendingChange?.outline, facts) ? (pendingChange?.since ?? now) : now;
+  const first = pendingChange?.first ?? now;
+  return { due: now - since >= timing.stableMs || now - first >= timing.maxDelayMs, next: { reported, pendingChange: { outline: facts, since, first } } };
 }
 
 /** Without the words. */
-function outlineOf({ status: { leads, parked, degraded }, ready, missing }: Presented): unknown {
+function withoutMessages({ status: { leads, parked, degraded }, ready, missing }: PresentedReplica): unknown {
   return { leads, parked, ready, missing, degraded: degraded?.map(({ name }) => name) };
 }
 
-class Shown {
-  readonly #o: ReplicaObjectOptions;
-  readonly #timing: ShowTiming;
+class ReplicaReporter {
+  readonly #options: ReplicaReporterOptions;
+  readonly #timing: ReportTiming;
   #object: Replica | undefined;
   /** uid of the Lease that owned the object when it was written. */
   #owner: string | undefined;
-  #telling: Telling | undefined;
+  #reportState: ReportState | undefined;
 
-  constructor(options: ReplicaObjectOptions) {
-    this.#o = options;
-    this.#timing = { ...TIMING, ...options.timing };
+  constructor(options: ReplicaReporterOptions) {
+    this.#options = options;
+    this.#timing = { ...DEFAULT_TIMING, ...options.timing };
   }
 
-  async loop(): Promise<void> {
-    const { signal, log } = this.#o;
+  async run(): Promise<void> {
+    const { signal, log } = this.#options;
     while (!signal.aborted) {
-      let pause = this.#timing.lookMs;
+      let pause = this.#timing.pollMs;
       try {
-        await this.#tell();
+        await this.#report();
       } catch (err) {
         // Removed, or changed by somebody else: it is applied anew, which answers with what is there.
         if (isNotFound(err) || isConflict(err)) this.#object = undefined;
-        this.#telling = undefined;
+        this.#reportState = undefined;
         log.debug({ err }, "could not write what this replica is");
-        pause = this.#timing.againMs;
+        pause = this.#timing.retryMs;
       }
       await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  async #tell(): Promise<void> {
-    const { client, membership, look } = this.#o;
+  async #report(): Promise<void> {
+    const { client, membership, observe } = this.#options;
     const owner = membership.ownerReference();
     if (!owner) return;
-    const present = presentReplica(look());
+    const present = presentReplica(observe());
     // A new Lease after an eviction: the object of before goes with the old one.
     if (this.#owner === owner.uid && !this.#isDue(present)) return;
-    const object = this.#object?.metadata.ownerReferences?.[0]?.uid === owner.uid ? this.#object : await this.#make(owner);
-    const body = planStatus({ object, status: present.status, conditions: [conditionOf(present)], observed: true, now: new Date() });
+    const object = this.#object?.metadata.ownerReferences?.[0]?.uid === owner.uid ? this.#object : await this.#apply(owner);
+    const body = planStatus({ object, status: present.status, conditions: [toReadyCondition(present)], writesObservedGeneration: true, now: new Date() });
     this.#object = body ? await client.patch(Replica, object.metadata, { type: "merge", body }, { subresource: "status" }) : object;
     this.#owner = owner.uid;
-    this.#telling = { told: { present, at: performance.now() } };
+    this.#reportState = { reported: { present, at: performance.now() } };
   }
 
-  #isDue(present: Presented): boolean {
-    if (!this.#telling) return true;
-    const { due, next } = planTelling(this.#telling, present, { now: performance.now(), timing: this.#timing });
-    this.#telling = next;
+  #isDue(present: PresentedReplica): boolean {
+    if (!this.#reportState) return true;
+    const { due, next } = planReport(this.#reportState, present, { now: performance.now(), timing: this.#timing });
+    this.#reportState = next;
     return due;
   }
 
-  #make(owner: NonNullable<ReturnType<Membership["ownerReference"]>>): Promise<Replica> {
-    const { client, membership, operations } = this.#o;
+  #apply(owner: NonNullable<ReturnType<Membership["ownerReference"]>>): Promise<Replica> {
+    const { client, membership, operations } = this.#options;
     const draft = { metadata: { namespace: SYSTEM_NAMESPACE, name: membership.identity, ownerReferences: [owner] }, spec: { operations: [...operations] } };
     return client.apply(Replica, draft, { fieldManager: "cupola-replica", force: true });
   }
 }
 
-function conditionOf({ ready, message }: Presented): ConditionDraft {
+function toReadyCondition({ ready, message }: PresentedReplica): ConditionDraft {
   return ready ? { type: "Ready", status: "True", reason: "Serving", message } : { type: "Ready", status: "False", reason: "NotReady", message };
 }

@@ -2,62 +2,62 @@
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
-import { runElected, type Elected, type Office } from "../../kube/lease/leader-work.ts";
-import type { LeaderTiming, Term } from "../../kube/lease/leader-election.ts";
+import { runLeaderWork, type LeaderWorkRun, type LeaderWork } from "../../kube/lease/leader-work.ts";
+import type { LeaderElectionTiming, Term } from "../../kube/lease/leader-election.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Operation } from "../operations/operations.ts";
-import { PLATFORM } from "../operations/controller-settings.ts";
+import { CONTROLLER_SETTINGS } from "../operations/controller-settings.ts";
 
 /** The elected part of one operation. */
-export interface Post {
+export interface Singleton {
   operation: Operation;
   /** Known before this process may take over. */
-  warm: readonly ResourceRef[];
-  open: (term: Term, client: KubeClient) => Office;
+  requiredKinds: readonly ResourceRef[];
+  startTerm: (term: Term, client: KubeClient) => LeaderWork;
 }
 
 /** A post for controllers with side effects, and for work beside them; undefined where there is none. */
-export function postOf(operation: Operation, controllers: readonly Controller[], chores: readonly Chore[] = []): Post | undefined {
+export function toSingleton(operation: Operation, controllers: readonly Controller[], tasks: readonly PeriodicTask[] = []): Singleton | undefined {
   const singletons = controllers.filter(({ kind }) => kind === "singleton");
-  if (singletons.length === 0 && chores.length === 0) return undefined;
-  const kinds = [...singletons.flatMap(kindsOf), ...chores.flatMap(({ reads }) => reads)];
+  if (singletons.length === 0 && tasks.length === 0) return undefined;
+  const kinds = [...singletons.flatMap(listWatchedKinds), ...tasks.flatMap(({ reads }) => reads)];
   return {
     operation,
-    warm: [...new Map(kinds.map((ref) => [resourceId(ref), ref])).values()],
-    open: () => {
-      const over = new AbortController();
+    requiredKinds: [...new Map(kinds.map((ref) => [resourceId(ref), ref])).values()],
+    startTerm: () => {
+      const abort = new AbortController();
       return {
         controllers: singletons,
-        start: () => chores.forEach((chore) => chore.start(over.signal)),
-        stop: () => over.abort(),
+        start: () => tasks.forEach((chore) => chore.start(abort.signal)),
+        stop: () => abort.abort(),
       };
     },
   };
 }
 
 /** Work by the clock, done by the leader. `start` returns at once; the work ends with the signal. */
-export interface Chore {
+export interface PeriodicTask {
   reads: readonly ResourceRef[];
   start: (signal: AbortSignal) => void;
 }
 
 /** Kinds that a controller watches whole. */
-function kindsOf({ for: own, reads = [], watches = [] }: Controller): ResourceRef[] {
+function listWatchedKinds({ for: own, reads = [], watches = [] }: Controller): ResourceRef[] {
   return [own, ...reads, ...watches.filter((rule) => !rule.namespace && !rule.labelSelector).map((rule) => rule.ref)];
 }
 
-export interface OfficesOptions {
+export interface SingletonOptions {
   client: KubeClient;
-  watches: Watches;
+  informers: Informers;
   identity: string;
-  timing: LeaderTiming;
+  timing: LeaderElectionTiming;
   signal: AbortSignal;
   log: Logger;
 }
 
 /** Stands for election to each post. */
-export function runPosts(posts: readonly Post[], options: OfficesOptions): Elected[] {
-  return posts.map(({ operation, warm, open }) => runElected({ ...options, platform: PLATFORM, namespace: SYSTEM_NAMESPACE, name: `leader-${operation}`, warm, open }));
+export function runSingletons(singletons: readonly Singleton[], options: SingletonOptions): LeaderWorkRun[] {
+  return singletons.map(({ operation, requiredKinds, startTerm }) => runLeaderWork({ ...options, ownership: CONTROLLER_SETTINGS, namespace: SYSTEM_NAMESPACE, name: `leader-${operation}`, requiredKinds, createWork: startTerm }));
 }

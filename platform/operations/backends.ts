@@ -11,20 +11,20 @@ import { createProcessRunner } from "../../backends/runners/process/process.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
-import type { AppsDoor } from "../http/http-server.ts";
+import type { AppHandler } from "../http/http-server.ts";
 import type { Operation } from "./operations.ts";
 
 /** What a backend needs of its process. */
 export interface BackendDeps {
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   telemetry: Telemetry;
   /** Where logs and stats of this process are read; published on the class. */
   endpoint: { url: string; secretRef: { name: string } };
@@ -33,7 +33,7 @@ export interface BackendDeps {
   data: string;
   log: Logger;
   /** Whether this process still is the one that may act; for elected ones. */
-  holds: () => boolean;
+  isLeader: () => boolean;
 }
 
 /** One backend of this process. */
@@ -43,61 +43,61 @@ export interface Backend {
   start(): Promise<void> | void;
   /** After the controllers have stopped. `end`: no process of an app outlives this one. */
   stop(instances: "keep" | "end"): Promise<void>;
-  apps?: AppsDoor;
+  apps?: AppHandler;
   /** Whether it can serve; true where it has nothing to wait for. */
   ready?(): boolean;
 }
 
-interface Maker {
-  make: (deps: BackendDeps) => Backend;
+interface BackendFactory {
+  create: (deps: BackendDeps) => Backend;
   /** It acts on this machine, so one process of many runs it; these kinds it must know before it takes over. */
-  elected?: readonly ResourceRef[];
+  singletonKinds?: readonly ResourceRef[];
   /** Kinds that it follows besides what its controllers declare. */
-  follows?: readonly ResourceRef[];
+  watchedKinds?: readonly ResourceRef[];
 }
 
-const MAKERS: Partial<Record<Operation, Maker>> = {
-  "host-builder": { make: hostBuilder, elected: [Staging, Droplet, LRP, Buildpack, BackendClass] },
-  "process-runner": { make: processRunner, elected: [LRP, BackendClass] },
-  "local-router": { make: localRouter, follows: [LRP] },
+const BACKEND_FACTORIES: Partial<Record<Operation, BackendFactory>> = {
+  "host-builder": { create: hostBuilder, singletonKinds: [Staging, Droplet, LRP, Buildpack, BackendClass] },
+  "process-runner": { create: processRunner, singletonKinds: [LRP, BackendClass] },
+  "local-router": { create: localRouter, watchedKinds: [LRP] },
 };
 
 /** A backend of one of these operations. */
-export interface BackendOperation extends Maker {
+export interface BackendOperation extends BackendFactory {
   operation: Operation;
 }
 
 /** The backends among these operations that publish logs or stats. */
-export function backendsOf(operations: readonly Operation[]): BackendOperation[] {
+export function listBackendOperations(operations: readonly Operation[]): BackendOperation[] {
   return operations.flatMap((operation) => {
-    const maker = MAKERS[operation];
-    return maker ? [{ operation, ...maker }] : [];
+    const factory = BACKEND_FACTORIES[operation];
+    return factory ? [{ operation, ...factory }] : [];
   });
 }
 
 /** Does any of these operations publish logs or stats? */
 export function hasTelemetry(operations: readonly Operation[]): boolean {
-  return operations.includes("logs") || backendsOf(operations).length > 0;
+  return operations.includes("logs") || listBackendOperations(operations).length > 0;
 }
 
 /** The controllers of the backends among these operations, only to be read: what they would work with is left out. */
-export function declaredBackends(operations: readonly Operation[]): Controller[] {
-  const nothing = { data: "", endpoint: { url: "", secretRef: { name: "" } } } as unknown as BackendDeps;
-  return backendsOf(operations).flatMap(({ make }) => make(nothing).controllers);
+export function listBackendControllers(operations: readonly Operation[]): Controller[] {
+  const noDeps = { data: "", endpoint: { url: "", secretRef: { name: "" } } } as unknown as BackendDeps;
+  return listBackendOperations(operations).flatMap(({ create }) => create(noDeps).controllers);
 }
 
 /** Classes that only translate objects to objects: controllers, and nothing to start or stop. */
-const TRANSLATORS: Partial<Record<Operation, () => Controller[]>> = {
+const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
   "ingress-router": ingressRouter,
 };
 
 /** The controllers of the translating classes among these operations. */
-export function translators(operations: readonly Operation[]): Controller[] {
-  return operations.flatMap((operation) => TRANSLATORS[operation]?.() ?? []);
+export function listTranslatorControllers(operations: readonly Operation[]): Controller[] {
+  return operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []);
 }
 
-function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, holds }: BackendDeps): Backend {
+function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
   return createHostBuilder({
     home: join(data, "builds"),
     dropletsDir: join(data, "droplets"),
@@ -106,12 +106,12 @@ function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, h
     telemetry,
     endpoint,
     blobs,
-    holds,
+    isLeader,
     onError: (err, what) => log.error({ err }, what),
   });
 }
 
-function processRunner({ client, watches, telemetry, endpoint, blobs, data, log, holds }: BackendDeps): Backend {
+function processRunner({ client, watches, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
   const runner = createProcessRunner({
     home: join(data, "instances"),
     client,
@@ -119,7 +119,7 @@ function processRunner({ client, watches, telemetry, endpoint, blobs, data, log,
     telemetry,
     endpoint,
     launcher: hostLauncher(blobs, join(data, "droplets")),
-    holds,
+    isLeader,
     onError: (err, what) => log.error({ err }, what),
   });
   return {
@@ -135,7 +135,7 @@ function localRouter({ watches, telemetry, endpoint }: BackendDeps): Backend {
     controllers: router.controllers,
     start: () => router.start(),
     stop: () => router.stop(),
-    ready: () => router.ready(),
+    ready: () => router.isReady(),
     apps: { request: (request, response) => router.handleRequest(request, response), upgrade: (request, socket, head) => router.handleUpgrade(request, socket, head) },
   };
 }

@@ -8,37 +8,37 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Staging } from "../../crds/staging/staging.ts";
-import type { Chore } from "../leases/singletons.ts";
+import type { PeriodicTask } from "../leases/singletons.ts";
 
-const EVERY_MS = 60 * 60_000;
+const INTERVAL_MS = 60 * 60_000;
 /** Kinds that refer to content. */
-export const blobKinds = [Package, Droplet, LRP, Staging];
+export const BLOB_REFERRERS = [Package, Droplet, LRP, Staging];
 
 /** An hourly look, by the leader alone. */
-export function blobRemoval({ blobs, read, log }: { blobs: BlobStore; read: Reader; log: Logger }): Chore {
+export function createBlobRemovalTask({ blobs, read, log }: { blobs: BlobStore; read: Reader; log: Logger }): PeriodicTask {
   const loop = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await removeUnusedBlobs({ blobs, read, now: Date.now() }).then(
         (removed) => removed > 0 && log.info({ removed }, "removed contents that nothing refers to"),
         (err: unknown) => log.warn({ err }, "could not remove unused contents; it is tried again in an hour"),
       );
-      await delay(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await delay(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   };
-  return { reads: blobKinds, start: (signal) => void loop(signal) };
+  return { reads: BLOB_REFERRERS, start: (signal) => void loop(signal) };
 }
 
 /** One look. @throws NotSynced, NotPermitted while any kind that may refer to content cannot be seen: nothing is removed then */
 export async function removeUnusedBlobs({ blobs, read, now }: { blobs: BlobStore; read: Reader; now: number }): Promise<number> {
   const stored = await blobs.list();
   // Read after the list, so that what has been referred to since stays. A content that any space refers to stays in all.
-  const needed = referredDigests(read);
-  const unused = planBlobRemoval({ blobs: stored, references: stored.filter(({ digest }) => needed.has(digest)), now });
+  const referenced = listReferencedDigests(read);
+  const unused = planBlobRemoval({ blobs: stored, references: stored.filter(({ digest }) => referenced.has(digest)), now });
   for (const { space, digest } of unused) await blobs.remove(space, digest);
   return unused.length;
 }
 
-function referredDigests(read: Reader): Set<string | undefined> {
+function listReferencedDigests(read: Reader): Set<string | undefined> {
   return new Set([
     ...read.list(Package).map(({ spec }) => spec.content?.digest),
     ...read.list(Droplet).map(({ spec }) => spec.content?.digest),

@@ -1,10 +1,10 @@
 // The words that the platform puts on what its controllers make.
-import type { Platform } from "../../kube/controller/controller.ts";
+import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
 import { ANNOTATIONS, OBSERVE_LABELS } from "../../crds/labels.ts";
-import { CONTROLLER_MANAGER_PREFIX } from "../../crds/groups.ts";
+import { CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
 
-export const PLATFORM: Platform = {
-  fieldManagerPrefix: CONTROLLER_MANAGER_PREFIX.replace(/-$/, ""),
+export const CONTROLLER_SETTINGS: OwnershipMarkers = {
+  fieldManagerPrefix: CONTROLLER_FIELD_MANAGER_PREFIX.replace(/-$/, ""),
   ownerLabel: OBSERVE_LABELS.ownerUid,
   controllerLabel: OBSERVE_LABELS.managedBy,
   ownerAnnotation: ANNOTATIONS.owner,

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { appName, newClaim } from "../../crds/claim/rules.ts";
-import { API_MANAGER, GROUP } from "../../crds/groups.ts";
+import { API_FIELD_MANAGER, GROUP } from "../../crds/groups.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { KubeObject, ObjectKey } from "../../kube/api/object.ts";
 import { NotSynced, type Reader } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { OPERATIONS, CLUSTER_OPERATIONS, LOCAL_OPERATIONS } from "./operations.ts";
-import { judgeName } from "./name-webhook.ts";
+import { reviewName } from "./name-webhook.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const app = (name: string, cfName: string): App => ({ apiVersion: `${GROUP}/v1alpha1`, kind: "App", metadata: { namespace: "dev", name }, spec: { name: cfName } }) as unknown as App;
@@ -26,12 +26,12 @@ const seen = [shop, claimOf(shop)];
 
 describe("a name is refused", () => {
   test("when another object bears it and holds its claim, however it is written", async () => {
-    expect(await judgeName(asked(app("other", "SHOP")), reader(seen))).toMatchObject({ allowed: false, code: 422 });
-    expect(await judgeName(asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "kiosk") }), reader(seen))).toMatchObject({ allowed: false });
+    expect(await reviewName(asked(app("other", "SHOP")), reader(seen))).toMatchObject({ allowed: false, code: 422 });
+    expect(await reviewName(asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "kiosk") }), reader(seen))).toMatchObject({ allowed: false });
   });
 
   test("without a word of who bears it", async () => {
-    const verdict = await judgeName(asked(app("other", "shop")), reader([app("hidden-object", "Shop"), claimOf(app("hidden-object", "Shop"))]));
+    const verdict = await reviewName(asked(app("other", "shop")), reader([app("hidden-object", "Shop"), claimOf(app("hidden-object", "Shop"))]));
     expect(JSON.stringify(verdict)).toContain("taken");
     expect(JSON.stringify(verdict)).not.toContain("hidden-object");
   });
@@ -42,17 +42,17 @@ describe("a name is refused", () => {
     ["the claim's object is not there (yet)", asked(app("other", "shop")), [claimOf(shop)]],
     ["the claim's object bears another name by now", asked(app("other", "shop")), [app("shop", "kiosk"), claimOf(shop)]],
     ["an update keeps a name, even a contested one", asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "shop") }), seen],
-    ["the API writes it", asked(app("other", "shop"), { fieldManager: API_MANAGER }), seen],
+    ["the API writes it", asked(app("other", "shop"), { fieldManager: API_FIELD_MANAGER }), seen],
     ["names of the kind are free", asked(app("other", "shop"), { kind: { group: GROUP, version: "v1alpha1", kind: "Build" } }), seen],
     ["the kind is of another group", asked(app("other", "shop"), { kind: { group: "example.org", version: "v1", kind: "App" } }), seen],
     ["there is no object", { ...asked(shop), object: undefined }, seen],
   ])("not when %s", async (_, request, objects) => {
-    expect(await judgeName(request, reader(objects))).toEqual({ allowed: true });
+    expect(await reviewName(request, reader(objects))).toEqual({ allowed: true });
   });
 
   test("not from what has not been seen: the server lets through what throws", async () => {
     const blind = { find: () => { throw new NotSynced("claims.cupola.dev"); } } as unknown as Reader;
-    await expect(judgeName(asked(shop), blind)).rejects.toThrow(NotSynced);
+    await expect(reviewName(asked(shop), blind)).rejects.toThrow(NotSynced);
   });
 });
 

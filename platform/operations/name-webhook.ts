@@ -1,107 +1,107 @@
 // The operation `webhook`: early, friendly refusals of names that are taken. What it says is a courtesy: claims decide, with it or without it.
 import type { Logger } from "pino";
-import { borneName } from "../../controllers/shared/claimant-name.ts";
-import { DOMAIN_INDEXES, PLACE_READS } from "../../controllers/shared/tenancy.ts";
+import { findClaimantName } from "../../controllers/shared/claimant-name.ts";
+import { DOMAIN_INDEXES, TENANCY_KINDS } from "../../controllers/shared/tenancy.ts";
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, isClaimant, type ClaimedName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { API_MANAGER, CONTROLLER_MANAGER_PREFIX, GROUP, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { API_FIELD_MANAGER, CONTROLLER_FIELD_MANAGER_PREFIX, GROUP, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { PERIODS, type Periods } from "../../kube/admission/webhook-certificates.ts";
+import { DEFAULT_CERTIFICATE_LIFETIMES, type CertificateLifetimes } from "../../kube/admission/webhook-certificates.ts";
 import type { WebhookAddress, WebhookScope } from "../../kube/admission/webhook-configuration.ts";
-import { keepWebhook, type Keeper } from "../../kube/admission/webhook-registration.ts";
-import { ALLOWED, type AdmissionRequest, type Verdict } from "../../kube/admission/admission-review.ts";
+import { startWebhookRegistration, type WebhookRegistration } from "../../kube/admission/webhook-registration.ts";
+import { ALLOWED, type AdmissionRequest, type AdmissionDecision } from "../../kube/admission/admission-review.ts";
 import { startAdmissionServer } from "../../kube/admission/admission-server.ts";
 import { Secret, ValidatingWebhookConfiguration } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { FOLLOW, type Right } from "../../kube/controller/permissions.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
+import { LIST_WATCH_VERBS, type Permission } from "../../kube/controller/permissions.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
 
 /** The Secret of its certificates; the Service that is looked for in front of it; its configuration and its name there. */
 export const WEBHOOK_SECRET = "cupola-webhook";
-const SERVICE = { namespace: SYSTEM_NAMESPACE, name: "cupola-webhook" };
+const WEBHOOK_SERVICE = { namespace: SYSTEM_NAMESPACE, name: "cupola-webhook" };
 export const WEBHOOK_NAMES = { configuration: "cupola", webhook: "names.cupola.dev" };
-const PATH = "/names";
+const WEBHOOK_PATH = "/names";
 const TIMEOUT_SECONDS = 2;
 /** Leaves time for the way there and back. */
 const DEADLINE_MS = 1_500;
 
 /** Kinds whose names are claimed, with what a person calls the place in which they must differ. */
-const NAMED: readonly { ref: ResourceRef; what: string }[] = [
+const CLAIMED_KINDS: readonly { ref: ResourceRef; what: string }[] = [
   { ref: Org, what: "Org" },
   { ref: Space, what: "Space of this org" },
   { ref: App, what: "App of this space" },
   { ref: Domain, what: "Domain" },
   { ref: Route, what: "Route" },
 ];
-const READS: readonly ResourceRef[] = [...new Set([...PLACE_READS, ...NAMED.map(({ ref }) => ref)])];
+const READ_KINDS: readonly ResourceRef[] = [...new Set([...TENANCY_KINDS, ...CLAIMED_KINDS.map(({ ref }) => ref)])];
 
-const SCOPE: WebhookScope = {
-  rules: [{ apiGroups: [GROUP], apiVersions: [...new Set(NAMED.map(({ ref }) => ref.version))], operations: ["CREATE", "UPDATE"], resources: NAMED.map(({ ref }) => ref.plural), scope: "*" }],
+const WEBHOOK_SCOPE: WebhookScope = {
+  rules: [{ apiGroups: [GROUP], apiVersions: [...new Set(CLAIMED_KINDS.map(({ ref }) => ref.version))], operations: ["CREATE", "UPDATE"], resources: CLAIMED_KINDS.map(({ ref }) => ref.plural), scope: "*" }],
   // The API has the claim before it writes, so there is nothing to ask. Whoever borrows its name misses a courtesy.
-  matchConditions: [{ name: "not-claimed-by-the-api", expression: `!has(request.options.fieldManager) || request.options.fieldManager != "${API_MANAGER}"` }],
+  matchConditions: [{ name: "not-claimed-by-the-api", expression: `!has(request.options.fieldManager) || request.options.fieldManager != "${API_FIELD_MANAGER}"` }],
   timeoutSeconds: TIMEOUT_SECONDS,
 };
 
 /** In the cluster: the kinds it reads, and its own configuration. */
-export const WEBHOOK_RIGHTS: readonly Right[] = [
-  ...READS.map((on): Right => ({ on, verbs: FOLLOW })),
-  { on: ValidatingWebhookConfiguration, verbs: [...FOLLOW, "create", "patch"], names: [WEBHOOK_NAMES.configuration] },
+export const WEBHOOK_PERMISSIONS: readonly Permission[] = [
+  ...READ_KINDS.map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
+  { resource: ValidatingWebhookConfiguration, verbs: [...LIST_WATCH_VERBS, "create", "patch"], names: [WEBHOOK_NAMES.configuration] },
 ];
 /** In the platform's namespace: the Secret of its certificates, made by whoever comes first. */
-export const WEBHOOK_SYSTEM_RIGHTS: readonly Right[] = [
-  { on: Secret, verbs: [...FOLLOW, "update"], names: [WEBHOOK_SECRET] },
-  { on: Secret, verbs: ["create"] },
+export const WEBHOOK_SYSTEM_PERMISSIONS: readonly Permission[] = [
+  { resource: Secret, verbs: [...LIST_WATCH_VERBS, "update"], names: [WEBHOOK_SECRET] },
+  { resource: Secret, verbs: ["create"] },
 ];
 
 /**
  * Where it listens. API servers reach it at that very address, or, with `service`, through the Service `cupola-webhook`
  * in `cupola-system`, whose port 443 leads there.
  */
-export interface WebhookListen {
+export interface WebhookListenOptions {
   host: string;
   /** 0 for any; not with `service`. */
   port: number;
   service?: boolean;
   /** Other lifetimes than the usual ones, in code only: for tests that cannot wait for months. */
-  periods?: Periods;
+  lifetimes?: CertificateLifetimes;
 }
 
 /** Where it listens unless said: any port of loopback, for an API server on this machine. */
-export const WEBHOOK_LISTEN: WebhookListen = { host: "127.0.0.1", port: 0 };
+export const DEFAULT_WEBHOOK_LISTEN: WebhookListenOptions = { host: "127.0.0.1", port: 0 };
 
-export interface RunningWebhook {
-  answer: Keeper["answer"];
+export interface NameWebhook {
+  checkReadiness: WebhookRegistration["check"];
   stop(): Promise<void>;
 }
 
 /** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
-export async function startWebhook({ client, watches, listen, log }: { client: KubeClient; watches: Watches; listen: WebhookListen; log: Logger }): Promise<RunningWebhook> {
-  const handles = [...READS.map((ref) => watches.ensure(ref)), watches.ensure(Domain, { indexes: DOMAIN_INDEXES })];
-  const server = await startAdmissionServer({ host: listen.host, port: listen.port, path: PATH, decide: (request) => judgeName(request, watches.read), deadlineMs: DEADLINE_MS, log });
-  const address: WebhookAddress = listen.service ? { service: { ...SERVICE, path: PATH, port: 443 } } : { url: `https://${server.authority}${PATH}` };
-  const halt = new AbortController();
-  const keeper = keepWebhook({
-    client, watches, log, address,
+export async function startNameWebhook({ client, watches, listen, log }: { client: KubeClient; watches: Informers; listen: WebhookListenOptions; log: Logger }): Promise<NameWebhook> {
+  const handles = [...READ_KINDS.map((ref) => watches.ensure(ref)), watches.ensure(Domain, { indexes: DOMAIN_INDEXES })];
+  const server = await startAdmissionServer({ host: listen.host, port: listen.port, path: WEBHOOK_PATH, handler: (request) => reviewName(request, watches.read), deadlineMs: DEADLINE_MS, log });
+  const address: WebhookAddress = listen.service ? { service: { ...WEBHOOK_SERVICE, path: WEBHOOK_PATH, port: 443 } } : { url: `https://${server.authority}${WEBHOOK_PATH}` };
+  const abort = new AbortController();
+  const keeper = startWebhookRegistration({
+    client, informers: watches, log, address,
     secret: { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET },
     names: WEBHOOK_NAMES,
-    scope: SCOPE,
-    hosts: [listen.service ? `${SERVICE.name}.${SERVICE.namespace}.svc` : listen.host],
-    periods: listen.periods ?? PERIODS,
-    fieldManager: `${CONTROLLER_MANAGER_PREFIX}webhook`,
-    serve: (pair) => server.use(pair),
-    signal: halt.signal,
+    scope: WEBHOOK_SCOPE,
+    hosts: [listen.service ? `${WEBHOOK_SERVICE.name}.${WEBHOOK_SERVICE.namespace}.svc` : listen.host],
+    lifetimes: listen.lifetimes ?? DEFAULT_CERTIFICATE_LIFETIMES,
+    fieldManager: `${CONTROLLER_FIELD_MANAGER_PREFIX}webhook`,
+    setCertificate: (pair) => server.setCertificate(pair),
+    signal: abort.signal,
   });
   return {
-    answer: () => keeper.answer(),
+    checkReadiness: () => keeper.check(),
     async stop() {
-      halt.abort();
+      abort.abort();
       await keeper.stopped;
       await server.close();
       for (const handle of handles) handle.release();
@@ -114,24 +114,24 @@ export async function startWebhook({ client, watches, listen, log }: { client: K
  * claim already; a claim whose object is not there yet, or not any more.
  * @throws NotSynced, NotPermitted
  */
-export async function judgeName({ kind, operation, object, oldObject, fieldManager }: AdmissionRequest, read: Reader): Promise<Verdict> {
-  const named = NAMED.find(({ ref }) => ref.kind === kind.kind && ref.group === kind.group);
-  if (!named || !object || fieldManager === API_MANAGER) return ALLOWED;
-  const wanted = await nameOf(kind.kind, object, read);
-  if (!wanted || (operation === "UPDATE" && isSame(wanted, await nameOf(kind.kind, oldObject, read)))) return ALLOWED;
-  const claim = read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(wanted) });
+export async function reviewName({ kind, operation, object, oldObject, fieldManager }: AdmissionRequest, read: Reader): Promise<AdmissionDecision> {
+  const claimedKind = CLAIMED_KINDS.find(({ ref }) => ref.kind === kind.kind && ref.group === kind.group);
+  if (!claimedKind || !object || fieldManager === API_FIELD_MANAGER) return ALLOWED;
+  const requestedName = await findNameOfObject(kind.kind, object, read);
+  if (!requestedName || (operation === "UPDATE" && isSameName(requestedName, await findNameOfObject(kind.kind, oldObject, read)))) return ALLOWED;
+  const claim = read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(requestedName) });
   if (!claim || isClaimant(claim, kind.kind, object)) return ALLOWED;
-  const borne = await borneName(claim.spec.claimant, { find: (ref, key) => Promise.resolve(read.find(ref, key)), read });
-  if (!isSame(wanted, borne)) return ALLOWED;
-  return { allowed: false, code: 422, reason: "Invalid", message: `the name is taken by another ${named.what}: choose another one, or wait until that one is renamed or deleted` };
+  const currentName = await findClaimantName(claim.spec.claimant, { find: (ref, key) => Promise.resolve(read.find(ref, key)), read });
+  if (!isSameName(requestedName, currentName)) return ALLOWED;
+  return { allowed: false, code: 422, reason: "Invalid", message: `the name is taken by another ${claimedKind.what}: choose another one, or wait until that one is renamed or deleted` };
 }
 
-async function nameOf(kind: string, object: KubeObject | undefined, read: Reader): Promise<ClaimedName | undefined> {
+async function findNameOfObject(kind: string, object: KubeObject | undefined, read: Reader): Promise<ClaimedName | undefined> {
   if (!object) return undefined;
   const { name, namespace } = object.metadata;
-  return borneName({ kind, name, ...(namespace && { namespace }) }, { find: <T extends KubeObject>() => Promise.resolve(object as T), read });
+  return findClaimantName({ kind, name, ...(namespace && { namespace }) }, { find: <T extends KubeObject>() => Promise.resolve(object as T), read });
 }
 
-function isSame(a: ClaimedName, b: ClaimedName | undefined): boolean {
+function isSameName(a: ClaimedName, b: ClaimedName | undefined): boolean {
   return a.scope === b?.scope && a.claimed === b.claimed;
 }

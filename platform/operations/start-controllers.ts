@@ -1,87 +1,87 @@
 // What this process does: backends and controllers that every replica runs, and those that one replica runs for all.
-import type { Elected } from "../../kube/lease/leader-work.ts";
-import { rememberLast } from "../../kube/cache/memoize-last.ts";
+import type { LeaderWorkRun } from "../../kube/lease/leader-work.ts";
+import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
-import type { Waiting } from "../../kube/cache/unsynced-watches.ts";
+import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
 import { createControllers } from "../../controllers/controllers.ts";
-import { backendsOf, translators, type Backend } from "./backends.ts";
-import { blobRemoval } from "./blob-removal.ts";
-import { postOf, runPosts, type Post } from "../leases/singletons.ts";
-import type { Parts, Side } from "../platform-context.ts";
+import { listBackendOperations, listTranslatorControllers, type Backend } from "./backends.ts";
+import { createBlobRemovalTask } from "./blob-removal.ts";
+import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
+import type { PlatformContext, PeerServers } from "../platform-context.ts";
 import { leaseTiming } from "../leases/replica-membership.ts";
-import { PLATFORM } from "./controller-settings.ts";
-import { describeBehind, judgeGaps } from "../readiness.ts";
+import { CONTROLLER_SETTINGS } from "./controller-settings.ts";
+import { presentStaleCaches, presentWatchGaps } from "../readiness.ts";
 
 /** The backends that every replica runs at once. */
-export async function startBackends(parts: Parts, side: Side | undefined): Promise<Backend[]> {
-  const { options, readiness, ends, fate } = parts;
-  const backends = backendsOf(options.operations).filter(({ elected }) => !elected);
+export async function startBackends(context: PlatformContext, peerServers: PeerServers | undefined): Promise<Backend[]> {
+  const { options, readiness, disposables, shutdownMode } = context;
+  const backends = listBackendOperations(options.operations).filter(({ singletonKinds }) => !singletonKinds);
   return Promise.all(
-    backends.map(async ({ operation, make }) => {
-      const backend = make({ ...backendDeps(parts, side), client: parts.client, holds: () => true });
-      ends.defer(() => backend.stop(fate.instances));
+    backends.map(async ({ operation, create }) => {
+      const backend = create({ ...toBackendDeps(context, peerServers), client: context.client, isLeader: () => true });
+      disposables.defer(() => backend.stop(shutdownMode.instances));
       await backend.start();
-      readiness.expect(operation, () => (backend.ready?.() ?? true) || "what it serves has not been listed yet");
+      readiness.addCheck(operation, () => (backend.ready?.() ?? true) || "what it serves has not been listed yet");
       return backend;
     }),
   );
 }
 
-function backendDeps({ watches, blobs, options, log }: Parts, side: Side | undefined): Omit<Parameters<ReturnType<typeof backendsOf>[number]["make"]>[0], "client" | "holds"> {
-  if (!side?.telemetry || !side.server) throw new Error("a backend needs the telemetry side of its process");
-  return { watches, telemetry: side.telemetry, blobs, data: options.data, log, endpoint: { url: side.server.url, secretRef: side.secretRef } };
+function toBackendDeps({ watches, blobs, options, log }: PlatformContext, peerServers: PeerServers | undefined): Omit<Parameters<ReturnType<typeof listBackendOperations>[number]["create"]>[0], "client" | "isLeader"> {
+  if (!peerServers?.telemetry || !peerServers.server) throw new Error("a backend needs the telemetry side of its process");
+  return { watches, telemetry: peerServers.telemetry, blobs, data: options.data, log, endpoint: { url: peerServers.server.url, secretRef: peerServers.secretRef } };
 }
 
 /** The controllers that every replica runs at once; undefined when there are none. */
-export function startControllers({ client, watches, blobs, log, options, ends, readiness, apiURL }: Parts, backends: readonly Backend[]): ControllerRun | undefined {
-  const own = options.operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
-  const controllers = [...own, ...translators(options.operations), ...backends.flatMap((backend) => backend.controllers)].filter(({ kind }) => kind !== "singleton");
+export function startControllers({ client, watches, blobs, log, options, disposables, readiness, apiURL }: PlatformContext, backends: readonly Backend[]): ControllerRun | undefined {
+  const cfControllers = options.operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
+  const controllers = [...cfControllers, ...listTranslatorControllers(options.operations), ...backends.flatMap((backend) => backend.controllers)].filter(({ kind }) => kind !== "singleton");
   if (controllers.length === 0) return undefined;
-  const halt = new AbortController();
-  const run = runControllers({ client, controllers, watches, platform: PLATFORM, signal: halt.signal, log });
-  ends.defer(() => {
-    halt.abort();
+  const abort = new AbortController();
+  const run = runControllers({ client, controllers, informers: watches, ownership: CONTROLLER_SETTINGS, signal: abort.signal, log });
+  disposables.defer(() => {
+    abort.abort();
     return run.stopped;
   });
-  const judge = rememberLast((waiting: readonly Waiting[]) => judgeGaps(waiting.flatMap(({ watches: gaps }) => gaps)));
-  readiness.expect("controllers", () => judge(run.waiting()));
-  readiness.expect("caches of controllers", () => describeBehind(run.behind()));
+  const presentGaps = memoizeLast((waiting: readonly UnsyncedController[]) => presentWatchGaps(waiting.flatMap(({ watches: gaps }) => gaps)));
+  readiness.addCheck("controllers", () => presentGaps(run.unsyncedControllers()));
+  readiness.addCheck("caches of controllers", () => presentStaleCaches(run.staleKinds()));
   return run;
 }
 
 /** What one replica does for all. */
-export function startPosts(parts: Parts, side: Side | undefined, backends: readonly Backend[]): Elected[] {
-  const { client, watches, log, options, ends, readiness, membership } = parts;
-  const posts = [...backendPosts(parts, side), ...controllerPosts(parts, backends)];
-  const halt = new AbortController();
-  const identity = options.leader ?? membership.identity;
-  const elected = runPosts(posts, { client, watches, identity, timing: leaseTiming(options.leaseSeconds).leader, signal: halt.signal, log });
-  ends.defer(async () => {
-    halt.abort();
+export function startSingletons(context: PlatformContext, peerServers: PeerServers | undefined, backends: readonly Backend[]): LeaderWorkRun[] {
+  const { client, watches, log, options, disposables, readiness, membership } = context;
+  const singletons = [...listBackendSingletons(context, peerServers), ...listControllerSingletons(context, backends)];
+  const abort = new AbortController();
+  const identity = options.leaderIdentity ?? membership.identity;
+  const elected = runSingletons(singletons, { client, informers: watches, identity, timing: leaseTiming(options.leaseSeconds).leader, signal: abort.signal, log });
+  disposables.defer(async () => {
+    abort.abort();
     await Promise.all(elected.map((each) => each.stopped));
   });
   for (const each of elected) {
-    const judge = rememberLast(judgeGaps);
-    readiness.expect(each.name, () => judge(each.waiting()));
-    readiness.expect(`caches of ${each.name}`, () => describeBehind(each.behind()));
+    const presentGaps = memoizeLast(presentWatchGaps);
+    readiness.addCheck(each.name, () => presentGaps(each.unsyncedWatches()));
+    readiness.addCheck(`caches of ${each.name}`, () => presentStaleCaches(each.staleKinds()));
   }
   return elected;
 }
 
-function backendPosts(parts: Parts, side: Side | undefined): Post[] {
-  return backendsOf(parts.options.operations).flatMap(({ operation, make, elected }) => {
-    if (!elected) return [];
-    const open: Post["open"] = (term, client) => {
-      const backend = make({ ...backendDeps(parts, side), client, holds: () => term.holds() });
-      return { controllers: backend.controllers, start: () => backend.start(), stop: () => backend.stop(parts.fate.instances) };
+function listBackendSingletons(context: PlatformContext, peerServers: PeerServers | undefined): Singleton[] {
+  return listBackendOperations(context.options.operations).flatMap(({ operation, create, singletonKinds }) => {
+    if (!singletonKinds) return [];
+    const startTerm: Singleton["startTerm"] = (term, client) => {
+      const backend = create({ ...toBackendDeps(context, peerServers), client, isLeader: () => term.isHeld() });
+      return { controllers: backend.controllers, start: () => backend.start(), stop: () => backend.stop(context.shutdownMode.instances) };
     };
-    return [{ operation, warm: elected, open }];
+    return [{ operation, requiredKinds: singletonKinds, startTerm }];
   });
 }
 
-function controllerPosts({ blobs, watches, log, options }: Parts, backends: readonly Backend[]): Post[] {
+function listControllerSingletons({ blobs, watches, log, options }: PlatformContext, backends: readonly Backend[]): Singleton[] {
   const { operations } = options;
-  const removal = operations.includes("controllers") ? postOf("controllers", [], [blobRemoval({ blobs, read: watches.read, log })]) : undefined;
-  const routers = operations.includes("local-router") ? postOf("local-router", backends.flatMap(({ controllers }) => controllers)) : undefined;
-  return [removal, routers].filter((post) => post !== undefined);
+  const removal = operations.includes("controllers") ? toSingleton("controllers", [], [createBlobRemovalTask({ blobs, read: watches.read, log })]) : undefined;
+  const localRouter = operations.includes("local-router") ? toSingleton("local-router", backends.flatMap(({ controllers }) => controllers)) : undefined;
+  return [removal, localRouter].filter((post) => post !== undefined);
 }

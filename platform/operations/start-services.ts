@@ -1,52 +1,52 @@
 // What this process answers with: the CF API, the webhook, and the logs of pods.
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member } from "../../kube/lease/membership.ts";
 import { createApi, type Api } from "../../api/server.ts";
-import { startLogs, telemetryAddresses } from "../telemetry/replica-logs.ts";
-import type { Parts, Side } from "../platform-context.ts";
-import { peerDirectory } from "../peers/peer-server.ts";
-import { seenMembers } from "../leases/replica-membership.ts";
+import { startReplicaLogs, listTelemetryAddresses } from "../telemetry/replica-logs.ts";
+import type { PlatformContext, PeerServers } from "../platform-context.ts";
+import { createPeerDirectory } from "../peers/peer-server.ts";
+import { findLiveMembers } from "../leases/replica-membership.ts";
 import { createTelemetryClient } from "../telemetry/telemetry.ts";
-import { describeGaps } from "../readiness.ts";
-import { startWebhook, WEBHOOK_LISTEN } from "./name-webhook.ts";
+import { formatWatchGaps } from "../readiness.ts";
+import { startNameWebhook, DEFAULT_WEBHOOK_LISTEN } from "./name-webhook.ts";
 
 /** Answers at once with 503 until all it reads is listed and the other replicas are met. */
-export function startApi({ client, watches, blobs, log, options, membership, readiness, ends }: Parts, side: Side): Api {
-  const members = (): Member[] => seenMembers(membership) ?? [];
-  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => telemetryAddresses(members(), source), members });
-  const peers = side.peers && { directory: peerDirectory(membership, side.peers), tokenFor: side.peers.tokenFor };
-  const api = createApi({ client, watches, blobs, log, telemetry, ...defined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
-  const over = new AbortController();
-  ends.defer(() => {
-    over.abort();
-    return api.replicas.close();
+export function startApiOperation({ client, watches, blobs, log, options, membership, readiness, disposables }: PlatformContext, peerServers: PeerServers): Api {
+  const members = (): Member[] => findLiveMembers(membership) ?? [];
+  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => listTelemetryAddresses(members(), source), members });
+  const peers = peerServers.peers && { directory: createPeerDirectory(membership, peerServers.peers), tokenFor: peerServers.peers.tokenFor };
+  const api = createApi({ client, watches, blobs, log, telemetry, ...omitUndefined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
+  const abort = new AbortController();
+  disposables.defer(() => {
+    abort.abort();
+    return api.peers.close();
   });
-  side.peers?.serve(api.replicas.handler);
-  void meetWhenListed(api, over.signal);
-  readiness.expect("api", () => api.ready() || describeGaps(watches.status().filter(({ synced }) => !synced)) || "the other replicas have not been met yet");
+  peerServers.peers?.setHandler(api.peers.handler);
+  void connectPeersWhenSynced(api, abort.signal);
+  readiness.addCheck("api", () => api.isReady() || formatWatchGaps(watches.status().filter(({ synced }) => !synced)) || "the other replicas have not been met yet");
   return api;
 }
 
-const LISTED_MS = 1_000;
+const SYNC_POLL_MS = 1_000;
 
 /** What the others have written counts from what is held here, so that is listed first. */
-async function meetWhenListed(api: Api, signal: AbortSignal): Promise<void> {
-  let listed = false;
-  while (!listed && !signal.aborted) listed = await api.waitReady(LISTED_MS);
-  if (!signal.aborted) await api.replicas.meet();
+async function connectPeersWhenSynced(api: Api, signal: AbortSignal): Promise<void> {
+  let synced = false;
+  while (!synced && !signal.aborted) synced = await api.waitUntilReady(SYNC_POLL_MS);
+  if (!signal.aborted) await api.peers.syncWithPeers();
 }
 
 /** @throws Error when its address is taken */
-export async function openWebhook({ client, watches, readiness, options, log, ends }: Parts): Promise<void> {
-  const webhook = await startWebhook({ client, watches, log, listen: options.webhook ?? WEBHOOK_LISTEN });
-  ends.defer(() => webhook.stop());
-  readiness.expect("webhook", () => webhook.answer());
+export async function startWebhookOperation({ client, watches, readiness, options, log, disposables }: PlatformContext): Promise<void> {
+  const webhook = await startNameWebhook({ client, watches, log, listen: options.webhook ?? DEFAULT_WEBHOOK_LISTEN });
+  disposables.defer(() => webhook.stop());
+  readiness.addCheck("webhook", () => webhook.checkReadiness());
 }
 
 /** Follows the containers of the apps that fall to this replica. */
-export function keepLogs({ client, watches, membership, readiness, log, ends }: Parts, side: Side | undefined): void {
-  if (!side?.telemetry) throw new Error("logs need the telemetry side of their process");
-  const logs = startLogs({ client, watches, membership, ring: side.telemetry.ring, log });
-  ends.defer(() => logs.stop());
-  readiness.expect("logs", () => logs.answer());
+export function startLogsOperation({ client, watches, membership, readiness, log, disposables }: PlatformContext, peerServers: PeerServers | undefined): void {
+  if (!peerServers?.telemetry) throw new Error("logs need the telemetry side of their process");
+  const logs = startReplicaLogs({ client, watches, membership, ring: peerServers.telemetry.ring, log });
+  disposables.defer(() => logs.stop());
+  readiness.addCheck("logs", () => logs.checkReadiness());
 }

@@ -8,12 +8,12 @@ export type TokenPurpose = "telemetry" | "replicas";
  * The token to send to an address, and the one that who listens there wants. Only scheme, host and port of the URL count. Whoever gets it, since an
  * address was published that is not the platform's, can use it nowhere else. @throws TypeError when it is no URL
  */
-export function addressToken(secret: string, purpose: TokenPurpose, url: string): string {
+export function deriveAddressToken(secret: string, purpose: TokenPurpose, url: string): string {
   const { protocol, host } = new URL(url);
   return createHmac("sha256", secret).update(`${purpose} ${protocol}//${host}`).digest("base64url");
 }
 
 /** Whether it is an address that tokens are sent to at all. */
-export function isTokenAddress(url: string): boolean {
+export function isHttpAddress(url: string): boolean {
   return URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol);
 }

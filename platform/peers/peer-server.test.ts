@@ -1,14 +1,14 @@
 // The line between replicas: a token for everybody, TLS off loopback that peers can check, and nothing before there is an answer.
 import { networkInterfaces } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
-import { openWire } from "../../api/peers/peer-protocol.ts";
+import { openPeerConnection } from "../../api/peers/peer-protocol.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
-import { addressToken } from "./address-token.ts";
-import { peerDirectory, startPeerServer, type PeerServer } from "./peer-server.ts";
+import { deriveAddressToken } from "./address-token.ts";
+import { createPeerDirectory, startPeerListener, type PeerServer } from "./peer-server.ts";
 
 const outside = Object.values(networkInterfaces()).flatMap((all) => all ?? []).find(({ family, internal }) => family === "IPv4" && !internal)?.address;
-const tokenFor = (url: string): string => addressToken("secret", "replicas", url);
+const tokenFor = (url: string): string => deriveAddressToken("secret", "replicas", url);
 let server: PeerServer | undefined;
 afterEach(async () => {
   await server?.close();
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 async function ask(given = tokenFor(server?.url ?? "")): Promise<unknown> {
   const { url = "", authority } = server ?? {};
-  const wire = openWire({ identity: "a", url, ...(authority && { authority }) }, given);
+  const wire = openPeerConnection({ identity: "a", url, ...(authority && { authority }) }, given);
   try {
     return await wire.post("/replicas/hello", {}, 2000);
   } finally {
@@ -26,12 +26,12 @@ async function ask(given = tokenFor(server?.url ?? "")): Promise<unknown> {
 }
 
 function serve(): void {
-  server?.serve((_request, response) => void response.end(JSON.stringify({ identity: "a" })));
+  server?.setHandler((_request, response) => void response.end(JSON.stringify({ identity: "a" })));
 }
 
 describe.each([["127.0.0.1", "http:"], ...(outside ? [[outside, "https:"]] : [])])("at %s", (address, protocol) => {
   test(`speaks ${protocol} with those who know the token`, async () => {
-    server = await startPeerServer(address, tokenFor, (error) => expect.unreachable(String(error)));
+    server = await startPeerListener(address, tokenFor, (error) => expect.unreachable(String(error)));
     expect(new URL(server.url).protocol).toBe(protocol);
     await expect(ask()).rejects.toThrow("503");
     serve();
@@ -41,12 +41,12 @@ describe.each([["127.0.0.1", "http:"], ...(outside ? [[outside, "https:"]] : [])
 });
 
 test.each([new NotSynced("leases"), new NotPermitted("leases", "Forbidden")])("who cannot be seen is not nobody: $name", async (error) => {
-  server = await startPeerServer("127.0.0.1", tokenFor, (fault) => expect.unreachable(String(fault)));
+  server = await startPeerListener("127.0.0.1", tokenFor, (fault) => expect.unreachable(String(fault)));
   const membership: Pick<Membership, "identity" | "members"> = {
     identity: "a",
     members() {
       throw error;
     },
   };
-  expect(peerDirectory(membership as Membership, server).peers()).toBeUndefined();
+  expect(createPeerDirectory(membership as Membership, server).findPeers()).toBeUndefined();
 });

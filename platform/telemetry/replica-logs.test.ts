@@ -1,12 +1,12 @@
 // Whom the API asks for the logs of an app: those who have lines of their own, and of those who keep pods' logs the one owner.
 import { describe, expect, test } from "vitest";
 import type { Member } from "../../kube/lease/membership.ts";
-import { ownerOf } from "../../telemetry/source-owner.ts";
-import { telemetryAddresses } from "./replica-logs.ts";
+import { pickOwner } from "../../telemetry/source-owner.ts";
+import { listTelemetryAddresses } from "./replica-logs.ts";
 import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 
 function member(identity: string, operations: string, more: Record<string, string> = {}): Member {
-  return { identity, uid: identity, since: "", annotations: { [REPLICA_ANNOTATIONS.operations]: operations, [REPLICA_ANNOTATIONS.telemetry]: `http://${identity}`, ...more } };
+  return { identity, leaseUid: identity, since: "", annotations: { [REPLICA_ANNOTATIONS.operations]: operations, [REPLICA_ANNOTATIONS.telemetry]: `http://${identity}`, ...more } };
 }
 
 const kept = { [REPLICA_ANNOTATIONS.logs]: "kept" };
@@ -15,19 +15,19 @@ describe("addresses for logs", () => {
   const three = ["a", "b", "c"].map((identity) => member(identity, "api,logs", kept));
 
   test("name one owner among those who keep logs of pods", () => {
-    for (const source of ["app-1", "app-2", "app-3"]) expect(telemetryAddresses(three, source)).toEqual([{ url: `http://${ownerOf(source, ["a", "b", "c"])}` }]);
+    for (const source of ["app-1", "app-2", "app-3"]) expect(listTelemetryAddresses(three, source)).toEqual([{ url: `http://${pickOwner(source, ["a", "b", "c"])}` }]);
   });
 
   test("pass over a replica that has not read yet what was there", () => {
-    const owner = ownerOf("app-1", ["a", "b", "c"]);
+    const owner = pickOwner("app-1", ["a", "b", "c"]);
     const others = three.filter(({ identity }) => identity !== owner);
     const young = member(owner ?? "", "api,logs");
-    expect(telemetryAddresses([...others, young], "app-1")).toEqual(telemetryAddresses(others, "app-1"));
+    expect(listTelemetryAddresses([...others, young], "app-1")).toEqual(listTelemetryAddresses(others, "app-1"));
   });
 
   test("name everybody who has lines or stats of its own, and nobody who has neither", () => {
     const mixed = [member("router", "api,local-router"), member("runner", "process-runner", { [REPLICA_ANNOTATIONS.authority]: "PEM" }), member("api", "api,controllers"), ...three];
-    expect(telemetryAddresses(mixed, "app-1").map(({ url }) => url)).toEqual(["http://router", "http://runner", `http://${ownerOf("app-1", ["a", "b", "c"])}`]);
-    expect(telemetryAddresses(mixed)).toEqual([{ url: "http://router" }, { url: "http://runner", authority: "PEM" }]);
+    expect(listTelemetryAddresses(mixed, "app-1").map(({ url }) => url)).toEqual(["http://router", "http://runner", `http://${pickOwner("app-1", ["a", "b", "c"])}`]);
+    expect(listTelemetryAddresses(mixed)).toEqual([{ url: "http://router" }, { url: "http://runner", authority: "PEM" }]);
   });
 });

@@ -2,16 +2,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member, Membership } from "../../kube/lease/membership.ts";
-import type { Answer } from "../../kube/server/readiness.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
-import { ownerOf } from "../../telemetry/source-owner.ts";
+import type { CheckResult } from "../../kube/server/readiness.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import { pickOwner } from "../../telemetry/source-owner.ts";
 import { startPodLogs } from "../../telemetry/pods/pod-logs.ts";
 import type { LogRing } from "../../telemetry/log-ring.ts";
 import { hasTelemetry } from "../operations/backends.ts";
 import type { Operation } from "../operations/operations.ts";
-import { REPLICA_ANNOTATIONS, seenMembers } from "../leases/replica-membership.ts";
+import { REPLICA_ANNOTATIONS, findLiveMembers } from "../leases/replica-membership.ts";
 
 /** Where another process serves logs and stats. */
 export interface TelemetryAddress {
@@ -21,59 +21,59 @@ export interface TelemetryAddress {
 }
 
 /** Replicas that keep logs of pods and have read what was there. */
-function keepers(members: readonly Member[]): string[] {
+function listLogReplicas(members: readonly Member[]): string[] {
   return members.filter(({ annotations }) => annotations[REPLICA_ANNOTATIONS.logs]).map(({ identity }) => identity);
 }
 
-function operationsOf({ annotations }: Member): Operation[] {
+function parseMemberOperations({ annotations }: Member): Operation[] {
   return (annotations[REPLICA_ANNOTATIONS.operations] ?? "").split(",") as Operation[];
 }
 
 /** Whom to ask for the logs of a source, or without one for stats: all who have lines of their own, and of those who only keep pods' the owner. */
-export function telemetryAddresses(members: readonly Member[], source?: string): TelemetryAddress[] {
-  const owner = source === undefined ? undefined : ownerOf(source, keepers(members));
+export function listTelemetryAddresses(members: readonly Member[], source?: string): TelemetryAddress[] {
+  const owner = source === undefined ? undefined : pickOwner(source, listLogReplicas(members));
   return members.flatMap((member) => {
     const { [REPLICA_ANNOTATIONS.telemetry]: url, [REPLICA_ANNOTATIONS.authority]: authority } = member.annotations;
-    const hasOwn = hasTelemetry(operationsOf(member).filter((operation) => operation !== "logs"));
-    return url && (hasOwn || member.identity === owner) ? [{ url, ...defined({ authority }) }] : [];
+    const hasOwnTelemetry = hasTelemetry(parseMemberOperations(member).filter((operation) => operation !== "logs"));
+    return url && (hasOwnTelemetry || member.identity === owner) ? [{ url, ...omitUndefined({ authority }) }] : [];
   });
 }
 
-export interface LogsOptions {
+export interface ReplicaLogsOptions {
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   membership: Membership;
   ring: LogRing;
   log: Logger;
 }
 
-export interface Logs {
-  answer(): Answer;
+export interface ReplicaLogs {
+  checkReadiness(): CheckResult;
   stop(): void;
 }
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 /** Follows the pods of the apps that this replica owns. It is asked by others only once it has read what there was. */
-export function startLogs({ client, watches, membership, ring, log }: LogsOptions): Logs {
-  let known: string[] = [membership.identity];
-  const look = (): void => {
-    const members = seenMembers(membership) ?? [];
+export function startReplicaLogs({ client, watches, membership, ring, log }: ReplicaLogsOptions): ReplicaLogs {
+  let logReplicas: string[] = [membership.identity];
+  const refreshReplicas = (): void => {
+    const members = findLiveMembers(membership) ?? [];
     // A replica that does not see itself does not see who owns what, and goes on as before.
-    if (members.some(({ identity }) => identity === membership.identity)) known = [...new Set([membership.identity, ...keepers(members)])];
+    if (members.some(({ identity }) => identity === membership.identity)) logReplicas = [...new Set([membership.identity, ...listLogReplicas(members)])];
   };
-  look();
-  const logs = startPodLogs({ client, watches, ring, log, owns: (source) => ownerOf(source, known) === membership.identity });
+  refreshReplicas();
+  const logs = startPodLogs({ client, watches, ring, log, owns: (source) => pickOwner(source, logReplicas) === membership.identity });
   const stopListening = membership.onChange(() => {
-    look();
+    refreshReplicas();
     logs.reassign();
   });
-  const over = new AbortController();
-  void announce(membership, () => logs.ready(), over.signal, log);
+  const abort = new AbortController();
+  void announceLogs(membership, () => logs.isReady(), abort.signal, log);
   return {
-    answer: () => logs.ready() || (logs.parked() ? { degraded: "pods cannot be seen" } : "the logs of running pods have not been read yet"),
+    checkReadiness: () => logs.isReady() || (logs.isParked() ? { degraded: "pods cannot be seen" } : "the logs of running pods have not been read yet"),
     stop() {
-      over.abort();
+      abort.abort();
       stopListening();
       logs.stop();
     },
@@ -81,13 +81,13 @@ export function startLogs({ client, watches, membership, ring, log }: LogsOption
 }
 
 /** Says that this replica is to be asked, once it has something to say. */
-async function announce(membership: Membership, ready: () => boolean, signal: AbortSignal, log: Logger): Promise<void> {
-  for (let said = false; !said && !signal.aborted; ) {
-    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    if (!ready() || signal.aborted) continue;
+async function announceLogs(membership: Membership, isReady: () => boolean, signal: AbortSignal, log: Logger): Promise<void> {
+  for (let announced = false; !announced && !signal.aborted; ) {
+    await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    if (!isReady() || signal.aborted) continue;
     try {
       await membership.annotate({ [REPLICA_ANNOTATIONS.logs]: "kept" });
-      said = true;
+      announced = true;
     } catch (err) {
       log.debug({ err }, "could not say that this replica keeps logs; it is tried again");
     }

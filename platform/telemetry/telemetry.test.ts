@@ -5,9 +5,9 @@ import pino from "pino";
 import { afterEach, expect, test } from "vitest";
 import { NotSynced } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
-import { addressToken } from "../peers/address-token.ts";
-import { startPeerServer } from "../peers/peer-server.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import { deriveAddressToken } from "../peers/address-token.ts";
+import { startPeerListener } from "../peers/peer-server.ts";
 import { createTelemetryClient, startTelemetry, TELEMETRY_SECRET } from "./telemetry.ts";
 
 const log = pino({ level: "silent" });
@@ -45,7 +45,7 @@ function clientOver(urls: string[]) {
     if (!store) throw new NotSynced(`no ${kind} here`);
     return { store };
   };
-  return createTelemetryClient({ watches: { ensure } as unknown as Watches, log, addresses: () => [], members: () => [] });
+  return createTelemetryClient({ watches: { ensure } as unknown as Informers, log, addresses: () => [], members: () => [] });
 }
 
 const status = async (url: string, authorization: string): Promise<number> => (await fetch(url, { method: "GET", headers: { authorization } })).status;
@@ -57,7 +57,7 @@ test("an endpoint of the platform's own answers", async () => {
 
 test("what a foreign endpoint is sent opens no other endpoint, no replica, and is not the secret", async () => {
   const [own, other, foreign] = [await startOwn(), await startOwn(), await startForeign()];
-  const peers = await startPeerServer("127.0.0.1", (url) => addressToken(secret, "replicas", url), (error) => expect.unreachable(String(error)));
+  const peers = await startPeerListener("127.0.0.1", (url) => deriveAddressToken(secret, "replicas", url), (error) => expect.unreachable(String(error)));
   ends.push(() => peers.close());
   await clientOver([foreign.url, own.url]).readLogs("app");
   const [stolen = ""] = foreign.got;
@@ -86,6 +86,6 @@ test.each([
   ["no TLS", "http://a:1"],
   ["a user that looks like the host", "https://a:1@b"],
 ])("a token is another with %s", (_what, url) => {
-  expect(addressToken(secret, "telemetry", url)).not.toBe(addressToken(secret, "telemetry", "https://a:1"));
-  expect(addressToken(secret, "telemetry", url)).not.toBe(addressToken(secret, "replicas", url));
+  expect(deriveAddressToken(secret, "telemetry", url)).not.toBe(deriveAddressToken(secret, "telemetry", "https://a:1"));
+  expect(deriveAddressToken(secret, "telemetry", url)).not.toBe(deriveAddressToken(secret, "replicas", url));
 });

@@ -3,24 +3,24 @@ import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Member } from "../../kube/lease/membership.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { telemetryClient, type TelemetryClient, type TelemetryEndpoint } from "../../telemetry/telemetry-client.ts";
 import { createTelemetry, telemetryHandler, type Telemetry } from "../../telemetry/telemetry.ts";
-import { addressToken, isTokenAddress } from "../peers/address-token.ts";
+import { deriveAddressToken, isHttpAddress } from "../peers/address-token.ts";
 import type { TelemetryAddress } from "./replica-logs.ts";
-import { startPeerServer, type PeerServer } from "../peers/peer-server.ts";
+import { startPeerListener, type PeerServer } from "../peers/peer-server.ts";
 import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 
 /** The Secret from whose key `token` the token of every address is derived: platform/peers/address-token.ts. It is never sent itself. */
 export const TELEMETRY_SECRET = "cupola-telemetry";
 
 /** The telemetry of this process, where it has any, and the secret behind what opens that of the others. */
-export interface TelemetrySide {
+export interface LocalTelemetry {
   secret: string;
   secretRef: { name: string };
   telemetry?: Telemetry;
@@ -28,16 +28,16 @@ export interface TelemetrySide {
 }
 
 /** Serves the logs and stats of this process at an address; off loopback by TLS. */
-export async function startTelemetry({ secret, secretRef, address, log }: { secret: string; secretRef: { name: string }; address: string; log: Logger }): Promise<TelemetrySide> {
+export async function startTelemetry({ secret, secretRef, address, log }: { secret: string; secretRef: { name: string }; address: string; log: Logger }): Promise<LocalTelemetry> {
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
-  const tokenFor = (url: string): string => addressToken(secret, "telemetry", url);
-  const server = await startPeerServer(address, tokenFor, (err) => log.warn({ err }, "could not take a connection of another replica"));
-  server.serve(telemetryHandler(telemetry, tokenFor(server.url)));
+  const tokenFor = (url: string): string => deriveAddressToken(secret, "telemetry", url);
+  const server = await startPeerListener(address, tokenFor, (err) => log.warn({ err }, "could not take a connection of another replica"));
+  server.setHandler(telemetryHandler(telemetry, tokenFor(server.url)));
   return { secret, secretRef, telemetry, server };
 }
 
 /** Says in the membership where that is. */
-export function telemetryAnnotations({ url, authority }: PeerServer): Record<string, string> {
+export function toTelemetryAnnotations({ url, authority }: PeerServer): Record<string, string> {
   return { [REPLICA_ANNOTATIONS.telemetry]: url, ...(authority && { [REPLICA_ANNOTATIONS.authority]: authority }) };
 }
 
@@ -46,21 +46,21 @@ export async function ensureTelemetrySecret(client: KubeClient): Promise<{ secre
   const key = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
   const found = await client.find(Secret, key);
   if (!found) {
-    const made = { metadata: key, type: "Opaque", data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") } };
-    await client.create(Secret, made).catch((error: unknown) => {
+    const draft = { metadata: key, type: "Opaque", data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") } };
+    await client.create(Secret, draft).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
     });
   }
   const { data } = found ?? (await client.get(Secret, key));
-  return { secret: decode(data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
+  return { secret: decodeBase64(data?.["token"]), secretRef: { name: TELEMETRY_SECRET } };
 }
 
-function decode(value: string | undefined): string {
+function decodeBase64(value: string | undefined): string {
   return Buffer.from(value ?? "", "base64").toString("utf8");
 }
 
-export interface TelemetryClientDeps {
-  watches: Watches;
+export interface PlatformTelemetryOptions {
+  watches: Informers;
   log: Logger;
   /** Replicas to be asked for the logs of a source; without one, for stats. */
   addresses: (source?: string) => TelemetryAddress[];
@@ -68,25 +68,25 @@ export interface TelemetryClientDeps {
 }
 
 /** Reads from every endpoint that a class publishes, and from the replicas that `addresses` names. */
-export function createTelemetryClient({ watches, log, addresses, members }: TelemetryClientDeps): TelemetryClient {
+export function createTelemetryClient({ watches, log, addresses, members }: PlatformTelemetryOptions): TelemetryClient {
   const classes = watches.ensure(BackendClass).store;
   const secrets = watches.ensure(Secret, { namespace: SYSTEM_NAMESPACE, fieldSelector: `metadata.name=${TELEMETRY_SECRET}` }).store;
-  const secretIn = (name: string): string | undefined => {
+  const findSecret = (name: string): string | undefined => {
     const secret = secrets.find({ namespace: SYSTEM_NAMESPACE, name });
-    return secret && decode(secret.data?.["token"]);
+    return secret && decodeBase64(secret.data?.["token"]);
   };
   /** A class says where it is; how to trust that, the process behind it says in its membership. */
-  const authorityOf = (url: string): string | undefined =>
+  const findAuthority = (url: string): string | undefined =>
     members().find(({ annotations }) => annotations[REPLICA_ANNOTATIONS.telemetry] === url)?.annotations[REPLICA_ANNOTATIONS.authority];
   return telemetryClient({
     endpoints: (source) => {
       if (!classes.synced || !secrets.synced) return [];
-      const own = secretIn(TELEMETRY_SECRET);
-      const replicas = own === undefined ? [] : addresses(source).flatMap((address) => toEndpoint(address, own));
+      const platformSecret = findSecret(TELEMETRY_SECRET);
+      const replicas = platformSecret === undefined ? [] : addresses(source).flatMap((address) => toEndpoints(address, platformSecret));
       const published = classes.list().flatMap((found): TelemetryEndpoint[] => {
         const endpoint = found.status?.endpoint;
-        const secret = endpoint?.secretRef && secretIn(endpoint.secretRef.name);
-        return endpoint && secret !== undefined ? toEndpoint({ url: endpoint.url, ...defined({ authority: authorityOf(endpoint.url) }) }, secret) : [];
+        const secret = endpoint?.secretRef && findSecret(endpoint.secretRef.name);
+        return endpoint && secret !== undefined ? toEndpoints({ url: endpoint.url, ...omitUndefined({ authority: findAuthority(endpoint.url) }) }, secret) : [];
       });
       return [...published, ...replicas];
     },
@@ -95,6 +95,6 @@ export function createTelemetryClient({ watches, log, addresses, members }: Tele
 }
 
 /** An address comes from a status, so it may be anybody's: it gets the token of that address only, and none where it is no address. */
-function toEndpoint(address: TelemetryAddress, secret: string): TelemetryEndpoint[] {
-  return isTokenAddress(address.url) ? [{ ...address, token: addressToken(secret, "telemetry", address.url) }] : [];
+function toEndpoints(address: TelemetryAddress, secret: string): TelemetryEndpoint[] {
+  return isHttpAddress(address.url) ? [{ ...address, token: deriveAddressToken(secret, "telemetry", address.url) }] : [];
 }

@@ -1,5 +1,5 @@
 // The log of one container through the API server: what there is of it, and then every line as it comes.
-import { backoffDelay, createNap } from "../../kube/client/backoff.ts";
+import { backoffDelay, createSleeper } from "../../kube/client/backoff.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { lineSplitter } from "../line-splitter.ts";
@@ -13,12 +13,12 @@ export interface ContainerLine {
 
 /** The end of each run's log that is read when a container is met; of one container no more is held, in characters. */
 const TAIL_LINES = 1000;
-const HELD_LENGTH = 1 << 20;
+const MAX_BUFFERED_LENGTH = 1 << 20;
 const OPEN_DEADLINE_MS = 10_000;
-const AGAIN = { minMs: 500, maxMs: 15_000, jitter: 0.5 };
+const RETRY_BACKOFF = { minMs: 500, maxMs: 15_000, jitter: 0.5 };
 /** A stream that ended sooner counts as a failure. */
-const SHORT_MS = 5_000;
-const LONG_MS = 86_400_000;
+const MIN_STREAM_MS = 5_000;
+const IDLE_SLEEP_MS = 86_400_000;
 
 /** `2026-11-21T04:00:00.123456789Z text`, as `timestamps=true` gives it; undefined for anything else. */
 export function parseLine(line: string): ContainerLine | undefined {
@@ -39,19 +39,19 @@ export interface ContainerLogOptions {
 
 /** Reads one container's log. Each line is handed out once, in order, as far as the node still has it. */
 export class ContainerLog {
-  readonly #o: ContainerLogOptions;
-  readonly #over = new AbortController();
+  readonly #options: ContainerLogOptions;
+  readonly #stopped = new AbortController();
   #container: LoggingContainer;
   /** Time of the last line that was handed out. */
   #last = 0n;
   /** The run that was read last. */
   #run: string | undefined;
-  readonly #nap = createNap();
+  readonly #delay = createSleeper();
   #following = false;
   #finishing = false;
 
   constructor(options: ContainerLogOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#container = options.container;
   }
 
@@ -61,11 +61,11 @@ export class ContainerLog {
     let length = 0;
     const keep = (line: ContainerLine): void => {
       lines.push(line);
-      for (length += line.message.length; length > HELD_LENGTH; ) length -= lines.shift()?.message.length ?? length;
+      for (length += line.message.length; length > MAX_BUFFERED_LENGTH; ) length -= lines.shift()?.message.length ?? length;
     };
     const { restarted, run } = this.#container;
-    if (restarted) await this.#tried({ previous: "true" }, keep);
-    await this.#tried({}, keep);
+    if (restarted) await this.#tryRead({ previous: "true" }, keep);
+    await this.#tryRead({}, keep);
     this.#run = run;
     return lines;
   }
@@ -81,51 +81,51 @@ export class ContainerLog {
   update(container: LoggingContainer): void {
     const changed = container.run !== this.#container.run || container.running !== this.#container.running;
     this.#container = container;
-    if (changed) this.#nap.wake();
+    if (changed) this.#delay.interrupt();
   }
 
   stop(): void {
-    this.#over.abort();
+    this.#stopped.abort();
   }
 
   /** As `stop`, when what is on its way has come, or after so long. */
   finish(withinMs: number): void {
     this.#finishing = true;
-    this.#nap.wake();
+    this.#delay.interrupt();
     setTimeout(() => this.stop(), withinMs).unref();
   }
 
   async #followRuns(): Promise<void> {
-    const { signal } = this.#over;
+    const { signal } = this.#stopped;
     for (let failures = 0; !signal.aborted && !this.#finishing; ) {
       const { run, running } = this.#container;
       const started = performance.now();
       const good = await this.#followRun(run);
-      failures = good && performance.now() - started > SHORT_MS ? 0 : failures + 1;
+      failures = good && performance.now() - started > MIN_STREAM_MS ? 0 : failures + 1;
       if (this.#container.run !== run || this.#finishing) continue;
       // A run that is over says nothing any more; one that runs, or whose log could not be read, is asked again.
       const again = [running, this.#container.running, !good].includes(true);
-      await this.#nap.sleep(again ? backoffDelay(AGAIN, Math.max(failures, 1), (this.#o.random ?? Math.random)()) : LONG_MS, signal);
+      await this.#delay.sleep(again ? backoffDelay(RETRY_BACKOFF, Math.max(failures, 1), (this.#options.random ?? Math.random)()) : IDLE_SLEEP_MS, signal);
     }
   }
 
   async #followRun(run: string): Promise<boolean> {
     // A run that ended while nobody read has lines that only "previous" still has.
-    if (this.#run !== undefined && this.#run !== run) await this.#tried({ previous: "true" }, this.#o.onLine);
+    if (this.#run !== undefined && this.#run !== run) await this.#tryRead({ previous: "true" }, this.#options.onLine);
     this.#run = run;
-    return this.#tried({ follow: "true" }, this.#o.onLine);
+    return this.#tryRead({ follow: "true" }, this.#options.onLine);
   }
 
   /** True when it was read to its end. */
-  async #tried(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<boolean> {
+  async #tryRead(query: Record<string, string>, onLine: (line: ContainerLine) => void): Promise<boolean> {
     try {
       await this.#read(query, onLine);
       return true;
     } catch (error) {
-      if (this.#over.signal.aborted) return true;
+      if (this.#stopped.signal.aborted) return true;
       // No such pod, container or run, or it has not started: that is an answer.
       if (error instanceof KubeError && (error.code === 400 || error.code === 404)) return true;
-      this.#o.onFault(error);
+      this.#options.onFault(error);
       return false;
     }
   }
@@ -134,15 +134,15 @@ export class ContainerLog {
     const { namespace, pod, container } = this.#container;
     const params = new URLSearchParams({ container, timestamps: "true", ...this.#since(), ...query });
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log?${params}`;
-    const answer = await this.#o.client.stream("GET", path, { deadlineMs: OPEN_DEADLINE_MS, signal: this.#over.signal });
+    const answer = await this.#options.client.stream("GET", path, { deadlineMs: OPEN_DEADLINE_MS, signal: this.#stopped.signal });
     const stop = (): void => void answer.body.destroy();
-    this.#over.signal.addEventListener("abort", stop, { once: true });
+    this.#stopped.signal.addEventListener("abort", stop, { once: true });
     try {
-      const lines = lineSplitter((text) => this.#take(text, onLine));
+      const lines = lineSplitter((text) => this.#onText(text, onLine));
       for await (const chunk of answer.body as AsyncIterable<Buffer>) lines.write(chunk);
       lines.flush();
     } finally {
-      this.#over.signal.removeEventListener("abort", stop);
+      this.#stopped.signal.removeEventListener("abort", stop);
     }
   }
 
@@ -152,7 +152,7 @@ export class ContainerLog {
     return { sinceTime: new Date(Number(this.#last / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z") };
   }
 
-  #take(text: string, onLine: (line: ContainerLine) => void): void {
+  #onText(text: string, onLine: (line: ContainerLine) => void): void {
     const line = parseLine(text);
     if (!line || line.time <= this.#last) return;
     this.#last = line.time;

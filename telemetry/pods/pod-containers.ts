@@ -2,7 +2,7 @@
 import type { Builtin } from "../../kube/api/builtin.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Pod as PodType, ContainerStatus } from "kubernetes-types/core/v1.js";
-import { defined } from "../../kube/api/omit-undefined.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { SourceType } from "../envelope.ts";
 
 export type PodObject = Builtin<PodType>;
@@ -75,7 +75,7 @@ export function slimPod({ apiVersion, kind, metadata, status }: PodObject): PodO
   return {
     apiVersion,
     kind,
-    metadata: { name, ...defined({ namespace, uid, labels, resourceVersion, deletionTimestamp }) },
-    status: defined({ containerStatuses, initContainerStatuses }),
+    metadata: { name, ...omitUndefined({ namespace, uid, labels, resourceVersion, deletionTimestamp }) },
+    status: omitUndefined({ containerStatuses, initContainerStatuses }),
   };
 }

@@ -5,8 +5,8 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../kube/client/create-client.ts";
 import { Pod } from "../../kube/api/builtin.ts";
-import type { Watches } from "../../kube/cache/informers.ts";
-import { FedStore } from "../../kube/cache/store.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import { WritableStore } from "../../kube/cache/store.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { createLogRing, type LogRing } from "../log-ring.ts";
 import { parseLine } from "./container-log.ts";
@@ -84,13 +84,13 @@ function pod(name: string, more: { app?: string; index?: string; restarts?: numb
 }
 
 let kubelet: Awaited<ReturnType<typeof startKubelet>>;
-let store: FedStore<PodObject>;
+let store: WritableStore<PodObject>;
 let ring: LogRing;
 const ends: (() => unknown)[] = [];
 
 beforeEach(async () => {
   kubelet = await startKubelet();
-  store = new FedStore<PodObject>(Pod, { indexes: { source: (one) => [one.metadata.labels?.[LABELS.app] ?? ""] }, onFault: (error) => { throw error; } });
+  store = new WritableStore<PodObject>(Pod, { indexes: { source: (one) => [one.metadata.labels?.[LABELS.app] ?? ""] }, onFault: (error) => { throw error; } });
   ring = createLogRing();
 });
 afterEach(async () => {
@@ -100,7 +100,7 @@ afterEach(async () => {
 
 function follow(owns: (source: string) => boolean = () => true): PodLogs {
   const client = createClient({ server: kubelet.url });
-  const logs = startPodLogs({ client, watches: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<Watches, "ensure">, ring, owns, log });
+  const logs = startPodLogs({ client, watches: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<Informers, "ensure">, ring, owns, log });
   ends.push(() => logs.stop(), () => client.close());
   return logs;
 }
@@ -121,7 +121,7 @@ describe("the past", () => {
     kubelet.run("b/application", "03 other", "05 other up");
     list(pod("a", { restarts: 1 }), pod("b", { index: "1" }));
     const logs = follow();
-    await vi.waitFor(() => expect(logs.ready()).toBe(true));
+    await vi.waitFor(() => expect(logs.isReady()).toBe(true));
     expect(said()).toEqual(["0 first run", "0 dies", "1 other", "0 again", "1 other up", "0 up"]);
     await vi.waitFor(() => expect(kubelet.following("a/application")).toBe(1));
     kubelet.say("a/application", "07 new");
@@ -134,7 +134,7 @@ describe("the past", () => {
     kubelet.end("a/application");
     list(pod("a", { running: false }));
     const logs = follow();
-    await vi.waitFor(() => expect(logs.ready()).toBe(true));
+    await vi.waitFor(() => expect(logs.isReady()).toBe(true));
     expect(said()).toEqual(["0 crash"]);
   });
 });
@@ -218,8 +218,8 @@ describe("a container that went while pods could not be seen is followed no more
   });
 
   test("those of one namespace", async () => {
-    store.split();
-    const [space, other] = [store.feed("space"), store.feed("other")];
+    store.switchToNamespaces();
+    const [space, other] = [store.namespaceStore("space"), store.namespaceStore("other")];
     space.replace([pod("a"), pod("b", { app: "app-2" })], "1");
     other.replace([], "1");
     for (const feed of [space, other]) feed.setState("watching");
@@ -234,59 +234,59 @@ describe("a container that went while pods could not be seen is followed no more
 
   test("those of a namespace that went too", async () => {
     const other = { ...pod("b", { app: "app-2" }), metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" } };
-    store.split();
-    const [space, here] = [store.feed("space"), store.feed("other")];
+    store.switchToNamespaces();
+    const [space, here] = [store.namespaceStore("space"), store.namespaceStore("other")];
     space.replace([pod("a")], "1");
     here.replace([other], "1");
     follow();
     const asks = await asksAfter(() => {
       space.setState("parked", "Forbidden");
-      store.forget("space", "gone");
+      store.removeNamespace("space", "gone");
     });
     expect(asks).not.toEqual(gone);
   });
 
   test("those of a namespace that is not ours any more; when it is again, all that was said is there once", async () => {
     const other = { ...pod("b", { app: "app-2" }), metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" } };
-    store.split();
-    const [space, here] = [store.feed("space"), store.feed("other")];
+    store.switchToNamespaces();
+    const [space, here] = [store.namespaceStore("space"), store.namespaceStore("other")];
     space.replace([pod("a")], "1");
     here.replace([other], "1");
     follow();
-    const asks = await asksAfter(() => store.forget("space", "foreign"));
+    const asks = await asksAfter(() => store.removeNamespace("space", "foreign"));
     expect(asks).not.toEqual(gone);
     const asked = kubelet.requests.length;
-    store.feed("space").replace([pod("a")], "2");
+    store.namespaceStore("space").replace([pod("a")], "2");
     await vi.waitFor(() => expect(kubelet.requests.slice(asked)).toEqual(gone));
     await vi.waitFor(() => expect(said()).toEqual(["0 one"]));
   });
 
   test.each<[string, () => void]>([
-    ["parked", () => store.feed("space").setState("parked", "Forbidden")],
+    ["parked", () => store.namespaceStore("space").setState("parked", "Forbidden")],
     ["listed again", () => {
-      store.feed("space").setState("parked", "Forbidden");
-      store.feed("space").setState("listing");
+      store.namespaceStore("space").setState("parked", "Forbidden");
+      store.namespaceStore("space").setState("listing");
     }],
-    ["let go of while namespaces cannot be seen", () => store.forget("space", "unseen")],
+    ["let go of while namespaces cannot be seen", () => store.removeNamespace("space", "unseen")],
     ["to be watched by itself from now on, and its label has not been seen yet", () => {
       list(pod("a"));
-      store.split();
-      store.feed("other").replace([], "2");
+      store.switchToNamespaces();
+      store.namespaceStore("other").replace([], "2");
     }],
   ])("but not while its namespace is %s, and none of its lines is lost or there twice", async (_what, how) => {
-    store.split();
-    const [space, other] = [store.feed("space"), store.feed("other")];
+    store.switchToNamespaces();
+    const [space, other] = [store.namespaceStore("space"), store.namespaceStore("other")];
     space.replace([pod("a")], "1");
     other.replace([], "1");
     const logs = follow();
     await vi.waitFor(() => expect(kubelet.following("a/application")).toBe(1));
     how();
     logs.reassign();
-    expect([store.synced, store.sightOf("space").synced]).toEqual([true, false]);
+    expect([store.synced, store.syncStatusOf("space").synced]).toEqual([true, false]);
     kubelet.cut("a/application");
     kubelet.say("a/application", "02 still there");
     await vi.waitFor(() => expect(said()).toEqual(["0 one", "0 still there"]), { timeout: 3000 });
-    store.feed("space").replace([pod("a")], "3");
+    store.namespaceStore("space").replace([pod("a")], "3");
     kubelet.say("a/application", "03 and now");
     await vi.waitFor(() => expect(said()).toEqual(["0 one", "0 still there", "0 and now"]), { timeout: 3000 });
   });

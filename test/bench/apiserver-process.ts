@@ -1,14 +1,14 @@
 // Child process: the embedded API server alone.
 import { startApiServer } from "../../local/apiserver/server.ts";
 import { PLATFORM_GROUP } from "../../crds/platform-role.ts";
-import { answerParent, givenOptions } from "./child-process.ts";
+import { serveParent, childOptions } from "./child-process.ts";
 
 export interface ApiServerProcessOptions {
   dir: string;
   tokens: { platform: string; admin: string; developer: string };
 }
 
-const { dir, tokens } = givenOptions<ApiServerProcessOptions>();
+const { dir, tokens } = childOptions<ApiServerProcessOptions>();
 const server = await startApiServer({
   dir,
   host: "127.0.0.1",
@@ -19,7 +19,7 @@ const server = await startApiServer({
     [tokens.developer, { name: "developer", groups: [] }],
   ]),
 });
-answerParent(
+serveParent(
   {
     access: () => ({ server: server.url, ca: server.ca }),
     /** The version of the last write: every write makes a new one. */

@@ -13,11 +13,11 @@ export interface Figure {
 }
 
 export function figure(name: string, value: number, unit: string, goal?: Goal): Figure {
-  return { name, value: rounded(value), unit, goal, ok: keeps(value, goal) };
+  return { name, value: rounded(value), unit, goal, ok: meetsGoal(value, goal) };
 }
 
 /** Not a number keeps no goal. */
-function keeps(value: number, goal: Goal | undefined): boolean {
+function meetsGoal(value: number, goal: Goal | undefined): boolean {
   if (!goal) return true;
   return "max" in goal ? value <= goal.max : value >= goal.min;
 }
@@ -36,7 +36,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** A table for people. */
-export function tableOf(figures: readonly Figure[]): string {
+export function formatTable(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, unit, goal, ok }) => [ok ? (goal ? "✓" : " ") : "✗", name, String(value), unit, goal ? goalText(goal) : ""]);
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string => row.map((cell, at) => (at === 2 ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join("  ").trimEnd();

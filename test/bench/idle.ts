@@ -9,9 +9,9 @@ const MINUTE_MS = 60_000;
 /** Counts for one minute, at the API server (every write makes a version) and at the platform. */
 export async function measureIdle({ apiserver, platform }: ThousandApps): Promise<Figure[]> {
   const seen = async (): Promise<{ version: number; requests: Requests; cpu: number }> => ({
-    version: await apiserver.ask<number>("version"),
-    requests: await platform.ask<Requests>("requests"),
-    cpu: await platform.ask<number>("cpu"),
+    version: await apiserver.request<number>("version"),
+    requests: await platform.request<Requests>("requests"),
+    cpu: await platform.request<number>("cpu"),
   });
   const before = await seen();
   await delay(MINUTE_MS);

@@ -24,7 +24,7 @@ const DEADLINE_MS = 120_000;
 const SETTLE_MS = 5_000;
 const MINUTE_MS = 60_000;
 
-interface Place {
+interface LaptopHome {
   home: string;
   port: number;
   kubePort: number;
@@ -33,23 +33,23 @@ interface Place {
 
 export async function measureLaptop(): Promise<Figure[]> {
   const home = mkdtempSync(join(tmpdir(), "cupola-bench-"));
-  const place: Place = { home, port: await freePort(), kubePort: await freePort(), env: { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), NO_COLOR: "1" } };
+  const laptop: LaptopHome = { home, port: await freePort(), kubePort: await freePort(), env: { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), NO_COLOR: "1" } };
   try {
-    const starts = await measureStarts(place);
-    return [...starts, ...(await measurePushes(place)), await measureIdleApps(place)];
+    const starts = await measureStarts(laptop);
+    return [...starts, ...(await measurePushes(laptop)), await measureIdleApps(laptop)];
   } finally {
-    await cup(place, "local", "stop").catch(() => undefined);
+    await cup(laptop, "local", "stop").catch(() => undefined);
     rmSync(home, { recursive: true, force: true });
   }
 }
 
 /** The first start makes everything and pushes the example app; those after it are warm. The last one stays. */
-async function measureStarts(place: Place): Promise<Figure[]> {
-  const first = await startOnce(place);
+async function measureStarts(laptop: LaptopHome): Promise<Figure[]> {
+  const first = await startOnce(laptop);
   const warm: { npm: number; bare: number }[] = [];
   for (let turn = 0; turn < STARTS; turn++) {
-    await cupOrThrow(place, "local", "stop");
-    warm.push({ npm: await startOnce(place), bare: await timeBareNpm() });
+    await cupOrThrow(laptop, "local", "stop");
+    warm.push({ npm: await startOnce(laptop), bare: await timeBareNpm() });
   }
   return [
     figure("npm start, warm, to ready", median(warm.map(({ npm }) => npm)), "s", { max: 3 }),
@@ -59,7 +59,7 @@ async function measureStarts(place: Place): Promise<Figure[]> {
 }
 
 /** Seconds from the command to the line that says it is ready. */
-async function startOnce({ home, port, kubePort, env }: Place): Promise<number> {
+async function startOnce({ home, port, kubePort, env }: LaptopHome): Promise<number> {
   const start = performance.now();
   const child = spawn("npm", ["start", "--silent", "--", "--home", home, "--port", String(port), "--kube-port", String(kubePort)], { cwd: ROOT, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   const ready = await Promise.race([lineWith(child, "Cupola is ready"), once(child, "exit").then(() => false), delay(DEADLINE_MS, false, { ref: false })]);
@@ -89,19 +89,19 @@ async function timeBareNpm(): Promise<number> {
   return (performance.now() - start) / 1000;
 }
 
-async function measurePushes(place: Place): Promise<Figure[]> {
-  const source = join(place.home, "source");
+async function measurePushes(laptop: LaptopHome): Promise<Figure[]> {
+  const source = join(laptop.home, "source");
   writeVendoredApp(source);
   const pushes: number[] = [];
-  for (let turn = 1; turn <= PUSHES; turn++) pushes.push(await pushOnce(place, `bench-${turn}`, source));
+  for (let turn = 1; turn <= PUSHES; turn++) pushes.push(await pushOnce(laptop, `bench-${turn}`, source));
   return [figure("cup push of a Node app with its node_modules, to its first 200", median(pushes), "s", { max: 5 })];
 }
 
 /** Seconds from the command to the app's first 200. */
-async function pushOnce(place: Place, name: string, source: string): Promise<number> {
+async function pushOnce(laptop: LaptopHome, name: string, source: string): Promise<number> {
   const start = performance.now();
-  const pushed = cupOrThrow(place, "push", name, "--path", source, "--memory", "128M");
-  const answered = untilAnswers(place.port, `${name}.apps.localhost`).then(() => (performance.now() - start) / 1000);
+  const pushed = cupOrThrow(laptop, "push", name, "--path", source, "--memory", "128M");
+  const answered = untilAnswers(laptop.port, `${name}.apps.localhost`).then(() => (performance.now() - start) / 1000);
   const [seconds] = await Promise.all([answered, pushed]);
   return seconds;
 }
@@ -118,7 +118,7 @@ async function untilAnswers(port: number, host: string): Promise<void> {
 }
 
 /** The pushed apps run and nobody asks them anything. Every write anywhere makes a new version. */
-async function measureIdleApps({ home }: Place): Promise<Figure> {
+async function measureIdleApps({ home }: LaptopHome): Promise<Figure> {
   const access = await loadKubeconfig({ path: join(home, "kubeconfig"), context: "admin" });
   const client = createClient(access);
   const version = async (): Promise<number> => Number((await client.list(Namespace)).metadata.resourceVersion);
@@ -132,11 +132,11 @@ async function measureIdleApps({ home }: Place): Promise<Figure> {
   }
 }
 
-function cup({ env }: Place, ...args: string[]): Promise<{ code: number | null; output: string }> {
+function cup({ env }: LaptopHome, ...args: string[]): Promise<{ code: number | null; output: string }> {
   return runCommand([process.execPath, join(ROOT, "cli", "cup.ts"), ...args], { cwd: ROOT, deadlineMs: DEADLINE_MS, env });
 }
 
-async function cupOrThrow(place: Place, ...args: string[]): Promise<void> {
-  const { code, output } = await cup(place, ...args);
+async function cupOrThrow(laptop: LaptopHome, ...args: string[]): Promise<void> {
+  const { code, output } = await cup(laptop, ...args);
   if (code !== 0) throw new Error(`cup ${args.join(" ")} ended with ${code}: ${output}`);
 }

@@ -3,21 +3,21 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { closingLine } from "../../scripts/test-counts.ts";
 import { measureCluster } from "./cluster/cluster.ts";
-import { type Figure, figure, tableOf } from "./figure.ts";
+import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
 import { measureLaptop } from "./laptop.ts";
 import { measureReads } from "./reads.ts";
 import { measureStartUp } from "./start-up.ts";
 import { APPS, startThousandApps } from "./thousand-apps.ts";
 
-const PARTS: Record<string, () => Promise<Figure[]>> = {
+const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   cup: measureStartUp,
   laptop: measureLaptop,
   apps: measureThousandApps,
   cluster: measureCluster,
 };
 /** What is measured when no part is named; `--cluster` is the part that needs a real control plane. */
-const USUAL = ["cup", "laptop", "apps"];
+const DEFAULT_BENCHMARKS = ["cup", "laptop", "apps"];
 
 async function measureThousandApps(): Promise<Figure[]> {
   const apps = await startThousandApps();
@@ -37,7 +37,7 @@ async function measureThousandApps(): Promise<Figure[]> {
 async function measure(part: string): Promise<Figure[]> {
   process.stderr.write(`measuring ${part} …\n`);
   try {
-    return (await PARTS[part]?.()) ?? [];
+    return (await BENCHMARKS[part]?.()) ?? [];
   } catch (error) {
     process.stderr.write(`${part}: ${error instanceof Error ? error.stack : String(error)}\n`);
     return [{ name: `${part}: not measured, see above`, value: NaN, unit: "", goal: { max: 0 }, ok: false }];
@@ -46,16 +46,16 @@ async function measure(part: string): Promise<Figure[]> {
 
 const { values, positionals } = parseArgs({ options: { json: { type: "boolean", default: false }, cluster: { type: "boolean", default: false } }, allowPositionals: true });
 const wanted = [...positionals, ...(values.cluster ? ["cluster"] : [])];
-if (wanted.length === 0) wanted.push(...USUAL);
-const unknown = wanted.filter((part) => !(part in PARTS));
-if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}. There are: ${Object.keys(PARTS).join(", ")}`);
+if (wanted.length === 0) wanted.push(...DEFAULT_BENCHMARKS);
+const unknown = wanted.filter((part) => !(part in BENCHMARKS));
+if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}. There are: ${Object.keys(BENCHMARKS).join(", ")}`);
 
 const machine = { node: process.version, cores: cpus().length, loadBefore: Number((loadavg()[0] ?? 0).toFixed(2)) };
 const figures: Figure[] = [];
 for (const part of wanted) figures.push(...(await measure(part)));
-const held = figures.filter(({ goal }) => goal);
-const count = { passed: held.filter(({ ok }) => ok).length, failed: held.filter(({ ok }) => !ok).length, skipped: 0 };
+const withGoal = figures.filter(({ goal }) => goal);
+const count = { passed: withGoal.filter(({ ok }) => ok).length, failed: withGoal.filter(({ ok }) => !ok).length, skipped: 0 };
 if (values.json) console.log(JSON.stringify({ machine, figures }, null, 2));
-else console.log(`Node ${machine.node}, ${machine.cores} cores, load before the run ${machine.loadBefore}\n${tableOf(figures)}`);
+else console.log(`Node ${machine.node}, ${machine.cores} cores, load before the run ${machine.loadBefore}\n${formatTable(figures)}`);
 console.log(closingLine(count));
 process.exitCode = count.failed > 0 ? 1 : 0;

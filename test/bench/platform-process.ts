@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { requestKind } from "../../kube/client/request-kind.ts";
 import type { Operation } from "../../platform/operations/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
-import { answerParent, givenOptions } from "./child-process.ts";
+import { serveParent, childOptions } from "./child-process.ts";
 
 export interface PlatformProcessOptions {
   access: { server: string; ca: string };
@@ -26,7 +26,7 @@ export interface Requests {
   questions: number;
 }
 
-const { access, token, operations, data } = givenOptions<PlatformProcessOptions>();
+const { access, token, operations, data } = childOptions<PlatformProcessOptions>();
 const requests: Requests = { all: 0, writes: 0, leases: 0, questions: 0 };
 const platform = await startPlatform({
   access: { ...access, auth: { kind: "token", token } },
@@ -68,7 +68,7 @@ function memory(): number {
   return heapUsed + external;
 }
 
-answerParent(
+serveParent(
   {
     url: () => platform.url,
     bareUrl: () => `http://127.0.0.1:${(bare.server.address() as AddressInfo).port}`,

@@ -27,11 +27,11 @@ const READS_COUNTED = 50;
 /** All figures of reads. */
 export async function measureReads(at: ReadTarget): Promise<Figure[]> {
   const headers = { authorization: `bearer ${at.token}` };
-  const bareUrl = await at.platform.ask<string>("bareUrl");
+  const bareUrl = await at.platform.request<string>("bareUrl");
   const read = (url: string, path: string): Promise<string> => readText(`${url}${path}`, headers);
   const page = await read(at.url, PAGE);
   // Links carry the Host they were asked at: the bytes are those that the measured requests get.
-  await at.platform.ask("setBareBody", page);
+  await at.platform.request("setBareBody", page);
   if ((await read(bareUrl, PAGE)) !== page) throw new Error("the bare handler sends other bytes");
   return [...(await countRequests(at, (path) => read(at.url, path), page)), ...(await comparePages(at, bareUrl, headers))];
 }
@@ -49,9 +49,9 @@ async function countRequests({ platform, apps }: ReadTarget, read: (path: string
   const { pagination, resources } = JSON.parse(page) as { pagination: { total_results: number }; resources: { guid: string }[] };
   if (pagination.total_results !== apps) throw new Error(`the developer sees ${pagination.total_results} apps of ${apps}`);
   const cost = async (paths: readonly string[]): Promise<number> => {
-    const before = await platform.ask<Requests>("requests");
+    const before = await platform.request<Requests>("requests");
     for (const path of paths) await read(path);
-    const after = await platform.ask<Requests>("requests");
+    const after = await platform.request<Requests>("requests");
     // A Lease is renewed every few seconds, whoever asks.
     return (after.all - before.all - (after.leases - before.leases)) / paths.length;
   };
@@ -92,7 +92,7 @@ async function comparePages({ platform, url, apps }: ReadTarget, bareUrl: string
 type Turn = Record<"ours" | "bare" | "fresh", Round>;
 
 async function playRound(platform: Child, clients: readonly RawClient[], path: () => string, ms: number): Promise<Round> {
-  const cpuBefore = await platform.ask<number>("cpu");
+  const cpuBefore = await platform.request<number>("cpu");
   const start = performance.now();
   let pages = 0;
   const play = async (client: RawClient): Promise<void> => {
@@ -100,5 +100,5 @@ async function playRound(platform: Child, clients: readonly RawClient[], path: (
   };
   await Promise.all(clients.map(play));
   const seconds = (performance.now() - start) / 1000;
-  return { perSecond: pages / seconds, cpuPerPage: ((await platform.ask<number>("cpu")) - cpuBefore) / pages };
+  return { perSecond: pages / seconds, cpuPerPage: ((await platform.request<number>("cpu")) - cpuBefore) / pages };
 }

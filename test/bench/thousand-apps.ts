@@ -20,7 +20,7 @@ import type { ApiServerProcessOptions } from "./apiserver-process.ts";
 import { type Child, startChild } from "./child-process.ts";
 import type { PlatformProcessOptions, Requests } from "./platform-process.ts";
 import type { ReadTarget } from "./reads.ts";
-import { settled, until } from "./until.ts";
+import { waitUntilStable, until } from "./until.ts";
 
 export const APPS = 1000;
 
@@ -38,37 +38,37 @@ const PARALLEL = 16;
 /** Starts both processes, makes the apps and waits until the controllers have nothing left to do. */
 export async function startThousandApps(): Promise<ThousandApps> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-bench-"));
-  const ends: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })];
+  const disposables: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })];
   const stop = async (): Promise<void> => {
-    for (const end of ends.toReversed()) await end();
+    for (const end of disposables.toReversed()) await end();
   };
   try {
-    return { ...(await startIn(dir, ends)), stop };
+    return { ...(await startIn(dir, disposables)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function startIn(dir: string, ends: (() => unknown)[]): Promise<Omit<ThousandApps, "stop">> {
+async function startIn(dir: string, disposables: (() => unknown)[]): Promise<Omit<ThousandApps, "stop">> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), admin: token(), developer: token() };
   const apiserver = startChild(join(import.meta.dirname, "apiserver-process.ts"), { dir: join(dir, "kube"), tokens } satisfies ApiServerProcessOptions);
-  ends.push(() => apiserver.stop());
-  const access = await apiserver.ask<PlatformProcessOptions["access"]>("access");
+  disposables.push(() => apiserver.stop());
+  const access = await apiserver.request<PlatformProcessOptions["access"]>("access");
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
-  ends.push(() => admin.close());
+  disposables.push(() => admin.close());
   await installManifests(admin);
   const platform = startChild(join(import.meta.dirname, "platform-process.ts"), { access, token: tokens.platform, operations: LOCAL_OPERATIONS, data: join(dir, "data") } satisfies PlatformProcessOptions);
-  ends.push(() => platform.stop());
-  const url = await platform.ask<string>("url");
+  disposables.push(() => platform.stop());
+  const url = await platform.request<string>("url");
   const namespace = await makeSpace(admin);
-  const rest = (): Promise<void> => settled(() => platform.ask("idle"), () => apiserver.ask("version"));
+  const rest = (): Promise<void> => waitUntilStable(() => platform.request("idle"), () => apiserver.request("version"));
   await rest();
-  const before = { bytes: await platform.ask<number>("memory"), requests: await platform.ask<Requests>("requests") };
+  const before = { bytes: await platform.request<number>("memory"), requests: await platform.request<Requests>("requests") };
   await makeApps(admin, namespace);
   await rest();
-  const after = { bytes: await platform.ask<number>("memory"), requests: await platform.ask<Requests>("requests") };
+  const after = { bytes: await platform.request<number>("memory"), requests: await platform.request<Requests>("requests") };
   return { apiserver, platform, url, token: tokens.developer, apps: APPS, bytesAdded: after.bytes - before.bytes, writesPerApp: (after.requests.writes - before.requests.writes) / APPS };
 }
 

@@ -13,7 +13,7 @@ export async function until(check: () => Promise<boolean>, complaint: string, pa
 }
 
 /** Waits until no controller has work and `versionOf` gives the same twice, a second apart. */
-export async function settled(idle: () => Promise<unknown>, versionOf: () => Promise<unknown>): Promise<void> {
+export async function waitUntilStable(idle: () => Promise<unknown>, versionOf: () => Promise<unknown>): Promise<void> {
   let last: unknown;
   await until(
     async () => {

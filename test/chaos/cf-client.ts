@@ -10,20 +10,20 @@ import { RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { NotYet, untilAcknowledged, Wrong } from "./retry.ts";
-import type { RunPlace } from "./run-scope.ts";
+import { RetryableError, retryUntilAcknowledged, PermanentError } from "./retry.ts";
+import type { RunScope } from "./run-scope.ts";
 
-export interface CfAnswer {
+export interface CfResponse {
   status: number;
   text: string;
 }
 
-export interface CfDoorOptions {
+export interface CfClientOptions {
   /** Addresses of all replicas, those that are down too. */
   urls: readonly string[];
   token: string;
   kube: KubeClient;
-  place: RunPlace;
+  scope: RunScope;
   domain: string;
 }
 
@@ -38,8 +38,8 @@ const DEADLINE_MS = 12_000;
 let turn = 0;
 
 /** One person's `cf`. Every function resolves when the platform has acknowledged. */
-export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
-  async function send(method: string, path: string, body?: object): Promise<CfAnswer> {
+export function createCfClient({ urls, token, kube, scope, domain }: CfClientOptions) {
+  async function send(method: string, path: string, body?: object): Promise<CfResponse> {
     const answer = await request(`${urls[turn++ % urls.length]}${path}`, {
       method: method as "GET",
       headers: { authorization: `bearer ${token}`, ...(body && { "content-type": "application/json" }) },
@@ -51,29 +51,29 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
   }
   async function once(method: string, path: string, body?: object): Promise<Body> {
     const { status, text } = await send(method, path, body);
-    if (status >= 300) throw new NotYet(`${method} ${path}: ${status} ${text.slice(0, 300)}`);
+    if (status >= 300) throw new RetryableError(`${method} ${path}: ${status} ${text.slice(0, 300)}`);
     return (text ? JSON.parse(text) : {}) as Body;
   }
-  const call = (method: string, path: string, body?: object): Promise<Body> => untilAcknowledged(`${place.prefix}: ${method} ${path}`, () => once(method, path, body));
+  const call = (method: string, path: string, body?: object): Promise<Body> => retryUntilAcknowledged(`${scope.prefix}: ${method} ${path}`, () => once(method, path, body));
   /** A create whose answer was lost is found by its name. */
   const create = (path: string, body: object, lookup: string): Promise<string> =>
-    untilAcknowledged(`${place.prefix}: POST ${path} ${JSON.stringify(body)}`, async () => {
+    retryUntilAcknowledged(`${scope.prefix}: POST ${path} ${JSON.stringify(body)}`, async () => {
       const { status, text } = await send("POST", path, body);
       if (status === 201) return (JSON.parse(text) as Body).guid;
       const [found] = status === 422 ? ((await once("GET", lookup)).resources ?? []) : [];
-      if (!found) throw new NotYet(`${status} ${text.slice(0, 300)}`);
+      if (!found) throw new RetryableError(`${status} ${text.slice(0, 300)}`);
       return found.guid;
     });
   /** Done when the object is gone or going: a 404 may come from a replica that has not seen it yet. */
   const remove = (ref: ResourceRef, key: ObjectKey, pathOf: (guid: string) => string): Promise<void> =>
-    untilAcknowledged(`${place.prefix}: DELETE ${ref.kind} ${key.name}`, async () => {
+    retryUntilAcknowledged(`${scope.prefix}: DELETE ${ref.kind} ${key.name}`, async () => {
       const found = await kube.find(ref, key);
       if (!found || found.metadata.deletionTimestamp) return;
       await once("DELETE", pathOf(guidOf(found)));
-      throw new NotYet("it is still there");
+      throw new RetryableError("it is still there");
     });
   const toOne = (guid: string): object => ({ data: { guid } });
-  const inSpace = async (space: string): Promise<object> => toOne((await place.space(space)).guid);
+  const inSpace = async (space: string): Promise<object> => toOne((await scope.space(space)).guid);
   const ids = new Map<string, string>();
   const remember = (name: string, guid: string): string => {
     ids.set(name, guid);
@@ -82,44 +82,44 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
   /** An app's GUID by its object's name, which no rename changes. */
   const appGUID = async (space: string, app: string): Promise<string> => ids.get(`app ${space} ${app}`) ?? remember(`app ${space} ${app}`, await findApp(space, app));
   const findApp = async (space: string, app: string): Promise<string> => {
-    const { namespace } = await place.space(space);
-    return untilAcknowledged(`${place.prefix}: app ${app}`, async () => guidOf(await kube.get(App, { namespace, name: app })));
+    const { namespace } = await scope.space(space);
+    return retryUntilAcknowledged(`${scope.prefix}: app ${app}`, async () => guidOf(await kube.get(App, { namespace, name: app })));
   };
   const domainGUID = async (): Promise<string> => ids.get("domain") ?? remember("domain", (await call("GET", `/v3/domains?names=${domain}`)).resources?.[0]?.guid ?? "");
   const routeGUID = async (route: string): Promise<string> =>
     ids.get(`route ${route}`) ??
-    remember(`route ${route}`, await untilAcknowledged(`${place.prefix}: route ${route}`, async () => {
-      const [found] = (await once("GET", `/v3/routes?hosts=${place.host(route)}`)).resources ?? [];
-      if (!found) throw new NotYet(`no route ${route}`);
+    remember(`route ${route}`, await retryUntilAcknowledged(`${scope.prefix}: route ${route}`, async () => {
+      const [found] = (await once("GET", `/v3/routes?hosts=${scope.host(route)}`)).resources ?? [];
+      if (!found) throw new RetryableError(`no route ${route}`);
       return found.guid;
     }));
 
   return {
     async org(): Promise<void> {
-      await create("/v3/organizations", { name: place.org }, `/v3/organizations?names=${place.org}`);
+      await create("/v3/organizations", { name: scope.org }, `/v3/organizations?names=${scope.org}`);
     },
     async space(name: string): Promise<void> {
-      const org = await place.orgGUID();
+      const org = await scope.orgGUID();
       await create("/v3/spaces", { name, relationships: { organization: toOne(org) } }, `/v3/spaces?names=${name}&organization_guids=${org}`);
     },
     async deleteSpace(name: string): Promise<void> {
-      await remove(Space, { namespace: await place.orgNamespace(), name }, (guid) => `/v3/spaces/${guid}`);
+      await remove(Space, { namespace: await scope.orgNamespace(), name }, (guid) => `/v3/spaces/${guid}`);
     },
     async deleteOrg(): Promise<void> {
-      await remove(Org, { name: place.org }, (guid) => `/v3/organizations/${guid}`);
+      await remove(Org, { name: scope.org }, (guid) => `/v3/organizations/${guid}`);
     },
     async app(space: string, name: string): Promise<void> {
-      const { guid } = await place.space(space);
+      const { guid } = await scope.space(space);
       const body = { name, lifecycle: { type: "docker", data: {} }, relationships: { space: toOne(guid) } };
       remember(`app ${space} ${name}`, await create("/v3/apps", body, `/v3/apps?names=${name}&space_guids=${guid}`));
     },
     /** A name that somebody else has is refused, and stays so. */
     async taken(space: string, name: string): Promise<void> {
       const body = { name, relationships: { space: await inSpace(space) } };
-      await untilAcknowledged(`${place.prefix}: refusal of a second app ${name}`, async () => {
+      await retryUntilAcknowledged(`${scope.prefix}: refusal of a second app ${name}`, async () => {
         const { status, text } = await send("POST", "/v3/apps", body);
-        if (status === 201) throw new Wrong(`a second app ${name} was created: ${text.slice(0, 300)}`);
-        if (!text.includes(`App with the name '${name}' already exists.`)) throw new NotYet(`${status} ${text.slice(0, 300)}`);
+        if (status === 201) throw new PermanentError(`a second app ${name} was created: ${text.slice(0, 300)}`);
+        if (!text.includes(`App with the name '${name}' already exists.`)) throw new RetryableError(`${status} ${text.slice(0, 300)}`);
       });
     },
     async env(space: string, app: string, value: string): Promise<void> {
@@ -128,30 +128,30 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
     async push(space: string, app: string, image: string): Promise<void> {
       const guid = await appGUID(space, app);
       const pkg = await call("POST", "/v3/packages", { type: "docker", data: { image }, relationships: { app: toOne(guid) } });
-      const build = await untilAcknowledged(`${place.prefix}: build of ${app}`, async () => {
+      const build = await retryUntilAcknowledged(`${scope.prefix}: build of ${app}`, async () => {
         const [open] = (await once("GET", `/v3/builds?app_guids=${guid}`)).resources ?? [];
         return open ?? (await once("POST", "/v3/builds", { package: { guid: pkg.guid } }));
       });
-      const staged = await untilAcknowledged(`${place.prefix}: build ${build.guid} of ${app}`, async () => {
+      const staged = await retryUntilAcknowledged(`${scope.prefix}: build ${build.guid} of ${app}`, async () => {
         const now = await once("GET", `/v3/builds/${build.guid}`);
-        if (now.state === "FAILED") throw new Wrong(`build ${build.guid} of ${app} failed`);
-        if (now.state !== "STAGED" || !now.droplet) throw new NotYet(`it is ${now.state}`);
+        if (now.state === "FAILED") throw new PermanentError(`build ${build.guid} of ${app} failed`);
+        if (now.state !== "STAGED" || !now.droplet) throw new RetryableError(`it is ${now.state}`);
         return now.droplet;
       });
       await call("PATCH", `/v3/apps/${guid}/relationships/current_droplet`, toOne(staged.guid));
     },
     async route(space: string, route: string, app: string): Promise<void> {
-      const body = { host: place.host(route), relationships: { space: await inSpace(space), domain: toOne(await domainGUID()) } };
-      const guid = remember(`route ${route}`, await create("/v3/routes", body, `/v3/routes?hosts=${place.host(route)}`));
+      const body = { host: scope.host(route), relationships: { space: await inSpace(space), domain: toOne(await domainGUID()) } };
+      const guid = remember(`route ${route}`, await create("/v3/routes", body, `/v3/routes?hosts=${scope.host(route)}`));
       await call("POST", `/v3/routes/${guid}/destinations`, { destinations: [{ app: { guid: await appGUID(space, app) } }] });
     },
     async unmap(route: string): Promise<void> {
       await call("PATCH", `/v3/routes/${await routeGUID(route)}/destinations`, { destinations: [] });
     },
     async deleteRoute(space: string, route: string): Promise<void> {
-      const { namespace } = await place.space(space);
-      const wanted = place.host(route);
-      const found = await untilAcknowledged(`${place.prefix}: route ${route}`, async () => (await kube.list(Route, { namespace })).items.find(({ spec }) => spec.host === wanted));
+      const { namespace } = await scope.space(space);
+      const wanted = scope.host(route);
+      const found = await retryUntilAcknowledged(`${scope.prefix}: route ${route}`, async () => (await kube.list(Route, { namespace })).items.find(({ spec }) => spec.host === wanted));
       if (found) await remove(Route, { namespace, name: found.metadata.name }, (guid) => `/v3/routes/${guid}`);
     },
     async scale(space: string, app: string, size: { instances?: number; memory_in_mb?: number }): Promise<void> {
@@ -164,27 +164,27 @@ export function cfDoor({ urls, token, kube, place, domain }: CfDoorOptions) {
       await call("PATCH", `/v3/apps/${await appGUID(space, app)}`, change);
     },
     async deleteApp(space: string, app: string): Promise<void> {
-      await remove(App, { namespace: (await place.space(space)).namespace, name: app }, (guid) => `/v3/apps/${guid}`);
+      await remove(App, { namespace: (await scope.space(space)).namespace, name: app }, (guid) => `/v3/apps/${guid}`);
     },
     async role(space: string, user: string, type: string): Promise<void> {
-      const at = type.startsWith("organization") ? { organization: toOne(await place.orgGUID()) } : { space: await inSpace(space) };
-      await untilAcknowledged(`${place.prefix}: role ${type}`, async () => {
+      const at = type.startsWith("organization") ? { organization: toOne(await scope.orgGUID()) } : { space: await inSpace(space) };
+      await retryUntilAcknowledged(`${scope.prefix}: role ${type}`, async () => {
         const { status, text } = await send("POST", "/v3/roles", { type, relationships: { user: toOne(user), ...at } });
-        if (status !== 201 && !text.includes("already has")) throw new NotYet(`${status} ${text.slice(0, 300)}`);
+        if (status !== 201 && !text.includes("already has")) throw new RetryableError(`${status} ${text.slice(0, 300)}`);
       });
     },
     async unrole(space: string, user: string, type: CFRole): Promise<void> {
-      const { guid, namespace } = await place.space(space);
+      const { guid, namespace } = await scope.space(space);
       const isIt = (binding: { roleRef?: { name: string }; subjects?: { name: string }[] }): boolean => binding.roleRef?.name === CF_ROLES[type].clusterRole && (binding.subjects ?? []).some(({ name }) => name === user);
-      await untilAcknowledged(`${place.prefix}: no role ${type}`, async () => {
+      await retryUntilAcknowledged(`${scope.prefix}: no role ${type}`, async () => {
         if (!(await kube.list(RoleBinding, { namespace })).items.some(isIt)) return;
         const [role] = (await once("GET", `/v3/roles?types=${type}&user_guids=${user}&space_guids=${guid}`)).resources ?? [];
-        if (!role) throw new NotYet(`the role ${type} of ${user} is not shown`);
+        if (!role) throw new RetryableError(`the role ${type} of ${user} is not shown`);
         await once("DELETE", `/v3/roles/${role.guid}`);
-        throw new NotYet("it is still there");
+        throw new RetryableError("it is still there");
       });
     },
   };
 }
 
-export type CfDoor = ReturnType<typeof cfDoor>;
+export type CfClient = ReturnType<typeof createCfClient>;

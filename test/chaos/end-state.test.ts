@@ -1,7 +1,7 @@
 // Two runs that ended alike are equal, and whatever differs, is lost or is doubled shows.
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { difference, explain, normalise, objectsOf, unsettled } from "./end-state.ts";
+import { diffLines, explainDifference, normalise, filterRunObjects, findUnreconciled } from "./end-state.ts";
 
 const GUIDS = ["01a1fc6f-f303-7c11-a391-a0aba841a042", "11a1fc6f-f303-7c11-a391-a0aba841a042"];
 
@@ -20,7 +20,7 @@ describe("the end of a run", () => {
   const calm = normalise([appOf("calm1", 0)], "calm1");
 
   test("is equal for equal ends", () => {
-    expect(difference(calm, normalise([appOf("wild1", 1)], "wild1"))).toEqual({ missing: [], surplus: [] });
+    expect(diffLines(calm, normalise([appOf("wild1", 1)], "wild1"))).toEqual({ missing: [], surplus: [] });
   });
 
   test.each([
@@ -28,15 +28,15 @@ describe("the end of a run", () => {
     ["a restart that is not in force", appOf("wild1", 1, { restart: "later" }), /isRestarted: calm true, chaos false/],
     ["a deletion that never ends", { ...appOf("wild1", 1), metadata: { ...appOf("wild1", 1).metadata, deletionTimestamp: "2026-11-21T00:00:01Z" } }, /going: calm undefined, chaos true/],
   ])("tells %s", (_what, object, words) => {
-    const { missing, surplus } = difference(calm, normalise([object], "wild1"));
-    expect(explain(missing, surplus).join("\n")).toMatch(words);
+    const { missing, surplus } = diffLines(calm, normalise([object], "wild1"));
+    expect(explainDifference(missing, surplus).join("\n")).toMatch(words);
   });
 
   test("tells what is lost and what is doubled", () => {
     const twice = normalise([appOf("wild1", 0), appOf("wild1", 1)], "wild1");
-    expect(difference(calm, twice).surplus).toHaveLength(1);
-    const { missing, surplus } = difference(calm, []);
-    expect(explain(missing, surplus)).toEqual(["  App <run>-org-dev/shop is missing"]);
+    expect(diffLines(calm, twice).surplus).toHaveLength(1);
+    const { missing, surplus } = diffLines(calm, []);
+    expect(explainDifference(missing, surplus)).toEqual(["  App <run>-org-dev/shop is missing"]);
   });
 
   test("leaves revisions out that are history", () => {
@@ -57,16 +57,16 @@ describe("the end of a run", () => {
     });
     const routes = [routeOf("one", one), routeOf("other", other)];
     const appShowing = (url: string): string[] => normalise([{ ...appOf("wild1", 0), ...{ status: { url } } }, ...routes], "wild1");
-    expect(difference(appShowing("one"), appShowing("other")).missing.length === 0).toBe(equal);
+    expect(diffLines(appShowing("one"), appShowing("other")).missing.length === 0).toBe(equal);
   });
 
   test("is of one run alone", () => {
-    expect(objectsOf([appOf("wild1", 0), appOf("wild11", 0)], "wild1")).toHaveLength(1);
+    expect(filterRunObjects([appOf("wild1", 0), appOf("wild11", 0)], "wild1")).toHaveLength(1);
   });
 
   test("is not there yet while something is to come", () => {
     const orphan: KubeObject = { ...appOf("wild1", 0), metadata: { ...appOf("wild1", 0).metadata, ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "gone" }] } };
-    expect(unsettled([appOf("wild1", 0)])).toEqual([]);
-    expect(unsettled([orphan])).toEqual(["App shop has lost its owner"]);
+    expect(findUnreconciled([appOf("wild1", 0)])).toEqual([]);
+    expect(findUnreconciled([orphan])).toEqual(["App shop has lost its owner"]);
   });
 });

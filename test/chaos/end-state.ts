@@ -10,17 +10,17 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
 const KINDS: readonly ResourceRef[] = [...DEFINITIONS.filter(({ kind }) => !["BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind)), ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service];
 
-type Live = KubeObject & { spec?: Record<string, unknown>; status?: Record<string, unknown>; subjects?: unknown; roleRef?: unknown; rules?: unknown; data?: unknown };
+type LiveObject = KubeObject & { spec?: Record<string, unknown>; status?: Record<string, unknown>; subjects?: unknown; roleRef?: unknown; rules?: unknown; data?: unknown };
 
 /** Every object on the cluster that has to do with a run of ours. One list request a kind. */
-export async function readCluster(kube: KubeClient): Promise<Live[]> {
+export async function readCluster(kube: KubeClient): Promise<LiveObject[]> {
   const lists = await Promise.all(KINDS.map((ref) => kube.list(ref)));
-  return lists.flatMap(({ items }) => items as Live[]);
+  return lists.flatMap(({ items }) => items as LiveObject[]);
 }
 
 /** The objects of one run. */
-export function objectsOf(all: readonly Live[], prefix: string): Live[] {
-  const isOurs = ({ kind, metadata, spec }: Live): boolean => {
+export function filterRunObjects(all: readonly LiveObject[], prefix: string): LiveObject[] {
+  const isOurs = ({ kind, metadata, spec }: LiveObject): boolean => {
     if (metadata.namespace === SYSTEM_NAMESPACE) return kind === "Claim" && isNameOf(prefix, claimantOf(spec));
     return isNameOf(prefix, metadata.namespace ?? metadata.name) || (!metadata.namespace && metadata.name.includes(`-${prefix}-`));
   };
@@ -40,14 +40,14 @@ function claimantOf(spec: Record<string, unknown> | undefined): string {
  * One line an object, sorted; equal for two runs that ended alike. What tells how a run got there is left out: revisions that are not in
  * force and what only they name, claims that nobody bears and that will lapse.
  */
-export function normalise(objects: readonly Live[], prefix: string): string[] {
-  const dropped = historyOf(objects);
-  const routes = objects.filter((object): object is Route & Live => object.kind === "Route");
+export function normalise(objects: readonly LiveObject[], prefix: string): string[] {
+  const dropped = findHistory(objects);
+  const routes = objects.filter((object): object is Route & LiveObject => object.kind === "Route");
   return objects.filter((object) => !dropped.has(object)).map((object) => toLine(withNamedURL(object, routes), prefix)).toSorted();
 }
 
 /** An app shows its oldest route. Of several born in the same second that may be any: their order is not known, and no two runs share it. */
-function withNamedURL(object: Live, routes: readonly (Route & Live)[]): Live {
+function withNamedURL(object: LiveObject, routes: readonly (Route & LiveObject)[]): LiveObject {
   const { kind, metadata, status } = object;
   if (kind !== "App" || !status?.["url"]) return object;
   const mapped = routes.filter((route) => route.metadata.namespace === metadata.namespace && route.spec.destinations.some(({ app }) => app === metadata.name));
@@ -56,8 +56,8 @@ function withNamedURL(object: Live, routes: readonly (Route & Live)[]): Live {
   return isOldest ? { ...object, status: { ...status, url: "<its oldest route>" } } : object;
 }
 
-function historyOf(objects: readonly Live[]): Set<Live> {
-  const apps = objects.filter((object): object is App & Live => object.kind === "App");
+function findHistory(objects: readonly LiveObject[]): Set<LiveObject> {
+  const apps = objects.filter((object): object is App & LiveObject => object.kind === "App");
   const inForce = new Set(apps.map(({ metadata, status }) => `${metadata.namespace}/${String(status?.revision)}`));
   const revisions = objects.filter(({ kind }) => kind === "Revision");
   const old = revisions.filter(({ metadata }) => !inForce.has(`${metadata.namespace}/${metadata.name}`));
@@ -69,29 +69,29 @@ function historyOf(objects: readonly Live[]): Set<Live> {
   const usedDroplets = objects.filter((object) => object.kind === "Droplet" && !droplets.includes(object));
   const origin = JSON.stringify(usedDroplets);
   const made = objects.filter(({ kind, metadata }) => (kind === "Package" || kind === "Build") && !origin.includes(`"${metadata.name}"`));
-  const claims = objects.filter((object) => object.kind === "Claim" && !isBorne(object, objects));
+  const claims = objects.filter((object) => object.kind === "Claim" && !isClaimHeld(object, objects));
   return new Set([...old, ...secrets, ...droplets, ...made, ...claims]);
 }
 
 /** Does the claimant bear the claimed name? A claim that it does not bear lapses within half a minute. */
-function isBorne({ spec }: Live, objects: readonly Live[]): boolean {
+function isClaimHeld({ spec }: LiveObject, objects: readonly LiveObject[]): boolean {
   const { kind, namespace, name } = spec?.["claimant"] as { kind: string; namespace?: string; name: string };
   const holder = objects.find((object) => object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? "") === (namespace ?? ""));
   if (!holder) return false;
   const { host, path, port, name: given } = (holder.spec ?? {}) as { host?: string; path?: string; port?: number; name?: string };
-  const borne = kind === "Route" ? `${host ?? ""}:${port ?? 0}${path ?? ""}` : (given ?? name);
-  return borne.toLowerCase() === spec?.["claimed"];
+  const heldName = kind === "Route" ? `${host ?? ""}:${port ?? 0}${path ?? ""}` : (given ?? name);
+  return heldName.toLowerCase() === spec?.["claimed"];
 }
 
 /** What is not at rest yet, for whoever wants to know how things end; in words. */
-export function unsettled(objects: readonly Live[]): string[] {
+export function findUnreconciled(objects: readonly LiveObject[]): string[] {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
-  return objects.flatMap((object) => UNREST.filter(({ holds }) => holds(object, uids)).map(({ what }) => `${object.kind} ${object.metadata.name} ${what}`));
+  return objects.flatMap((object) => UNRECONCILED.filter(({ holds }) => holds(object, uids)).map(({ what }) => `${object.kind} ${object.metadata.name} ${what}`));
 }
 
 const HAVE_STATUS = new Set(["App", "Build", "Droplet", "LRP", "Org", "Package", "Process", "Route", "RouteBinding", "Space"]);
 
-const UNREST: readonly { what: string; holds: (object: Live, uids: ReadonlySet<string | undefined>) => boolean }[] = [
+const UNRECONCILED: readonly { what: string; holds: (object: LiveObject, uids: ReadonlySet<string | undefined>) => boolean }[] = [
   { what: "is going", holds: ({ metadata }) => metadata.deletionTimestamp !== undefined },
   { what: "has lost its owner", holds: ({ metadata }, uids) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false },
   { what: "has changed since it was looked at", holds: ({ metadata, status }) => status?.["observedGeneration"] !== undefined && status["observedGeneration"] !== metadata.generation },
@@ -101,7 +101,7 @@ const UNREST: readonly { what: string; holds: (object: Live, uids: ReadonlySet<s
 
 const CONDITION_FIELDS = ["type", "status", "reason", "message"];
 
-function toLine(object: Live, prefix: string): string {
+function toLine(object: LiveObject, prefix: string): string {
   const { kind, metadata, status, rules, roleRef, subjects, data } = object;
   const { name, namespace, labels, annotations, finalizers, ownerReferences, deletionTimestamp } = metadata;
   const owners = ownerReferences?.map((owner) => `${owner.kind} ${owner.name}`);
@@ -125,7 +125,7 @@ function toLine(object: Live, prefix: string): string {
   return scrub(JSON.stringify(shown, sorted), prefix);
 }
 
-function specOf({ kind, spec = {} }: Live): unknown {
+function specOf({ kind, spec = {} }: LiveObject): unknown {
   if (kind === "Revision") {
     const { version: _version, description: _description, restart: _restart, ...rest } = spec;
     return rest;
@@ -141,12 +141,12 @@ function specOf({ kind, spec = {} }: Live): unknown {
   return spec;
 }
 
-function statusOf({ kind, spec }: Live, status: Record<string, unknown>): unknown {
+function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): unknown {
   const { conditions, observedGeneration: _generation, observedRestart, ...rest } = status;
-  const said = (conditions as Record<string, unknown>[] | undefined)?.map((condition) => Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])));
+  const shownConditions = (conditions as Record<string, unknown>[] | undefined)?.map((condition) => Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])));
   // Of an app that is stopped, it tells whether a start before was seen in time.
   const restarted = kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
-  return { ...rest, ...restarted, conditions: kind === "PodDisruptionBudget" ? undefined : said };
+  return { ...rest, ...restarted, conditions: kind === "PodDisruptionBudget" ? undefined : shownConditions };
 }
 
 function sorted(_key: string, value: unknown): unknown {
@@ -178,7 +178,7 @@ function scrub(text: string, prefix: string): string {
 }
 
 /** Lines of one that the other lacks, both ways; a line that is there twice counts twice. */
-export function difference(wanted: readonly string[], found: readonly string[]): { missing: string[]; surplus: string[] } {
+export function diffLines(wanted: readonly string[], found: readonly string[]): { missing: string[]; surplus: string[] } {
   const rest = [...found];
   const missing = wanted.filter((line) => {
     const at = rest.indexOf(line);
@@ -189,7 +189,7 @@ export function difference(wanted: readonly string[], found: readonly string[]):
 }
 
 /** For a person: what is only there, only here, or differs, by object and field. */
-export function explain(missing: readonly string[], surplus: readonly string[]): string[] {
+export function explainDifference(missing: readonly string[], surplus: readonly string[]): string[] {
   const rest = [...surplus];
   const pairs = missing.map((line) => {
     const at = rest.findIndex((other) => titleOf(other) === titleOf(line));

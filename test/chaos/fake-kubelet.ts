@@ -4,15 +4,15 @@ import { Deployment } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { defineController } from "../../kube/controller/controller.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
-import { createWatches } from "../../kube/cache/informers.ts";
-import { PLATFORM } from "../../platform/operations/controller-settings.ts";
+import { createInformers } from "../../kube/cache/informers.ts";
+import { CONTROLLER_SETTINGS } from "../../platform/operations/controller-settings.ts";
 
 /** Starts playing; stops with the function that it returns. */
-export function playRunner(kube: KubeClient): () => Promise<void> {
+export function startFakeKubelet(kube: KubeClient): () => Promise<void> {
   const log = pino({ level: "silent" });
-  const watches = createWatches({ client: kube, log, timing: { backoff: { minMs: 50, maxMs: 300, jitter: 1 } } });
+  const watches = createInformers({ client: kube, log, timing: { backoff: { minMs: 50, maxMs: 300, jitter: 1 } } });
   const halt = new AbortController();
-  const player = defineController({
+  const kubelet = defineController({
     name: "player",
     for: Deployment,
     writesStatus: false,
@@ -26,7 +26,7 @@ export function playRunner(kube: KubeClient): () => Promise<void> {
       return {};
     },
   });
-  const run = runControllers({ client: kube, controllers: [player], watches, platform: PLATFORM, signal: halt.signal, log });
+  const run = runControllers({ client: kube, controllers: [kubelet], informers: watches, ownership: CONTROLLER_SETTINGS, signal: halt.signal, log });
   run.synced.catch(() => undefined);
   return async () => {
     halt.abort();

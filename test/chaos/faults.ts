@@ -1,5 +1,5 @@
 // What goes wrong in one run, and when. Pure: the same seed gives the same faults.
-import type { Part } from "../cluster/control-plane.ts";
+import type { ControlPlaneComponent } from "../cluster/control-plane.ts";
 
 /** How often requests through the proxy go wrong; shares of 1. */
 export interface Rates {
@@ -22,7 +22,7 @@ export type Fault = { atMs: number } & (
   | { what: "stall-watches"; share: number; lastMs: number; dies: boolean }
   | { what: "kill"; replica: number; downMs: number }
   | { what: "revoke-platform" | "revoke-developer"; lastMs: number }
-  | { what: "restart"; part: Part; downMs: number }
+  | { what: "restart"; part: ControlPlaneComponent; downMs: number }
 );
 
 type Random = () => number;
@@ -47,13 +47,13 @@ export function planFaults(random: Random, lengthMs: number, replicas: number): 
 
 /** Some runs are nearly quiet, some are rough. */
 function planRates(random: Random): Rates {
-  const roughness = random() ** 2 * 0.15;
-  const share = (): number => random() * roughness;
+  const severity = random() ** 2 * 0.15;
+  const share = (): number => random() * severity;
   return { refused: share() * 2, cutBefore: share(), cutAfter: share(), timedOut: share(), slow: share() * 2 };
 }
 
 function planRestart(random: Random, atMs: number): Fault[] {
   const dice = random();
-  const part: Part | undefined = dice < 0.08 ? "kube-apiserver" : dice < 0.18 ? "etcd" : undefined;
+  const part: ControlPlaneComponent | undefined = dice < 0.08 ? "kube-apiserver" : dice < 0.18 ? "etcd" : undefined;
   return part ? [{ atMs, what: "restart", part, downMs: Math.round(random() * 300) }] : [];
 }

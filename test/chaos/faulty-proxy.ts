@@ -39,7 +39,7 @@ interface Watch {
   upstream: IncomingMessage;
 }
 
-interface Trouble {
+interface FaultInjection {
   rates: Rates;
   random: () => number;
 }
@@ -51,10 +51,10 @@ interface State {
   /** Watches on which nothing will ever come again. */
   dead: Set<ServerResponse>;
   writes: Write[];
-  trouble: Trouble | undefined;
+  injection: FaultInjection | undefined;
 }
 
-interface Passing {
+interface ProxiedRequest {
   request: IncomingMessage;
   response: ServerResponse;
 }
@@ -72,17 +72,17 @@ const TIMEOUT = { code: 504, reason: "Timeout", message: "the request did not co
 export async function startFaultyProxy(target: string, ca: string): Promise<FaultyProxy> {
   const authority = await makeAuthority("chaos");
   const identity = await issueCertificate(authority, { commonName: "proxy", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] }, { usage: "server" });
-  const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), dead: new Set(), writes: [], trouble: undefined };
-  const server = createServer({ ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => void pass(state, { request, response }));
+  const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), dead: new Set(), writes: [], injection: undefined };
+  const server = createServer({ ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => void handleRequest(state, { request, response }));
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
   // One that kube-apiserver has just ended is still among them until its connection has closed.
-  const some = (share: number): Watch[] => [...state.watches].filter(({ response }) => !response.writableEnded && (state.trouble?.random ?? Math.random)() < share);
+  const some = (share: number): Watch[] => [...state.watches].filter(({ response }) => !response.writableEnded && (state.injection?.random ?? Math.random)() < share);
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ca: authority.cert,
     writes: state.writes,
     setRates(rates, random = Math.random) {
-      state.trouble = rates && { rates, random };
+      state.injection = rates && { rates, random };
     },
     dropWatches: (share) => some(share).forEach(({ response }) => response.destroy()),
     expireWatches(share) {
@@ -123,29 +123,29 @@ function status(error: { code: number; reason: string; message: string }): objec
 
 type Verdict = keyof Rates | "pass";
 
-function judge({ trouble }: State): Verdict {
-  if (!trouble) return "pass";
-  let dice = trouble.random();
-  for (const [verdict, share] of Object.entries(trouble.rates) as [keyof Rates, number][]) {
+function pickVerdict({ injection }: State): Verdict {
+  if (!injection) return "pass";
+  let dice = injection.random();
+  for (const [verdict, share] of Object.entries(injection.rates) as [keyof Rates, number][]) {
     if (dice < share) return verdict;
     dice -= share;
   }
   return "pass";
 }
 
-async function pass(state: State, passing: Passing): Promise<void> {
-  const { request, response } = passing;
+async function handleRequest(state: State, proxied: ProxiedRequest): Promise<void> {
+  const { request, response } = proxied;
   // A client that hangs up in the middle of its own request is no fault of ours.
   request.on("error", () => response.destroy());
-  const verdict = judge(state);
-  const dice = state.trouble?.random() ?? 0;
+  const verdict = pickVerdict(state);
+  const dice = state.injection?.random() ?? 0;
   if (verdict === "cutBefore") return void response.destroy();
-  if (verdict === "refused") return refuse(passing, dice);
+  if (verdict === "refused") return refuse(proxied, dice);
   if (verdict === "slow") await delay(50 + 350 * dice);
-  forward(state, passing, verdict);
+  forward(state, proxied, verdict);
 }
 
-function refuse({ request, response }: Passing, dice: number): void {
+function refuse({ request, response }: ProxiedRequest, dice: number): void {
   // Conflicts are for writes, expired versions for lists and watches.
   const fitting = request.method === "GET" ? [...REFUSALS.filter(({ code }) => code !== 409), GONE] : REFUSALS;
   answer(response, fitting[Math.floor(dice * fitting.length)] ?? TIMEOUT);
@@ -162,10 +162,10 @@ function isWatch({ url = "" }: IncomingMessage): boolean {
   return /[?&]watch=(true|1)/.test(url);
 }
 
-function forward(state: State, { request, response }: Passing, verdict: Verdict): void {
+function forward(state: State, { request, response }: ProxiedRequest, verdict: Verdict): void {
   const { method = "GET", url = "/", headers } = request;
   const upstream = send({ host: state.target.hostname, port: state.target.port, method, path: url, headers: withoutHost(headers), agent: state.agent }, (reply) => {
-    note(state, { method, path: url, code: reply.statusCode ?? 0, atMs: performance.now() });
+    recordWrite(state, { method, path: url, code: reply.statusCode ?? 0, atMs: performance.now() });
     reply.on("error", () => response.destroy());
     if (verdict === "cutAfter") return void response.destroy();
     if (verdict === "timedOut" && method !== "GET") {
@@ -176,7 +176,7 @@ function forward(state: State, { request, response }: Passing, verdict: Verdict)
     response.writeHead(reply.statusCode ?? 502, reply.headers);
     response.flushHeaders();
     reply.pipe(response);
-    if (isWatch(request)) keepWatch(state, { response, upstream: reply });
+    if (isWatch(request)) trackWatch(state, { response, upstream: reply });
   });
   upstream.on("error", () => response.destroy());
   response.on("close", () => upstream.destroy());
@@ -187,13 +187,13 @@ function withoutHost({ host: _host, ...headers }: IncomingHttpHeaders): Incoming
   return headers;
 }
 
-function keepWatch({ watches }: State, watch: Watch): void {
+function trackWatch({ watches }: State, watch: Watch): void {
   watches.add(watch);
   watch.response.on("close", () => watches.delete(watch));
   // A stalled watch must not end by itself: its client hears nothing at all.
   watch.upstream.on("error", () => watch.response.destroy());
 }
 
-function note({ writes }: State, write: Write): void {
+function recordWrite({ writes }: State, write: Write): void {
   if (write.code < 300 && requestKind(write) === "write") writes.push(write);
 }

@@ -4,25 +4,25 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
-import { VERBS } from "../../crds/command-patches.ts";
+import { COMMAND_PATCHES } from "../../crds/command-patches.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
 
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { NotYet, untilAcknowledged } from "./retry.ts";
-import type { RunPlace } from "./run-scope.ts";
+import { RetryableError, retryUntilAcknowledged } from "./retry.ts";
+import type { RunScope } from "./run-scope.ts";
 
 const KUBECTL = { fieldManager: "kubectl" };
 
 /** One person's kubectl. Every function resolves when the API server has acknowledged. */
-export function kubectlDoor(kube: KubeClient, place: RunPlace, domain: string) {
-  const namespaceOf = async (space: string): Promise<string> => (await place.space(space)).namespace;
+export function createKubectlClient(kube: KubeClient, scope: RunScope, domain: string) {
+  const namespaceOf = async (space: string): Promise<string> => (await scope.space(space)).namespace;
   const apply = (ref: ResourceRef, namespace: string, name: string, spec: object): Promise<unknown> =>
-    untilAcknowledged(`${place.prefix}: kubectl apply ${ref.kind} ${name}`, () => kube.apply(ref, { metadata: { namespace, name }, spec }, KUBECTL));
+    retryUntilAcknowledged(`${scope.prefix}: kubectl apply ${ref.kind} ${name}`, () => kube.apply(ref, { metadata: { namespace, name }, spec }, KUBECTL));
   const patch = (ref: ResourceRef, at: { namespace: string; name: string }, body: object): Promise<unknown> =>
-    untilAcknowledged(`${place.prefix}: kubectl patch ${ref.kind} ${at.name}`, () => kube.patch(ref, at, { type: "merge", body: body as Record<string, unknown> }, KUBECTL));
+    retryUntilAcknowledged(`${scope.prefix}: kubectl patch ${ref.kind} ${at.name}`, () => kube.patch(ref, at, { type: "merge", body: body as Record<string, unknown> }, KUBECTL));
   const remove = (ref: ResourceRef, at: { namespace: string; name: string }): Promise<void> =>
-    untilAcknowledged(`${place.prefix}: kubectl delete ${ref.kind} ${at.name}`, async () => {
+    retryUntilAcknowledged(`${scope.prefix}: kubectl delete ${ref.kind} ${at.name}`, async () => {
       try {
         await kube.delete(ref, at);
       } catch (error) {
@@ -33,7 +33,7 @@ export function kubectlDoor(kube: KubeClient, place: RunPlace, domain: string) {
 
   return {
     async space(name: string): Promise<void> {
-      await apply(Space, await place.orgNamespace(), name, {});
+      await apply(Space, await scope.orgNamespace(), name, {});
     },
     /** App, process and droplet as one file. */
     async app(space: string, name: string): Promise<void> {
@@ -45,9 +45,9 @@ export function kubectlDoor(kube: KubeClient, place: RunPlace, domain: string) {
     /** Resolves when the app has its name in force. */
     async named(space: string, name: string): Promise<void> {
       const key = await at(space, name);
-      await untilAcknowledged(`${place.prefix}: app ${name} has its name`, async () => {
+      await retryUntilAcknowledged(`${scope.prefix}: app ${name} has its name`, async () => {
         const app = await kube.get(App, key);
-        if (app.status?.name === undefined) throw new NotYet(JSON.stringify(app.status));
+        if (app.status?.name === undefined) throw new RetryableError(JSON.stringify(app.status));
       });
     },
     /** An object that wants a name which another has. */
@@ -55,7 +55,7 @@ export function kubectlDoor(kube: KubeClient, place: RunPlace, domain: string) {
       await apply(App, await namespaceOf(space), `${name}-too`, { name, lifecycle: { type: "docker" } });
     },
     async route(space: string, route: string, app: string): Promise<void> {
-      await apply(Route, await namespaceOf(space), route, { host: place.host(route), domainRef: { name: domain }, destinations: [{ app }] });
+      await apply(Route, await namespaceOf(space), route, { host: scope.host(route), domainRef: { name: domain }, destinations: [{ app }] });
     },
     async unmap(space: string, route: string): Promise<void> {
       await patch(Route, await at(space, route), { spec: { destinations: [] } });
@@ -67,10 +67,10 @@ export function kubectlDoor(kube: KubeClient, place: RunPlace, domain: string) {
       await patch(Process, await at(space, `${app}.web`), { spec });
     },
     async act(space: string, app: string, verb: "start" | "stop" | "restart", value: string): Promise<void> {
-      await patch(App, await at(space, app), VERBS[verb].patch(value));
+      await patch(App, await at(space, app), COMMAND_PATCHES[verb].patch(value));
     },
     async rename(space: string, app: string, to: string): Promise<void> {
-      await patch(App, await at(space, app), VERBS.rename.patch(to));
+      await patch(App, await at(space, app), COMMAND_PATCHES.rename.patch(to));
     },
     async deleteApp(space: string, app: string): Promise<void> {
       await remove(App, await at(space, app));
@@ -78,4 +78,4 @@ export function kubectlDoor(kube: KubeClient, place: RunPlace, domain: string) {
   };
 }
 
-export type KubectlDoor = ReturnType<typeof kubectlDoor>;
+export type KubectlClient = ReturnType<typeof createKubectlClient>;

@@ -3,9 +3,9 @@
 import { Command, InvalidArgumentError } from "commander";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { findLeftovers } from "./leftovers.ts";
-import { runCalm, runChaos, type Calm } from "./run.ts";
+import { runBaseline, runChaos, type BaselineRun } from "./run.ts";
 import { planSchedule, type Schedule } from "./schedule.ts";
-import { startWorld, type World } from "./test-env.ts";
+import { startChaosEnv, type ChaosEnv } from "./test-env.ts";
 
 interface Options {
   seed: number;
@@ -15,14 +15,14 @@ interface Options {
 }
 
 const { seed, runs, keep = false, plan = false } = new Command()
-  .option("--seed <n>", "the first seed", whole, 1)
-  .option("--runs <n>", "how many seeds", whole, 1)
+  .option("--seed <n>", "the first seed", parseInteger, 1)
+  .option("--runs <n>", "how many seeds", parseInteger, 1)
   .option("--keep", "leave the replicas' logs behind")
   .option("--plan", "print what the seeds mean, and do nothing")
   .parse()
   .opts<Options>();
 
-function whole(text: string): number {
+function parseInteger(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 0) throw new InvalidArgumentError("a whole number.");
   return number;
@@ -32,29 +32,29 @@ function whole(text: string): number {
 const BATCH = 3;
 const schedules = Array.from({ length: runs }, (_, at) => planSchedule(seed + at));
 
-async function runAll(world: World): Promise<number> {
+async function runAll(chaosEnv: ChaosEnv): Promise<number> {
   let diverged = 0;
   for (let from = 0; from < schedules.length; from += BATCH) {
     const batch = schedules.slice(from, from + BATCH);
-    const calms = await Promise.all(batch.map((schedule) => runCalm(world, schedule).catch((error: unknown) => error)));
-    for (const [at, schedule] of batch.entries()) diverged += await runOne(world, schedule, calms[at]);
+    const baselines = await Promise.all(batch.map((schedule) => runBaseline(chaosEnv, schedule).catch((error: unknown) => error)));
+    for (const [at, schedule] of batch.entries()) diverged += await runOne(chaosEnv, schedule, baselines[at]);
   }
-  const leftovers = await findLeftovers(world.kube, world.left);
+  const leftovers = await findLeftovers(chaosEnv.kube, chaosEnv.finishedRuns);
   for (const line of leftovers.slice(0, 50)) console.log(`left behind: ${line}`);
   return diverged + (leftovers.length > 0 ? 1 : 0);
 }
 
 /** 1 when it diverged. */
-async function runOne(world: World, schedule: Schedule, calm: unknown): Promise<number> {
+async function runOne(chaosEnv: ChaosEnv, schedule: Schedule, baseline: unknown): Promise<number> {
   try {
-    if (!isCalm(calm)) throw calm;
-    await calm.leave();
-    const { faults, tookMs, leave } = await runChaos(world, schedule, calm);
+    if (!isBaseline(baseline)) throw baseline;
+    await baseline.deleteOrg();
+    const { faults, tookMs, deleteOrg } = await runChaos(chaosEnv, schedule, baseline);
     const what = [...new Set(schedule.faults.map((fault) => fault.what))].join(" ");
     console.log(`seed ${schedule.seed}: ${faults.length === 0 ? "as in calm" : "DIVERGED"} in ${(tookMs / 1000).toFixed(1)} s (${what})`);
     for (const fault of faults) console.log(fault);
     if (faults.length > 0) console.log(`again: npm run chaos -- --seed ${schedule.seed} --runs 1`);
-    await leave();
+    await deleteOrg();
     return faults.length > 0 ? 1 : 0;
   } catch (error) {
     console.log(`seed ${schedule.seed}: DIVERGED even in calm: ${error instanceof Error ? error.message : String(error)}`);
@@ -62,7 +62,7 @@ async function runOne(world: World, schedule: Schedule, calm: unknown): Promise<
   }
 }
 
-function isCalm(value: unknown): value is Calm {
+function isBaseline(value: unknown): value is BaselineRun {
   return value !== null && typeof value === "object" && "lines" in value;
 }
 
@@ -70,7 +70,7 @@ if (plan) for (const schedule of schedules) console.log(JSON.stringify(schedule,
 else {
   const reason = whyNoControlPlane();
   if (reason) throw new Error(`chaos needs a real control plane: ${reason}`);
-  const world = await startWorld(keep);
+  const world = await startChaosEnv(keep);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void world.stop().then(() => process.exit(1)));
   if (keep) console.log(`logs: ${world.dir}`);
   try {

@@ -2,10 +2,10 @@
 import { pino } from "pino";
 import { parseOperations } from "../../platform/operations/operations.ts";
 import { startPlatform } from "../../platform/platform.ts";
-import { answerParent, givenOptions } from "../bench/child-process.ts";
+import { serveParent, childOptions } from "../bench/child-process.ts";
 import type { ReplicaOptions } from "./replicas.ts";
 
-const { access, token, data, port, operations } = givenOptions<ReplicaOptions>();
+const { access, token, data, port, operations } = childOptions<ReplicaOptions>();
 // Also while it is still starting, and if it does not manage to stop: it must not outlive who started it.
 process.once("disconnect", () => setTimeout(() => process.exit(1), 8_000).unref());
 process.once("disconnect", () => started || process.exit(1));
@@ -23,4 +23,4 @@ const platform = await startPlatform({
   watchTiming: { backoff: { minMs: 50, maxMs: 500, jitter: 1 }, parked: { minMs: 100, maxMs: 500, jitter: 1 }, watchSeconds: [2, 4], shortWatchMs: 500, graceMs: 500 },
 });
 started = true;
-answerParent({ idle: () => platform.idle() }, () => platform.stop({ instances: "keep" }));
+serveParent({ idle: () => platform.idle() }, () => platform.stop({ instances: "keep" }));

@@ -34,7 +34,7 @@ export interface Replicas {
 const READY_MS = 90_000;
 
 /** Makes `count` replicas that do not run yet. */
-export async function makeReplicas(count: number, options: Omit<ReplicaOptions, "port">, dir: string): Promise<Replicas> {
+export async function createReplicas(count: number, options: Omit<ReplicaOptions, "port">, dir: string): Promise<Replicas> {
   const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
   const children = new Map<number, ChildProcess>();
   const logOf = (which: number): string => join(dir, `replica-${which}.log`);
@@ -75,7 +75,7 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
         }
       }
     },
-    idle: async () => void (await Promise.all([...children.values()].map(isIdle))),
+    idle: async () => void (await Promise.all([...children.values()].map(waitForIdle))),
     async stop() {
       await Promise.all([...children.values()].map(async (child) => {
         const ended = once(child, "exit");
@@ -88,7 +88,7 @@ export async function makeReplicas(count: number, options: Omit<ReplicaOptions, 
   };
 }
 
-function isIdle(child: ChildProcess): Promise<void> {
+function waitForIdle(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       child.off("message", done).off("exit", done);

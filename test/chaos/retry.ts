@@ -2,21 +2,21 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Not acknowledged, for a reason that may pass. */
-export class NotYet extends Error {}
+export class RetryableError extends Error {}
 
 /** The platform did what it must not, however often one asks. */
-export class Wrong extends Error {}
+export class PermanentError extends Error {}
 
 const DEADLINE_MS = 45_000;
 
 /** Resolves with what the first attempt says that does not throw. @throws Wrong at once; Error with the last reason after 45 s */
-export async function untilAcknowledged<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+export async function retryUntilAcknowledged<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + DEADLINE_MS;
   for (let pause = 25; ; pause = Math.min(pause * 1.6, 400)) {
     try {
       return await attempt();
     } catch (cause) {
-      if (cause instanceof Wrong) throw cause;
+      if (cause instanceof PermanentError) throw cause;
       if (Date.now() > deadline) throw new Error(`${what}: not acknowledged within ${DEADLINE_MS / 1000} s: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     }
     await delay(pause);

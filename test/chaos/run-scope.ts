@@ -3,16 +3,16 @@ import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { guidOf } from "../../crds/guid.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { NotYet, untilAcknowledged } from "./retry.ts";
+import { RetryableError, retryUntilAcknowledged } from "./retry.ts";
 import { ORG } from "./workload.ts";
 
-export interface PlaceOfSpace {
+export interface SpaceRef {
   guid: string;
   namespace: string;
 }
 
 /** Names of one run. All begin with `prefix`. */
-export interface RunPlace {
+export interface RunScope {
   prefix: string;
   org: string;
   /** Host of a route, unique on the platform. */
@@ -20,19 +20,19 @@ export interface RunPlace {
   orgGUID(): Promise<string>;
   orgNamespace(): Promise<string>;
   /** Waits until it is made, by whoever makes it. */
-  space(name: string): Promise<PlaceOfSpace>;
+  space(name: string): Promise<SpaceRef>;
 }
 
 /** `kube` speaks to kube-apiserver directly: what is looked up here is looked up as kubectl would. */
-export function runPlace(kube: KubeClient, prefix: string): RunPlace {
+export function createRunScope(kube: KubeClient, prefix: string): RunScope {
   const org = `${prefix}-${ORG}`;
-  const found = new Map<string, Promise<PlaceOfSpace>>();
-  const once = (key: string, find: () => Promise<PlaceOfSpace>): Promise<PlaceOfSpace> => {
-    const known = found.get(key) ?? untilAcknowledged(`${prefix}: ${key} has a namespace`, find);
+  const found = new Map<string, Promise<SpaceRef>>();
+  const once = (key: string, find: () => Promise<SpaceRef>): Promise<SpaceRef> => {
+    const known = found.get(key) ?? retryUntilAcknowledged(`${prefix}: ${key} has a namespace`, find);
     found.set(key, known);
     return known;
   };
-  const findOrg = () => once("the org", async () => placeOf(await kube.get(Org, { name: org })));
+  const findOrg = () => once("the org", async () => toSpaceRef(await kube.get(Org, { name: org })));
   return {
     prefix,
     org,
@@ -41,12 +41,12 @@ export function runPlace(kube: KubeClient, prefix: string): RunPlace {
     orgNamespace: async () => (await findOrg()).namespace,
     space: async (name) => {
       const { namespace } = await findOrg();
-      return once(`space ${name}`, async () => placeOf(await kube.get(Space, { namespace, name })));
+      return once(`space ${name}`, async () => toSpaceRef(await kube.get(Space, { namespace, name })));
     },
   };
 }
 
-function placeOf(object: Org | Space): PlaceOfSpace {
-  if (!object.status?.namespace) throw new NotYet(`${object.kind} ${object.metadata.name} has no namespace`);
+function toSpaceRef(object: Org | Space): SpaceRef {
+  if (!object.status?.namespace) throw new RetryableError(`${object.kind} ${object.metadata.name} has no namespace`);
   return { guid: guidOf(object), namespace: object.status.namespace };
 }

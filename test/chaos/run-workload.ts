@@ -1,83 +1,83 @@
 // Performs a load: its lines side by side, each step until it is acknowledged.
 import { setTimeout as delay } from "node:timers/promises";
 import type { CFRole } from "../../crds/roles.ts";
-import type { CfDoor } from "./cf-client.ts";
-import type { KubectlDoor } from "./kubectl-client.ts";
-import { type Door, type Line, SPACES, type Step } from "./workload.ts";
+import type { CfClient } from "./cf-client.ts";
+import type { KubectlClient } from "./kubectl-client.ts";
+import { type ClientKind, type StepSequence, SPACES, type Step } from "./workload.ts";
 
 /** The doors as the people of one run use them. */
-export interface People {
-  admin: CfDoor;
+export interface Clients {
+  admin: CfClient;
   /** Has roles in the space `dev` alone, and may lose them for a while. */
-  developer: CfDoor;
-  kubectl: KubectlDoor;
+  developer: CfClient;
+  kubectl: KubectlClient;
 }
 
-export interface PerformOptions {
-  people: People;
-  load: readonly Line[];
+export interface RunWorkloadOptions {
+  clients: Clients;
+  sequences: readonly StepSequence[];
   /** Whether the pauses between steps are kept. */
-  paced: boolean;
+  isPaced: boolean;
   /** After org and spaces are asked for, before anybody goes in. */
-  furnish(): Promise<void>;
+  bindRoles(): Promise<void>;
 }
 
 /** Resolves when all of the load is acknowledged. @throws Error that names the step */
-export async function perform({ people, load, paced, furnish }: PerformOptions): Promise<void> {
-  await people.admin.org();
-  await Promise.all(SPACES.map(({ name, by }) => (by === "cf" ? people.admin.space(name) : people.kubectl.space(name))));
-  await furnish();
-  await Promise.all(load.map((line) => performLine(people, line, paced)));
+export async function runWorkload({ clients, sequences, isPaced, bindRoles }: RunWorkloadOptions): Promise<void> {
+  await clients.admin.org();
+  await Promise.all(SPACES.map(({ name, by }) => (by === "cf" ? clients.admin.space(name) : clients.kubectl.space(name))));
+  await bindRoles();
+  await Promise.all(sequences.map((sequence) => runSequence(clients, sequence, isPaced)));
 }
 
-async function performLine(people: People, { space, steps, pauses }: Line, paced: boolean): Promise<void> {
+async function runSequence(clients: Clients, { space, steps, pauses }: StepSequence, paced: boolean): Promise<void> {
   for (const [at, step] of steps.entries()) {
     if (paced) await delay(pauses[at] ?? 0);
     const started = performance.now();
-    await performStep(people, space, step);
+    await runStep(clients, space, step);
     if (process.env["CHAOS_TIMES"] && performance.now() - started > 1500) console.log(`slow ${Math.round(performance.now() - started)} ${JSON.stringify(step)}`);
   }
 }
 
-type Deed<K extends Step["do"]> = (step: Extract<Step, { do: K }>, space: string, people: People) => Promise<void>;
+type StepRunner<K extends Step["do"]> = (step: Extract<Step, { do: K }>, space: string, clients: Clients) => Promise<void>;
 
 /** The developer pushes the first app; whoever may do all does the rest. */
-function cfOf(people: People, app: string): CfDoor {
-  return app === "cf-one" ? people.developer : people.admin;
+function cfClientFor(clients: Clients, app: string): CfClient {
+  return app === "cf-one" ? clients.developer : clients.admin;
 }
 
 let restarts = 0;
 
-function act(verb: "start" | "stop" | "restart"): (step: { by: Door; app: string }, space: string, people: People) => Promise<void> {
+function setState(verb: "start" | "stop" | "restart"): (step: { by: ClientKind; app: string }, space: string, clients: Clients) => Promise<void> {
   // kubectl's restart carries one value for all tries; the CF API makes one each time.
-  return ({ by, app }, space, people) => (by === "cf" ? cfOf(people, app).act(space, app, verb) : people.kubectl.act(space, app, verb, String(++restarts)));
+  return ({ by, app }, space, clients) => (by === "cf" ? cfClientFor(clients, app).act(space, app, verb) : clients.kubectl.act(space, app, verb, String(++restarts)));
 }
 
-const DEEDS: { [K in Step["do"]]: Deed<K> } = {
-  app: async ({ by, app }, space, people) => {
-    await (by === "cf" ? cfOf(people, app).app(space, app) : people.kubectl.app(space, app));
-    if (by === "kubectl") await people.kubectl.named(space, app);
+const STEP_RUNNERS: { [K in Step["do"]]: StepRunner<K> } = {
+  app: async ({ by, app }, space, clients) => {
+    await (by === "cf" ? cfClientFor(clients, app).app(space, app) : clients.kubectl.app(space, app));
+    if (by === "kubectl") await clients.kubectl.named(space, app);
   },
-  env: ({ app, value }, space, people) => cfOf(people, app).env(space, app, value),
-  push: ({ app, image }, space, people) => cfOf(people, app).push(space, app, image),
-  route: ({ by, route, app }, space, people) => (by === "cf" ? cfOf(people, app).route(space, route, app) : people.kubectl.route(space, route, app)),
-  unmap: ({ by, route }, space, people) => (by === "cf" ? people.admin.unmap(route) : people.kubectl.unmap(space, route)),
-  "delete-route": ({ by, route }, space, people) => (by === "cf" ? people.admin.deleteRoute(space, route) : people.kubectl.deleteRoute(space, route)),
-  scale: ({ by, app, instances }, space, people) => (by === "cf" ? cfOf(people, app).scale(space, app, { instances }) : people.kubectl.process(space, app, { instances })),
-  resize: ({ by, app, memoryMB }, space, people) => (by === "cf" ? cfOf(people, app).scale(space, app, { memory_in_mb: memoryMB }) : people.kubectl.process(space, app, { memoryMB })),
-  start: act("start"),
-  stop: act("stop"),
-  restart: act("restart"),
-  delete: ({ by, app }, space, people) => (by === "cf" ? cfOf(people, app).deleteApp(space, app) : people.kubectl.deleteApp(space, app)),
-  rename: ({ by, app, to }, space, people) => (by === "cf" ? cfOf(people, app).update(space, app, { name: to }) : people.kubectl.rename(space, app, to)),
-  annotate: ({ app, value }, space, people) => people.admin.update(space, app, { metadata: { annotations: { "example.com/said": value } } }),
-  taken: ({ by, app }, space, people) => (by === "cf" ? people.admin.taken(space, app) : people.kubectl.taken(space, app)),
-  role: ({ user, type }, space, people) => people.admin.role(space, user, type),
-  unrole: ({ user, type }, space, people) => people.admin.unrole(space, user, type as CFRole),
-  space: ({ by, space }, _space, people) => (by === "cf" ? people.admin.space(space) : people.kubectl.space(space)),
-  "delete-space": ({ space }, _space, people) => people.admin.deleteSpace(space),
+  env: ({ app, value }, space, clients) => cfClientFor(clients, app).env(space, app, value),
+  push: ({ app, image }, space, clients) => cfClientFor(clients, app).push(space, app, image),
+  route: ({ by, route, app }, space, clients) => (by === "cf" ? cfClientFor(clients, app).route(space, route, app) : clients.kubectl.route(space, route, app)),
+  unmap: ({ by, route }, space, clients) => (by === "cf" ? clients.admin.unmap(route) : clients.kubectl.unmap(space, route)),
+  "delete-route": ({ by, route }, space, clients) => (by === "cf" ? clients.admin.deleteRoute(space, route) : clients.kubectl.deleteRoute(space, route)),
+  scale: ({ by, app, instances }, space, clients) => (by === "cf" ? cfClientFor(clients, app).scale(space, app, { instances }) : clients.kubectl.process(space, app, { instances })),
+  resize: ({ by, app, memoryMB }, space, clients) => (by === "cf" ? cfClientFor(clients, app).scale(space, app, { memory_in_mb: memoryMB }) : clients.kubectl.process(space, app, { memoryMB })),
+  start: setState("start"),
+  stop: setState("stop"),
+  restart: setState("restart"),
+  delete: ({ by, app }, space, clients) => (by === "cf" ? cfClientFor(clients, app).deleteApp(space, app) : clients.kubectl.deleteApp(space, app)),
+  rename: ({ by, app, to }, space, clients) => (by === "cf" ? cfClientFor(clients, app).update(space, app, { name: to }) : clients.kubectl.rename(space, app, to)),
+  annotate: ({ app, value }, space, clients) => clients.admin.update(space, app, { metadata: { annotations: { "example.com/said": value } } }),
+  taken: ({ by, app }, space, clients) => (by === "cf" ? clients.admin.taken(space, app) : clients.kubectl.taken(space, app)),
+  role: ({ user, type }, space, clients) => clients.admin.role(space, user, type),
+  unrole: ({ user, type }, space, clients) => clients.admin.unrole(space, user, type as CFRole),
+  space: ({ by, space }, _space, clients) => (by === "cf" ? clients.admin.space(space) : clients.kubectl.space(space)),
+  "delete-space": ({ space }, _space, clients) => clients.admin.deleteSpace(space),
 };
 
-function performStep(people: People, space: string, step: Step): Promise<void> {
-  return (DEEDS[step.do] as Deed<Step["do"]>)(step as never, space, people);
+function runStep(clients: Clients, space: string, step: Step): Promise<void> {
+  return (STEP_RUNNERS[step.do] as StepRunner<Step["do"]>)(step as never, space, clients);
 }

@@ -14,14 +14,14 @@ describe("schedules", () => {
     const plans = SEEDS.map(planSchedule);
     const faults = new Set(plans.flatMap((plan) => plan.faults.map((fault) => (fault.what === "restart" ? fault.part : fault.what))));
     expect([...faults].sort()).toEqual(["drop-watches", "etcd", "expire-watches", "kill", "kube-apiserver", "rates", "revoke-developer", "revoke-platform", "stall-watches"]);
-    const steps = new Set(plans.flatMap((plan) => plan.load.flatMap(({ steps }) => steps.map((step) => step.do))));
+    const steps = new Set(plans.flatMap((plan) => plan.workload.flatMap(({ steps }) => steps.map((step) => step.do))));
     expect(steps.size).toBe(19);
   });
 
   test("begin and end within their time", () => {
-    for (const { faults, load, lengthMs } of SEEDS.map(planSchedule)) {
+    for (const { faults, workload, lengthMs } of SEEDS.map(planSchedule)) {
       expect(faults.every(({ atMs }) => atMs >= 0 && atMs <= lengthMs)).toBe(true);
-      expect(load.every(({ pauses, steps }) => pauses.length === steps.length && pauses.reduce((sum, pause) => sum + pause, 0) <= lengthMs + steps.length)).toBe(true);
+      expect(workload.every(({ pauses, steps }) => pauses.length === steps.length && pauses.reduce((sum, pause) => sum + pause, 0) <= lengthMs + steps.length)).toBe(true);
       expect(faults.filter((fault) => fault.what === "kill").every((fault) => fault.replica < REPLICAS)).toBe(true);
     }
   });
@@ -35,8 +35,8 @@ describe("schedules", () => {
   });
 
   test("no line does anything with what is gone", () => {
-    for (const { load } of SEEDS.map(planSchedule)) {
-      for (const { steps } of load) {
+    for (const { workload } of SEEDS.map(planSchedule)) {
+      for (const { steps } of workload) {
         const death = steps.findIndex((step) => step.do === "delete");
         expect(death === -1 || death === steps.length - 1).toBe(true);
       }

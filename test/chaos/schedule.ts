@@ -1,11 +1,11 @@
 // One run of chaos: what people do and what goes wrong meanwhile, all from one number.
 import { randomFrom } from "../e2e/kill/random.ts";
 import { planFaults, type Fault } from "./faults.ts";
-import { planLoad, type Line } from "./workload.ts";
+import { planWorkload, type StepSequence } from "./workload.ts";
 
 export interface Schedule {
   seed: number;
-  load: readonly Line[];
+  workload: readonly StepSequence[];
   faults: readonly Fault[];
   /** After so long the faults are over, whether or not the load is. Milliseconds. */
   lengthMs: number;
@@ -17,5 +17,5 @@ const LENGTH_MS = 3000;
 /** The schedule of a seed; the same one every time. */
 export function planSchedule(seed: number): Schedule {
   const random = randomFrom(seed);
-  return { seed, load: planLoad(random, LENGTH_MS), faults: planFaults(random, LENGTH_MS, REPLICAS), lengthMs: LENGTH_MS };
+  return { seed, workload: planWorkload(random, LENGTH_MS), faults: planFaults(random, LENGTH_MS, REPLICAS), lengthMs: LENGTH_MS };
 }

@@ -12,63 +12,63 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
 import { startControlPlane, type ControlPlane } from "../cluster/control-plane.ts";
 import { type FaultyProxy, startFaultyProxy } from "./faulty-proxy.ts";
-import { playRunner } from "./fake-kubelet.ts";
-import { makeReplicas, type Replicas } from "./replicas.ts";
+import { startFakeKubelet } from "./fake-kubelet.ts";
+import { createReplicas, type Replicas } from "./replicas.ts";
 import { REPLICAS } from "./schedule.ts";
 
 export const DOMAIN = "apps.example.org";
 export const DEVELOPER = { token: "developer-token", user: "developer" };
 
-export interface World {
+export interface ChaosEnv {
   plane: ControlPlane;
   /** Straight at kube-apiserver, as a member of system:masters. */
   kube: KubeClient;
   proxy: FaultyProxy;
   replicas: Replicas;
   /** Prefixes of runs that are over. */
-  left: Set<string>;
+  finishedRuns: Set<string>;
   /** Logs and data. */
   dir: string;
   stop(): Promise<void>;
 }
 
 /** Starts all of it. `keep`: its folder stays for somebody to read. */
-export async function startWorld(keep: boolean): Promise<World> {
-  const ends = new AsyncDisposableStack();
+export async function startChaosEnv(keep: boolean): Promise<ChaosEnv> {
+  const disposables = new AsyncDisposableStack();
   try {
-    return await start(ends, keep);
+    return await start(disposables, keep);
   } catch (error) {
-    await ends.disposeAsync();
+    await disposables.disposeAsync();
     throw error;
   }
 }
 
-async function start(ends: AsyncDisposableStack, keep: boolean): Promise<World> {
+async function start(disposables: AsyncDisposableStack, keep: boolean): Promise<ChaosEnv> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-chaos-"));
-  if (!keep) ends.defer(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
+  if (!keep) disposables.defer(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   mkdirSync(join(dir, "data"));
   const plane = await startControlPlane({
     users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }, DEVELOPER],
     // Deployments are played, so nobody need make pods of them.
     controllerManagerFlags: ["--controllers=namespace-controller,garbage-collector-controller"],
   });
-  ends.defer(() => plane.stop());
+  disposables.defer(() => plane.stop());
   const kube = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
-  ends.defer(() => kube.close());
+  disposables.defer(() => kube.close());
   await installManifests(kube);
-  await applyObjects(kube, furniture());
+  await applyObjects(kube, fixtures());
   // The garbage collector learns of new kinds every half a minute; a new one knows them.
   await plane.restart("kube-controller-manager");
   const proxy = await startFaultyProxy(plane.url, plane.ca);
-  ends.defer(() => proxy.close());
-  const replicas = await makeReplicas(REPLICAS, { access: { server: proxy.url, ca: proxy.ca }, token: "platform-token", data: join(dir, "data"), operations: "api,controllers,deployment-runner,ingress-router" }, dir);
-  ends.defer(() => replicas.stop());
+  disposables.defer(() => proxy.close());
+  const replicas = await createReplicas(REPLICAS, { access: { server: proxy.url, ca: proxy.ca }, token: "platform-token", data: join(dir, "data"), operations: "api,controllers,deployment-runner,ingress-router" }, dir);
+  disposables.defer(() => replicas.stop());
   await replicas.startAll();
-  const stopPlaying = playRunner(kube);
-  ends.defer(() => stopPlaying());
-  return { plane, kube, proxy, replicas, left: new Set(), dir, stop: () => ends.disposeAsync() };
+  const stopKubelet = startFakeKubelet(kube);
+  disposables.defer(() => stopKubelet());
+  return { plane, kube, proxy, replicas, finishedRuns: new Set(), dir, stop: () => disposables.disposeAsync() };
 }
 
-function furniture(): KubeObject[] {
+function fixtures(): KubeObject[] {
   return [systemObject(BackendClass, "deployment", { role: "runner", default: true }), systemObject(BackendClass, "ingress", { role: "router", default: true }), systemObject(Domain, DOMAIN, { name: DOMAIN })];
 }

@@ -2,31 +2,31 @@
 
 /** What one step does. Every step can be repeated until it is acknowledged, so the end of a load does not depend on what failed on the way. */
 export type Step =
-  | { do: "app"; by: Door; app: string }
+  | { do: "app"; by: ClientKind; app: string }
   | { do: "env"; app: string; value: string }
   | { do: "push"; app: string; image: string }
-  | { do: "route"; by: Door; route: string; app: string }
-  | { do: "unmap"; by: Door; route: string }
-  | { do: "delete-route"; by: Door; route: string }
-  | { do: "scale"; by: Door; app: string; instances: number }
-  | { do: "resize"; by: Door; app: string; memoryMB: number }
-  | { do: "start"; by: Door; app: string }
-  | { do: "stop"; by: Door; app: string }
-  | { do: "restart"; by: Door; app: string }
-  | { do: "delete"; by: Door; app: string }
-  | { do: "rename"; by: Door; app: string; to: string }
+  | { do: "route"; by: ClientKind; route: string; app: string }
+  | { do: "unmap"; by: ClientKind; route: string }
+  | { do: "delete-route"; by: ClientKind; route: string }
+  | { do: "scale"; by: ClientKind; app: string; instances: number }
+  | { do: "resize"; by: ClientKind; app: string; memoryMB: number }
+  | { do: "start"; by: ClientKind; app: string }
+  | { do: "stop"; by: ClientKind; app: string }
+  | { do: "restart"; by: ClientKind; app: string }
+  | { do: "delete"; by: ClientKind; app: string }
+  | { do: "rename"; by: ClientKind; app: string; to: string }
   | { do: "annotate"; app: string; value: string }
-  | { do: "taken"; by: Door; app: string }
+  | { do: "taken"; by: ClientKind; app: string }
   | { do: "role"; user: string; type: string }
   | { do: "unrole"; user: string; type: string }
-  | { do: "space"; by: Door; space: string }
+  | { do: "space"; by: ClientKind; space: string }
   | { do: "delete-space"; space: string };
 
 /** Who does it: the CF API's client, or somebody with kubectl. */
-export type Door = "cf" | "kubectl";
+export type ClientKind = "cf" | "kubectl";
 
 /** Steps of one person, one after the other, in one space of the run. */
-export interface Line {
+export interface StepSequence {
   /** `dev` or `ops`: see perform.ts. */
   space: string;
   /** Milliseconds before each step, where faults are about. */
@@ -36,28 +36,28 @@ export interface Line {
 
 /** Every run has this org with these spaces. */
 export const ORG = "org";
-export const SPACES: readonly { name: string; by: Door }[] = [{ name: "dev", by: "cf" }, { name: "ops", by: "kubectl" }];
+export const SPACES: readonly { name: string; by: ClientKind }[] = [{ name: "dev", by: "cf" }, { name: "ops", by: "kubectl" }];
 
 type Random = () => number;
 
 /** The lines of one run, spread over about `lengthMs`. */
-export function planLoad(random: Random, lengthMs: number): Line[] {
+export function planWorkload(random: Random, lengthMs: number): StepSequence[] {
   const one = <T>(choices: readonly [T, ...T[]]): T => choices[Math.floor(random() * choices.length)] ?? choices[0];
   const plans: { space: string; steps: Step[] }[] = [
     ...["cf-one", "cf-two"].map((app) => ({ space: "dev", steps: planApp("cf", app, one, random) })),
     ...["kube-one", "kube-two"].map((app) => ({ space: "ops", steps: planApp("kubectl", app, one, random) })),
-    { space: one(["dev", "ops"]), steps: planTaken(one) },
+    { space: one(["dev", "ops"]), steps: planNameConflict(one) },
     { space: "dev", steps: planRoles(one) },
     { space: "dev", steps: planSpaces(one) },
   ];
   return plans.map(({ space, steps }) => ({ space, steps, pauses: spread(steps.length, lengthMs, random) }));
 }
 
-type One = <T>(choices: readonly [T, ...T[]]) => T;
+type PickOne = <T>(choices: readonly [T, ...T[]]) => T;
 
 /** From nothing to running, and then whatever comes to somebody's mind. */
-function planApp(by: Door, app: string, one: One, random: Random): Step[] {
-  const birth: Step[] = [
+function planApp(by: ClientKind, app: string, one: PickOne, random: Random): Step[] {
+  const creation: Step[] = [
     { do: "app", by, app },
     ...(by === "cf" && random() < 0.7 ? [{ do: "env", app, value: "first" } as const] : []),
     ...(by === "cf" ? [{ do: "push", app, image: "example.com/image:1" } as const] : []),
@@ -65,12 +65,12 @@ function planApp(by: Door, app: string, one: One, random: Random): Step[] {
     { do: "resize", by, app, memoryMB: one([64, 96, 128]) },
     { do: "start", by, app },
   ];
-  const later = Array.from({ length: 3 + Math.floor(random() * 4) }, () => planDeed({ by, app, one }));
-  return [...birth, ...later, ...planDeath(by, app, one)];
+  const updates = Array.from({ length: 3 + Math.floor(random() * 4) }, () => planUpdate({ by, app, one }));
+  return [...creation, ...updates, ...planDelete(by, app, one)];
 }
 
-function planDeed({ by, app, one }: { by: Door; app: string; one: One }): Step {
-  const deeds: [Step, ...Step[]] = [
+function planUpdate({ by, app, one }: { by: ClientKind; app: string; one: PickOne }): Step {
+  const choices: [Step, ...Step[]] = [
     { do: "scale", by, app, instances: one([0, 1, 2, 3]) },
     { do: "scale", by, app, instances: one([1, 2]) },
     { do: "restart", by, app },
@@ -81,27 +81,27 @@ function planDeed({ by, app, one }: { by: Door; app: string; one: One }): Step {
     { do: "unmap", by, route: app },
     { do: "annotate", app, value: one(["one", "two", "three"]) },
   ];
-  return one(deeds);
+  return one(choices);
 }
 
 /** Settles what a snapshot holds, or ends the app. */
-function planDeath(by: Door, app: string, one: One): Step[] {
+function planDelete(by: ClientKind, app: string, one: PickOne): Step[] {
   const restarted: Step[] = [{ do: "resize", by, app, memoryMB: one([160, 192]) }, { do: "restart", by, app }];
   return one<Step[]>([restarted, restarted, [{ do: "stop", by, app }], [{ do: "delete", by, app }], [{ do: "delete-route", by, route: app }, { do: "delete", by, app }], []]);
 }
 
 /** Somebody has the name; nobody else gets it, whichever door they try. */
-function planTaken(one: One): Step[] {
+function planNameConflict(one: PickOne): Step[] {
   return [{ do: "app", by: one(["cf", "kubectl"]), app: "holder" }, { do: "taken", by: "cf", app: "holder" }, { do: "taken", by: "kubectl", app: "holder" }];
 }
 
-function planRoles(one: One): Step[] {
+function planRoles(one: PickOne): Step[] {
   const given: Step[] = ["organization_user", "space_auditor", "space_manager"].map((type) => ({ do: "role", user: "guest", type }));
   return [...given, ...one<Step[]>([[], [{ do: "unrole", user: "guest", type: "space_manager" }], [{ do: "unrole", user: "guest", type: "space_auditor" }]])];
 }
 
-function planSpaces(one: One): Step[] {
-  const by = one<Door>(["cf", "kubectl"]);
+function planSpaces(one: PickOne): Step[] {
+  const by = one<ClientKind>(["cf", "kubectl"]);
   return [{ do: "space", by, space: "more" }, ...one<Step[]>([[], [{ do: "delete-space", space: "more" }]])];
 }
 

@@ -43,8 +43,8 @@ export function whyNoControlPlane(): string | undefined {
 export async function provideBinaries(log: Log = toStderr): Promise<Binaries> {
   for (;;) {
     const found = resolveExisting();
-    const lacking = missing(found);
-    if (lacking.length === 0) return found as Binaries;
+    const missingBinaries = missing(found);
+    if (missingBinaries.length === 0) return found as Binaries;
     const reason = whyNoControlPlane();
     if (reason) throw new Error(`no control plane: ${reason}. Install Go, or set KUBEBUILDER_ASSETS (setup-envtest makes such a folder)`);
     await withBuildLock(log, async () => {
@@ -115,7 +115,7 @@ async function withBuildLock(log: Log, work: () => Promise<void>): Promise<void>
   const lock = join(cacheDir(), ".lock");
   if (!takeLock(lock)) {
     log("another process is building the control plane; waiting for it …");
-    while (lockHolderLives(lock)) await delay(500);
+    while (isLockHolderAlive(lock)) await delay(500);
     return;
   }
   try {
@@ -133,11 +133,11 @@ function takeLock(lock: string): boolean {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   // A holder that died leaves its lock. Should two waiters both clear it, both build, and the renames make that harmless.
-  if (!lockHolderLives(lock)) rmSync(lock, { force: true });
+  if (!isLockHolderAlive(lock)) rmSync(lock, { force: true });
   return false;
 }
 
-function lockHolderLives(lock: string): boolean {
+function isLockHolderAlive(lock: string): boolean {
   if (!existsSync(lock)) return false;
   const pid = Number(readFileSync(lock, "utf8"));
   if (!Number.isInteger(pid) || pid <= 0) return false;

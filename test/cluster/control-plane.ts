@@ -31,7 +31,7 @@ export interface ControlPlaneOptions {
 }
 
 /** A program of the control plane. */
-export type Part = "etcd" | "kube-apiserver" | "kube-controller-manager";
+export type ControlPlaneComponent = "etcd" | "kube-apiserver" | "kube-controller-manager";
 
 export interface ControlPlane {
   url: string;
@@ -46,7 +46,7 @@ export interface ControlPlane {
   /** A client certificate that this API server accepts. */
   issueClient(subject: Subject): Promise<KeyPair>;
   /** SIGKILL to one of its programs, and after `downMs` a new one on the same data. Resolves when kube-apiserver is ready again. */
-  restart(part: Part, downMs?: number): Promise<void>;
+  restart(part: ControlPlaneComponent, downMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -75,8 +75,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Promise<ControlPlane> {
   const plan: Plan = { dir: mkdtempSync(join(tmpdir(), "cupola-kube-")), port: await freePort(), binaries, options };
-  const running = new Map<Part, GuardedProcess>();
-  const start = (part: Part): unknown => running.set(part, startGuarded(COMMANDS[part](plan), { name: part, logFile: join(plan.dir, `${part}.log`), ...(part === "etcd" && { removeOnOrphan: plan.dir }) }));
+  const running = new Map<ControlPlaneComponent, GuardedProcess>();
+  const start = (part: ControlPlaneComponent): unknown => running.set(part, startGuarded(COMMANDS[part](plan), { name: part, logFile: join(plan.dir, `${part}.log`), ...(part === "etcd" && { removeOnOrphan: plan.dir }) }));
   const stop = async () => {
     await Promise.all([...running.values()].map((child) => child.kill()));
     rmSync(plan.dir, { recursive: true, force: true, maxRetries: 5 });
@@ -166,7 +166,7 @@ function controllerManagerCommand({ dir, binaries, options }: Plan): [string, ..
   ];
 }
 
-const COMMANDS: Record<Part, (plan: Plan) => [string, ...string[]]> = { etcd: etcdCommand, "kube-apiserver": apiserverCommand, "kube-controller-manager": controllerManagerCommand };
+const COMMANDS: Record<ControlPlaneComponent, (plan: Plan) => [string, ...string[]]> = { etcd: etcdCommand, "kube-apiserver": apiserverCommand, "kube-controller-manager": controllerManagerCommand };
 
 async function untilReady(url: string, ca: string, children: GuardedProcess[]): Promise<void> {
   const deadline = Date.now() + readyDeadlineMs;

@@ -9,7 +9,7 @@ const TRIES = 50;
 
 /** A loopback TCP port that was free a moment ago. Another process may take it first: callers retry. @throws Error when none of many is free */
 export async function freePort(): Promise<number> {
-  for (let left = TRIES; left > 0; left--) {
+  for (let triesLeft = TRIES; triesLeft > 0; triesLeft--) {
     const port = randomInt(...RANGE);
     if (await isFree(port)) return port;
   }

@@ -8,12 +8,12 @@ import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named,
 import { hostileArchives, zip } from "./bad-input/archives.ts";
 import { attacks, type Attack, type OpenApi, UNKNOWN_GUID } from "./bad-input/attacks.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const PATIENCE_MS = 20_000;
 
 describe("bad input", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let token: string;
   let api: Api;
   let space: string;
@@ -21,7 +21,7 @@ describe("bad input", () => {
   const guids: Record<string, string> = {};
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     token = tokenOf(stage, "admin");
     api = apiAt(stage.url, token);
     space = await guidOf(stage, "spaces.cupola.dev/dev", "local");

@@ -10,7 +10,7 @@ import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
 import { whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const GOLDEN = join(import.meta.dirname, "cf-traffic.golden.json");
 
@@ -18,7 +18,7 @@ const isRecording = Boolean(process.env["UPDATE_GOLDEN"]) && !whyNoCf();
 
 describe.runIf(isRecording)("recording cf", () => {
   test("the whole list", { timeout: 600_000 }, async () => {
-    const stage = await startStage();
+    const stage = await startTestPlatform();
     try {
       writeTraffic(GOLDEN, await recordCf(stage, process.env["CF_BIN"] ?? "cf"));
     } finally {
@@ -28,14 +28,14 @@ describe.runIf(isRecording)("recording cf", () => {
 });
 
 describe.skipIf(isRecording)("the recorded traffic of cf", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let token: string;
   let bindings: Bindings;
   /** What later commands rest on is not there. */
   let broken: string | undefined;
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     token = tokenOf(stage, "admin");
     bindings = new Map([["url", stage.url]]);
   });

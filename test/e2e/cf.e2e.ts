@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startStage, type Stage, type Ran } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform, type CommandResult } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const reason = whyNoCf();
 if (reason) console.log(`cf journey skipped: ${reason}`);
 
 describe.skipIf(reason)("stock cf", () => {
-  let stage: Stage;
-  let run: (...args: string[]) => Promise<Ran>;
+  let stage: TestPlatform;
+  let run: (...args: string[]) => Promise<CommandResult>;
 
   async function cf(...args: string[]): Promise<string> {
     const { code, output } = await run(...args);
@@ -21,7 +21,7 @@ describe.skipIf(reason)("stock cf", () => {
   }
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     run = cfOn(stage);
   });
   afterAll(() => stage?.stop());

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { eventually } from "./support/eventually.ts";
-import { chosenPlace, startStage, type Stage } from "./support/test-platform.ts";
+import { chosenPlatformKind, startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 
@@ -15,7 +15,7 @@ interface Shown {
 }
 
 describe("cup", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
 
   async function cup(...args: string[]): Promise<string> {
     const { code, output } = await stage.cup(...args);
@@ -24,11 +24,11 @@ describe("cup", () => {
   }
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
   });
   afterAll(() => stage?.stop());
 
-  test.skipIf(chosenPlace() === "cluster")("local status", async () => {
+  test.skipIf(chosenPlatformKind() === "cluster")("local status", async () => {
     expect(await stage.cupJson("local", "status")).toMatchObject({ running: true, ready: true, port: stage.port, pid: stage.pids()[0] });
   });
 

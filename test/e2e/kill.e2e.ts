@@ -8,9 +8,9 @@ import { runCommand } from "../../scripts/run-command.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { eventually } from "./support/eventually.ts";
 import { expectAcknowledged } from "./kill/acknowledged.ts";
-import { orphans, processesUnder, readObjects, strayClaims, strayProcesses } from "./kill/leftovers.ts";
+import { findOrphans, listProcessesUnder, readObjects, findStrayClaims, findStrayProcesses } from "./kill/leftovers.ts";
 import { randomFrom } from "./kill/random.ts";
-import { startStage, type Stage, type Ran } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform, type CommandResult } from "./support/test-platform.ts";
 import { startRecordingProxy, type RecordingProxy } from "./support/recording-proxy.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");
@@ -32,14 +32,14 @@ type Deed = keyof typeof DEEDS;
 const ORDER: readonly Deed[] = ["push", "scale", "delete"];
 
 describe("kill -9 of the platform", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let proxy: RecordingProxy;
   let api: Api;
   const deleted = new Set<string>();
 
   beforeAll(async () => {
     console.log(`CUPOLA_SEED=${seed}`);
-    stage = await startStage();
+    stage = await startTestPlatform();
     proxy = await startRecordingProxy(stage.port);
     api = apiAt(stage.url, tokenOf(stage, "admin"));
     writeApp(sourceOf(stage));
@@ -52,7 +52,7 @@ describe("kill -9 of the platform", () => {
   });
 
   /** `cup` whose every word is heard. */
-  function cup(...args: string[]): Promise<Ran> {
+  function cup(...args: string[]): Promise<CommandResult> {
     const env = { CUPOLA_HOME: stage.home, CUP_HOME: join(stage.home, "cup-of-proxy"), KUBECONFIG: stage.kubeconfig, NO_COLOR: "1" };
     return runCommand([process.execPath, CUP, ...args], { cwd: sourceOf(stage), deadlineMs: 60_000, env });
   }
@@ -102,7 +102,7 @@ describe("kill -9 of the platform", () => {
       if (app.state === "STARTED" && !deleted.has(app.name)) expect((await stage.get(`${app.name}.apps.localhost`)).body, app.name).toContain("colour blue");
     }
     const objects = await readObjects(stage);
-    expect([...orphans(objects), ...strayProcesses(stage, objects)]).toEqual([]);
+    expect([...findOrphans(objects), ...findStrayProcesses(stage, objects)]).toEqual([]);
   }
 
   test.for(Array.from({ length: ROUNDS }, (_, round) => round))("round %i", { timeout: 60_000 }, async (round) => {
@@ -121,7 +121,7 @@ describe("kill -9 of the platform", () => {
     for (const name of unfinished) expect(await cup("push", name, "-p", sourceOf(stage)), name).toMatchObject({ code: 0 });
     await eventually(expectConverged);
     // A name that was claimed for an object that never came is free after 30 s.
-    await eventually(async () => expect(strayClaims(await readObjects(stage))).toEqual([]), 40_000);
+    await eventually(async () => expect(findStrayClaims(await readObjects(stage))).toEqual([]), 40_000);
   });
 
   test("with its apps deleted nothing of them is left", async () => {
@@ -130,15 +130,15 @@ describe("kill -9 of the platform", () => {
       const objects = await readObjects(stage);
       // A route that was not deleted with its app stays, as in CF.
       const rest = objects.filter(({ kind, metadata }) => metadata.namespace === "local-dev" && kind !== "Route" && kind !== "RouteBinding");
-      expect(orphans(objects)).toEqual([]);
+      expect(findOrphans(objects)).toEqual([]);
       expect(rest.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
-      expect(processesUnder(stage.home).map(({ pid }) => pid).sort()).toEqual(stage.pids().sort());
-      expect(strayClaims(objects)).toEqual([]);
+      expect(listProcessesUnder(stage.home).map(({ pid }) => pid).sort()).toEqual(stage.pids().sort());
+      expect(findStrayClaims(objects)).toEqual([]);
     });
   });
 });
 
-function sourceOf(stage: Stage): string {
+function sourceOf(stage: TestPlatform): string {
   return join(stage.home, "source");
 }
 

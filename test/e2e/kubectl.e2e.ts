@@ -4,11 +4,11 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { restartInstancePatch, VERBS } from "../../crds/command-patches.ts";
+import { restartInstancePatch, COMMAND_PATCHES } from "../../crds/command-patches.ts";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const NAMESPACE = "local-dev";
 const TIMES = 100;
@@ -28,12 +28,12 @@ interface Process {
 }
 
 describe("kubectl", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let api: Api;
   let droplet: string;
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     api = apiAt(stage.url, tokenOf(stage, "admin"));
     droplet = await pushSource();
   });
@@ -110,18 +110,18 @@ describe("kubectl", () => {
 
     test("start, and stop", async () => {
       expect((await apply(manifestOf("verbs", "Stopped", 1))).code).toBe(0);
-      await patch("App", VERBS.start.patch());
+      await patch("App", COMMAND_PATCHES.start.patch());
       await answersWith("verbs", /0$/);
       expect((await appCalled("verbs")).state).toBe("STARTED");
-      await patch("App", VERBS.stop.patch());
+      await patch("App", COMMAND_PATCHES.stop.patch());
       await eventually(async () => expect((await appCalled("verbs")).state).toBe("STOPPED"));
       await eventually(async () => expect((await stage.get("verbs.apps.localhost")).status).toBe(404));
-      await patch("App", VERBS.start.patch());
+      await patch("App", COMMAND_PATCHES.start.patch());
       await running(1);
     });
 
     test("scale", async () => {
-      await patch("Process", VERBS.scale.patch("3"));
+      await patch("Process", COMMAND_PATCHES.scale.patch("3"));
       await running(3);
       expect(await webOf("verbs")).toMatchObject({ instances: 3 });
       await must("scale", "processes.cupola.dev/verbs.web", "-n", NAMESPACE, "--replicas=2");
@@ -130,7 +130,7 @@ describe("kubectl", () => {
 
     test("restart, and the restart of one instance", async () => {
       const before = await revision();
-      await patch("App", VERBS.restart.patch("again"));
+      await patch("App", COMMAND_PATCHES.restart.patch("again"));
       await eventually(async () => expect(await revision()).not.toBe(before));
       await must("wait", "apps.cupola.dev/verbs", "-n", NAMESPACE, "--for=jsonpath={.status.observedRestart}=again", "--timeout=20s");
       await running(2);
@@ -146,7 +146,7 @@ describe("kubectl", () => {
       const spec = JSON.parse(await must("get", `droplets.cupola.dev/${droplet}`, "-n", NAMESPACE, "-o", "jsonpath={.spec}")) as object;
       writeFileSync(join(stage.home, "droplet.yaml"), stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "by-hand", namespace: NAMESPACE }, spec: { ...spec, appRef: { name: "verbs" } } }));
       await must("apply", "--server-side", "-f", join(stage.home, "droplet.yaml"));
-      await patch("App", { spec: { ...VERBS.setDroplet.patch("by-hand").spec, ...VERBS.restart.patch("droplet").spec } });
+      await patch("App", { spec: { ...COMMAND_PATCHES.setDroplet.patch("by-hand").spec, ...COMMAND_PATCHES.restart.patch("droplet").spec } });
       const guid = await eventually(async () => {
         const label = await must("get", "droplets.cupola.dev/by-hand", "-n", NAMESPACE, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
         expect(label).not.toBe("");
@@ -158,14 +158,14 @@ describe("kubectl", () => {
 
     test("rename, also to a name that is taken", async () => {
       const { guid } = await appCalled("verbs");
-      await patch("App", VERBS.rename.patch("Renamed"));
+      await patch("App", COMMAND_PATCHES.rename.patch("Renamed"));
       await eventually(async () => expect((await appCalled("Renamed")).guid).toBe(guid));
       expect((await api.call<Page<Named>>("GET", "/v3/apps?names=verbs")).resources).toEqual([]);
-      await patch("App", VERBS.rename.patch("many-0"));
+      await patch("App", COMMAND_PATCHES.rename.patch("many-0"));
       const ready = ["get", "apps.cupola.dev/verbs", "-n", NAMESPACE, "-o", 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}'];
       await eventually(async () => expect(await must(...ready)).toBe("NameTaken"));
       expect((await api.call<Page<Named>>("GET", "/v3/apps?names=many-0")).resources).toHaveLength(1);
-      await patch("App", VERBS.rename.patch("verbs"));
+      await patch("App", COMMAND_PATCHES.rename.patch("verbs"));
       await eventually(async () => expect((await appCalled("verbs")).guid).toBe(guid));
     });
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
 import { eventually } from "./support/eventually.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 import { startSecondApi, type SecondApi } from "./support/second-api.ts";
 
 const NAMESPACE = "local-dev";
@@ -18,13 +18,13 @@ interface Live {
 }
 
 describe("a race for one name", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let second: SecondApi;
   let apis: [Api, Api];
   let space: string;
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     second = await startSecondApi(stage);
     apis = [apiAt(stage.url, tokenOf(stage, "admin")), apiAt(second.url, tokenOf(stage, "admin"))];
     space = await guidOf(stage, "spaces.cupola.dev/dev", "local");

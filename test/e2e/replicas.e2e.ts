@@ -5,23 +5,23 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { apiAt, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page } from "./support/api.ts";
 import { eventually } from "./support/eventually.ts";
-import { startLine, type Line } from "./support/holding-proxy.ts";
+import { startHoldingProxy, type HoldingProxy } from "./support/holding-proxy.ts";
 import { serverOf, startReplica, type ReplicaProcess } from "./support/replica-process.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 /** A claim holds for so long without an object. */
 const HOLD_MS = 30_000;
 
 describe("three replicas", () => {
-  let stage: Stage;
-  let line: Line;
+  let stage: TestPlatform;
+  let line: HoldingProxy;
   let replicas: ReplicaProcess[];
   let apis: Api[];
   let space: string;
 
   beforeAll(async () => {
-    stage = await startStage();
-    line = await startLine(serverOf(stage));
+    stage = await startTestPlatform();
+    line = await startHoldingProxy(serverOf(stage));
     replicas = await Promise.all([startReplica(stage), startReplica(stage), startReplica(stage, { server: line.server })]);
     apis = replicas.map(({ url }) => apiAt(url, tokenOf(stage, "admin")));
     space = await guidOf(stage, "spaces.cupola.dev/dev", "local");
@@ -63,7 +63,7 @@ describe("three replicas", () => {
 
   test("a replica whose watches have fallen silent shows nothing old", async () => {
     await post(at(0), "before");
-    expect(line.silenceWatches()).toBeGreaterThan(10);
+    expect(line.stallWatches()).toBeGreaterThan(10);
     const { guid } = JSON.parse((await post(at(0), "silent")).text) as Named;
     // It lists again rather than answer from what it has.
     expect(await listed(at(2), "silent")).toBe(1);

@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { eventually } from "./support/eventually.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 import { newUser, type User } from "./support/user.ts";
 
 const VERBS = ["get", "update", "delete"] as const;
@@ -41,7 +41,7 @@ type Who = (typeof WHO)[number];
 const ROLES: Record<Who, string | undefined> = { nobody: undefined, developer: "space_developer", auditor: "space_auditor", manager: "space_manager", orgmanager: "organization_manager" };
 
 describe("rights", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let admin: Api;
   let org: string;
   const users = {} as Record<Who, User>;
@@ -49,7 +49,7 @@ describe("rights", () => {
   const things: Thing[] = [];
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     admin = apiAt(stage.url, tokenOf(stage, "admin"));
     org = (await admin.call("POST", "/v3/organizations", { name: "acme" })).guid;
     for (const name of ["one", "two"] as const) spaces[name] = await newSpace(name);

@@ -3,11 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, guidOf, tokenOf, type Api, type Named } from "./support/api.ts";
-import { startBalancer, type Balancer, type Door } from "./support/load-balancer.ts";
+import { startLoadBalancer, type LoadBalancer, type BalancerBackend } from "./support/load-balancer.ts";
 import { eventually } from "./support/eventually.ts";
 import { startReplica, type ReplicaProcess } from "./support/replica-process.ts";
 import { startTraffic } from "./rolling/traffic.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const CLIENTS = 3;
 /** Between two restarts at least. */
@@ -17,15 +17,15 @@ const PROBE_MS = 50;
 const GUEST = "developer";
 
 /** A replica as a Service sees it: it gets requests while its /readyz says yes. */
-interface Served extends Door {
+interface Served extends BalancerBackend {
   process: ReplicaProcess;
 }
 
 describe("a rolling restart of the platform", () => {
-  let stage: Stage;
-  let balancer: Balancer;
+  let stage: TestPlatform;
+  let balancer: LoadBalancer;
   const served: Served[] = [];
-  const doors: Door[] = [];
+  const doors: BalancerBackend[] = [];
   const over = new AbortController();
   /** What the replicas logged, for whoever must find out why a request failed. */
   const logs: (() => string)[] = [];
@@ -45,8 +45,8 @@ describe("a rolling restart of the platform", () => {
   }
 
   beforeAll(async () => {
-    stage = await startStage();
-    balancer = await startBalancer(doors);
+    stage = await startTestPlatform();
+    balancer = await startLoadBalancer(doors);
     for (let at = 0; at < 3; at++) await isUp(await add());
   });
   afterAll(async () => {

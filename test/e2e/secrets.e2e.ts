@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const PASSWORDS = { created: "hunter2-by-create", patched: "hunter2-by-patch", manifest: "hunter2-by-manifest", cf: "hunter2-by-cf", refused: "hunter2-refused", registry: "hunter2-of-a-registry" };
 const ALL = Object.values(PASSWORDS);
 
 describe("secrets", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let api: Api;
   let space: string;
   let app: string;
   const errors: string[] = [];
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     api = apiAt(stage.url, tokenOf(stage, "admin"));
     space = (await api.call<Page<Named>>("GET", "/v3/spaces?names=dev")).resources[0]?.guid ?? "";
   });

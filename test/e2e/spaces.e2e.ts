@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
-import { startStage, type Stage } from "./support/test-platform.ts";
+import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
 
 const TIMES = 50;
 const LANES = 5;
@@ -14,11 +14,11 @@ const reason = whyNoCf();
 if (reason) console.log(`spaces by cf skipped: ${reason}`);
 
 describe("a space just made", () => {
-  let stage: Stage;
+  let stage: TestPlatform;
   let folder: string;
 
   beforeAll(async () => {
-    stage = await startStage();
+    stage = await startTestPlatform();
     folder = join(stage.home, "app");
     mkdirSync(folder);
     writeFileSync(join(folder, "index.html"), "<p>small</p>\n");

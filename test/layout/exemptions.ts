@@ -3,7 +3,7 @@
 export const longFiles: Record<string, string> = {};
 
 /** Controllers without a plan.ts, each with the reason why there is nothing to plan. */
-export const planless: Record<string, string> = {
+export const withoutPlan: Record<string, string> = {
   "controllers/buildpack": "settles a GUID only, by shared code",
   "controllers/claim": "one question, asked of the cache and then live; the rule is crds/claim/rules.ts",
   "controllers/domain": "settles a GUID and a claim only, by shared code",

@@ -1,6 +1,6 @@
 // The rules catch what they are there to catch. Whether the checkout keeps them is layout.test.ts.
 import { expect, test } from "vitest";
-import { ladderViolations } from "./import-layers.ts";
+import { importViolations } from "./import-layers.ts";
 import { brokenLinks, parseSource } from "./source-tree.ts";
 import { foreignWords } from "./foreign-words.ts";
 
@@ -24,7 +24,7 @@ test.each([
   ["crds/guid.ts", '"node:crypto"', 0],
 ])("%s importing %s: %i violations", (path, specifier, count) => {
   const forms = [`import { a } from ${specifier};`, `import {\n  a,\n  type B,\n} from ${specifier};`, `export { a } from ${specifier};`, `const a = await import(${specifier});`];
-  for (const text of forms) expect(ladderViolations([parseSource(path, text)]), text).toHaveLength(count);
+  for (const text of forms) expect(importViolations([parseSource(path, text)]), text).toHaveLength(count);
 });
 
 test.each([

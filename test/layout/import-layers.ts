@@ -2,7 +2,7 @@
 import type { SourceFile } from "./source-tree.ts";
 
 /** A folder imports from rungs before its own. Folders on one rung never import each other. */
-export const rungs: readonly (readonly string[])[] = [
+export const layers: readonly (readonly string[])[] = [
   ["kube"],
   ["crds"],
   ["blobs", "telemetry"],
@@ -24,30 +24,30 @@ const pureFolders = ["crds"];
 const inputOutput = /^(node:(fs|net|http|https|http2|tls|dgram|child_process|sqlite|worker_threads|timers)(\/.*)?|undici|pino|express|prom-client|@kubernetes\/client-node)$/;
 
 /** Every import that the ladder forbids, as a sentence. Imports between tests and scripts are free: scripts run tests. */
-export function ladderViolations(files: readonly Pick<SourceFile, "path" | "imports" | "externals">[]): string[] {
+export function importViolations(files: readonly Pick<SourceFile, "path" | "imports" | "externals">[]): string[] {
   return files.flatMap((file) => [
-    ...file.imports.flatMap((target) => judgeImport(file.path, target)),
+    ...file.imports.flatMap((target) => checkImport(file.path, target)),
     ...file.externals.filter((name) => isPure(file.path) && inputOutput.test(name)).map((name) => `${file.path} imports ${name}: ${pureFolders.join(", ")} does no I/O`),
   ]);
 }
 
-function judgeImport(from: string, to: string): string[] {
-  const fromRung = rungOf(from);
-  const toRung = rungOf(to);
-  if (fromRung < 0 || toRung < 0) return toRung === fromRung ? [] : [`${from} imports ${to}, which is on no rung`];
+function checkImport(from: string, to: string): string[] {
+  const fromLayer = layerOf(from);
+  const toLayer = layerOf(to);
+  if (fromLayer < 0 || toLayer < 0) return toLayer === fromLayer ? [] : [`${from} imports ${to}, which is on no rung`];
   if (topOf(from) !== topOf(to)) {
-    if (toRung > fromRung) return [`${from} imports ${to}, from a rung above its own`];
-    if (toRung === fromRung && topOf(from) !== "scripts" && topOf(from) !== "test") return [`${from} imports ${to}: siblings meet only through objects in the cluster`];
+    if (toLayer > fromLayer) return [`${from} imports ${to}, from a rung above its own`];
+    if (toLayer === fromLayer && topOf(from) !== "scripts" && topOf(from) !== "test") return [`${from} imports ${to}: siblings meet only through objects in the cluster`];
   }
-  return [...judgeEmbeddedServer(from, to), ...judgeKindFolders(from, to)];
+  return [...checkEmbeddedServer(from, to), ...checkKindFolders(from, to)];
 }
 
-function judgeEmbeddedServer(from: string, to: string): string[] {
+function checkEmbeddedServer(from: string, to: string): string[] {
   const outside = from.startsWith("local/apiserver/") && !to.startsWith("local/apiserver/") && !to.startsWith("kube/");
   return outside ? [`${from} imports ${to}: the embedded API server knows only kube/`] : [];
 }
 
-function judgeKindFolders(from: string, to: string): string[] {
+function checkKindFolders(from: string, to: string): string[] {
   const [own, other] = [kindFolder(from), kindFolder(to)];
   if (!own || !other || own === other || topOf(from) !== topOf(to)) return [];
   return [`${from} imports ${to}: kinds do not import each other, what they share is in crds/ or in the rung's own files`];
@@ -55,11 +55,11 @@ function judgeKindFolders(from: string, to: string): string[] {
 
 /** `api/route` for api/route/present.ts; `backends/routers/local` for a class. Undefined for what a rung shares. */
 function kindFolder(path: string): string | undefined {
-  const parts = path.split("/");
-  const depth = { api: 2, controllers: 2, backends: 3 }[parts[0] ?? ""];
-  if (!depth || parts.length <= depth) return undefined;
-  const folder = parts.slice(0, depth).join("/");
-  return sharedFolders.has(folder) || sharedFolders.has(parts.slice(0, 2).join("/")) ? undefined : folder;
+  const segments = path.split("/");
+  const depth = { api: 2, controllers: 2, backends: 3 }[segments[0] ?? ""];
+  if (!depth || segments.length <= depth) return undefined;
+  const folder = segments.slice(0, depth).join("/");
+  return sharedFolders.has(folder) || sharedFolders.has(segments.slice(0, 2).join("/")) ? undefined : folder;
 }
 
 /** Folders of `api/` and `controllers/` that belong to one kind. */
@@ -71,8 +71,8 @@ function topOf(path: string): string {
   return path.split("/")[0] ?? "";
 }
 
-function rungOf(path: string): number {
-  return rungs.findIndex((rung) => rung.includes(topOf(path)));
+function layerOf(path: string): number {
+  return layers.findIndex((layer) => layer.includes(topOf(path)));
 }
 
 function isPure(path: string): boolean {

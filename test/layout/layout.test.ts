@@ -1,8 +1,8 @@
 // The checkout keeps the rules of CONTRIBUTING.md: who imports whom, where a kind's files are, sizes, names, and documents that are true.
 import { describe, expect, test } from "vitest";
 import { DEFINITIONS } from "../../crds/definitions.ts";
-import { longFiles, planless } from "./exemptions.ts";
-import { isKindFolder, ladderViolations } from "./import-layers.ts";
+import { longFiles, withoutPlan } from "./exemptions.ts";
+import { isKindFolder, importViolations } from "./import-layers.ts";
 import { brokenLinks, exists, foldersIn, listFiles, readSources, readText } from "./source-tree.ts";
 import { foreignWords } from "./foreign-words.ts";
 
@@ -12,7 +12,7 @@ const markdown = listFiles("**/*.md").filter((path) => !path.includes("/testdata
 
 describe("the ladder", () => {
   test("imports point one way", () => {
-    expect(ladderViolations(sources)).toEqual([]);
+    expect(importViolations(sources)).toEqual([]);
   });
 
   test.each(["kube/", "local/apiserver/"])("%s has no word of CF", (folder) => {
@@ -49,8 +49,8 @@ describe("the paths of a kind", () => {
 
   test("a controller decides in plan.ts, apart from what reads and writes", () => {
     const folders = foldersIn("controllers").map((name) => `controllers/${name}`).filter(isKindFolder).filter((folder) => exists(`${folder}/${folder.split("/")[1]}.ts`));
-    expect(folders.filter((folder) => !exists(`${folder}/plan.ts`) && !planless[folder])).toEqual([]);
-    expect(Object.keys(planless).filter((folder) => exists(`${folder}/plan.ts`) || !exists(folder)), "exemptions that nobody needs").toEqual([]);
+    expect(folders.filter((folder) => !exists(`${folder}/plan.ts`) && !withoutPlan[folder])).toEqual([]);
+    expect(Object.keys(withoutPlan).filter((folder) => exists(`${folder}/plan.ts`) || !exists(folder)), "exemptions that nobody needs").toEqual([]);
   });
 });
 

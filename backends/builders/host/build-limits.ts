@@ -2,7 +2,7 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { membersOf, memoryOf, readProcesses } from "../../host/process-table.ts";
+import { listMembers, readResidentBytes, readProcesses } from "../../host/process-table.ts";
 import type { StagingFailure } from "./lifecycle/staging-failure.ts";
 
 /** Bounds of one build. */
@@ -16,40 +16,40 @@ export interface BuildLimits {
   directories: readonly string[];
 }
 
-export type Excess = Pick<StagingFailure, "code" | "message">;
+export type ExceededLimit = Pick<StagingFailure, "code" | "message">;
 
 const mebibyte = 2 ** 20;
-const lookMs = 500;
+const sampleIntervalMs = 500;
 /** Disk is looked at in every so many looks: walking a tree is dear. */
-const diskEvery = 6;
+const diskSampleInterval = 6;
 
 /** Calls `exceeded` at most once; the returned function ends the watch. `onError` gets what a look could not see. */
-export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (excess: Excess) => void; error: (error: unknown) => void }): () => void {
-  let looks = 0;
-  let looking = false;
+export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (exceededLimit: ExceededLimit) => void; error: (error: unknown) => void }): () => void {
+  let samples = 0;
+  let isSampling = false;
   let ended = false;
   const end = (): void => {
     ended = true;
     clearInterval(timer);
   };
-  const look = async (): Promise<void> => {
-    const excess = await findExcess(pgid, limits, looks++ % diskEvery === 0);
-    if (!excess || ended) return;
+  const sample = async (): Promise<void> => {
+    const exceededLimit = await findExceededLimit(pgid, limits, samples++ % diskSampleInterval === 0);
+    if (!exceededLimit || ended) return;
     end();
-    on.exceeded(excess);
+    on.exceeded(exceededLimit);
   };
   const timer = setInterval(() => {
-    if (looking) return;
-    looking = true;
-    look().catch(on.error).finally(() => (looking = false));
-  }, lookMs);
+    if (isSampling) return;
+    isSampling = true;
+    sample().catch(on.error).finally(() => (isSampling = false));
+  }, sampleIntervalMs);
   timer.unref();
   return end;
 }
 
-async function findExcess(pgid: number, limits: BuildLimits, withDisk: boolean): Promise<Excess | undefined> {
+async function findExceededLimit(pgid: number, limits: BuildLimits, withDisk: boolean): Promise<ExceededLimit | undefined> {
   if (Date.now() > limits.deadline) return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
-  const memoryBytes = await memoryOf(membersOf(await readProcesses(), pgid));
+  const memoryBytes = await readResidentBytes(listMembers(await readProcesses(), pgid));
   if (memoryBytes > limits.memoryMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.memoryMB} MB of memory (staging_memory_in_mb of the build)` };
   const diskBytes = withDisk ? await directoriesSize(limits.directories, limits.diskMB * mebibyte) : 0;
   if (diskBytes > limits.diskMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.diskMB} MB of disk (staging_disk_in_mb of the build)` };

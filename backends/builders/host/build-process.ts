@@ -8,12 +8,12 @@ import { packDirectory, unpackTar } from "../../../blobs/archive/tar.ts";
 import { BlobTooLarge } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { dropletPaths } from "../../host/droplet-metadata.ts";
-import type { JobAnswer, JobRequest } from "./build-protocol.ts";
+import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
 import { thisMachine } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 import { runLifecycle } from "./lifecycle/lifecycle.ts";
 
-async function runJob(job: JobRequest): Promise<JobAnswer> {
+async function runJob(job: BuildRequest): Promise<BuildResponse> {
   try {
     const app = dropletPaths.app(job.root);
     await mkdir(app, { recursive: true });
@@ -39,7 +39,7 @@ function toFailure(error: unknown): { code: StagingFailure["code"]; message: str
 
 // The channel closes when the platform's process ends, however it ends: no build outlives it.
 process.once("disconnect", () => process.kill(-process.pid, "SIGKILL"));
-process.once("message", (job: JobRequest) => {
+process.once("message", (job: BuildRequest) => {
   // runJob turns every error into an answer.
   void runJob(job).then((answer) => process.send?.(answer));
 });

@@ -4,7 +4,7 @@ import type { DropletMetadata } from "../../host/droplet-metadata.ts";
 import type { StagingCode } from "./lifecycle/staging-failure.ts";
 
 /** Sent once, as the first message. The package (tar.gz) comes on stdin. Directories are absolute. */
-export interface JobRequest {
+export interface BuildRequest {
   root: string;
   work: string;
   cache: string;
@@ -14,11 +14,11 @@ export interface JobRequest {
   buildpacks: string[];
   detect: boolean;
   available: string[];
-  companion: string;
+  companionBuildpack: string;
   maxBytes: number;
   /** Where the droplet (tar.gz) is to be written. */
   droplet: string;
 }
 
 /** Sent once, at the end. */
-export type JobAnswer = { metadata: DropletMetadata } | { failure: { code: StagingCode; message: string } };
+export type BuildResponse = { metadata: DropletMetadata } | { failure: { code: StagingCode; message: string } };

@@ -5,7 +5,7 @@ import { findBuildpack } from "./buildpack-folders.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 
 /** Nothing tells when a folder is put right. */
-const lookAgainMs = 30_000;
+const recheckMs = 30_000;
 
 /** Reads the folders; Ready is the platform's own, so this says it in the condition `Usable`. */
 export function buildpackController(): Controller {
@@ -14,16 +14,16 @@ export function buildpackController(): Controller {
     for: Buildpack,
     selects: ({ spec }) => spec.path !== undefined,
     condition: "Usable",
-    reconcile: ({ spec }) => look({ name: spec.name, path: spec.path ?? "" }),
+    reconcile: ({ spec }) => reconcileBuildpack({ name: spec.name, path: spec.path ?? "" }),
   });
 }
 
-async function look(buildpack: { name: string; path: string }): Promise<ReconcileResult> {
+async function reconcileBuildpack(buildpack: { name: string; path: string }): Promise<ReconcileResult> {
   try {
     const { id, version } = await findBuildpack(buildpack);
     return { status: { id, version }, ready: { status: "True", reason: "Found", message: "builder host can use it" } };
   } catch (error) {
     if (!(error instanceof StagingFailure)) throw error;
-    return { status: { id: undefined, version: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: error.message }, requeueAfterMs: lookAgainMs };
+    return { status: { id: undefined, version: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: error.message }, requeueAfterMs: recheckMs };
   }
 }

@@ -7,10 +7,10 @@ import { loadBuildpack } from "./lifecycle/buildpack.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 
 /** The buildpacks that come with this builder, in the order of detection. */
-export const ownBuildpacks = ["nodejs", "staticfile", "procfile"] as const;
+export const bundledBuildpacks = ["nodejs", "staticfile", "procfile"] as const;
 
 /** The folder of one of our own. */
-export function ownFolder(name: (typeof ownBuildpacks)[number]): string {
+export function bundledFolder(name: (typeof bundledBuildpacks)[number]): string {
   return join(import.meta.dirname, "buildpacks", name);
 }
 
@@ -58,15 +58,15 @@ export async function findBuildpacks({ buildpacks, detect }: Pick<Staging["spec"
 function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
   // Classic names are taken for ours, so that a manifest written for another Cloud Foundry works.
-  const own = ownBuildpacks.find((one) => [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()));
-  if (own) return ownFolder(own);
-  throw new StagingFailure("NoBuildpacksFound", `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${ownBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`);
+  const bundled = bundledBuildpacks.find((one) => [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()));
+  if (bundled) return bundledFolder(bundled);
+  throw new StagingFailure("NoBuildpacksFound", `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${bundledBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`);
 }
 
 /** The buildpacks that lie beside a composite one: its parts, if they are not ours. A folder beside it that is no buildpack is passed over. */
-export async function neighboursOf(chosen: readonly UsableFolder[]): Promise<string[]> {
+export async function findSiblings(chosen: readonly UsableFolder[]): Promise<string[]> {
   const parents = [...new Set(chosen.filter((one) => one.isComposite).map(({ folder }) => dirname(folder)))];
-  const beside = await Promise.all(parents.map(async (parent) => (await readdir(parent)).map((name) => join(parent, name))));
-  const usable = await Promise.all(beside.flat().map((folder) => loadBuildpack(folder).then(() => [folder], () => [])));
+  const siblings = await Promise.all(parents.map(async (parent) => (await readdir(parent)).map((name) => join(parent, name))));
+  const usable = await Promise.all(siblings.flat().map((folder) => loadBuildpack(folder).then(() => [folder], () => [])));
   return usable.flat();
 }

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
 import { type DropletMetadata, toProcessTypes } from "../../host/droplet-metadata.ts";
-import { ownBuildpacks, ownFolder } from "./buildpack-folders.ts";
+import { bundledBuildpacks, bundledFolder } from "./buildpack-folders.ts";
 import { thisMachine } from "./lifecycle/buildpack.ts";
 import { runLifecycle } from "./lifecycle/lifecycle.ts";
 
@@ -47,13 +47,13 @@ async function build(files: Files, user: Record<string, string> = {}): Promise<D
   const work = join(directory, "work", `b${builds}`);
   await mkdir(join(root, "app"), { recursive: true });
   await writeFiles(join(root, "app"), files);
-  const folders = ownBuildpacks.map(ownFolder);
+  const folders = bundledBuildpacks.map(bundledFolder);
   return runLifecycle({
     workspace: { root, work, platform: join(work, "platform"), machine: await thisMachine(), stack: "host", base: hostEnvironment(), user },
     buildpacks: folders,
     detect: true,
     available: folders,
-    companion: ownFolder("procfile"),
+    companionBuildpack: bundledFolder("procfile"),
     cache: join(directory, "cache"),
     log: (_stream, line) => void lines.push(line),
   });

@@ -14,9 +14,9 @@ import type { Change } from "../../../kube/cache/reader.ts";
 import { createTelemetry, type Telemetry } from "../../../telemetry/telemetry.ts";
 import { findByEnvironment } from "../../host/process-table.ts";
 import { buildpackController } from "./buildpack-controller.ts";
-import { nextTurn } from "./build-queue.ts";
+import { planNextBuild } from "./build-queue.ts";
 import { createHostBuilder, type HostBuilder } from "./host.ts";
-import { planSweep, sweep } from "./garbage-collection.ts";
+import { planGarbageCollection, collectGarbage } from "./garbage-collection.ts";
 
 let directory: string;
 let blobs: BlobStore;
@@ -55,17 +55,17 @@ async function startBuilder() {
     watches: watches as never,
     blobs,
     telemetry,
-    holds: () => true,
+    isLeader: () => true,
     onError: (error) => void errors.push(error),
   });
   builders.push(builder);
   await builder.start();
   const controller = builder.controllers[0];
   if (!controller) throw new Error("there is no controller");
-  const woken = vi.fn();
-  for (const source of controller.sources ?? []) source(woken, new AbortController().signal);
+  const onEnqueue = vi.fn();
+  for (const source of controller.sources ?? []) source(onEnqueue, new AbortController().signal);
   const look = (staging: Staging): ReconcileResult => controller.reconcile(staging as never, {} as never) as ReconcileResult;
-  return { builder, look, woken };
+  return { builder, look, woken: onEnqueue };
 }
 
 const slow = "#!/bin/sh\nsleep 300\n";
@@ -96,10 +96,10 @@ async function slowBuildpack(): Promise<string> {
   return folder;
 }
 
-async function until<T>(look: () => T | Promise<T>, holds: (value: T) => boolean): Promise<T> {
+async function until<T>(look: () => T | Promise<T>, isLeader: (value: T) => boolean): Promise<T> {
   for (const deadline = Date.now() + 15_000; ; await delay(20)) {
     const value = await look();
-    if (holds(value)) return value;
+    if (isLeader(value)) return value;
     if (Date.now() > deadline) throw new Error(`it never came to be: ${JSON.stringify(value)}`);
   }
 }
@@ -228,7 +228,7 @@ test.each([
   ["nobody when there is no room", ["c"], ["a", "b"], undefined],
 ])("next is %s", (_name, waiting, running, app) => {
   const entry = (guid: string) => ({ staging: { spec: { app: { guid } } } as never as Staging });
-  expect(nextTurn(waiting.map(entry), running.map(entry), 2)?.staging.spec.app.guid).toBe(app);
+  expect(planNextBuild(waiting.map(entry), running.map(entry), 2)?.staging.spec.app.guid).toBe(app);
 });
 
 test("only what no object names, and nobody touched for long, is swept; nothing when the objects cannot be seen", async () => {
@@ -244,11 +244,11 @@ test("only what no object names, and nobody touched for long, is swept; nothing 
   lists.LRP = [{ spec: { droplet: { root: join(dropletsDir, "named") } } }];
   lists.Staging = [await aStaging("a")];
   lists.synced = false;
-  await sweep({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
+  await collectGarbage({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
   expect(await readdir(dropletsDir)).toHaveLength(3);
   lists.synced = true;
-  await sweep({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
+  await collectGarbage({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
   expect((await readdir(dropletsDir)).sort()).toEqual(["named", "young"]);
   expect((await readdir(cacheDir)).sort()).toEqual(["app-a", "resting"]);
-  expect(planSweep([{ path: "/x", modified: 0 }, { path: "/y", modified: 5 }], new Set(["/x"]), 5)).toEqual([]);
+  expect(planGarbageCollection([{ path: "/x", modified: 0 }, { path: "/y", modified: 5 }], new Set(["/x"]), 5)).toEqual([]);
 });

@@ -6,19 +6,19 @@ import { type Controller, defineController, type ReconcileResult } from "../../.
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
-import type { Watches } from "../../../kube/cache/informers.ts";
+import type { Informers } from "../../../kube/cache/informers.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
-import { readEnvironment } from "../../host/resolve-environment.ts";
-import { findBuildpacks, neighboursOf, ownBuildpacks, ownFolder, type UsableFolder } from "./buildpack-folders.ts";
+import { resolveEnvironment } from "../../host/resolve-environment.ts";
+import { findBuildpacks, findSiblings, bundledBuildpacks, bundledFolder, type UsableFolder } from "./buildpack-folders.ts";
 import { buildpackController } from "./buildpack-controller.ts";
-import { type Builds, createBuilds } from "./build-queue.ts";
-import { clearLeftovers } from "./orphaned-builds.ts";
+import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
+import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
-import { startSweep } from "./garbage-collection.ts";
-import { newWorkName } from "./work-directory.ts";
+import { startGarbageCollection } from "./garbage-collection.ts";
+import { newWorkDirectoryName } from "./work-directory.ts";
 
 /** The name of this class. */
 export const hostClass = "host";
@@ -32,14 +32,14 @@ export interface HostBuilderOptions {
   /** Where droplets are built and stay unpacked; the same as the runner's. */
   dropletsDir: string;
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   blobs: BlobStore;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
   /** Faults that no status shows; `what` says where. */
   onError: (error: unknown, what: string) => void;
   /** Whether this process still is the one that builds. Asked before anything on the machine is started or changed. */
-  holds: () => boolean;
+  isLeader: () => boolean;
   /** Builds at once; 2 unless said. */
   concurrency?: number;
   now?: () => Date;
@@ -54,62 +54,62 @@ export interface HostBuilder {
 }
 
 /** A build below this cannot even unpack its package. */
-const leastMemoryMB = 512;
+const minMemoryMB = 512;
 
 /** Makes the builder; nothing happens before `start` and its controllers. */
 export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
-  let wake: (key: ObjectKey) => void = () => undefined;
-  const builds = createBuilds({
-    atOnce: options.concurrency ?? 2,
+  let enqueue: (key: ObjectKey) => void = () => undefined;
+  const queue = createBuildQueue({
+    concurrency: options.concurrency ?? 2,
     run: (staging, build) => runBuild(options, staging, build),
-    onChange: (staging) => wake(keyOf(staging)),
+    onChange: (staging) => enqueue(keyOf(staging)),
     onError: (error, staging) => options.onError(error, nameOf(staging)),
     now: options.now ?? (() => new Date()),
   });
   const cleanUp: (() => void)[] = [];
   return {
     controllers: [
-      stagingController(builds, (given) => (wake = given)),
+      stagingController(queue, (given) => (enqueue = given)),
       buildpackController(),
       classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) }),
     ],
     async start() {
-      await clearLeftovers({ ...options, stagingDir: stagingDir(options) });
+      await removeOrphanedBuilds({ ...options, stagingDir: stagingDir(options) });
       const watch = options.watches.ensure(Staging);
       cleanUp.push(
         () => watch.release(),
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) builds.drop(change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) builds.drop(change.object.metadata.uid ?? "");
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) queue.cancel(change.old.metadata.uid ?? "");
+          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) queue.cancel(change.object.metadata.uid ?? "");
         }),
-        startSweep({ ...options, cacheDir: cacheDir(options) }),
+        startGarbageCollection({ ...options, cacheDir: cacheDir(options) }),
       );
     },
     async stop() {
-      for (const undo of cleanUp.splice(0)) undo();
-      await builds.close();
+      for (const dispose of cleanUp.splice(0)) dispose();
+      await queue.close();
     },
   };
 }
 
-function stagingController(builds: Builds, onWake: (wake: (key: ObjectKey) => void) => void): Controller {
+function stagingController(queue: BuildQueue, onEnqueue: (enqueue: (key: ObjectKey) => void) => void): Controller {
   return defineController({
     name: "staging-host",
     for: Staging,
     // Values of variables lie in Secrets.
-    rights: [{ on: Secret, verbs: ["get"] }],
+    permissions: [{ resource: Secret, verbs: ["get"] }],
     selects: (staging) => staging.spec.class === hostClass,
-    sources: [onWake],
-    reconcile: (staging) => reconcile(builds, staging),
+    sources: [onEnqueue],
+    reconcile: (staging) => reconcile(queue, staging),
   });
 }
 
 /** An ended Staging stays as it is. One that runs without a build of ours was cut off with an earlier process, and is built again while its time lasts. */
-function reconcile(builds: Builds, staging: Staging): ReconcileResult {
+function reconcile(queue: BuildQueue, staging: Staging): ReconcileResult {
   const { state, startedAt, droplet, error } = staging.status ?? {};
   const ended = state === "Succeeded" || state === "Failed";
-  return planStatus(ended ? { startedAt, outcome: { droplet, error } } : builds.progress(staging));
+  return planStatus(ended ? { startedAt, outcome: { droplet, error } } : queue.getOrStart(staging));
 }
 
 interface Build {
@@ -118,7 +118,7 @@ interface Build {
 }
 
 async function runBuild(options: HostBuilderOptions, staging: Staging, build: Build): Promise<Outcome> {
-  const log = logOf(options, staging);
+  const log = createLineSink(options, staging);
   try {
     const chosen = await findBuildpacks(staging.spec, (why) => log("ERR", why));
     const staged = await runStaging(await toStagingJob(options, staging, { ...build, chosen }));
@@ -127,7 +127,7 @@ async function runBuild(options: HostBuilderOptions, staging: Staging, build: Bu
   } catch (error) {
     build.signal.throwIfAborted();
     // How it ended here is nothing to tell: another process builds it now.
-    if (!options.holds()) throw error;
+    if (!options.isLeader()) throw error;
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
     const failure = error instanceof StagingFailure ? error : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
     for (const line of failure.message.split("\n")) log("ERR", line);
@@ -142,31 +142,31 @@ async function toStagingJob(options: HostBuilderOptions, staging: Staging, build
     store: options.blobs,
     space: spec.space.guid,
     content: spec.package.content.digest,
-    work: join(stagingDir(options), newWorkName(spec.buildGUID)),
+    workDir: join(stagingDir(options), newWorkDirectoryName(spec.buildGUID)),
     root: rootOf(options, staging),
     request: {
       cache: join(cacheDir(options), spec.app.guid),
       stack: spec.stack ?? hostClass,
-      user: await readEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
+      user: await resolveEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
       buildpacks: build.chosen.map((one) => one.folder),
       detect: spec.detect,
-      available: [...ownBuildpacks.map(ownFolder), ...(await neighboursOf(build.chosen))],
-      companion: ownFolder("procfile"),
+      available: [...bundledBuildpacks.map(bundledFolder), ...(await findSiblings(build.chosen))],
+      companionBuildpack: bundledFolder("procfile"),
     },
     limits: {
       deadline: Date.parse(build.startedAt) + spec.timeoutSeconds * 1000,
       timeoutSeconds: spec.timeoutSeconds,
-      memoryMB: Math.max(spec.memoryMB, leastMemoryMB),
+      memoryMB: Math.max(spec.memoryMB, minMemoryMB),
       diskMB: spec.diskMB,
     },
-    log: logOf(options, staging),
+    log: createLineSink(options, staging),
     onError: (error) => options.onError(error, nameOf(staging)),
     signal: build.signal,
-    holds: options.holds,
+    isLeader: options.isLeader,
   };
 }
 
-function logOf({ telemetry }: HostBuilderOptions, staging: Staging): StagingJob["log"] {
+function createLineSink({ telemetry }: HostBuilderOptions, staging: Staging): StagingJob["log"] {
   const { app, space, org } = staging.spec;
   const tags = { app_id: app.guid, app_name: app.name, space_id: space.guid, space_name: space.name, organization_id: org.guid, organization_name: org.name };
   return (stream, message) => telemetry.log({ source: app.guid, sourceType: "STG", stream, message, tags });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { markRestored } from "../../host/restore-droplet.ts";
-import { clearLeftovers } from "./orphaned-builds.ts";
+import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 
 let directory: string;
 const work = (): string => join(directory, "staging", "b1.0a1b2c3d");
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-const clear = (holds: () => boolean): Promise<void> => clearLeftovers({ stagingDir: join(directory, "staging"), dropletsDir: join(directory, "droplets"), holds });
+const clear = (isLeader: () => boolean): Promise<void> => removeOrphanedBuilds({ stagingDir: join(directory, "staging"), dropletsDir: join(directory, "droplets"), isLeader });
 const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
 
 test("what is left of one of several tries of a build is removed", async () => {
@@ -32,7 +32,7 @@ test.runIf(process.platform === "linux")("what is left of a build is removed, al
   const memory = await mkdtemp("/dev/shm/cupola-leftovers-");
   try {
     await mkdir(join(memory, "b1.0a1b2c3d"));
-    await clearLeftovers({ stagingDir: memory, dropletsDir: join(directory, "droplets"), holds: () => true });
+    await removeOrphanedBuilds({ stagingDir: memory, dropletsDir: join(directory, "droplets"), isLeader: () => true });
     expect([await readdir(memory), await exists(root())]).toEqual([[], false]);
   } finally {
     await rm(memory, { recursive: true, force: true });

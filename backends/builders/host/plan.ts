@@ -11,31 +11,31 @@ type Status = NonNullable<Staging["status"]>;
 export type Outcome = Pick<Status, "droplet" | "error">;
 
 /** A build that made a droplet. `names` says how the Staging calls each buildpack. */
-export interface Ended {
+export interface FinishedBuild {
   staged: StagedDroplet;
   root: string;
   names: readonly { name: string; id: string }[];
 }
 
 /** From what the build gave to what the status holds. */
-export function toOutcome(staging: Staging, end: Ended | { failure: StagingFailure }): Outcome {
-  if ("failure" in end) return { error: presentFailure(end.failure) };
-  const { metadata, digest, size } = end.staged;
+export function toOutcome(staging: Staging, build: FinishedBuild | { failure: StagingFailure }): Outcome {
+  if ("failure" in build) return { error: presentFailure(build.failure) };
+  const { metadata, digest, size } = build.staged;
   return {
     droplet: {
       kind: "host",
       content: { digest, size },
-      root: end.root,
+      root: build.root,
       processTypes: toProcessTypes(metadata),
       ...(staging.spec.stack && { stack: staging.spec.stack }),
-      buildpacks: metadata.buildpacks.map(({ id, version }) => ({ name: end.names.find((one) => one.id === id)?.name ?? id, version, detectOutput: id.split("/").at(-1) ?? id })),
+      buildpacks: metadata.buildpacks.map(({ id, version }) => ({ name: build.names.find((one) => one.id === id)?.name ?? id, version, detectOutput: id.split("/").at(-1) ?? id })),
     },
   };
 }
 
 /** The whole status at one moment; it differs only between waiting, running and ended, and is written no more often. */
-export function planStatus(seen: { startedAt: string | undefined; outcome: Outcome | undefined }): ReconcileResult {
-  const { startedAt, outcome } = seen;
+export function planStatus(progress: { startedAt: string | undefined; outcome: Outcome | undefined }): ReconcileResult {
+  const { startedAt, outcome } = progress;
   if (outcome?.error) {
     const { code, message } = outcome.error;
     return { status: { state: "Failed", startedAt, error: outcome.error }, ready: { status: "False", reason: code, message } };

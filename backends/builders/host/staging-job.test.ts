@@ -15,11 +15,11 @@ import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
 import { toProcessTypes } from "../../host/droplet-metadata.ts";
-import { findProcess, membersOf, readProcesses, trySignal } from "../../host/process-table.ts";
+import { findProcess, listMembers, readProcesses, trySignal } from "../../host/process-table.ts";
 import { restoreDroplet } from "../../host/restore-droplet.ts";
-import { ownFolder, ownBuildpacks, toFolders } from "./buildpack-folders.ts";
-import { clearLeftovers } from "./orphaned-builds.ts";
-import { leaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
+import { bundledFolder, bundledBuildpacks, toFolders } from "./buildpack-folders.ts";
+import { removeOrphanedBuilds } from "./orphaned-builds.ts";
+import { groupLeaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
 
 const space = "0190aaaa-0000-7000-8000-000000000001";
 let directory: string;
@@ -45,15 +45,15 @@ async function packageOf(files: Record<string, string>): Promise<string> {
   return (await store.put(space, "package", packMembers(members), { maxBytes: 1e9 })).digest;
 }
 
-async function stage(files: Record<string, string>, more: { limits?: Partial<StagingJob["limits"]>; request?: Partial<StagingJob["request"]>; signal?: AbortSignal; holds?: () => boolean; work?: string } = {}): Promise<StagedDroplet> {
+async function stage(files: Record<string, string>, more: { limits?: Partial<StagingJob["limits"]>; request?: Partial<StagingJob["request"]>; signal?: AbortSignal; isLeader?: () => boolean; work?: string } = {}): Promise<StagedDroplet> {
   return runStaging({
     store,
     space,
     content: await packageOf(files),
-    work: more.work ?? work(),
+    workDir: more.work ?? work(),
     root: root(),
-    holds: more.holds ?? (() => true),
-    request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: ownBuildpacks.map(ownFolder), detect: true, available: [], companion: ownFolder("procfile"), ...more.request },
+    isLeader: more.isLeader ?? (() => true),
+    request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: bundledBuildpacks.map(bundledFolder), detect: true, available: [], companionBuildpack: bundledFolder("procfile"), ...more.request },
     limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024, ...more.limits },
     log: (_stream, line) => void log.push(line),
     onError: (error) => {
@@ -183,9 +183,9 @@ test("a build that is given up dies, and so does one that an earlier run left", 
   groups.push(pgid);
   await mkdir(work(), { recursive: true });
   await mkdir(join(root(), "app"), { recursive: true });
-  await writeFile(join(work(), leaderFile), JSON.stringify({ pid: pgid, identity: (await findProcess(pgid))?.identity }));
-  await clearLeftovers({ stagingDir: dirname(work()), dropletsDir: dirname(root()), holds: () => true });
-  await until(async () => membersOf(await readProcesses(), pgid).length === 0);
+  await writeFile(join(work(), groupLeaderFile), JSON.stringify({ pid: pgid, identity: (await findProcess(pgid))?.identity }));
+  await removeOrphanedBuilds({ stagingDir: dirname(work()), dropletsDir: dirname(root()), isLeader: () => true });
+  await until(async () => listMembers(await readProcesses(), pgid).length === 0);
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
@@ -216,17 +216,17 @@ describe("a builder that leads no more", () => {
     ["before it began", () => true],
     ["before it cleaned up", () => log.includes("ready")],
   ])("since it stood still %s, leaves the directories of the next one alone", async (_when, then) => {
-    await expect(stage({ a: "x" }, { work: mine(), holds: standsStill(then), request: { buildpacks: [await shellBuildpack("echo ready; exit 1")], detect: false } })).rejects.toThrow();
+    await expect(stage({ a: "x" }, { work: mine(), isLeader: standsStill(then), request: { buildpacks: [await shellBuildpack("echo ready; exit 1")], detect: false } })).rejects.toThrow();
     expect([await exists(mine()), await exists(another()), await exists(join(root(), "next"))]).toEqual([false, true, true]);
   });
 
   test("as another has taken over, leaves the processes and directories of the next one alone", async () => {
     let leads = true;
-    const running = stage({ a: "x" }, { work: mine(), holds: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
+    const running = stage({ a: "x" }, { work: mine(), isLeader: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
     const ended = expect(running).rejects.toThrow();
     await until(() => Promise.resolve(log.includes("ready")));
     leads = false;
-    const leader = JSON.parse(await readFile(join(mine(), leaderFile), "utf8")) as { pid: number };
+    const leader = JSON.parse(await readFile(join(mine(), groupLeaderFile), "utf8")) as { pid: number };
     const pid = overtake();
     trySignal(-leader.pid, "SIGKILL");
     await ended;
@@ -236,14 +236,14 @@ describe("a builder that leads no more", () => {
 
   test("begins no build", async () => {
     overtake();
-    await expect(stage({ a: "x" }, { work: mine(), holds: () => false })).rejects.toThrow("does not lead");
+    await expect(stage({ a: "x" }, { work: mine(), isLeader: () => false })).rejects.toThrow("does not lead");
     expect([await exists(mine()), await exists(join(root(), "next"))]).toEqual([false, true]);
   });
 
   test("since it stops, cleans up", async () => {
     let leads = true;
     const abort = new AbortController();
-    const running = stage({ a: "x" }, { signal: abort.signal, holds: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
+    const running = stage({ a: "x" }, { signal: abort.signal, isLeader: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
     const ended = expect(running).rejects.toThrow("the end");
     await until(() => Promise.resolve(log.includes("ready")));
     leads = false;
@@ -262,18 +262,18 @@ test("a failed build that has removed its own directory leaves nothing", async (
 test("no build outlives the platform's process, however that ends", async () => {
   const content = await packageOf({ a: "x" });
   const folder = await shellBuildpack("echo ready; sleep 300");
-  const job = { space, content, work: work(), root: root(), request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: [folder], detect: false, available: [], companion: ownFolder("procfile") }, limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024 } };
+  const job = { space, content, workDir: work(), root: root(), request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: [folder], detect: false, available: [], companionBuildpack: bundledFolder("procfile") }, limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024 } };
   const platform = `
     const { createDirectoryStore } = await import(${JSON.stringify(new URL("../../../blobs/directory/directory-store.ts", import.meta.url).href)});
     const { runStaging } = await import(${JSON.stringify(new URL("staging-job.ts", import.meta.url).href)});
     const store = await createDirectoryStore(${JSON.stringify(join(directory, "blobs"))});
-    await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, holds: () => true, signal: new AbortController().signal });`;
+    await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, isLeader: () => true, signal: new AbortController().signal });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", platform], { stdio: ["ignore", "pipe", "inherit"] });
   await new Promise<void>((resolve) => child.stdout.on("data", (chunk: Buffer) => chunk.includes("ready") && resolve()));
-  const { pid } = JSON.parse(await readFile(join(work(), leaderFile), "utf8")) as { pid: number };
-  expect(membersOf(await readProcesses(), pid).length).toBeGreaterThan(1);
+  const { pid } = JSON.parse(await readFile(join(work(), groupLeaderFile), "utf8")) as { pid: number };
+  expect(listMembers(await readProcesses(), pid).length).toBeGreaterThan(1);
   child.kill("SIGKILL");
-  await until(async () => membersOf(await readProcesses(), pid).length === 0);
+  await until(async () => listMembers(await readProcesses(), pid).length === 0);
 });
 
 test("a droplet of another place is not unpacked here", async () => {
@@ -284,9 +284,9 @@ test("a droplet of another place is not unpacked here", async () => {
 
 test("buildpacks are known by name, classic name and path", () => {
   expect(toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }])).toEqual([
-    { name: "nodejs_buildpack", folder: ownFolder("nodejs") },
+    { name: "nodejs_buildpack", folder: bundledFolder("nodejs") },
     { name: "mine", folder: "/opt/bp" },
-    { name: "x", folder: ownFolder("staticfile") },
+    { name: "x", folder: bundledFolder("staticfile") },
   ]);
   expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(/it takes nodejs, staticfile, procfile and folders/);
 });

@@ -4,24 +4,24 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /** A name for the `work` of one try of a build: by TMPDIR nobody finds what another process does for the same build. */
-export function newWorkName(build: string): string {
+export function newWorkDirectoryName(build: string): string {
   return `${build}.${randomBytes(4).toString("hex")}`;
 }
 
 /** The build whose `work` has that name. */
-export function buildOf(name: string): string {
+export function toBuildName(name: string): string {
   return name.replace(/\.[0-9a-f]{8}$/, "");
 }
 
 /** TMPDIR of everything that a build runs: whoever carries it is the build's, wherever it has fled to. */
-export function temporaryOf(work: string): string {
+export function toTmpDir(work: string): string {
   return join(work, "tmp");
 }
 
 /** Makes `work`; false, and nothing is made, when this process does not lead any more. It asks last, so whoever takes over later finds `work`, and removes it before building. */
-export async function makeWork(work: string, holds: () => boolean): Promise<boolean> {
-  await mkdir(temporaryOf(work), { recursive: true, mode: 0o700 });
-  if (holds()) return true;
+export async function createWorkDirectory(work: string, isLeader: () => boolean): Promise<boolean> {
+  await mkdir(toTmpDir(work), { recursive: true, mode: 0o700 });
+  if (isLeader()) return true;
   await rm(work, { recursive: true, force: true });
   return false;
 }
@@ -31,9 +31,9 @@ export async function makeWork(work: string, holds: () => boolean): Promise<bool
  * without it, so that a process which stands still at any point removes nothing that its successor builds.
  */
 export async function removeRoot(root: string, work: string): Promise<void> {
-  const aside = join(work, `root-${randomBytes(4).toString("hex")}`);
+  const renamed = join(work, `root-${randomBytes(4).toString("hex")}`);
   try {
-    await rename(root, aside);
+    await rename(root, renamed);
   } catch (error) {
     const code = error instanceof Error && "code" in error && error.code;
     if (code === "ENOENT" || code === "ENOTDIR") return;
@@ -41,5 +41,5 @@ export async function removeRoot(root: string, work: string): Promise<void> {
     // Between two file systems there is no such step: `work` was there just now, but a standstill from here on is not noticed.
     await rm(root, { recursive: true, force: true });
   }
-  await rm(aside, { recursive: true, force: true });
+  await rm(renamed, { recursive: true, force: true });
 }

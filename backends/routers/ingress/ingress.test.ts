@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import { findShortcoming, planIngress, planServices, serviceName } from "./plan.ts";
+import { findLimitation, planIngress, planServices, serviceName } from "./plan.ts";
 
 const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
 const destination = { appGUID: guid(1), app: "shop", processType: "web", port: 8080 };
@@ -42,7 +42,7 @@ describe("a RouteBinding in a cluster", () => {
     ["a route to nothing", { destinations: [] }, false, 0],
     ["a wildcard", { hostname: "*.apps.example" }, false, 1],
   ])("%s: refused %o", (_what, change, ...[isRefused, ingresses]) => {
-    expect(findShortcoming(binding(change)) !== undefined).toBe(isRefused);
+    expect(findLimitation(binding(change)) !== undefined).toBe(isRefused);
     expect(planIngress(binding(change), {})).toHaveLength(ingresses);
     expect(planServices(binding(change))).toHaveLength(ingresses);
   });

@@ -6,7 +6,7 @@ import { Ingress, Service } from "../../../kube/api/builtin.ts";
 import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
-import { findShortcoming, planIngress, planServices, planServiceSpec, SERVICE_CONTROLLER, servedDestinations, serviceName } from "./plan.ts";
+import { findLimitation, planIngress, planServices, planServiceSpec, SERVICE_CONTROLLER, servedDestinations, serviceName } from "./plan.ts";
 
 export const INGRESS_CLASS = "ingress";
 
@@ -33,7 +33,7 @@ const bindingController = defineController({
   for: RouteBinding,
   owns: [Ingress],
   reads: [Service],
-  rights: [{ on: Service, verbs: ["create", "patch"] }],
+  permissions: [{ resource: Service, verbs: ["create", "patch"] }],
   indexes: {
     [SERVICE_INDEX]: (binding: RouteBinding) => serviceKeys(binding).map(({ namespace, name }) => `${namespace}/${name}`),
     [CLASS_INDEX]: (binding: RouteBinding) => [binding.spec.class],
@@ -47,11 +47,11 @@ const bindingController = defineController({
 
   reconcile(binding, { read }) {
     const parameters = read.find(BackendClass, { name: INGRESS_CLASS })?.spec.parameters ?? {};
-    const shortcoming = findShortcoming(binding);
+    const limitation = findLimitation(binding);
     return {
       children: planIngress(binding, parameters),
       createOnce: planServices(binding),
-      ...(shortcoming && { ready: { status: "False", reason: "NotSupported", message: shortcoming.message } }),
+      ...(limitation && { ready: { status: "False", reason: "NotSupported", message: limitation.message } }),
     };
   },
 });
@@ -63,7 +63,7 @@ const serviceController = defineController({
   selects: (service) => service.metadata.labels?.[LABELS.managedBy] === SERVICE_CONTROLLER,
   writesStatus: false,
   watches: [watch(RouteBinding, serviceKeys)],
-  rights: [{ on: Service, verbs: ["delete"] }],
+  permissions: [{ resource: Service, verbs: ["delete"] }],
 
   async reconcile(service, { read, client }) {
     const { namespace, name, uid } = service.metadata;

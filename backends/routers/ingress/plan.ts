@@ -14,14 +14,14 @@ export interface IngressParameters {
 }
 
 /** Why this class cannot serve a binding, wholly or in part. */
-export interface Shortcoming {
+export interface Limitation {
   message: string;
   /** Is anything served? */
   isServed: boolean;
 }
 
 /** What is asked for and an Ingress cannot do. */
-export function findShortcoming({ spec }: RouteBinding): Shortcoming | undefined {
+export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
   if (spec.port !== 0) return { message: "class ingress serves no TCP routes", isServed: false };
   if (spec.internal) return { message: "class ingress serves no internal routes", isServed: false };
   if (spec.destinations.length > 1) return { message: "class ingress serves one destination per route: the first one is served", isServed: true };
@@ -37,7 +37,7 @@ export function serviceName(destination: Pick<Destination, "app" | "appGUID" | "
 
 /** The destinations that need a Service. */
 export function servedDestinations(binding: RouteBinding): Destination[] {
-  return findShortcoming(binding)?.isServed === false ? [] : binding.spec.destinations.slice(0, 1);
+  return findLimitation(binding)?.isServed === false ? [] : binding.spec.destinations.slice(0, 1);
 }
 
 export function planIngress(binding: RouteBinding, parameters: IngressParameters): Draft[] {

@@ -28,7 +28,7 @@ export function formatAccess(access: Access): string {
   const { headers, endpoint } = access;
   const backend = endpoint ? `${endpoint.host}:${endpoint.hostPort}` : undefined;
   return [
-    `${plain(access.host)} - [${new Date(access.receivedAt).toISOString().replace("Z", "000000Z")}]`,
+    `${orDash(access.host)} - [${new Date(access.receivedAt).toISOString().replace("Z", "000000Z")}]`,
     quote(`${access.method} ${access.url} HTTP/${access.httpVersion}`),
     `${access.status} ${access.requestBytes} ${access.responseBytes}`,
     quote(headers.referer),
@@ -48,10 +48,10 @@ export function formatAccess(access: Access): string {
 }
 
 function quote(text: string | undefined): string {
-  return `"${text === undefined || text === "" ? "-" : plain(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+  return `"${text === undefined || text === "" ? "-" : orDash(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-function plain(text: string): string {
+function orDash(text: string): string {
    
   return text.replace(/[\u0000-\u001f\u007f]/g, "?");
 }

@@ -3,18 +3,18 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Access, formatAccess } from "./access-log.ts";
-import { type Answer, answers } from "./error-responses.ts";
-import { type Chooser, fitWish, readInstanceWish } from "./endpoint-chooser.ts";
+import { type RouterResponse, routerResponses } from "./error-responses.ts";
+import { type EndpointChooser, filterEndpoints, readInstanceSelector } from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
 import type { Endpoint, Match, RoutingTable } from "./routing-table.ts";
 
 /** What the router is made of. */
-export interface RouterParts {
+export interface RouterContext {
   table: RoutingTable;
-  chooser: Chooser;
+  chooser: EndpointChooser;
   telemetry: Telemetry;
   /** False until the routes are known. */
-  known: () => boolean;
+  isSynced: () => boolean;
   /** Deadline of a whole request, milliseconds. */
   requestTimeoutMs: number;
 }
@@ -27,9 +27,9 @@ export interface Exchange {
   host: string;
   facts: RequestFacts;
   /** The next instance to try; an answer when there is none, or no more. */
-  next(): { match: Match; endpoint: Endpoint } | Answer;
+  next(): { match: Match; endpoint: Endpoint } | RouterResponse;
   /** The instance refused. `reason` is told when no other is left. */
-  failed(endpoint: Endpoint, reason: string): void;
+  markFailed(endpoint: Endpoint, reason: string): void;
   /** Writes the line. Only the first call counts. */
   finish(end: Pick<Access, "status" | "requestBytes" | "responseBytes" | "error">): void;
   /** To be called when the instance begins and ends to work on it. */
@@ -37,7 +37,7 @@ export interface Exchange {
 }
 
 /** Begins an exchange at its first byte. */
-export function beginExchange(parts: RouterParts, request: IncomingMessage): Exchange {
+export function beginExchange(context: RouterContext, request: IncomingMessage): Exchange {
   const host = hostOf(request.headers.host);
   const remoteAddress = (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
   const facts: RequestFacts = { remoteAddress, requestId: randomUUID(), receivedAt: Date.now(), scheme: "http" };
@@ -53,17 +53,17 @@ export function beginExchange(parts: RouterParts, request: IncomingMessage): Exc
     facts,
     upstream,
     next() {
-      const found = findEndpoints(parts, request, host);
+      const found = findEndpoints(context, request, host);
       if ("status" in found) return found;
       state.match = found.match;
-      const endpoint = tried.size < maxTries ? parts.chooser.next(found.match.route.guid, found.endpoints, tried) : undefined;
-      if (!endpoint) return answers.failed(state.current?.endpoint, appOf(found.match, state.current?.endpoint), state.reason ?? "no instance is left");
+      const endpoint = tried.size < maxTries ? context.chooser.next(found.match.route.guid, found.endpoints, tried) : undefined;
+      if (!endpoint) return routerResponses.failed(state.current?.endpoint, appOf(found.match, state.current?.endpoint), state.reason ?? "no instance is left");
       tried.add(endpoint);
       return (state.current = { match: found.match, endpoint });
     },
-    failed(endpoint, reason) {
+    markFailed(endpoint, reason) {
       state.reason = reason;
-      parts.chooser.failed(endpoint);
+      context.chooser.markFailed(endpoint);
     },
     finish(end) {
       if (state.finished) return;
@@ -83,7 +83,7 @@ export function beginExchange(parts: RouterParts, request: IncomingMessage): Exc
         forwardedFor: [request.headers["x-forwarded-for"], remoteAddress].filter(Boolean).join(", "),
         ...(state.current && { endpoint: state.current.endpoint }),
       };
-      parts.telemetry.log({ source, sourceType: "RTR", message: formatAccess(access) });
+      context.telemetry.log({ source, sourceType: "RTR", message: formatAccess(access) });
     },
   };
 }
@@ -92,17 +92,17 @@ function requestFacts({ headers, method = "", url = "", httpVersion }: IncomingM
   return { host: headers.host ?? "", method, url, httpVersion, headers };
 }
 
-function findEndpoints(parts: RouterParts, request: IncomingMessage, host: string): { match: Match; endpoints: readonly Endpoint[] } | Answer {
-  if (!parts.known()) return answers.starting();
-  if (host === "") return answers.emptyHost();
-  const match = parts.table.find(host, request.url ?? "/");
-  if (!match) return answers.unknownRoute(host);
-  if (match.route.destinations.length === 0) return answers.noApp(host);
-  const wish = readInstanceWish(request.headers);
-  if (!wish) return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : answers.noInstance(host, match);
-  if ("invalid" in wish) return answers.invalidWish(wish.invalid);
-  const endpoints = fitWish(match.endpoints, wish);
-  return endpoints.length > 0 ? { match, endpoints } : answers.unknownInstance();
+function findEndpoints(context: RouterContext, request: IncomingMessage, host: string): { match: Match; endpoints: readonly Endpoint[] } | RouterResponse {
+  if (!context.isSynced()) return routerResponses.starting();
+  if (host === "") return routerResponses.emptyHost();
+  const match = context.table.find(host, request.url ?? "/");
+  if (!match) return routerResponses.unknownRoute(host);
+  if (match.route.destinations.length === 0) return routerResponses.noApp(host);
+  const selector = readInstanceSelector(request.headers);
+  if (!selector) return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : routerResponses.noInstance(host, match);
+  if ("invalid" in selector) return routerResponses.invalidInstanceSelector(selector.invalid);
+  const endpoints = filterEndpoints(match.endpoints, selector);
+  return endpoints.length > 0 ? { match, endpoints } : routerResponses.unknownInstance();
 }
 
 /** The app's name as the route's destination says it. */

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "undici";
-import { type Answer, answers } from "./error-responses.ts";
+import { type RouterResponse, routerResponses } from "./error-responses.ts";
 import { appOf, type Exchange } from "./exchange.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import type { Endpoint, Match } from "./routing-table.ts";
@@ -11,20 +11,20 @@ import type { Endpoint, Match } from "./routing-table.ts";
 type Upstream = Dispatcher.ResponseData;
 
 /** Counts what went through. */
-interface Bytes {
+interface ByteCounts {
   request: number;
   response: number;
 }
 
 /** Answers the request, whatever happens. Resolves when it is over; never rejects. */
 export async function forward(exchange: Exchange, response: ServerResponse, options: { dispatcher: Dispatcher; requestTimeoutMs: number }): Promise<void> {
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(new DOMException("the deadline of the request has passed", "TimeoutError")), options.requestTimeoutMs);
+  const done = new AbortController();
+  const timer = setTimeout(() => done.abort(new DOMException("the deadline of the request has passed", "TimeoutError")), options.requestTimeoutMs);
   response.once("close", () => {
-    if (!response.writableFinished) over.abort();
+    if (!response.writableFinished) done.abort();
   });
-  const bytes: Bytes = { request: 0, response: 0 };
-  const end = await attempt({ exchange, response, dispatcher: options.dispatcher, bytes, signal: over.signal, timeoutSeconds: options.requestTimeoutMs / 1000 });
+  const bytes: ByteCounts = { request: 0, response: 0 };
+  const end = await attempt({ exchange, response, dispatcher: options.dispatcher, bytes, signal: done.signal, timeoutSeconds: options.requestTimeoutMs / 1000 });
   clearTimeout(timer);
   if (end.answer) bytes.response = sendAnswer(response, end.answer, exchange.facts.requestId);
   exchange.finish({ status: end.answer?.status ?? end.status, requestBytes: bytes.request, responseBytes: bytes.response, ...(end.answer && { error: end.answer.error }) });
@@ -34,15 +34,15 @@ interface Attempt {
   exchange: Exchange;
   response: ServerResponse;
   dispatcher: Dispatcher;
-  bytes: Bytes;
+  bytes: ByteCounts;
   signal: AbortSignal;
   timeoutSeconds: number;
 }
 
 /** A client that left before the answer; only ever seen in the log, as in gorouter. */
-const clientGone = { status: 499 };
+const clientDisconnected = { status: 499 };
 
-async function attempt(task: Attempt): Promise<{ status: number; answer?: Answer }> {
+async function attempt(task: Attempt): Promise<{ status: number; answer?: RouterResponse }> {
   const { exchange, bytes, signal } = task;
   for (;;) {
     const next = exchange.next();
@@ -50,17 +50,17 @@ async function attempt(task: Attempt): Promise<{ status: number; answer?: Answer
     exchange.upstream.startedAt ??= performance.now();
     const upstream = await dispatch(task, next.endpoint).catch((error: unknown) => toError(error));
     if (!(upstream instanceof Error)) return pass(task, upstream);
-    const again = mayTryAgain(task, upstream);
+    const canRetry = isRetryable(task, upstream);
     const reason = describe(upstream, next.endpoint);
-    if (again) exchange.failed(next.endpoint, reason);
-    if (again && bytes.request === 0) continue;
-    return giveUp(signal, next, reason, task.timeoutSeconds);
+    if (canRetry) exchange.markFailed(next.endpoint, reason);
+    if (canRetry && bytes.request === 0) continue;
+    return toErrorResponse(signal, next, reason, task.timeoutSeconds);
   }
 }
 
-function giveUp(signal: AbortSignal, { match, endpoint }: { match: Match; endpoint: Endpoint }, reason: string, timeoutSeconds: number): { status: number; answer?: Answer } {
-  if (!signal.aborted) return { status: 502, answer: answers.failed(endpoint, appOf(match, endpoint), reason) };
-  return (signal.reason as Error).name === "TimeoutError" ? { status: 504, answer: answers.timeout(endpoint, timeoutSeconds) } : clientGone;
+function toErrorResponse(signal: AbortSignal, { match, endpoint }: { match: Match; endpoint: Endpoint }, reason: string, timeoutSeconds: number): { status: number; answer?: RouterResponse } {
+  if (!signal.aborted) return { status: 502, answer: routerResponses.failed(endpoint, appOf(match, endpoint), reason) };
+  return (signal.reason as Error).name === "TimeoutError" ? { status: 504, answer: routerResponses.timeout(endpoint, timeoutSeconds) } : clientDisconnected;
 }
 
 function dispatch({ exchange, dispatcher, bytes, signal }: Attempt, endpoint: Endpoint): Promise<Upstream> {
@@ -83,7 +83,7 @@ function hasBody({ request }: Exchange): boolean {
   return request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 }
 
-async function* countedBody(request: AsyncIterable<Buffer>, bytes: Bytes): AsyncGenerator<Buffer> {
+async function* countedBody(request: AsyncIterable<Buffer>, bytes: ByteCounts): AsyncGenerator<Buffer> {
   for await (const chunk of request) {
     bytes.request += chunk.length;
     yield chunk;
@@ -110,7 +110,7 @@ async function pass({ exchange, response, bytes, signal }: Attempt, upstream: Up
 }
 
 /** A refused connection always; a kept-alive connection that turned out closed only where a repetition does no harm. */
-function mayTryAgain({ exchange, signal }: Attempt, error: Error): boolean {
+function isRetryable({ exchange, signal }: Attempt, error: Error): boolean {
   if (signal.aborted) return false;
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "EHOSTUNREACH") return true;
@@ -127,7 +127,7 @@ function describe(error: Error, endpoint: Endpoint): string {
 }
 
 /** Writes the router's own page. Gives its size. */
-export function sendAnswer(response: ServerResponse, answer: Answer, requestId: string): number {
+export function sendAnswer(response: ServerResponse, answer: RouterResponse, requestId: string): number {
   const body = `${answer.text}\n`;
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -139,7 +139,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer, requestId: 
 }
 
 /** Headers of the router's own pages. */
-export function answerHeaders(answer: Answer, requestId: string): Record<string, string> {
+export function answerHeaders(answer: RouterResponse, requestId: string): Record<string, string> {
   return {
     "content-type": "text/plain; charset=utf-8",
     "x-content-type-options": "nosniff",

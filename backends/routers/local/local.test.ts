@@ -9,9 +9,9 @@ import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Change } from "../../../kube/cache/reader.ts";
-import type { Watches } from "../../../kube/cache/informers.ts";
+import type { Informers } from "../../../kube/cache/informers.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
-import { createLocalRouter, frontDoorOptions, type LocalRouter } from "./local.ts";
+import { createLocalRouter, httpServerOptions, type LocalRouter } from "./local.ts";
 
 /** The two stores that the router follows, fed by hand. */
 function fakeWatches() {
@@ -21,7 +21,7 @@ function fakeWatches() {
     store: { synced: true, list: () => [], onChange: (listener: (change: Change<KubeObject>) => void) => ((listeners[kind] ??= []).push(listener), () => undefined) },
   });
   const put = (object: KubeObject, type: "added" | "deleted" = "added") => listeners[object.kind]?.forEach((listener) => listener({ type, object, old: object, initial: false }));
-  return { watches: { ensure } as unknown as Watches, put };
+  return { watches: { ensure } as unknown as Informers, put };
 }
 
 const binding = (hostname: string, path = "", destinations = [{ appGUID: "app-guid", app: "shop", processType: "web", port: 8080, protocol: "http1" }]) =>
@@ -57,7 +57,7 @@ beforeEach(async () => {
   telemetry = createTelemetry();
   put = fake.put;
   router = createLocalRouter({ watches: fake.watches, telemetry, requestTimeoutMs: 2000 });
-  const server = createServer(frontDoorOptions, router.handleRequest);
+  const server = createServer(httpServerOptions, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
   door = await listen(server);
   router.start();

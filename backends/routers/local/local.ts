@@ -5,14 +5,14 @@ import { Agent } from "undici";
 import { type ConditionDraft, type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Change, Store } from "../../../kube/cache/reader.ts";
-import type { Watches } from "../../../kube/cache/informers.ts";
+import type { Informers } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
-import { createChooser } from "./endpoint-chooser.ts";
-import { endpointsOf, limitationOf, routeOf } from "./to-routing-entries.ts";
-import { beginExchange, type RouterParts } from "./exchange.ts";
+import { createEndpointChooser } from "./endpoint-chooser.ts";
+import { toEndpoints, findLimitation, toRouteEntry } from "./to-routing-entries.ts";
+import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import { createRoutingTable } from "./routing-table.ts";
 import { forwardUpgrade } from "./upgrade.ts";
@@ -34,10 +34,10 @@ export const localCapabilities: Readonly<Record<string, string>> = {
 };
 
 /** How the node:http server in front must be made, so that gorouter's limits hold: 64 KiB of headers (431 beyond), 900 s for a request. */
-export const frontDoorOptions: ServerOptions = { maxHeaderSize: 64 << 10, requestTimeout: 900_000, headersTimeout: 60_000, keepAliveTimeout: 75_000 };
+export const httpServerOptions: ServerOptions = { maxHeaderSize: 64 << 10, requestTimeout: 900_000, headersTimeout: 60_000, keepAliveTimeout: 75_000 };
 
 export interface LocalRouterOptions {
-  watches: Watches;
+  watches: Informers;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
   /** Deadline of a whole request; 900 s unless said. */
@@ -52,7 +52,7 @@ export interface LocalRouter {
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** True once the routes and instances are known; until then the answer is 503. */
-  ready(): boolean;
+  isReady(): boolean;
   /** Ends connections to instances; requests under way are broken off. */
   stop(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export function createLocalRouter({ watches, telemetry, endpoint, requestTimeout
   // Once known, the table serves on with what it has, even while the API server is away.
   let known = false;
   const ready = (): boolean => (known ||= stores.length > 0 && stores.every((store) => store.synced));
-  const parts: RouterParts = { table, chooser: createChooser(), telemetry, known: ready, requestTimeoutMs };
+  const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: ready, requestTimeoutMs };
   const dispatcher = new Agent({ connect: { timeout: 5000 }, connections: 500, pipelining: 1, keepAliveTimeout: 4000, maxHeaderSize: 256 << 10 });
   return {
     controllers: [bindingController(), classController({ name: localClass, role: "router", capabilities: localCapabilities, ...(endpoint && { endpoint }) })],
@@ -76,15 +76,15 @@ export function createLocalRouter({ watches, telemetry, endpoint, requestTimeout
       cleanUp.push(
         () => bindings.release(),
         () => lrps.release(),
-        mirror(bindings.store, (key, binding) => table.setRoute(key, binding?.spec.class === localClass ? routeOf(binding) : undefined)),
-        mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? endpointsOf(lrp) : [])),
+        mirror(bindings.store, (key, binding) => table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined)),
+        mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? toEndpoints(lrp) : [])),
       );
     },
-    handleRequest: (request, response) => void forward(beginExchange(parts, request), response, { dispatcher, requestTimeoutMs }),
-    handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(parts, request), socket, head),
-    ready,
+    handleRequest: (request, response) => void forward(beginExchange(context, request), response, { dispatcher, requestTimeoutMs }),
+    handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(context, request), socket, head),
+    isReady: ready,
     async stop() {
-      for (const undo of cleanUp.splice(0)) undo();
+      for (const dispose of cleanUp.splice(0)) dispose();
       await dispatcher.destroy();
     },
   };
@@ -113,8 +113,8 @@ function bindingController(): Controller {
 
 function presentBinding(binding: RouteBinding): ReconcileResult {
   const { hostname, path } = binding.spec;
-  const limitation = limitationOf(binding);
-  if (limitation && !routeOf(binding)) return { ready: { status: "False", ...limitation } };
+  const limitation = findLimitation(binding);
+  if (limitation && !toRouteEntry(binding)) return { ready: { status: "False", ...limitation } };
   const wasLimited = binding.status?.conditions?.some((condition) => condition.type === "Limited");
   const limited: ConditionDraft = { type: "Limited", status: limitation ? "True" : "False", reason: "None", message: "", ...limitation };
   return { ready: { status: "True", reason: "Routed", message: `${hostname}${path} is served` }, ...((limitation || wasLimited) && { conditions: [limited] }) };

@@ -85,14 +85,14 @@ export function createRoutingTable(): RoutingTable {
     },
     setRoute(key, route) {
       const before = routes.get(key);
-      if (before) unfile(byAddress, before);
+      if (before) unindexRoute(byAddress, before);
       routes.delete(key);
       if (!route) return;
       routes.set(key, route);
-      file(byAddress, route);
+      indexRoute(byAddress, route);
     },
     setEndpoints(lrp, endpoints) {
-      for (const endpoint of byLrp.get(lrp) ?? []) unfileTarget(byTarget, targetKey(endpoint), lrp);
+      for (const endpoint of byLrp.get(lrp) ?? []) unindexTarget(byTarget, targetKey(endpoint), lrp);
       byLrp.delete(lrp);
       if (endpoints.length === 0) return;
       byLrp.set(lrp, endpoints);
@@ -115,24 +115,24 @@ export function createRoutingTable(): RoutingTable {
 
 type ByAddress = Map<string, Map<string, RouteEntry[]>>;
 
-function file(byAddress: ByAddress, route: RouteEntry): void {
+function indexRoute(byAddress: ByAddress, route: RouteEntry): void {
   const paths = byAddress.get(route.hostname.toLowerCase()) ?? new Map<string, RouteEntry[]>();
   byAddress.set(route.hostname.toLowerCase(), paths);
-  const path = normalPath(route.path);
+  const path = normalizePath(route.path);
   paths.set(path, [...(paths.get(path) ?? []), route].sort((a, b) => (a.order < b.order ? -1 : 1)));
 }
 
-function unfile(byAddress: ByAddress, route: RouteEntry): void {
+function unindexRoute(byAddress: ByAddress, route: RouteEntry): void {
   const host = route.hostname.toLowerCase();
   const paths = byAddress.get(host);
-  const path = normalPath(route.path);
+  const path = normalizePath(route.path);
   const rest = (paths?.get(path) ?? []).filter((each) => each !== route);
   if (rest.length > 0) paths?.set(path, rest);
   else paths?.delete(path);
   if (paths?.size === 0) byAddress.delete(host);
 }
 
-function unfileTarget(byTarget: Map<string, Map<string, Endpoint[]>>, target: string, lrp: string): void {
+function unindexTarget(byTarget: Map<string, Map<string, Endpoint[]>>, target: string, lrp: string): void {
   const lrps = byTarget.get(target);
   lrps?.delete(lrp);
   if (lrps?.size === 0) byTarget.delete(target);
@@ -151,13 +151,13 @@ function* hostsFor(host: string): Generator<string> {
 
 /** `/a/b/c`, `/a/b`, `/a` and the empty path. The character after the longest prefix is looked at too: it may end a segment. */
 function* prefixesOf(path: string): Generator<string> {
-  const clean = normalPath(path.slice(0, MAX_PATH + 1).split("?", 1)[0] ?? "");
+  const clean = normalizePath(path.slice(0, MAX_PATH + 1).split("?", 1)[0] ?? "");
   for (let end = clean.length; end > 0; end = clean.lastIndexOf("/", end - 1)) if (end <= MAX_PATH) yield clean.slice(0, end);
   yield "";
 }
 
 /** Lower case, as the match ignores case, and without slashes at the end. */
-function normalPath(path: string): string {
+function normalizePath(path: string): string {
   let end = path.length;
   while (path[end - 1] === "/") end -= 1;
   return path.slice(0, end).toLowerCase();

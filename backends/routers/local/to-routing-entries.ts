@@ -7,19 +7,19 @@ import type { Endpoint, RouteEntry } from "./routing-table.ts";
  * Instances of an LRP that may take requests. One that is on its way out takes none from the moment the spec says so, before
  * its runner has heard of it.
  */
-export function endpointsOf(lrp: LRP): Endpoint[] {
+export function toEndpoints(lrp: LRP): Endpoint[] {
   if (lrp.metadata.deletionTimestamp) return [];
   const { app, processGUID, processType, instances, restartInstances } = lrp.spec;
   return (lrp.status?.instances ?? []).flatMap((instance) => {
     const { index, host, ports = [], guid = "" } = instance;
-    const stays = index < instances && (restartInstances?.[String(index)] ?? instance.restart) === instance.restart;
-    if (!stays || instance.state !== "Running" || !instance.ready || host === undefined) return [];
+    const isKept = index < instances && (restartInstances?.[String(index)] ?? instance.restart) === instance.restart;
+    if (!isKept || instance.state !== "Running" || !instance.ready || host === undefined) return [];
     return ports.map(({ port, hostPort }) => ({ appGUID: app.guid, processGUID, processType, port, host, hostPort, index, instanceGUID: guid }));
   });
 }
 
 /** The route of a binding; undefined for what this router does not serve. */
-export function routeOf(binding: RouteBinding): RouteEntry | undefined {
+export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
   const { routeGUID, hostname, path, port, internal, destinations } = binding.spec;
   if (binding.metadata.deletionTimestamp || port !== 0 || internal) return undefined;
   return {
@@ -32,7 +32,7 @@ export function routeOf(binding: RouteBinding): RouteEntry | undefined {
 }
 
 /** What the class cannot do for this binding; undefined when it can all. */
-export function limitationOf(binding: RouteBinding): { reason: string; message: string } | undefined {
+export function findLimitation(binding: RouteBinding): { reason: string; message: string } | undefined {
   const { port, internal, destinations } = binding.spec;
   if (port !== 0) return { reason: "TcpNotSupported", message: "router local serves HTTP only, no TCP ports" };
   if (internal) return { reason: "InternalNotSupported", message: "router local serves no internal domains: apps reach each other by their routes" };

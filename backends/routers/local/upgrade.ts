@@ -1,14 +1,14 @@
 // Takes an upgrade (WebSocket) to an instance, and from then on bytes both ways. Tries another instance when one refuses.
 import { type ClientRequest, type IncomingMessage, request as send, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Answer, answers } from "./error-responses.ts";
+import { type RouterResponse, routerResponses } from "./error-responses.ts";
 import { appOf, type Exchange } from "./exchange.ts";
 import { answerHeaders } from "./forward.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import type { Endpoint } from "./routing-table.ts";
 
 /** How long an instance may take to answer an upgrade. */
-const answerMs = 30_000;
+const responseTimeoutMs = 30_000;
 
 /** Answers the upgrade, whatever happens. Resolves when the connection is over; never rejects. */
 export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: Buffer): Promise<void> {
@@ -21,40 +21,40 @@ export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: B
     const upstream = await dial(exchange, next.endpoint, client);
     if (!("reason" in upstream)) return connect(exchange, client, head, upstream);
     if (client.destroyed) return exchange.finish({ status: 499, requestBytes: 0, responseBytes: 0 });
-    exchange.failed(next.endpoint, upstream.reason);
-    if (!upstream.refused) return refuse(exchange, client, answers.failed(next.endpoint, appOf(next.match, next.endpoint), upstream.reason));
+    exchange.markFailed(next.endpoint, upstream.reason);
+    if (!upstream.refused) return refuse(exchange, client, routerResponses.failed(next.endpoint, appOf(next.match, next.endpoint), upstream.reason));
   }
 }
 
-type Dialled = { answer: IncomingMessage; socket?: Duplex; head?: Buffer } | { reason: string; refused: boolean };
+type DialResult = { answer: IncomingMessage; socket?: Duplex; head?: Buffer } | { reason: string; refused: boolean };
 
-function dial({ request, facts }: Exchange, endpoint: Endpoint, client: Duplex): Promise<Dialled> {
+function dial({ request, facts }: Exchange, endpoint: Endpoint, client: Duplex): Promise<DialResult> {
   return new Promise((resolve) => {
     const { host, hostPort: port } = endpoint;
     const upstream: ClientRequest = send({ host, port, method: request.method, path: request.url, headers: requestHeaders(request.rawHeaders, facts, endpoint, true), agent: false });
-    const timer = setTimeout(() => upstream.destroy(new Error("no answer to the upgrade in time")), answerMs);
+    const timer = setTimeout(() => upstream.destroy(new Error("no answer to the upgrade in time")), responseTimeoutMs);
     const leave = (): void => void upstream.destroy();
     client.once("close", leave);
-    const settle = (result: Dialled): void => {
+    const finish = (result: DialResult): void => {
       clearTimeout(timer);
       client.off("close", leave);
       resolve(result);
     };
-    upstream.once("upgrade", (answer, socket, head) => settle({ answer, socket, head }));
-    upstream.once("response", (answer) => settle({ answer }));
+    upstream.once("upgrade", (answer, socket, head) => finish({ answer, socket, head }));
+    upstream.once("response", (answer) => finish({ answer }));
     upstream.on("error", (error: NodeJS.ErrnoException) => {
       const refused = error.code === "ECONNREFUSED";
-      settle({ refused, reason: refused ? `dial tcp ${host}:${port}: connection refused` : `${host}:${port}: ${error.message}` });
+      finish({ refused, reason: refused ? `dial tcp ${host}:${port}: connection refused` : `${host}:${port}: ${error.message}` });
     });
     upstream.end();
   });
 }
 
-async function connect(exchange: Exchange, client: Duplex, head: Buffer, { answer, socket, head: first }: Extract<Dialled, { answer: IncomingMessage }>): Promise<void> {
+async function connect(exchange: Exchange, client: Duplex, head: Buffer, { answer, socket, head: first }: Extract<DialResult, { answer: IncomingMessage }>): Promise<void> {
   const status = answer.statusCode ?? 502;
   const bytes = { request: head.length, response: first?.length ?? 0 };
   const upstream: NodeJS.ReadableStream = socket ?? answer;
-  const count = (side: "request" | "response") => (chunk: Buffer) => void (bytes[side] += chunk.length);
+  const count = (direction: "request" | "response") => (chunk: Buffer) => void (bytes[direction] += chunk.length);
   client.write(formatHead(status, answer.statusMessage, responseHeaders(answer.rawHeaders, exchange.facts.requestId, socket !== undefined), socket === undefined));
   if (first?.length) client.write(first);
   upstream.on("data", count("response"));
@@ -92,7 +92,7 @@ function formatHead(status: number, message: string | undefined, headers: readon
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-function refuse(exchange: Exchange, client: Duplex, answer: Answer): void {
+function refuse(exchange: Exchange, client: Duplex, answer: RouterResponse): void {
   const body = `${answer.text}\n`;
   const headers = Object.entries({ ...answerHeaders(answer, exchange.facts.requestId), "content-length": String(Buffer.byteLength(body)) }).flat();
   client.end(formatHead(answer.status, undefined, headers, true) + body);

@@ -1,7 +1,7 @@
 // The environment of one instance as CF promises it (reference: Cloud Foundry's runtime contract). Pure: nothing of the platform's own environment gets in.
 
 /** What the environment is made from. `env` is the LRP's own, with secrets resolved. */
-export interface EnvironmentInput {
+export interface InstanceEnvironmentOptions {
   env: Readonly<Record<string, string>>;
   index: number;
   instanceGuid: string;
@@ -17,8 +17,8 @@ export interface EnvironmentInput {
 }
 
 /** The variables for the launcher; later ones win as in Cloud Controller: container, ports, the LRP's own, what only the instance knows. */
-export function instanceEnvironment(input: EnvironmentInput): Record<string, string> {
-  const { index, instanceGuid, ports, address } = input;
+export function instanceEnvironment(options: InstanceEnvironmentOptions): Record<string, string> {
+  const { index, instanceGuid, ports, address } = options;
   const first = ports[0]?.hostPort;
   const own: Record<string, string> = {
     CF_INSTANCE_INDEX: String(index),
@@ -31,22 +31,22 @@ export function instanceEnvironment(input: EnvironmentInput): Record<string, str
     CF_INSTANCE_ADDR: first === undefined ? "" : `${address}:${first}`,
     // Without a network of its own the process listens on the host's port: inside and outside are the same.
     CF_INSTANCE_PORTS: JSON.stringify(ports.map(({ hostPort }) => ({ external: hostPort, internal: hostPort }))),
-    HOME: input.home,
-    TMPDIR: input.tmp,
+    HOME: options.home,
+    TMPDIR: options.tmp,
   };
   if (first !== undefined) Object.assign(own, { PORT: String(first), VCAP_APP_PORT: String(first), VCAP_APP_HOST: "0.0.0.0" });
-  const application = completeVcapApplication(input, first);
+  const application = completeVcapApplication(options, first);
   if (application !== undefined) own.VCAP_APPLICATION = application;
-  return { LANG: "en_US.UTF-8", USER: "vcap", PATH: input.path, PWD: input.appDir, MEMORY_LIMIT: `${input.memoryMB}m`, VCAP_SERVICES: "{}", ...input.env, ...own };
+  return { LANG: "en_US.UTF-8", USER: "vcap", PATH: options.path, PWD: options.appDir, MEMORY_LIMIT: `${options.memoryMB}m`, VCAP_SERVICES: "{}", ...options.env, ...own };
 }
 
 /** Adds to VCAP_APPLICATION what the launcher adds in Cloud Foundry. Left as it is when it is no JSON object. */
-function completeVcapApplication(input: EnvironmentInput, port: number | undefined): string | undefined {
-  const text = input.env.VCAP_APPLICATION;
+function completeVcapApplication(options: InstanceEnvironmentOptions, port: number | undefined): string | undefined {
+  const text = options.env.VCAP_APPLICATION;
   if (text === undefined) return undefined;
   const parsed = parseObject(text);
   if (!parsed) return text;
-  const { index, instanceGuid } = input;
+  const { index, instanceGuid } = options;
   return JSON.stringify({ ...parsed, host: "0.0.0.0", instance_id: instanceGuid, instance_index: index, ...(port !== undefined && { port }) });
 }
 

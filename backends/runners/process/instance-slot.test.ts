@@ -6,16 +6,16 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./runner-context.ts";
-import { createMeter } from "./usage-meter.ts";
+import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 import { findByEnvironment, findProcess } from "../../host/process-table.ts";
 import { readRecords } from "./instance-record.ts";
-import { openSlot, type Slot } from "./instance-slot.ts";
+import { openInstanceSlot, type InstanceSlot } from "./instance-slot.ts";
 
 const soon = { timeout: 10_000, interval: 20 };
 let context: RunnerContext;
 let root: string;
-const slots: Slot[] = [];
+const slots: InstanceSlot[] = [];
 
 function makeContext(instancesDir: string): RunnerContext {
   return {
@@ -23,12 +23,12 @@ function makeContext(instancesDir: string): RunnerContext {
     address: "127.0.0.1",
     telemetry: createTelemetry(),
     launcher: { restore: () => Promise.resolve(), prepare: ({ root: at, command, env }) => Promise.resolve({ command: ["/bin/sh", "-c", `exec ${command}`], env, cwd: at }), path: process.env.PATH ?? "" },
-    meter: createMeter({ intervalMs: 50 }),
+    meter: createUsageMeter({ intervalMs: 50 }),
     ports: createPortPool(),
-    periods: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
+    timings: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
     now: () => new Date(),
     limitStarts: (start) => start(),
-    holds: () => true,
+    isLeader: () => true,
     resolveEnv: () => Promise.resolve({ VCAP_APPLICATION: '{"name":"x"}' }),
     onError: () => undefined,
   };
@@ -59,14 +59,14 @@ function lrp(script: string, spec: Partial<LRP["spec"]> = {}): LRP {
     },
   } as LRP;
 }
-function open(object: LRP, more: Partial<Parameters<typeof openSlot>[0]> = {}): Slot {
-  const slot = openSlot({ context, lrp: object, index: 0, restart: undefined, onChange: () => undefined, ...more });
+function open(object: LRP, more: Partial<Parameters<typeof openInstanceSlot>[0]> = {}): InstanceSlot {
+  const slot = openInstanceSlot({ context, lrp: object, index: 0, restart: undefined, onChange: () => undefined, ...more });
   slots.push(slot);
   return slot;
 }
 const logs = () => context.telemetry.ring.read("app-guid", { limit: 1000 }).map((e) => `${e.tags.source_type}/${e.instance_id} ${e.log.type} ${Buffer.from(e.log.payload, "base64")}`);
-const running = (slot: Slot) => vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: true }), soon);
-const url = (slot: Slot) => `http://127.0.0.1:${slot.status().ports?.[0]?.hostPort}`;
+const running = (slot: InstanceSlot) => vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: true }), soon);
+const url = (slot: InstanceSlot) => `http://127.0.0.1:${slot.status().ports?.[0]?.hostPort}`;
 
 const server = `
 const http = require("node:http");

@@ -8,10 +8,10 @@ import { instanceLog, type RunnerContext } from "./runner-context.ts";
 import type { Usage } from "./usage-meter.ts";
 import { withoutUndefined } from "./plan.ts";
 import type { InstanceRecord } from "./instance-record.ts";
-import { runInstance, type RunEnd, type RunSignal } from "./run-instance.ts";
+import { runInstance, type RunOutcome, type RunSignal } from "./run-instance.ts";
 
 /** A place for one instance. */
-export interface Slot {
+export interface InstanceSlot {
   readonly index: number;
   /** As the LRP's status shows it. */
   status(): LrpInstance;
@@ -27,7 +27,7 @@ export interface Slot {
 }
 
 /** What a slot is made from. `adopt` is an instance of an earlier run of the platform. */
-export interface SlotOptions {
+export interface InstanceSlotOptions {
   context: RunnerContext;
   lrp: LRP;
   index: number;
@@ -45,16 +45,16 @@ interface State {
   usage?: Usage;
   /** Ends the current run or pause. */
   current: AbortController;
-  ending?: RunSignal;
+  stopSignal?: RunSignal;
 }
 
 /** Starts at once. */
-export function openSlot(options: SlotOptions): Slot {
+export function openInstanceSlot(options: InstanceSlotOptions): InstanceSlot {
   const { index, context } = options;
   const state: State = { instance: firstStatus(options), crashCount: options.adopt?.crashCount ?? knownStatus(options)?.crashCount ?? 0, failures: 0, current: new AbortController() };
   const done = loop(options, state).catch((error: unknown) => context.onError(error, `instance ${index} of ${options.lrp.metadata.name}`));
   const end = (how: RunSignal): Promise<void> => {
-    state.ending ??= how;
+    state.stopSignal ??= how;
     state.current.abort(how);
     return done;
   };
@@ -74,11 +74,11 @@ export function openSlot(options: SlotOptions): Slot {
 }
 
 /** What an earlier run of the platform said of this instance. */
-function knownStatus({ lrp, index, restart }: SlotOptions): LrpInstance | undefined {
+function knownStatus({ lrp, index, restart }: InstanceSlotOptions): LrpInstance | undefined {
   return lrp.status?.instances?.find((instance) => instance.index === index && instance.restart === restart);
 }
 
-function firstStatus(options: SlotOptions): LrpInstance {
+function firstStatus(options: InstanceSlotOptions): LrpInstance {
   const { index, restart, adopt, context } = options;
   const known = knownStatus(options);
   // Found again as it was left: nothing is written, and no request is turned away meanwhile.
@@ -87,61 +87,61 @@ function firstStatus(options: SlotOptions): LrpInstance {
   return { index, state, since, ready: false, ...(known?.crashCount && { crashCount: known.crashCount }), ...(restart !== undefined && { restart }) };
 }
 
-function set({ onChange }: Pick<SlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
+function set({ onChange }: Pick<InstanceSlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
   const next = { ...state.instance, ...change };
   if (isDeepStrictEqual(withoutUndefined(next), withoutUndefined(state.instance))) return;
   state.instance = next;
   onChange();
 }
 
-async function loop(options: SlotOptions, state: State): Promise<void> {
+async function loop(options: InstanceSlotOptions, state: State): Promise<void> {
   let adopt = options.adopt;
-  while (!state.ending) {
+  while (!state.stopSignal) {
     state.current = new AbortController();
     const restart = state.instance.restart;
-    const end = await startAndRun(options, state, adopt).catch((error: unknown) => toEnd(options, error));
+    const end = await startAndRun(options, state, adopt).catch((error: unknown) => toRunOutcome(options, error));
     const guid = state.record?.guid ?? "";
     adopt = undefined;
     state.record = undefined;
     state.usage = undefined;
     if (end.kind === "left") return;
     // Told to stop, but the slot goes on: a restart of this instance, asked for before or while it ended.
-    if (end.kind !== "stopped" && !state.ending && restart === state.instance.restart) await afterCrash(options, state, { ...end, guid });
+    if (end.kind !== "stopped" && !state.stopSignal && restart === state.instance.restart) await afterCrash(options, state, { ...end, guid });
   }
 }
 
-async function startAndRun(options: SlotOptions, state: State, adopt: InstanceRecord | undefined): Promise<RunEnd> {
+async function startAndRun(options: InstanceSlotOptions, state: State, adopt: InstanceRecord | undefined): Promise<RunOutcome> {
   state.record = adopt ?? (await newRecord(options, state));
-  if (state.ending) state.current.abort(state.ending);
+  if (state.stopSignal) state.current.abort(state.stopSignal);
   return runOnce(options, state, state.record);
 }
 
 /** A full disk, no free port: the back-off tries again. */
-function toEnd({ context, index, lrp }: SlotOptions, error: unknown): RunEnd {
+function toRunOutcome({ context, index, lrp }: InstanceSlotOptions, error: unknown): RunOutcome {
   context.onError(error, `instance ${index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
   return { kind: "unstartable", details: error instanceof Error ? error.message : String(error), ranMs: 0 };
 }
 
-function runOnce(options: SlotOptions, state: State, record: InstanceRecord): Promise<RunEnd> {
+function runOnce(options: InstanceSlotOptions, state: State, record: InstanceRecord): Promise<RunOutcome> {
   const { context, lrp } = options;
-  const show = (now: InstanceRecord): void => set(options, state, present(context, now));
-  show(record);
+  const publish = (now: InstanceRecord): void => set(options, state, presentInstance(context, now));
+  publish(record);
   return runInstance({
     context,
     lrp,
     record,
     signal: state.current.signal,
     events: {
-      onRecord: show,
+      onRecord: publish,
       onReady: (ready) => set(options, state, { ready }),
       onUsage: (usage) => (state.usage = usage),
     },
   });
 }
 
-async function newRecord({ context, lrp, index }: SlotOptions, state: State): Promise<InstanceRecord> {
+async function newRecord({ context, lrp, index }: InstanceSlotOptions, state: State): Promise<InstanceRecord> {
   const now = context.now().toISOString();
-  const hostPorts = await context.ports.take(lrp.spec.ports.length);
+  const hostPorts = await context.ports.allocate(lrp.spec.ports.length);
   return {
     lrp: { namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name, uid: lrp.metadata.uid ?? "" },
     index,
@@ -156,18 +156,18 @@ async function newRecord({ context, lrp, index }: SlotOptions, state: State): Pr
   };
 }
 
-async function afterCrash(options: SlotOptions, state: State, end: Extract<RunEnd, { details: string }> & { guid: string }): Promise<void> {
+async function afterCrash(options: InstanceSlotOptions, state: State, end: Extract<RunOutcome, { details: string }> & { guid: string }): Promise<void> {
   const { context } = options;
-  const pauseMs = end.kind === "crashed" ? noteCrash(options, state, end) : startRetryDelay(++state.failures);
+  const pauseMs = end.kind === "crashed" ? recordCrash(options, state, end) : startRetryDelay(++state.failures);
   const where = { ready: false, since: context.now().toISOString(), details: end.details, host: undefined, ports: undefined, guid: undefined };
   set(options, state, { state: end.kind === "crashed" ? "Crashed" : "Down", ...(state.crashCount > 0 && { crashCount: state.crashCount }), ...where });
   state.current = new AbortController();
   // A restart or a stop ends the pause.
-  await delay(context.periods.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
+  await delay(context.timings.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
 }
 
 /** Counts and logs the crash. Gives the pause before the next start. */
-function noteCrash({ context, lrp, index }: SlotOptions, state: State, end: { ranMs: number; guid: string }): number {
+function recordCrash({ context, lrp, index }: InstanceSlotOptions, state: State, end: { ranMs: number; guid: string }): number {
   const plan = planCrash(state.crashCount, end.ranMs);
   state.crashCount = plan.crashCount;
   state.failures = 0;
@@ -179,7 +179,7 @@ function noteCrash({ context, lrp, index }: SlotOptions, state: State, end: { ra
 const foreverMs = 2 ** 31 - 1;
 
 /** A start is one write: where the instance is, and which, is said once it is up. */
-function present(context: RunnerContext, { state, since, guid, ports }: InstanceRecord): Partial<LrpInstance> {
+function presentInstance(context: RunnerContext, { state, since, guid, ports }: InstanceRecord): Partial<LrpInstance> {
   if (state === "Starting") return { state, since, ready: false, guid: undefined, host: undefined, ports: undefined };
   return { state, since, guid, details: undefined, host: context.address, ports: ports.length > 0 ? ports : undefined };
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { takeInventory } from "./leftover-instances.ts";
+import { readLeftoverInstances } from "./leftover-instances.ts";
 import { findByEnvironment, findProcess } from "../../host/process-table.ts";
 import { instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./instance-record.ts";
 
@@ -32,14 +32,14 @@ describe("inventory", () => {
     const deleted = await leftBehind("c", "lrp-2");
     const unrecorded = await leftBehind("d", "lrp-1", { process: undefined });
     pids.push(wanted);
-    const inventory = await takeInventory(instancesDir, 1000);
+    const inventory = await readLeftoverInstances(instancesDir, 1000);
     expect(await findProcess(unrecorded)).toBeUndefined();
-    expect(inventory.take("lrp-1", 0)?.guid).toBe("a");
-    expect(inventory.take("lrp-1", 0)).toBeUndefined();
-    await inventory.endUnwanted((uid) => uid === "lrp-1");
+    expect(inventory.adopt("lrp-1", 0)?.guid).toBe("a");
+    expect(inventory.adopt("lrp-1", 0)).toBeUndefined();
+    await inventory.terminateUnwanted((uid) => uid === "lrp-1");
     expect(await findProcess(deleted)).toBeUndefined();
     expect(await findProcess(scaledAway)).toBeDefined();
-    await inventory.endRest("lrp-1");
+    await inventory.terminateUnadopted("lrp-1");
     expect(await findProcess(scaledAway)).toBeUndefined();
     expect(await findProcess(wanted)).toBeDefined();
     expect(readdirSync(instancesDir)).toEqual(["a"]);
@@ -50,7 +50,7 @@ describe("inventory", () => {
     pids.push(stranger);
     await leftBehind("f", "lrp-3", { process: { pid: stranger, identity: "of an earlier boot" } });
     await removeInstanceFiles(instancesDir, "e");
-    await (await takeInventory(instancesDir, 1000)).endUnwanted(() => false);
+    await (await readLeftoverInstances(instancesDir, 1000)).terminateUnwanted(() => false);
     expect(await findProcess(stranger)).toBeDefined();
     expect(await findByEnvironment(`TMPDIR=${instanceFiles(instancesDir, "f").tmp}`)).toEqual([]);
   });

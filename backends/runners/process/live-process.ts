@@ -1,7 +1,7 @@
 // The process behind an instance: started now, or found again after a restart of the platform.
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { waitGone } from "./usage-meter.ts";
+import { waitForExit } from "./usage-meter.ts";
 import { findProcess } from "../../host/process-table.ts";
 import type { InstanceFiles } from "./instance-record.ts";
 
@@ -45,7 +45,7 @@ export async function startProcess(launch: { command: string[]; env: Record<stri
 export async function adoptProcess(known: { pid: number; identity: string }, signal: AbortSignal): Promise<LiveProcess | undefined> {
   const row = await findProcess(known.pid);
   if (row?.identity !== known.identity) return undefined;
-  return { ...known, exited: waitGone(known.pid, known.identity, signal).then(() => ({})) };
+  return { ...known, exited: waitForExit(known.pid, known.identity, signal).then(() => ({})) };
 }
 
 /** `Exited with status 1`, as Diego says it; a signal counts 128 and its number, as in a shell. */

@@ -7,7 +7,7 @@ import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
-import { createMeter } from "./usage-meter.ts";
+import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 import { findByEnvironment } from "../../host/process-table.ts";
 
@@ -18,12 +18,12 @@ const context: RunnerContext = {
   address: "127.0.0.1",
   telemetry: createTelemetry(),
   launcher: { restore: () => Promise.resolve(), prepare: ({ root, env }) => Promise.resolve({ command: [process.execPath, "app.cjs"], env, cwd: join(root, "app") }), path: "/bin" },
-  meter: createMeter({ intervalMs: 100 }),
+  meter: createUsageMeter({ intervalMs: 100 }),
   ports: createPortPool(),
-  periods: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
+  timings: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
   now: () => new Date(),
   limitStarts: (start) => start(),
-  holds: () => true,
+  isLeader: () => true,
   resolveEnv: () => Promise.resolve({}),
   onError: () => undefined,
 };
@@ -48,13 +48,13 @@ const running = (n: number) => vi.waitFor(() => expect(instances.status()).toMat
 const guids = () => instances.status().status.instances.map((instance) => instance.guid);
 
 it("follows the spec, index by index, and does nothing after its end", async () => {
-  instances = openLrpInstances({ context, lrp: lrp({ instances: 2 }), takeRecord: () => undefined, onChange: () => undefined });
+  instances = openLrpInstances({ context, lrp: lrp({ instances: 2 }), adoptRecord: () => undefined, onChange: () => undefined });
   await running(2);
   const [first, second] = guids();
-  instances.desire(lrp({ instances: 3 }));
+  instances.setDesired(lrp({ instances: 3 }));
   await running(3);
   expect(guids().slice(0, 2)).toEqual([first, second]);
-  instances.desire(lrp({ instances: 2, restartInstances: { "0": "again" } }));
+  instances.setDesired(lrp({ instances: 2, restartInstances: { "0": "again" } }));
   await vi.waitFor(() => expect(instances.status().status.instances[0]).toMatchObject({ restart: "again", ready: true, state: "Running" }), soon);
   await running(2);
   expect(guids()[0]).not.toBe(first);
@@ -62,7 +62,7 @@ it("follows the spec, index by index, and does nothing after its end", async () 
   expect(instances.stats().map((each) => [each.index, each.state, each.routable, each.ports.length])).toEqual([[0, "RUNNING", true, 1], [1, "RUNNING", true, 1]]);
 
   const end = instances.stop();
-  instances.desire(lrp({ instances: 2 }));
+  instances.setDesired(lrp({ instances: 2 }));
   await end;
   expect(instances.status().status.instances).toEqual([]);
   expect(await findByEnvironment(`TMPDIR=${context.instancesDir}`)).toEqual([]);

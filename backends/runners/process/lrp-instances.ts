@@ -4,11 +4,11 @@ import type { InstanceState, InstanceStats } from "../../../telemetry/envelope.t
 import type { RunnerContext } from "./runner-context.ts";
 import { type LrpStatus, planSlots, presentStatus, restartValue } from "./plan.ts";
 import type { InstanceRecord } from "./instance-record.ts";
-import { openSlot, type Slot } from "./instance-slot.ts";
+import { openInstanceSlot, type InstanceSlot } from "./instance-slot.ts";
 
 export interface LrpInstances {
   /** The newest version of the object: opens, closes and restarts slots. Never waits. Nothing after `stop` or `leave`. */
-  desire(lrp: LRP): void;
+  setDesired(lrp: LRP): void;
   status(): LrpStatus;
   stats(): InstanceStats[];
   /** The object as last desired. */
@@ -22,13 +22,13 @@ export interface LrpInstances {
 export interface LrpInstancesOptions {
   context: RunnerContext;
   lrp: LRP;
-  takeRecord: (index: number) => InstanceRecord | undefined;
+  adoptRecord: (index: number) => InstanceRecord | undefined;
   onChange: () => void;
 }
 
 /** Opens the slots of an LRP. */
-export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: LrpInstancesOptions): LrpInstances {
-  const slots = new Map<number, { slot: Slot; restart: string | undefined }>();
+export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }: LrpInstancesOptions): LrpInstances {
+  const slots = new Map<number, { slot: InstanceSlot; restart: string | undefined }>();
   const closing = new Set<Promise<void>>();
   let lrp = first;
   let ended = false;
@@ -41,9 +41,9 @@ export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: 
     closing.add(closed);
   };
   const open = (index: number): void => {
-    const record = takeRecord(index);
+    const record = adoptRecord(index);
     const restart = record ? record.restart : restartValue(lrp.spec, index);
-    slots.set(index, { restart, slot: openSlot({ context, lrp, index, restart, onChange, ...(record && { adopt: record }) }) });
+    slots.set(index, { restart, slot: openInstanceSlot({ context, lrp, index, restart, onChange, ...(record && { adopt: record }) }) });
   };
   const apply = (): void => {
     // Slots of an earlier run may answer an older restart value: seen by the second plan, once they are open.
@@ -59,7 +59,7 @@ export function openLrpInstances({ context, lrp: first, takeRecord, onChange }: 
   };
   apply();
   return {
-    desire(next) {
+    setDesired(next) {
       if (ended) return;
       lrp = next;
       apply();
@@ -85,7 +85,7 @@ function openSlots(slots: ReadonlyMap<number, { restart: string | undefined }>):
 
 const states: Readonly<Record<LrpInstance["state"], InstanceState>> = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" };
 
-function presentStats(context: RunnerContext, lrp: LRP, slot: Slot): InstanceStats {
+function presentStats(context: RunnerContext, lrp: LRP, slot: InstanceSlot): InstanceStats {
   const { state, ready, since, details } = slot.status();
   const { guid = "", ports = [], process, startedAt } = slot.record() ?? {};
   const host = process ? context.address : "";

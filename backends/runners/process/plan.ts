@@ -14,10 +14,10 @@ export interface SlotPlan {
 
 /** From the LRP's spec and the open slots to what must happen. */
 export function planSlots(open: OpenSlots, spec: Pick<LRP["spec"], "instances" | "restartInstances">): SlotPlan {
-  const there = new Set(open.map((slot) => slot.index));
+  const current = new Set(open.map((slot) => slot.index));
   const wanted = Array.from({ length: spec.instances }, (_, index) => index);
   return {
-    open: wanted.filter((index) => !there.has(index)),
+    open: wanted.filter((index) => !current.has(index)),
     close: open.map((slot) => slot.index).filter((index) => index >= spec.instances).sort((a, b) => b - a),
     restart: open.flatMap((slot) => {
       const value = slot.index < spec.instances ? restartValue(spec, slot.index) : undefined;

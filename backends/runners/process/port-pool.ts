@@ -7,10 +7,10 @@ const count = 12_000;
 /** Hands out ports and remembers them until they are given back. */
 export interface PortPool {
   /** `n` ports that nobody listens on now. @throws Error when none is free. */
-  take(n: number): Promise<number[]>;
+  allocate(n: number): Promise<number[]>;
   /** Marks ports as taken that an earlier run handed out. */
-  hold(ports: readonly number[]): void;
-  giveBack(ports: readonly number[]): void;
+  reserve(ports: readonly number[]): void;
+  release(ports: readonly number[]): void;
 }
 
 /** Makes a pool; `start` (0..1) says where in the range it begins, so that two platforms on one machine seldom meet. */
@@ -28,9 +28,9 @@ export function createPortPool(start: number = Math.random()): PortPool {
     throw new Error(`no free port between ${first} and ${first + count}`);
   };
   return {
-    take: (n) => Promise.all(Array.from({ length: n }, takeOne)),
-    hold: (ports) => ports.forEach((port) => taken.add(port)),
-    giveBack: (ports) => ports.forEach((port) => taken.delete(port)),
+    allocate: (n) => Promise.all(Array.from({ length: n }, takeOne)),
+    reserve: (ports) => ports.forEach((port) => taken.add(port)),
+    release: (ports) => ports.forEach((port) => taken.delete(port)),
   };
 }
 

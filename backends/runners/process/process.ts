@@ -7,16 +7,16 @@ import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { Store } from "../../../kube/cache/reader.ts";
-import type { Watches } from "../../../kube/cache/informers.ts";
+import type { Informers } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
-import { readEnvironment } from "../../host/resolve-environment.ts";
-import { type DropletLauncher, defaultPeriods, type Periods, type RunnerContext } from "./runner-context.ts";
-import { type Inventory, takeInventory } from "./leftover-instances.ts";
+import { resolveEnvironment } from "../../host/resolve-environment.ts";
+import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerContext } from "./runner-context.ts";
+import { type LeftoverInstances, readLeftoverInstances } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
-import { createMeter } from "./usage-meter.ts";
+import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 
 /** The name of this class. */
@@ -37,16 +37,16 @@ export interface ProcessRunnerOptions {
   /** Where instances keep records, output and TMPDIR; belongs to this runner. */
   home: string;
   client: KubeClient;
-  watches: Watches;
+  watches: Informers;
   telemetry: Telemetry;
   launcher: DropletLauncher;
   endpoint?: ClassPublication["endpoint"];
   /** Faults that no condition shows; `what` says where. */
   onError: (error: unknown, what: string) => void;
-  periods?: Partial<Periods>;
+  timings?: Partial<RunnerTimings>;
   now?: () => Date;
   /** Whether this process still is the one that runs instances: asked right before each start. True unless said. */
-  holds?: () => boolean;
+  isLeader?: () => boolean;
 }
 
 export interface ProcessRunner {
@@ -60,40 +60,40 @@ export interface ProcessRunner {
 interface Runner {
   options: ProcessRunnerOptions;
   context: RunnerContext;
-  held: Map<string, LrpInstances>;
+  instancesByUid: Map<string, LrpInstances>;
   /** LRPs that are gone; their processes are being stopped. */
-  leaving: Set<Promise<void>>;
-  inventory: Inventory | undefined;
-  wake: (key: ObjectKey) => void;
+  terminating: Set<Promise<void>>;
+  leftovers: LeftoverInstances | undefined;
+  enqueue: (key: ObjectKey) => void;
   closed: boolean;
 }
 
 /** Makes the runner; nothing happens before `start` and its controllers. */
 export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
-  const runner: Runner = { options, context: toContext(options), held: new Map(), leaving: new Set(), inventory: undefined, wake: () => undefined, closed: false };
+  const runner: Runner = { options, context: toContext(options), instancesByUid: new Map(), terminating: new Set(), leftovers: undefined, enqueue: () => undefined, closed: false };
   const cleanUp: (() => void)[] = [];
   return {
     controllers: [lrpController(runner), classController({ name: processClass, role: "runner", capabilities: processCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) })],
     async start() {
-      runner.inventory = await takeInventory(runner.context.instancesDir, runner.context.periods.grace);
-      runner.context.ports.hold(runner.inventory.ports());
+      runner.leftovers = await readLeftoverInstances(runner.context.instancesDir, runner.context.timings.grace);
+      runner.context.ports.reserve(runner.leftovers.ports());
       const watch = options.watches.ensure(LRP);
       cleanUp.push(
         () => watch.release(),
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) release(runner, change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) release(runner, change.object.metadata.uid ?? "");
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) closeInstances(runner, change.old.metadata.uid ?? "");
+          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) closeInstances(runner, change.object.metadata.uid ?? "");
         }),
         options.telemetry.registerStats((query) => stats(runner, query)),
       );
-      void endUnwanted(runner, watch.store);
+      void terminateUnwanted(runner, watch.store);
     },
     async stop(instances) {
       runner.closed = true;
-      for (const undo of cleanUp.splice(0)) undo();
-      await Promise.all([...[...runner.held.values()].map((held) => held[instances]()), ...runner.leaving]);
-      if (instances === "stop") await runner.inventory?.endUnwanted(() => false);
+      for (const dispose of cleanUp.splice(0)) dispose();
+      await Promise.all([...[...runner.instancesByUid.values()].map((entry) => entry[instances]()), ...runner.terminating]);
+      if (instances === "stop") await runner.leftovers?.terminateUnwanted(() => false);
       runner.context.meter.close();
     },
   };
@@ -106,13 +106,13 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     address: "127.0.0.1",
     telemetry,
     launcher,
-    meter: createMeter({ onError: (error) => onError(error, "measuring instances") }),
+    meter: createUsageMeter({ onError: (error) => onError(error, "measuring instances") }),
     ports: createPortPool(),
-    periods: { ...defaultPeriods, ...options.periods },
+    timings: { ...defaultTimings, ...options.timings },
     now: options.now ?? (() => new Date()),
     limitStarts: pLimit(8),
-    holds: options.holds ?? (() => true),
-    resolveEnv: ({ metadata, spec }) => readEnvironment(client, metadata.namespace ?? "", spec.env),
+    isLeader: options.isLeader ?? (() => true),
+    resolveEnv: ({ metadata, spec }) => resolveEnvironment(client, metadata.namespace ?? "", spec.env),
     onError,
   };
 }
@@ -122,71 +122,71 @@ function lrpController(runner: Runner): Controller {
     name: "runner-process",
     for: LRP,
     // Values of variables lie in Secrets.
-    rights: [{ on: Secret, verbs: ["get"] }],
+    permissions: [{ resource: Secret, verbs: ["get"] }],
     selects: (lrp) => lrp.spec.class === processClass,
     // Processes change without anything in the cluster changing.
-    sources: [(wake) => (runner.wake = wake)],
+    sources: [(enqueue) => (runner.enqueue = enqueue)],
     reconcile(lrp) {
       if (runner.closed) return {};
       const uid = lrp.metadata.uid ?? "";
-      const held = runner.held.get(uid) ?? hold(runner, lrp, uid);
-      if (held.lrp() !== lrp) held.desire(lrp);
-      return held.status();
+      const instances = runner.instancesByUid.get(uid) ?? openInstances(runner, lrp, uid);
+      if (instances.lrp() !== lrp) instances.setDesired(lrp);
+      return instances.status();
     },
   });
 }
 
-function hold(runner: Runner, lrp: LRP, uid: string): LrpInstances {
-  const { inventory, context } = runner;
-  if (!inventory) throw new Error("runner process reconciles before start() has returned");
+function openInstances(runner: Runner, lrp: LRP, uid: string): LrpInstances {
+  const { leftovers, context } = runner;
+  if (!leftovers) throw new Error("runner process reconciles before start() has returned");
   const { namespace, name } = lrp.metadata;
-  const held = openLrpInstances({ context, lrp, takeRecord: (index) => inventory.take(uid, index), onChange: gathered(() => runner.wake({ namespace, name })) });
-  runner.held.set(uid, held);
-  inventory.endRest(uid).catch((error: unknown) => context.onError(error, `old instances of ${namespace}/${name}`));
-  return held;
+  const instances = openLrpInstances({ context, lrp, adoptRecord: (index) => leftovers.adopt(uid, index), onChange: coalesce(() => runner.enqueue({ namespace, name })) });
+  runner.instancesByUid.set(uid, instances);
+  leftovers.terminateUnadopted(uid).catch((error: unknown) => context.onError(error, `old instances of ${namespace}/${name}`));
+  return instances;
 }
 
 /** Several changes in a moment are one call, and so one write. */
-function gathered(call: () => void, withinMs = 15): () => void {
-  let waiting = false;
+function coalesce(call: () => void, withinMs = 15): () => void {
+  let isPending = false;
   return () => {
-    if (waiting) return;
-    waiting = true;
+    if (isPending) return;
+    isPending = true;
     setTimeout(() => {
-      waiting = false;
+      isPending = false;
       call();
     }, withinMs).unref();
   };
 }
 
 /** The LRP is gone: so are its instances, soon. */
-function release(runner: Runner, uid: string): void {
-  const held = runner.held.get(uid);
-  runner.held.delete(uid);
-  const left = (held?.stop() ?? Promise.resolve())
+function closeInstances(runner: Runner, uid: string): void {
+  const instances = runner.instancesByUid.get(uid);
+  runner.instancesByUid.delete(uid);
+  const termination = (instances?.stop() ?? Promise.resolve())
     // Also those of an earlier run that it had not taken up yet.
-    .then(() => runner.inventory?.endRest(uid))
+    .then(() => runner.leftovers?.terminateUnadopted(uid))
     .catch((error: unknown) => runner.context.onError(error, "stopping the instances of an LRP"))
-    .finally(() => runner.leaving.delete(left));
-  runner.leaving.add(left);
+    .finally(() => runner.terminating.delete(termination));
+  runner.terminating.add(termination);
 }
 
 /** Between looks whether namespaces that are out of sight are back. */
-const HIDDEN_LOOK_MS = 60_000;
+const RECHECK_MS = 60_000;
 
 /** Once every LRP is known, what an earlier run left for none of them goes. While they cannot be seen, nothing does. */
-async function endUnwanted(runner: Runner, store: Store<LRP>): Promise<void> {
-  while (!(await store.waitSynced(HIDDEN_LOOK_MS)) || store.holes.length > 0) {
+async function terminateUnwanted(runner: Runner, store: Store<LRP>): Promise<void> {
+  while (!(await store.waitSynced(RECHECK_MS)) || store.parkedNamespaces.length > 0) {
     if (runner.closed) return;
-    if (store.holes.length > 0) await delay(HIDDEN_LOOK_MS, undefined, { ref: false });
+    if (store.parkedNamespaces.length > 0) await delay(RECHECK_MS, undefined, { ref: false });
   }
   if (runner.closed) return;
   const uids = new Set(store.list().filter((lrp) => lrp.spec.class === processClass).map((lrp) => lrp.metadata.uid));
-  await runner.inventory?.endUnwanted((uid) => uids.has(uid)).catch((error: unknown) => runner.context.onError(error, "instances that nobody wants"));
+  await runner.leftovers?.terminateUnwanted((uid) => uids.has(uid)).catch((error: unknown) => runner.context.onError(error, "instances that nobody wants"));
 }
 
 function stats(runner: Runner, query: StatsQuery): ReturnType<LrpInstances["stats"]> {
   const fits = ({ spec, metadata }: LRP): boolean =>
     (query.app === undefined || spec.app.guid === query.app) && (query.process === undefined || spec.processGUID === query.process) && (query.lrp === undefined || metadata.uid === query.lrp);
-  return [...runner.held.values()].filter((held) => fits(held.lrp())).flatMap((held) => held.stats());
+  return [...runner.instancesByUid.values()].filter((instances) => fits(instances.lrp())).flatMap((instances) => instances.stats());
 }

@@ -8,11 +8,11 @@ import { adoptProcess, describeExit, type Exit, type LiveProcess, startProcess }
 import type { Usage } from "./usage-meter.ts";
 import { followOutput } from "./follow-output.ts";
 import { createInstanceFiles, type InstanceFiles, instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./instance-record.ts";
-import { endInstance, killInstance } from "../../host/terminate-instance.ts";
+import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchHealth } from "./watch-health.ts";
 
 /** How a run ended. `ranMs` is how long it was up. `left`: it goes on without us. */
-export type RunEnd = { kind: "crashed" | "unstartable"; details: string; ranMs: number } | { kind: "stopped" } | { kind: "left" };
+export type RunOutcome = { kind: "crashed" | "unstartable"; details: string; ranMs: number } | { kind: "stopped" } | { kind: "left" };
 
 /** Why a run is told to end. */
 export type RunSignal = "stop" | "leave";
@@ -24,7 +24,7 @@ export interface RunEvents {
   onUsage: (usage: Usage) => void;
 }
 
-export interface Run {
+export interface InstanceRun {
   context: RunnerContext;
   lrp: LRP;
   /** State of the run; without `process` it has not been started yet. */
@@ -34,7 +34,7 @@ export interface Run {
   events: RunEvents;
 }
 
-interface Session extends Run {
+interface RunSession extends InstanceRun {
   files: InstanceFiles;
   log: InstanceLog;
   /** Hands out what the instance has written so far and ends reading: what is logged after it comes after it. */
@@ -42,17 +42,17 @@ interface Session extends Run {
 }
 
 /** Starts the instance, or goes on with the one that the record names, and resolves when it is over. Never rejects but for a fault of ours. */
-export async function runInstance(run: Run): Promise<RunEnd> {
+export async function runInstance(run: InstanceRun): Promise<RunOutcome> {
   const files = instanceFiles(run.context.instancesDir, run.record.guid);
-  const session: Session = { ...run, files, log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid), closeOutput: () => undefined };
+  const session: RunSession = { ...run, files, log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid), closeOutput: () => undefined };
   const end = await attempt(session);
   if (end.kind === "left") return end;
-  run.context.ports.giveBack(run.record.ports.map((port) => port.hostPort));
+  run.context.ports.release(run.record.ports.map((port) => port.hostPort));
   await removeInstanceFiles(run.context.instancesDir, run.record.guid);
   return end;
 }
 
-async function attempt(session: Session): Promise<RunEnd> {
+async function attempt(session: RunSession): Promise<RunOutcome> {
   const { record, context, signal, log } = session;
   const over = new AbortController();
   const live = record.process ? await adoptProcess(record.process, over.signal) : await context.limitStarts(() => start(session));
@@ -76,10 +76,10 @@ async function attempt(session: Session): Promise<RunEnd> {
 }
 
 type Failure = { exit: Exit } | { unhealthy: string } | { exceeded: string };
-type Ending = Failure | { told: RunSignal };
+type StopCause = Failure | { signal: RunSignal };
 
 /** Everything up to the running process. Gives the reason when there is none. */
-async function start(session: Session): Promise<LiveProcess | "stopped" | Error> {
+async function start(session: RunSession): Promise<LiveProcess | "stopped" | Error> {
   const { context, lrp, record, files, log, signal } = session;
   try {
     if (signal.aborted) return "stopped";
@@ -89,7 +89,7 @@ async function start(session: Session): Promise<LiveProcess | "stopped" | Error>
     await writeRecord(context.instancesDir, record);
     const launch = await prepare(session);
     // Whoever stood still for longer than a lease must not start what another process has started meanwhile.
-    if (signal.aborted || !context.holds()) return "stopped";
+    if (signal.aborted || !context.isLeader()) return "stopped";
     const live = await startProcess(launch, files);
     record.process = { pid: live.pid, identity: live.identity };
     // The start timeout runs from here: a droplet that was long in coming is not the app's fault.
@@ -105,7 +105,7 @@ async function start(session: Session): Promise<LiveProcess | "stopped" | Error>
   }
 }
 
-async function prepare({ context, lrp, record, files, signal }: Session): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
+async function prepare({ context, lrp, record, files, signal }: RunSession): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
   const { droplet, space, processType, command } = lrp.spec;
   if (droplet.kind !== "host" || !droplet.content || !droplet.root) throw new Error(`runner process takes host droplets only, not ${droplet.kind}: choose another runner or restage the app`);
   await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
@@ -126,7 +126,7 @@ async function prepare({ context, lrp, record, files, signal }: Session): Promis
   return context.launcher.prepare(request);
 }
 
-async function supervise(session: Session, live: LiveProcess, signal: AbortSignal): Promise<RunEnd> {
+async function supervise(session: RunSession, live: LiveProcess, signal: AbortSignal): Promise<RunOutcome> {
   const { context, lrp, record, log, events } = session;
   const startedAt = Date.parse(record.startedAt);
   let upSince = record.state === "Running" ? Date.parse(record.since) : undefined;
@@ -138,7 +138,7 @@ async function supervise(session: Session, live: LiveProcess, signal: AbortSigna
       target: { host: context.address, ports: record.ports.map((port) => port.hostPort) },
       up: record.state === "Running",
       startTimeoutMs: Math.max(1000, startedAt + (lrp.spec.healthCheck.timeoutSeconds ?? 60) * 1000 - Date.now()),
-      startCheckMs: context.periods.startCheck,
+      startCheckMs: context.timings.startCheck,
       signal,
     },
     {
@@ -157,23 +157,23 @@ async function supervise(session: Session, live: LiveProcess, signal: AbortSigna
       },
     },
   );
-  const told = new Promise<{ told: RunSignal }>((resolve) => onAbort(session.signal, () => resolve({ told: session.signal.reason as RunSignal })));
-  const ended = await Promise.race<Ending>([
+  const stopSignal = new Promise<{ signal: RunSignal }>((resolve) => onAbort(session.signal, () => resolve({ signal: session.signal.reason as RunSignal })));
+  const ended = await Promise.race<StopCause>([
     live.exited.then((exit) => ({ exit })),
-    health.then((unhealthy): Ending | Promise<Ending> => (unhealthy === undefined ? told : { unhealthy })),
+    health.then((unhealthy): StopCause | Promise<StopCause> => (unhealthy === undefined ? stopSignal : { unhealthy })),
     limits.exceeded,
-    told,
+    stopSignal,
   ]);
   limits.stop();
-  if ("told" in ended && ended.told === "leave") return { kind: "left" };
+  if ("signal" in ended && ended.signal === "leave") return { kind: "left" };
   events.onReady(false);
-  if ("told" in ended) return stop(session, live, ready);
+  if ("signal" in ended) return stop(session, live, ready);
   const ranMs = upSince === undefined ? 0 : Date.now() - upSince;
   return { kind: "crashed", details: await crash(session, live, ended), ranMs };
 }
 
 /** Takes what is left of a crashed instance away and says in the log and in the result why. */
-async function crash({ lrp, files, log, context, closeOutput }: Session, live: LiveProcess, why: Failure): Promise<string> {
+async function crash({ lrp, files, log, context, closeOutput }: RunSession, live: LiveProcess, why: Failure): Promise<string> {
   const source = outputSource(lrp);
   if ("exit" in why) {
     await killInstance(live, files.tmp);
@@ -189,30 +189,30 @@ async function crash({ lrp, files, log, context, closeOutput }: Session, live: L
     return `${source}: Exited with status 137 (${why.exceeded})`;
   }
   log("CELL", why.unhealthy, { stream: "ERR" });
-  await endInstance(live, files.tmp, context.periods.grace);
+  await terminateInstance(live, files.tmp, context.timings.grace);
   return why.unhealthy;
 }
 
-async function stop({ log, context, files, record, closeOutput }: Session, live: LiveProcess, wasReady: boolean): Promise<RunEnd> {
+async function stop({ log, context, files, record, closeOutput }: RunSession, live: LiveProcess, wasReady: boolean): Promise<RunOutcome> {
   log("CELL", `Stopping instance ${record.guid}`);
   // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
-  if (wasReady) await Promise.race([delay(context.periods.drain), live.exited]);
-  const { forced } = await endInstance(live, files.tmp, context.periods.grace);
+  if (wasReady) await Promise.race([delay(context.timings.drain), live.exited]);
+  const { forced } = await terminateInstance(live, files.tmp, context.timings.grace);
   closeOutput();
-  log("CELL", forced ? `Stopped instance ${record.guid} (exceeded ${context.periods.grace / 1000}s graceful shutdown interval)` : `Stopped instance ${record.guid}`);
+  log("CELL", forced ? `Stopped instance ${record.guid} (exceeded ${context.timings.grace / 1000}s graceful shutdown interval)` : `Stopped instance ${record.guid}`);
   return { kind: "stopped" };
 }
 
-function watchLimits({ context, lrp, files, events, log }: Session, live: LiveProcess): { exceeded: Promise<{ exceeded: string }>; stop: () => void } {
+function watchLimits({ context, lrp, files, events, log }: RunSession, live: LiveProcess): { exceeded: Promise<{ exceeded: string }>; stop: () => void } {
   const dirs = [files.dir, ...(lrp.spec.droplet.root ? [lrp.spec.droplet.root] : [])];
-  let tell: (value: { exceeded: string }) => void = () => undefined;
-  const exceeded = new Promise<{ exceeded: string }>((resolve) => (tell = resolve));
+  let report: (value: { exceeded: string }) => void = () => undefined;
+  const exceeded = new Promise<{ exceeded: string }>((resolve) => (report = resolve));
   const stopMeter = context.meter.add(live.pid, dirs, (usage) => {
     events.onUsage(usage);
     const limit = exceededLimit(usage, lrp);
     if (!limit) return;
     log("CELL", limit.message, { stream: "ERR" });
-    tell({ exceeded: limit.reason });
+    report({ exceeded: limit.reason });
   });
   return { exceeded, stop: stopMeter };
 }

@@ -6,7 +6,7 @@ import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
 import { restoreDroplet } from "../../host/restore-droplet.ts";
-import type { Meter } from "./usage-meter.ts";
+import type { UsageMeter } from "./usage-meter.ts";
 import type { PortPool } from "./port-pool.ts";
 
 /** From a droplet to what is spawned. Given from outside, so that the runner can be tried without a builder. */
@@ -28,7 +28,7 @@ export function hostLauncher(blobs: BlobStore, dropletsDir: string): DropletLaun
 }
 
 /** Periods of the runner in milliseconds. */
-export interface Periods {
+export interface RunnerTimings {
   /** Between taking an instance out of the routes and its SIGTERM. */
   drain: number;
   /** Between SIGTERM and SIGKILL. */
@@ -39,7 +39,7 @@ export interface Periods {
   backoff: (delayMs: number) => number;
 }
 
-export const defaultPeriods: Periods = { drain: 1000, grace: 10_000, startCheck: 1000, backoff: (delayMs) => delayMs };
+export const defaultTimings: RunnerTimings = { drain: 1000, grace: 10_000, startCheck: 1000, backoff: (delayMs) => delayMs };
 
 export interface RunnerContext {
   instancesDir: string;
@@ -47,14 +47,14 @@ export interface RunnerContext {
   address: string;
   telemetry: Telemetry;
   launcher: DropletLauncher;
-  meter: Meter;
+  meter: UsageMeter;
   ports: PortPool;
-  periods: Periods;
+  timings: RunnerTimings;
   now: () => Date;
   /** Bounds how many instances are being started at once. */
   limitStarts: <T>(start: () => Promise<T>) => Promise<T>;
   /** False once another process may run the same instances. */
-  holds: () => boolean;
+  isLeader: () => boolean;
   /** Values of the LRP's env, secrets read. @throws Error naming the Secret or key that is missing */
   resolveEnv: (lrp: LRP) => Promise<Record<string, string>>;
   onError: (error: unknown, what: string) => void;

@@ -9,7 +9,7 @@ const rotateBytes = 1 << 20;
 const maxBacklogBytes = 64 << 20;
 const chunkBytes = 64 << 10;
 /** Read without giving others a turn. */
-const turnBytes = 1 << 20;
+const maxReadBytes = 1 << 20;
 
 /** A reader of one growing file. */
 export interface Tail {
@@ -60,7 +60,7 @@ export function tailFile({ path, onLine, onDropped }: TailOptions): Tail {
     position.scheduled = false;
     if (position.closed) return;
     keepSmall();
-    if (!readTurn(turnBytes)) schedule();
+    if (!readTurn(maxReadBytes)) schedule();
     else keepSmall();
   };
   const schedule = (): void => {

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { createMeter, type Usage } from "./usage-meter.ts";
+import { createUsageMeter, type Usage } from "./usage-meter.ts";
 import { parseStat } from "../../host/process-table.ts";
 
 const soon = { timeout: 10_000, interval: 20 };
 let child: ChildProcess | undefined;
-const meter = createMeter({ intervalMs: 100, diskEvery: 1 });
+const meter = createUsageMeter({ intervalMs: 100, diskEvery: 1 });
 afterEach(() => {
   meter.close();
   if (child?.pid) process.kill(-child.pid, "SIGKILL");

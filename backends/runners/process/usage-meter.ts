@@ -1,7 +1,7 @@
 // Measures all instances with one look at the process table a second, and their disk now and then. Idle when there are none.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findProcess, memoryOf, membersOf, type ProcessRow, readProcesses } from "../../host/process-table.ts";
+import { findProcess, readResidentBytes, listMembers, type ProcessRow, readProcesses } from "../../host/process-table.ts";
 
 /** What an instance uses now. `cpu` in cores; sizes in bytes. */
 export interface Usage {
@@ -15,7 +15,7 @@ export interface Usage {
 /** Told after every look. `members` are the living processes of the instance. */
 export type OnSample = (usage: Usage, members: readonly ProcessRow[]) => void;
 
-export interface Meter {
+export interface UsageMeter {
   /** Measures the instance led by this process until the returned function is called. `dirs` count as its disk. */
   add(leader: number, dirs: readonly string[], onSample: OnSample): () => void;
   close(): void;
@@ -27,37 +27,37 @@ interface Entry {
   onSample: OnSample;
   cpuSeconds?: number;
   /** Its disk has been measured once. */
-  measured?: boolean;
+  isMeasured?: boolean;
   usage: Usage;
 }
 
 /** Options: how often to look, and every how many looks the disk is measured. */
-export interface MeterOptions {
+export interface UsageMeterOptions {
   intervalMs?: number;
   diskEvery?: number;
   onError?: (error: unknown) => void;
 }
 
 /** Makes a meter; nothing runs before the first `add`. */
-export function createMeter({ intervalMs = 1000, diskEvery = 15, onError }: MeterOptions = {}): Meter {
+export function createUsageMeter({ intervalMs = 1000, diskEvery = 15, onError }: UsageMeterOptions = {}): UsageMeter {
   const entries = new Set<Entry>();
   let timer: NodeJS.Timeout | undefined;
-  let looks = 0;
+  let samples = 0;
 
   let measuring: Promise<void> | undefined;
 
-  const look = async (): Promise<void> => {
+  const sampleDue = async (): Promise<void> => {
     const rows = await readProcesses();
     for (const entry of entries) await sample(entry, rows);
-    const all = looks++ % diskEvery === 0;
+    const all = samples++ % diskEvery === 0;
     // New ones at once, so that their numbers are soon whole. Beside the looks: memory is not left unwatched for a large folder.
-    const due = [...entries].filter((entry) => all || !entry.measured);
+    const due = [...entries].filter((entry) => all || !entry.isMeasured);
     if (due.length > 0) measuring ??= measureDisk(due).catch((error: unknown) => onError?.(error)).finally(() => (measuring = undefined));
   };
   const arm = (): void => {
     if (timer || entries.size === 0) return;
     timer = setTimeout(() => {
-      look()
+      sampleDue()
         .catch((error: unknown) => onError?.(error))
         .finally(() => {
           timer = undefined;
@@ -85,13 +85,13 @@ export function createMeter({ intervalMs = 1000, diskEvery = 15, onError }: Mete
 }
 
 async function sample(entry: Entry, rows: readonly ProcessRow[]): Promise<void> {
-  const members = membersOf(rows, entry.leader);
+  const members = listMembers(rows, entry.leader);
   const cpuSeconds = members.reduce((sum, row) => sum + row.cpuSeconds, 0);
   const at = Date.now();
   // Time of members that ended is gone from the sum: never less than nothing.
   const used = Math.max(0, cpuSeconds - (entry.cpuSeconds ?? cpuSeconds));
   const cpu = used / Math.max((at - entry.usage.at) / 1000, 0.001);
-  entry.usage = { cpu, mem: await memoryOf(members), disk: entry.usage.disk, at };
+  entry.usage = { cpu, mem: await readResidentBytes(members), disk: entry.usage.disk, at };
   entry.cpuSeconds = cpuSeconds;
   entry.onSample(entry.usage, members);
 }
@@ -107,18 +107,18 @@ async function measureDisk(entries: readonly Entry[]): Promise<void> {
       disk += size;
     }
     entry.usage = { ...entry.usage, disk };
-    entry.measured = true;
+    entry.isMeasured = true;
   }
 }
 
 /** Bytes on disk below a directory, as `du`. Stops counting after `files`. What vanishes meanwhile counts nothing. */
-export async function sizeOf(dir: string, left: { files: number }): Promise<number> {
+export async function sizeOf(dir: string, budget: { files: number }): Promise<number> {
   const names = await readdir(dir, { withFileTypes: true }).catch(() => []);
   let sum = 0;
   for (const entry of names) {
-    if (left.files-- <= 0) break;
+    if (budget.files-- <= 0) break;
     const path = join(dir, entry.name);
-    sum += entry.isDirectory() ? await sizeOf(path, left) : await fileSize(path);
+    sum += entry.isDirectory() ? await sizeOf(path, budget) : await fileSize(path);
   }
   return sum;
 }
@@ -129,7 +129,7 @@ async function fileSize(path: string): Promise<number> {
 }
 
 /** Resolves when that very process is gone. For processes that are not our children: asks by the clock. */
-export async function waitGone(pid: number, identity: string, signal: AbortSignal, everyMs = 500): Promise<void> {
+export async function waitForExit(pid: number, identity: string, signal: AbortSignal, everyMs = 500): Promise<void> {
   while (!signal.aborted) {
     const row = await findProcess(pid);
     if (row?.identity !== identity) return;

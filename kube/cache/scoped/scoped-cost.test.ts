@@ -5,9 +5,9 @@ import type { KubeClient, ListOptions, WatchEvent, WatchOptions } from "../../cl
 import { KubeError } from "../../client/errors.ts";
 import type { KubeList, KubeObject } from "../../api/object.ts";
 import type { ResourceRef } from "../../api/resource-ref.ts";
-import { FedStore } from "../store.ts";
+import { WritableStore } from "../store.ts";
 import { countSteps } from "../../testing/count-steps.ts";
-import { createWatches } from "../informers.ts";
+import { createInformers } from "../informers.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const thing = (namespace: string, version: number): KubeObject => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "one", namespace, uid: `u-${namespace}`, resourceVersion: String(version) } });
@@ -17,10 +17,10 @@ const MANY = 1000;
 const LINEAR = (1.3 * MANY) / FEW;
 
 async function life(count: number): Promise<Record<string, number>> {
-  const store = new FedStore<KubeObject>(Thing, { onFault: (error) => expect.fail(String(error)) });
-  store.split();
+  const store = new WritableStore<KubeObject>(Thing, { onFault: (error) => expect.fail(String(error)) });
+  store.switchToNamespaces();
   const names = Array.from({ length: count }, (_, at) => `n${at}`);
-  const feeds = names.map((name) => ({ name, feed: store.feed(name) }));
+  const feeds = names.map((name) => ({ name, feed: store.namespaceStore(name) }));
   const each = (work: (one: (typeof feeds)[number], at: number) => void): Promise<number> =>
     countSteps(() => {
       for (let at = 0; at < feeds.length; at++) work(feeds[at] as (typeof feeds)[number], at);
@@ -31,13 +31,13 @@ async function life(count: number): Promise<Record<string, number>> {
       feed.setState("watching");
     }),
     changed: await each(({ name, feed }, at) => feed.upsert(thing(name, 10_000 + at))),
-    versions: await each(({ name }) => void [store.resourceVersion, store.versionIn(name), store.byUid("nobody")]),
+    versions: await each(({ name }) => void [store.resourceVersion, store.resourceVersionIn(name), store.byUid("nobody")]),
     parked: await each(({ feed }) => feed.setState("parked", "Forbidden")),
     resumed: await each(({ name, feed }, at) => {
       feed.setState("watching");
       feed.replace([thing(name, 20_000 + at)], String(20_000 + at));
     }),
-    forgotten: await each(({ name }) => store.forget(name, "gone")),
+    forgotten: await each(({ name }) => store.removeNamespace(name, "gone")),
   };
 }
 
@@ -81,14 +81,14 @@ function server(count: number) {
 
 async function among(count: number): Promise<Record<string, number>> {
   const { client, tell } = server(count);
-  const watches = createWatches({ client, log: pino({ level: "silent" }), split: { labelSelector: "ours" } });
-  const { store, heardAt } = watches.ensure(Thing);
-  const seen = (namespaces: number) => vi.waitFor(() => expect([store.synced, watches.status().find(({ resource }) => resource === "things.test")]).toMatchObject([true, { namespaces, elsewhere: [] }]), { timeout: 10_000, interval: 5 });
+  const watches = createInformers({ client, log: pino({ level: "silent" }), namespaceScope: { labelSelector: "ours" } });
+  const { store, freshAsOf } = watches.ensure(Thing);
+  const seen = (namespaces: number) => vi.waitFor(() => expect([store.synced, watches.status().find(({ resource }) => resource === "things.test")]).toMatchObject([true, { namespaces, notWatching: [] }]), { timeout: 10_000, interval: 5 });
   await seen(count);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const counts = {
     shown: await countSteps(() => watches.status()),
-    heard: await countSteps(() => Array.from({ length: 50 }, () => heardAt())),
+    heard: await countSteps(() => Array.from({ length: 50 }, () => freshAsOf())),
     came: await countSteps(() => (tell("ADDED", "new"), settled())),
   };
   await seen(count + 1);

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../api/object.ts";
 import { NotPermitted, NotSynced } from "../reader.ts";
 import type { ResourceRef } from "../../api/resource-ref.ts";
-import { FedStore } from "../store.ts";
-import { parseSimpleSelector, StoreView } from "../store-view.ts";
+import { WritableStore } from "../store.ts";
+import { parseEqualitySelector, StoreView } from "../store-view.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 let version = 0;
@@ -15,7 +15,7 @@ const thing = (namespace: string, name: string, labels: Record<string, string> =
 });
 const names = (objects: Iterable<KubeObject>) => [...objects].map(({ metadata }) => metadata.name);
 const newStore = () => {
-  const store = new FedStore<KubeObject>(Thing, { indexes: { colour: ({ metadata }) => [metadata.labels?.["colour"] ?? ""] }, onFault: (error) => expect.fail(String(error)) });
+  const store = new WritableStore<KubeObject>(Thing, { indexes: { colour: ({ metadata }) => [metadata.labels?.["colour"] ?? ""] }, onFault: (error) => expect.fail(String(error)) });
   const told: string[] = [];
   store.onChange((change) => void told.push(`${change.type} ${change.object.metadata.name}${change.type !== "added" && change.evicted ? " unseen" : ""}`));
   return { store, told };
@@ -24,8 +24,8 @@ const newStore = () => {
 /** `a` is seen, `b` is not any more. */
 const halfBlind = () => {
   const { store, told } = newStore();
-  store.split();
-  const [a, b] = [store.feed("a"), store.feed("b")];
+  store.switchToNamespaces();
+  const [a, b] = [store.namespaceStore("a"), store.namespaceStore("b")];
   expect(() => store.list()).toThrow(NotSynced);
   a.replace([thing("a", "one", { colour: "red" })], "5");
   expect(store.synced).toBe(false);
@@ -41,7 +41,7 @@ describe("a split store", () => {
   it("reads what is in sight, and throws for what is not", () => {
     const { store } = halfBlind();
     expect(names(store.list({ namespace: "a" }))).toEqual(["one"]);
-    expect(store.holes).toEqual(["b"]);
+    expect(store.parkedNamespaces).toEqual(["b"]);
     for (const read of [() => store.list({ namespace: "b" }), () => store.find({ namespace: "b", name: "two" }), () => store.list(), () => store.byUid("u-b-two"), () => store.byIndex("colour", "blue"), () => store.byIndex("colour", "red", "b")]) {
       expect(read).toThrow(NotPermitted);
     }
@@ -65,7 +65,7 @@ describe("a split store", () => {
 
   it("is not complete while a namespace that is permitted is still being listed", () => {
     const { store } = halfBlind();
-    store.feed("c");
+    store.namespaceStore("c");
     expect(() => store.byIndex("colour", "green")).toThrow(NotSynced);
     expect(() => store.byUid("u-nobody")).toThrow(NotSynced);
     expect(store.synced).toBe(true);
@@ -80,31 +80,31 @@ describe("a split store", () => {
     b.replace([thing("b", "two"), thing("b", "four")], "9");
     expect(told.sort()).toEqual(["added four", "deleted three unseen", "modified two unseen"]);
     expect(deleted[0]).toEqual({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "three", namespace: "b", uid: "u-b-three", resourceVersion: expect.any(String) } });
-    expect(store.holes).toEqual([]);
+    expect(store.parkedNamespaces).toEqual([]);
   });
 
   it("forgets a namespace silently when it is only not ours any more, and tells deletions when it is gone", () => {
     const { store, told } = halfBlind();
-    store.forget("a", "foreign");
+    store.removeNamespace("a", "foreign");
     expect(told).toEqual([]);
-    store.forget("b", "gone");
+    store.removeNamespace("b", "gone");
     expect(told.sort()).toEqual(["deleted three unseen", "deleted two unseen"]);
   });
 
   it("remembers who was in a namespace that is only unseen", () => {
     const { store, told } = halfBlind();
-    store.forget("a", "unseen");
+    store.removeNamespace("a", "unseen");
     expect(() => store.byUid("u-a-one")).toThrow(NotPermitted);
-    store.feed("a").replace([], "20");
+    store.namespaceStore("a").replace([], "20");
     expect(told).toEqual(["deleted one unseen"]);
   });
 
   it("waits for a version in its own namespace", async () => {
     const { store, a } = halfBlind();
-    expect(await store.waitFor("100", 10, "a")).toBe(false);
-    a.reached("100");
-    expect(await store.waitFor("100", 10, "a")).toBe(true);
-    expect(await store.waitFor("1", 10, "b")).toBe(false);
+    expect(await store.waitForVersion("100", 10, "a")).toBe(false);
+    a.observeVersion("100");
+    expect(await store.waitForVersion("100", 10, "a")).toBe(true);
+    expect(await store.waitForVersion("1", 10, "b")).toBe(false);
   });
 
   it("is whole again by one list, which stops the feeds of namespaces", () => {
@@ -119,9 +119,9 @@ describe("a split store", () => {
 
   it("may be empty when no namespace can hold any", () => {
     const { store } = newStore();
-    store.split();
+    store.switchToNamespaces();
     expect(store.synced).toBe(false);
-    store.complete();
+    store.markNamespacesComplete();
     expect(store.list()).toEqual([]);
   });
 });
@@ -147,5 +147,5 @@ describe("a view", () => {
     ["a in (b)", undefined],
     ["!a", undefined],
     ["a=b,a=c", undefined],
-  ])("understands %s or says that it does not", (selector, labels) => expect(parseSimpleSelector(selector)).toEqual(labels && new Map(labels as [string, string | undefined][])));
+  ])("understands %s or says that it does not", (selector, labels) => expect(parseEqualitySelector(selector)).toEqual(labels && new Map(labels as [string, string | undefined][])));
 });

@@ -6,7 +6,7 @@ import type { KubeClient, ListOptions, WatchEvent, WatchOptions } from "../../cl
 import { KubeError } from "../../client/errors.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { ResourceRef } from "../../api/resource-ref.ts";
-import { createWatches } from "../informers.ts";
+import { createInformers } from "../informers.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const thing = (namespace: string, name: string): KubeObject => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name, namespace, uid: `u-${namespace}-${name}`, resourceVersion: "1" } });
@@ -76,7 +76,7 @@ async function unseen() {
     server.things.push(thing(name, "one"));
   }
   const never = { minMs: 600_000, maxMs: 600_000, jitter: 0 };
-  const watches = createWatches({ client: server.client, log: pino({ level: "silent" }), split: { labelSelector: "ours" }, timing: { parked: never } });
+  const watches = createInformers({ client: server.client, log: pino({ level: "silent" }), namespaceScope: { labelSelector: "ours" }, timing: { parked: never } });
   ends.push(() => watches.close());
   const { store } = watches.ensure(Thing);
   await vi.waitFor(() => expect(store.synced && store.list()).toHaveLength(2));
@@ -84,11 +84,11 @@ async function unseen() {
   store.onChange(({ type, object: { metadata } }) => void told.push(`${type} ${metadata.namespace}/${metadata.name}`));
   const state = () => watches.status().find(({ resource }) => resource === "namespaces")?.state;
   server.mayNamespaces = false;
-  watches.recheck("namespaces");
+  watches.reopen("namespaces");
   await vi.waitFor(() => expect(state()).toBe("parked"));
   const see = async (): Promise<void> => {
     server.mayNamespaces = true;
-    watches.wake(Namespace);
+    watches.retryNow(Namespace);
     await vi.waitFor(() => expect(state()).toBe("watching"));
   };
   return { server, watches, store, told, see };
@@ -108,8 +108,8 @@ test("what is deleted while namespaces are unseen is told, and the others go on"
 test("a namespace that went while it was unseen is asked for, and what was in it is deleted", async () => {
   const { server, watches, store, told, see } = await unseen();
   server.namespaces.delete("b");
-  watches.recheck("things.test");
-  await vi.waitFor(() => expect(store.holes).toEqual(["b"]));
+  watches.reopen("things.test");
+  await vi.waitFor(() => expect(store.parkedNamespaces).toEqual(["b"]));
   expect(told).toEqual([]);
   await see();
   await vi.waitFor(() => expect(told).toEqual(["deleted b/one"]));

@@ -1,78 +1,78 @@
 // What feeds one store: a reflector, and where the whole kind is forbidden, one reflector for each namespace that is ours until it is not.
-import type { Namespaces } from "./watched-namespaces.ts";
+import type { WatchedNamespaces } from "./watched-namespaces.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { ParkReason, WatchState } from "../reader.ts";
 import { type Reflector, type ReflectorOptions, startReflector } from "../reflector.ts";
-import type { Feed } from "../reflector-store.ts";
-import type { FedStore } from "../store.ts";
+import type { ReflectorStore } from "../reflector-store.ts";
+import type { WritableStore } from "../store.ts";
 
 /** Those in charge of a store. With a namespace only what is seen there is meant (and the whole, when it is parked). */
-export interface Following {
+export interface StoreReflectors {
   /** Never rejects. */
   readonly stopped: Promise<void>;
-  wake(namespace?: string): void;
-  recheck(namespace?: string): void;
+  retryNow(namespace?: string): void;
+  reopen(namespace?: string): void;
   relist(): Promise<void>;
   /** As in Reflector; of several, the one that was heard longest ago. */
-  heardAt(): number;
-  hearWithin(milliseconds: number): void;
+  freshAsOf(): number;
+  limitStaleness(milliseconds: number): void;
   /** Somebody reads this namespace: it is watched too when the whole cannot be. Returns how to take it back. */
-  demand(namespace: string): () => void;
+  watchNamespace(namespace: string): () => void;
 }
 
-type Options = Omit<ReflectorOptions<KubeObject>, "store" | "namespace"> & { store: FedStore<KubeObject>; namespaces: Namespaces };
+type Options = Omit<ReflectorOptions<KubeObject>, "store" | "namespace"> & { store: WritableStore<KubeObject>; namespaces: WatchedNamespaces };
 
 /** Follows a whole namespaced kind; see `Following`. */
-export function followWhole(options: Options, signal: AbortSignal): Following {
-  return new SplitFeed(options, signal);
+export function startClusterOrNamespaceReflectors(options: Options, signal: AbortSignal): StoreReflectors {
+  return new FallbackReflectors(options, signal);
 }
 
 /** Follows what one watch shows, whatever happens. */
-export function followOne(options: ReflectorOptions<KubeObject>, signal: AbortSignal): Following {
+export function startSingleReflector(options: ReflectorOptions<KubeObject>, signal: AbortSignal): StoreReflectors {
   const reflector = startReflector(options, signal);
-  return { ...reflector, wake: () => reflector.wake(), recheck: () => reflector.recheck(), demand: () => () => undefined };
+  return { ...reflector, retryNow: () => reflector.retryNow(), reopen: () => reflector.reopen(), watchNamespace: () => () => undefined };
 }
 
 /** So long an answer of `heardAt` is given again; far less than any bound that it is compared with. */
-const HEARD_KEPT_MS = 500;
+const FRESHNESS_CACHE_MS = 500;
 
-interface Part {
+interface NamespaceReflector {
   reflector: Reflector;
   stop: AbortController;
 }
 
 /** Stands between the reflector of the whole kind and the store, and takes over when that reflector is refused. */
-class SplitFeed implements Feed, Following {
+class FallbackReflectors implements ReflectorStore, StoreReflectors {
   readonly ref;
   readonly stopped: Promise<void>;
   readonly #options: Options;
   readonly #signal: AbortSignal;
-  readonly #whole: Reflector;
-  readonly #parts = new Map<string, Part>();
-  readonly #ending = new Set<Promise<void>>();
-  readonly #demanded = new Map<string, number>();
-  readonly #undo: () => void;
+  readonly #clusterWide: Reflector;
+  readonly #byNamespace = new Map<string, NamespaceReflector>();
+  readonly #stopping = new Set<Promise<void>>();
+  readonly #requested = new Map<string, number>();
+  readonly #unsubscribe: () => void;
   #state: WatchState = "listing";
-  #refused = false;
-  #hearWithinMs = Infinity;
-  #heard: { revision: number; asked: number; at: number } | undefined;
+  #isForbidden = false;
+  #maxStalenessMs = Infinity;
+  #freshness: { revision: number; asked: number; at: number } | undefined;
 
   constructor(options: Options, signal: AbortSignal) {
     this.ref = options.store.ref;
     this.#options = options;
     this.#signal = signal;
-    this.#undo = options.namespaces.onChange((namespace) => this.#refused && (namespace === undefined ? this.#arrange() : this.#arrangeOne(namespace)));
-    this.#whole = startReflector({ ...options, store: this }, signal);
-    this.stopped = this.#whole.stopped.then(async () => {
-      this.#undo();
-      await Promise.all(this.#ending);
+    this.#unsubscribe = options.namespaces.onChange((namespace) => this.#isForbidden && (namespace === undefined ? this.#syncNamespaces() : this.#syncNamespace(namespace)));
+    this.#clusterWide = startReflector({ ...options, store: this }, signal);
+    this.stopped = this.#clusterWide.stopped.then(async () => {
+      this.#unsubscribe();
+      await Promise.all(this.#stopping);
     });
   }
 
   // As a feed of the whole
 
   get synced(): boolean {
-    return !this.#refused && this.#options.store.synced;
+    return !this.#isForbidden && this.#options.store.synced;
   }
 
   get state(): WatchState {
@@ -82,21 +82,21 @@ class SplitFeed implements Feed, Following {
   setState(state: WatchState, parkReason?: ParkReason): void {
     this.#state = state;
     if (state === "stopped") {
-      this.#stopParts();
+      this.#stopNamespaces();
       return this.#options.store.setState(state);
     }
     if (state === "parked" && parkReason === "Forbidden") {
-      this.#refused = true;
-      return this.#arrange();
+      this.#isForbidden = true;
+      return this.#syncNamespaces();
     }
     // What the parts see holds until the whole has listed.
-    if (!this.#refused) this.#options.store.setState(state, parkReason);
+    if (!this.#isForbidden) this.#options.store.setState(state, parkReason);
   }
 
   replace(objects: readonly KubeObject[], resourceVersion: string): void {
     const { store } = this.#options;
-    this.#refused = false;
-    this.#stopParts();
+    this.#isForbidden = false;
+    this.#stopNamespaces();
     store.setState(this.#state);
     store.replace(objects, resourceVersion);
   }
@@ -109,110 +109,110 @@ class SplitFeed implements Feed, Following {
     this.#options.store.remove(object);
   }
 
-  reached(resourceVersion: string | undefined): void {
-    this.#options.store.reached(resourceVersion);
+  observeVersion(resourceVersion: string | undefined): void {
+    this.#options.store.observeVersion(resourceVersion);
   }
 
   // As what follows
 
-  wake(namespace?: string): void {
-    this.#whole.wake();
-    for (const { reflector } of this.#chosen(namespace)) reflector.wake();
+  retryNow(namespace?: string): void {
+    this.#clusterWide.retryNow();
+    for (const { reflector } of this.#reflectorsOf(namespace)) reflector.retryNow();
   }
 
-  recheck(namespace?: string): void {
-    if (namespace === undefined) this.#whole.recheck();
-    for (const { reflector } of this.#chosen(namespace)) reflector.recheck();
+  reopen(namespace?: string): void {
+    if (namespace === undefined) this.#clusterWide.reopen();
+    for (const { reflector } of this.#reflectorsOf(namespace)) reflector.reopen();
   }
 
   async relist(): Promise<void> {
     // A refused whole would list when it is permitted, which may be never.
-    const asked = this.#refused ? this.#chosen(undefined) : [{ reflector: this.#whole }];
+    const asked = this.#isForbidden ? this.#reflectorsOf(undefined) : [{ reflector: this.#clusterWide }];
     await Promise.all(asked.map(({ reflector }) => reflector.relist()));
   }
 
-  heardAt(): number {
-    if (!this.#refused) return this.#whole.heardAt();
+  freshAsOf(): number {
+    if (!this.#isForbidden) return this.#clusterWide.freshAsOf();
     // Every question about rights asks, and an old answer errs on the safe side only, as long as the same namespaces are seen.
-    const { sightRevision } = this.#options.store;
+    const { statusChangeCount } = this.#options.store;
     const now = performance.now();
-    if (this.#heard?.revision !== sightRevision || now - this.#heard.asked > HEARD_KEPT_MS) this.#heard = { revision: sightRevision, asked: now, at: this.#oldestHeard() };
-    return this.#heard.at;
+    if (this.#freshness?.revision !== statusChangeCount || now - this.#freshness.asked > FRESHNESS_CACHE_MS) this.#freshness = { revision: statusChangeCount, asked: now, at: this.#computeFreshness() };
+    return this.#freshness.at;
   }
 
-  hearWithin(milliseconds: number): void {
-    this.#hearWithinMs = Math.min(this.#hearWithinMs, milliseconds);
-    for (const { hearWithin } of [this.#whole, ...this.#chosen(undefined).map(({ reflector }) => reflector)]) hearWithin(milliseconds);
+  limitStaleness(milliseconds: number): void {
+    this.#maxStalenessMs = Math.min(this.#maxStalenessMs, milliseconds);
+    for (const { limitStaleness } of [this.#clusterWide, ...this.#reflectorsOf(undefined).map(({ reflector }) => reflector)]) limitStaleness(milliseconds);
   }
 
-  demand(namespace: string): () => void {
-    this.#demanded.set(namespace, (this.#demanded.get(namespace) ?? 0) + 1);
-    if (this.#refused) this.#arrangeOne(namespace);
+  watchNamespace(namespace: string): () => void {
+    this.#requested.set(namespace, (this.#requested.get(namespace) ?? 0) + 1);
+    if (this.#isForbidden) this.#syncNamespace(namespace);
     return () => {
-      const left = (this.#demanded.get(namespace) ?? 1) - 1;
-      if (left > 0) this.#demanded.set(namespace, left);
-      else this.#demanded.delete(namespace);
-      if (this.#refused) this.#arrangeOne(namespace);
+      const remaining = (this.#requested.get(namespace) ?? 1) - 1;
+      if (remaining > 0) this.#requested.set(namespace, remaining);
+      else this.#requested.delete(namespace);
+      if (this.#isForbidden) this.#syncNamespace(namespace);
     };
   }
 
   // Inside
 
-  #oldestHeard(): number {
-    const seen = [...this.#parts].filter(([namespace]) => this.#options.store.sightOf(namespace).synced);
-    return seen.reduce((oldest, [, { reflector }]) => Math.min(oldest, reflector.heardAt()), seen.length > 0 ? Infinity : -Infinity);
+  #computeFreshness(): number {
+    const seen = [...this.#byNamespace].filter(([namespace]) => this.#options.store.syncStatusOf(namespace).synced);
+    return seen.reduce((oldest, [, { reflector }]) => Math.min(oldest, reflector.freshAsOf()), seen.length > 0 ? Infinity : -Infinity);
   }
 
-  #chosen(namespace: string | undefined): Part[] {
-    if (namespace === undefined) return [...this.#parts.values()];
-    const part = this.#parts.get(namespace);
+  #reflectorsOf(namespace: string | undefined): NamespaceReflector[] {
+    if (namespace === undefined) return [...this.#byNamespace.values()];
+    const part = this.#byNamespace.get(namespace);
     return part ? [part] : [];
   }
 
   /** One part for each namespace of ours, in the order of names, as long as the whole is refused. */
-  #arrange(): void {
+  #syncNamespaces(): void {
     if (this.#signal.aborted) return;
     const { namespaces, store } = this.#options;
-    const wanted = new Set([...namespaces.of(this.ref), ...this.#demanded.keys()].sort());
-    if (!namespaces.known || namespaces.complete || wanted.size > 0) store.split();
+    const wanted = new Set([...namespaces.listFor(this.ref), ...this.#requested.keys()].sort());
+    if (!namespaces.isKnown || namespaces.isComplete || wanted.size > 0) store.switchToNamespaces();
     else store.setState("parked", "Forbidden");
-    for (const [namespace, part] of this.#parts) if (!wanted.has(namespace)) this.#forget(namespace, part);
-    for (const namespace of [...wanted].filter((one) => !this.#parts.has(one))) this.#start(namespace);
-    if (namespaces.complete) store.complete();
+    for (const [namespace, part] of this.#byNamespace) if (!wanted.has(namespace)) this.#dropNamespace(namespace, part);
+    for (const namespace of [...wanted].filter((one) => !this.#byNamespace.has(one))) this.#start(namespace);
+    if (namespaces.isComplete) store.markNamespacesComplete();
   }
 
   /** As `#arrange`, when nothing can have changed but this namespace. */
-  #arrangeOne(namespace: string): void {
+  #syncNamespace(namespace: string): void {
     if (this.#signal.aborted) return;
     const { namespaces, store } = this.#options;
-    const part = this.#parts.get(namespace);
-    const isWanted = this.#demanded.has(namespace) || namespaces.holds(this.ref, namespace);
-    if (part && !isWanted) this.#forget(namespace, part);
+    const part = this.#byNamespace.get(namespace);
+    const isWanted = this.#requested.has(namespace) || namespaces.has(this.ref, namespace);
+    if (part && !isWanted) this.#dropNamespace(namespace, part);
     // The first and the last one decide whether there is a store of namespaces at all.
-    if (!store.isSplit || (part && this.#parts.size === 0)) return this.#arrange();
+    if (!store.isScoped || (part && this.#byNamespace.size === 0)) return this.#syncNamespaces();
     if (!part && isWanted) this.#start(namespace);
   }
 
   #start(namespace: string): void {
     const stop = new AbortController();
-    const reflector = startReflector({ ...this.#options, store: this.#options.store.feed(namespace), namespace }, AbortSignal.any([stop.signal, this.#signal]));
-    if (this.#hearWithinMs < Infinity) reflector.hearWithin(this.#hearWithinMs);
-    this.#parts.set(namespace, { reflector, stop });
+    const reflector = startReflector({ ...this.#options, store: this.#options.store.namespaceStore(namespace), namespace }, AbortSignal.any([stop.signal, this.#signal]));
+    if (this.#maxStalenessMs < Infinity) reflector.limitStaleness(this.#maxStalenessMs);
+    this.#byNamespace.set(namespace, { reflector, stop });
   }
 
-  #forget(namespace: string, part: Part): void {
-    this.#stopPart(namespace, part);
-    this.#options.store.forget(namespace, this.#options.namespaces.farewell(namespace));
+  #dropNamespace(namespace: string, part: NamespaceReflector): void {
+    this.#stopNamespace(namespace, part);
+    this.#options.store.removeNamespace(namespace, this.#options.namespaces.removalOf(namespace));
   }
 
-  #stopParts(): void {
-    for (const [namespace, part] of this.#parts) this.#stopPart(namespace, part);
+  #stopNamespaces(): void {
+    for (const [namespace, part] of this.#byNamespace) this.#stopNamespace(namespace, part);
   }
 
-  #stopPart(namespace: string, { reflector, stop }: Part): void {
+  #stopNamespace(namespace: string, { reflector, stop }: NamespaceReflector): void {
     stop.abort();
-    this.#parts.delete(namespace);
-    const ended = reflector.stopped.finally(() => this.#ending.delete(ended));
-    this.#ending.add(ended);
+    this.#byNamespace.delete(namespace);
+    const ended = reflector.stopped.finally(() => this.#stopping.delete(ended));
+    this.#stopping.add(ended);
   }
 }

@@ -1,5 +1,5 @@
 // What of one kind can be seen now: everything by one watch, or namespace by namespace, each with a state of its own. Bookkeeping only, no objects.
-import { NotPermitted, NotSynced, type ParkReason, type Sight, type WatchState } from "../reader.ts";
+import { NotPermitted, NotSynced, type ParkReason, type SyncStatus, type WatchState } from "../reader.ts";
 
 /** Compares two resourceVersions; false when either is not a number. */
 export function hasReached(current: string, wanted: string): boolean {
@@ -7,10 +7,10 @@ export function hasReached(current: string, wanted: string): boolean {
 }
 
 /** One watch's view. Changed by Sights only, which keeps count. */
-class Part {
+class ScopeStatus {
   state: WatchState = "listing";
   parkReason: ParkReason | undefined;
-  filled = false;
+  hasListed = false;
   version = "";
 
   /** False when nothing changes by it. */
@@ -19,39 +19,39 @@ class Part {
     this.state = state;
     this.parkReason = parkReason;
     // Until a resumed watch has listed, what was there before the parking stays unreadable.
-    if (state === "parked") this.filled = false;
+    if (state === "parked") this.hasListed = false;
     return true;
   }
 
   /** Asked by every read. */
   get synced(): boolean {
-    return this.filled && this.state !== "parked";
+    return this.hasListed && this.state !== "parked";
   }
 
-  sight(): Sight {
+  toSyncStatus(): SyncStatus {
     const { state, parkReason, synced } = this;
     return { state, ...(parkReason && { parkReason }), synced };
   }
 }
 
 /** Which namespaces stand out, and how many are in which state: kept with every change, so that no question walks over all of them. */
-class Census {
+class StatusCounts {
   readonly #states = new Map<WatchState, number>();
   readonly parked = new Set<string>();
   /** Neither seen nor refused yet. */
-  readonly coming = new Set<string>();
+  readonly pending = new Set<string>();
   readonly notWatching = new Set<string>();
 
-  add(namespace: string, { state, filled }: Part): void {
+  add(namespace: string, { state, hasListed }: ScopeStatus): void {
     this.#states.set(state, (this.#states.get(state) ?? 0) + 1);
     if (state === "parked") this.parked.add(namespace);
-    else if (!filled) this.coming.add(namespace);
+    else if (!hasListed) this.pending.add(namespace);
     if (state !== "watching") this.notWatching.add(namespace);
   }
 
-  remove(namespace: string, { state }: Part): void {
+  remove(namespace: string, { state }: ScopeStatus): void {
     this.#states.set(state, (this.#states.get(state) ?? 1) - 1);
-    for (const names of [this.parked, this.coming, this.notWatching]) names.delete(namespace);
+    for (const names of [this.parked, this.pending, this.notWatching]) names.delete(namespace);
   }
 
   /** The best that any of them is in. */
@@ -60,219 +60,219 @@ class Census {
   }
 }
 
-export class Sights {
-  readonly #whole = new Part();
+export class SyncStatusTable {
+  readonly #clusterWide = new ScopeStatus();
   readonly #resource: string;
-  #parts: Map<string, Part> | undefined;
-  #census = new Census();
+  #namespaces: Map<string, ScopeStatus> | undefined;
+  #counts = new StatusCounts();
   /** Every namespace known at the switch has been seen or refused once. Those that come later do not count. */
-  #settled = false;
+  #hasInitialSync = false;
   /** There is no namespace beside those that have a part, so even none at all is all there is. */
-  #complete = false;
+  #isComplete = false;
   /** Newest version of any part since the switch; undefined when it must be looked for. */
-  #newest: string | undefined = "";
-  #holes: readonly string[] | undefined = [];
-  #revision = 0;
+  #newestVersion: string | undefined = "";
+  #parkedNamespaces: readonly string[] | undefined = [];
+  #changeCount = 0;
 
   constructor(resource: string) {
     this.#resource = resource;
   }
 
   /** Another one after every change of what can be seen, new versions apart. */
-  get revision(): number {
-    return this.#revision;
+  get changeCount(): number {
+    return this.#changeCount;
   }
 
   /** Namespaces are watched one by one. */
-  get isSplit(): boolean {
-    return this.#parts !== undefined;
+  get isScoped(): boolean {
+    return this.#namespaces !== undefined;
   }
 
-  split(): void {
-    this.#parts ??= new Map();
-    this.#settled = false;
-    this.#complete = false;
-    this.#whole.filled = false;
-    this.#settle();
+  switchToNamespaces(): void {
+    this.#namespaces ??= new Map();
+    this.#hasInitialSync = false;
+    this.#isComplete = false;
+    this.#clusterWide.hasListed = false;
+    this.#statusChanged();
   }
 
   /** Every namespace that can hold objects has its part. */
-  complete(): void {
-    if (this.#complete) return;
-    this.#complete = true;
-    this.#settle();
+  markComplete(): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    this.#statusChanged();
   }
 
-  join(): void {
-    this.#parts = undefined;
-    this.#census = new Census();
-    this.#newest = "";
-    this.#settle();
+  switchToClusterWide(): void {
+    this.#namespaces = undefined;
+    this.#counts = new StatusCounts();
+    this.#newestVersion = "";
+    this.#statusChanged();
   }
 
   // The whole
 
   /** False when nothing changes by it. */
   setState(state: WatchState, parkReason?: ParkReason): boolean {
-    this.#revision++;
-    return this.#whole.setState(state, parkReason);
+    this.#changeCount++;
+    return this.#clusterWide.setState(state, parkReason);
   }
 
   /** All has been listed. A list is the truth as of its version, even one that is behind: a restored server counts anew. True for the first. */
-  fill(version: string): boolean {
-    const first = !this.#whole.filled;
-    this.#whole.filled = true;
-    this.#whole.version = version;
-    this.#revision++;
+  recordList(version: string): boolean {
+    const first = !this.#clusterWide.hasListed;
+    this.#clusterWide.hasListed = true;
+    this.#clusterWide.version = version;
+    this.#changeCount++;
     return first;
   }
 
-  reached(version: string | undefined): void {
-    if (version && !hasReached(this.#whole.version, version)) this.#whole.version = version;
+  observeVersion(version: string | undefined): void {
+    if (version && !hasReached(this.#clusterWide.version, version)) this.#clusterWide.version = version;
   }
 
   // Namespaces
 
   /** The namespace's own part, made when it is new. */
-  part(namespace: string): Part {
-    const parts = (this.#parts ??= new Map<string, Part>());
+  ensureNamespace(namespace: string): ScopeStatus {
+    const parts = (this.#namespaces ??= new Map<string, ScopeStatus>());
     const known = parts.get(namespace);
     if (known) return known;
-    const part = new Part();
-    parts.set(namespace, part);
-    this.#census.add(namespace, part);
-    this.#settle();
-    return part;
+    const ensureNamespace = new ScopeStatus();
+    parts.set(namespace, ensureNamespace);
+    this.#counts.add(namespace, ensureNamespace);
+    this.#statusChanged();
+    return ensureNamespace;
   }
 
-  has(part: Part, namespace: string): boolean {
-    return this.#parts?.get(namespace) === part;
+  isCurrent(ensureNamespace: ScopeStatus, namespace: string): boolean {
+    return this.#namespaces?.get(namespace) === ensureNamespace;
   }
 
-  forget(namespace: string): void {
-    const part = this.#parts?.get(namespace);
-    if (!part) return;
-    this.#parts?.delete(namespace);
-    this.#census.remove(namespace, part);
-    this.#settle();
+  removeNamespace(namespace: string): void {
+    const ensureNamespace = this.#namespaces?.get(namespace);
+    if (!ensureNamespace) return;
+    this.#namespaces?.delete(namespace);
+    this.#counts.remove(namespace, ensureNamespace);
+    this.#statusChanged();
   }
 
   /** False when nothing changes by it. */
-  setPart(namespace: string, part: Part, state: WatchState, parkReason?: ParkReason): boolean {
-    return this.#change(namespace, part, () => part.setState(state, parkReason));
+  setNamespaceState(namespace: string, ensureNamespace: ScopeStatus, state: WatchState, parkReason?: ParkReason): boolean {
+    return this.#update(namespace, ensureNamespace, () => ensureNamespace.setState(state, parkReason));
   }
 
   /** As `fill`. */
-  fillPart(namespace: string, version: string): boolean {
-    const part = this.part(namespace);
-    const first = !part.filled;
-    this.#change(namespace, part, () => {
-      part.filled = true;
+  recordNamespaceList(namespace: string, version: string): boolean {
+    const ensureNamespace = this.ensureNamespace(namespace);
+    const first = !ensureNamespace.hasListed;
+    this.#update(namespace, ensureNamespace, () => {
+      ensureNamespace.hasListed = true;
     });
     // It falls back, and may have been the newest.
-    if (part.version !== version && hasReached(part.version, version)) this.#newest = undefined;
-    part.version = version;
-    this.#rise(version);
+    if (ensureNamespace.version !== version && hasReached(ensureNamespace.version, version)) this.#newestVersion = undefined;
+    ensureNamespace.version = version;
+    this.#raiseNewest(version);
     return first;
   }
 
-  reachedPart(namespace: string, part: Part, version: string | undefined): void {
-    if (!version || hasReached(part.version, version)) return;
-    part.version = version;
-    if (this.has(part, namespace)) this.#rise(version);
+  observeNamespaceVersion(namespace: string, ensureNamespace: ScopeStatus, version: string | undefined): void {
+    if (!version || hasReached(ensureNamespace.version, version)) return;
+    ensureNamespace.version = version;
+    if (this.isCurrent(ensureNamespace, namespace)) this.#raiseNewest(version);
   }
 
-  #change<T>(namespace: string, part: Part, how: () => T): T {
-    const counts = this.has(part, namespace);
-    if (counts) this.#census.remove(namespace, part);
+  #update<T>(namespace: string, ensureNamespace: ScopeStatus, how: () => T): T {
+    const counts = this.isCurrent(ensureNamespace, namespace);
+    if (counts) this.#counts.remove(namespace, ensureNamespace);
     const result = how();
-    if (counts) this.#census.add(namespace, part);
-    this.#settle();
+    if (counts) this.#counts.add(namespace, ensureNamespace);
+    this.#statusChanged();
     return result;
   }
 
-  #rise(version: string): void {
-    if (this.#newest !== undefined && !hasReached(this.#newest, version)) this.#newest = version;
+  #raiseNewest(version: string): void {
+    if (this.#newestVersion !== undefined && !hasReached(this.#newestVersion, version)) this.#newestVersion = version;
   }
 
   /** After every change of a part's state. */
-  #settle(): void {
-    this.#revision++;
-    this.#holes = undefined;
-    this.#settled ||= ((this.#parts?.size ?? 0) > 0 || this.#complete) && this.#census.coming.size === 0;
+  #statusChanged(): void {
+    this.#changeCount++;
+    this.#parkedNamespaces = undefined;
+    this.#hasInitialSync ||= ((this.#namespaces?.size ?? 0) > 0 || this.#isComplete) && this.#counts.pending.size === 0;
   }
 
   // Questions
 
   /** Of namespaces one by one: each has been seen or refused. What is refused is a hole, and every read of it throws. */
   get synced(): boolean {
-    return this.#parts ? this.#settled : this.#whole.synced;
+    return this.#namespaces ? this.#hasInitialSync : this.#clusterWide.synced;
   }
 
   get state(): WatchState {
-    if (!this.#parts || this.#whole.state === "stopped") return this.#whole.state;
-    return this.#settled ? this.#census.state : "listing";
+    if (!this.#namespaces || this.#clusterWide.state === "stopped") return this.#clusterWide.state;
+    return this.#hasInitialSync ? this.#counts.state : "listing";
   }
 
   get parkReason(): ParkReason | undefined {
-    return this.state === "parked" ? (this.#whole.parkReason ?? "Forbidden") : undefined;
+    return this.state === "parked" ? (this.#clusterWide.parkReason ?? "Forbidden") : undefined;
   }
 
   /** In order. The same array while nothing changes. */
-  get holes(): readonly string[] {
-    return (this.#holes ??= [...this.#census.parked].sort());
+  get parkedNamespaces(): readonly string[] {
+    return (this.#parkedNamespaces ??= [...this.#counts.parked].sort());
   }
 
   /** Newest version of any part. */
   get version(): string {
-    if (!this.#parts) return this.#whole.version;
-    return (this.#newest ??= [...this.#parts.values()].reduce((newest, { version }) => (version === "" || hasReached(newest, version) ? newest : version), ""));
+    if (!this.#namespaces) return this.#clusterWide.version;
+    return (this.#newestVersion ??= [...this.#namespaces.values()].reduce((newest, { version }) => (version === "" || hasReached(newest, version) ? newest : version), ""));
   }
 
-  versionIn(namespace: string | undefined): string {
-    if (!this.#parts) return this.#whole.version;
-    return namespace === undefined ? this.version : (this.#parts.get(namespace)?.version ?? "");
+  resourceVersionIn(namespace: string | undefined): string {
+    if (!this.#namespaces) return this.#clusterWide.version;
+    return namespace === undefined ? this.version : (this.#namespaces.get(namespace)?.version ?? "");
   }
 
-  sightOf(namespace: string | undefined): Sight {
-    if (!this.#parts || namespace === undefined) {
+  syncStatusOf(namespace: string | undefined): SyncStatus {
+    if (!this.#namespaces || namespace === undefined) {
       const { state, parkReason, synced } = this;
       return { state, ...(parkReason && { parkReason }), synced };
     }
-    return this.#parts.get(namespace)?.sight() ?? { state: "listing", synced: false };
+    return this.#namespaces.get(namespace)?.toSyncStatus() ?? { state: "listing", synced: false };
   }
 
   /** How many namespaces are watched one by one; 0 when all is seen by one watch. */
-  get count(): number {
-    return this.#parts?.size ?? 0;
+  get namespaceCount(): number {
+    return this.#namespaces?.size ?? 0;
   }
 
   /** Those of them that are not being watched right now, in order. */
   get notWatching(): readonly string[] {
-    return [...this.#census.notWatching].sort();
+    return [...this.#counts.notWatching].sort();
   }
 
   /** May this namespace, or with undefined everything, be read? @throws NotPermitted, NotSynced */
-  require(namespace: string | undefined): void {
-    this.requireSome();
-    if (!this.#parts) return;
-    const blind = namespace === undefined ? (first(this.#census.parked) ?? first(this.#census.coming)) : namespace;
-    if (blind === undefined) return;
-    const { state, parkReason, synced } = this.sightOf(blind);
-    if (state === "parked") throw new NotPermitted(this.#resource, parkReason ?? "Forbidden", blind);
+  requireReadable(namespace: string | undefined): void {
+    this.requireAnyReadable();
+    if (!this.#namespaces) return;
+    const unreadable = namespace === undefined ? (first(this.#counts.parked) ?? first(this.#counts.pending)) : namespace;
+    if (unreadable === undefined) return;
+    const { state, parkReason, synced } = this.syncStatusOf(unreadable);
+    if (state === "parked") throw new NotPermitted(this.#resource, parkReason ?? "Forbidden", unreadable);
     // A namespace nobody has told us of may be about to appear.
-    if (!synced) throw new NotSynced(this.#resource, blind);
+    if (!synced) throw new NotSynced(this.#resource, unreadable);
   }
 
   /** Is nothing still being listed that will be seen in a moment? @throws NotSynced */
-  requireListed(): void {
-    const coming = first(this.#census.coming);
-    if (this.#parts && coming !== undefined) throw new NotSynced(this.#resource, coming);
+  requireNonePending(): void {
+    const coming = first(this.#counts.pending);
+    if (this.#namespaces && coming !== undefined) throw new NotSynced(this.#resource, coming);
   }
 
   /** May anything be read? @throws NotPermitted, NotSynced */
-  requireSome(): void {
-    if (!this.#parts && this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
+  requireAnyReadable(): void {
+    if (!this.#namespaces && this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
     if (!this.synced) throw new NotSynced(this.#resource);
   }
 }

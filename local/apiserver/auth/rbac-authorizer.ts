@@ -1,6 +1,6 @@
 // The authorizer: what RBAC says of the objects in the store, which lets system:masters do anything.
 import { createRbacIndex, type RbacIndex } from "../../../kube/rbac/rbac-index.ts";
-import type { PolicyRule, Question, RbacKind } from "../../../kube/rbac/types.ts";
+import type { PolicyRule, AccessAttributes, RbacKind } from "../../../kube/rbac/types.ts";
 import type { AttributesRecord, Authorize, ResourceReader, UserInfo } from "../contract.ts";
 
 export const rbacGroup = "rbac.authorization.k8s.io";
@@ -40,7 +40,7 @@ export function createRbacAuthorizer(reader: ResourceReader): RbacAuthorizer {
   };
 }
 
-function toQuestion({ path, verb, group, resource, subresource, namespace, name }: AttributesRecord): Question {
+function toQuestion({ path, verb, group, resource, subresource, namespace, name }: AttributesRecord): AccessAttributes {
   return path !== undefined ? { verb, path } : { verb, group, resource, subresource, namespace, name };
 }
 

@@ -3,18 +3,18 @@ import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
-import { listening } from "../../../kube/server/start-listening.ts";
+import { startListening } from "../../../kube/server/start-listening.ts";
 import type { Auth, Credentials } from "../contract.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
 import { badRequest, failure } from "../status.ts";
 import { readRequest } from "./path.ts";
-import { checkAuthorized, type Door, type Exchange, handleResource } from "./resource.ts";
+import { checkAuthorized, type ResourceContext, type Exchange, handleResource } from "./resource.ts";
 import { sendError } from "./respond.ts";
 
 const REQUEST_MS = 60_000;
 
 export interface ListenerOptions {
-  door: Door;
+  resources: ResourceContext;
   auth: Pick<Auth, "authenticate">;
   handlePath: (exchange: Pick<Exchange, "request" | "response" | "info">) => void;
   tls: { key: string; cert: string; ca: string };
@@ -54,8 +54,8 @@ async function answer(options: ListenerOptions, request: IncomingMessage, respon
   if (request.method === "OPTIONS" || request.method === "TRACE") throw failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
   if (OPEN_PATHS.has(url.pathname)) return options.handlePath({ request, response, info });
   const user = await options.auth.authenticate(credentialsOf(request));
-  if (info.isResource) return handleResource(options.door, { request, response, info, query: url.searchParams, user });
-  checkAuthorized(options.door.authorize, user, info);
+  if (info.isResource) return handleResource(options.resources, { request, response, info, query: url.searchParams, user });
+  checkAuthorized(options.resources.authorize, user, info);
   options.handlePath({ request, response, info });
 }
 
@@ -71,7 +71,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   // A client that breaks off a handshake is no news.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", (_error, socket) => socket.destroy());
-  await listening(server, options, options.onError);
+  await startListening(server, options, options.onError);
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

@@ -23,7 +23,7 @@ import { addWarnings, sendPlain, sendText } from "./respond.ts";
 import { partialOf, tableOf } from "./table.ts";
 import { streamWatch } from "./watch-stream.ts";
 
-export interface Door {
+export interface ResourceContext {
   core: Core;
   authorize: Authorize;
   /** Ends long answers when the server stops. */
@@ -54,18 +54,18 @@ export function checkAuthorized(authorize: Authorize, user: UserInfo, info: Requ
 }
 
 /** Answers one resource request. Throws StatusError. */
-export async function handleResource(door: Door, exchange: Exchange): Promise<void> {
+export async function handleResource(context: ResourceContext, exchange: Exchange): Promise<void> {
   const { info, user } = exchange;
-  checkAuthorized(door.authorize, user, info);
-  const { catalogue } = door.core;
+  checkAuthorized(context.authorize, user, info);
+  const { catalogue } = context.core;
   const virtual = catalogue.findVirtual(info.group, info.version, info.resource, info.subresource);
-  if (virtual) return handleVirtual(door, exchange, virtual);
+  if (virtual) return handleVirtual(context, exchange, virtual);
   const found = catalogue.findVersion(info.group, info.version, info.resource);
-  if (!found || isNowhere(info, found.type)) return unknownResource(door, exchange);
+  if (!found || isNowhere(info, found.type)) return unknownResource(context, exchange);
   checkShape(info, found.type);
-  const call = callOf(door, exchange, found);
+  const call = callOf(context, exchange, found);
   try {
-    await (info.subresource ? handleSubresource : (VERBS[info.verb] ?? refuse))(door, exchange, call);
+    await (info.subresource ? handleSubresource : (VERBS[info.verb] ?? refuse))(context, exchange, call);
   } catch (error) {
     // What was seen before the refusal is told with it.
     if (!exchange.response.headersSent) addWarnings(exchange.response, call.warnings);
@@ -73,18 +73,18 @@ export async function handleResource(door: Door, exchange: Exchange): Promise<vo
   }
 }
 
-function callOf(door: Door, { info, user, request, query }: Exchange, { type, version }: Pick<Target, "type" | "version">): InternalCall {
+function callOf(context: ResourceContext, { info, user, request, query }: Exchange, { type, version }: Pick<Target, "type" | "version">): InternalCall {
   return {
     target: { type, version, namespace: type.namespaced ? info.namespace : "", name: info.name, subresource: info.subresource },
     user, query, faults: [], userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
-    checkCreate: () => checkAuthorized(door.authorize, user, { ...info, verb: "create" }),
+    checkCreate: () => checkAuthorized(context.authorize, user, { ...info, verb: "create" }),
   };
 }
 
 const NOWHERE = "404 page not found\n";
 
 /** As kube-apiserver: a Status inside a built-in group version, plain text elsewhere. */
-function unknownResource({ core }: Door, { info, response }: Exchange): void {
+function unknownResource({ core }: ResourceContext, { info, response }: Exchange): void {
   const isServed = core.catalogue.list().some((type) => type.builtin && type.group === info.group && type.versions.some(({ version }) => version === info.version));
   if (isServed) throw noSuchPath();
   sendPlain(response, 404, NOWHERE);
@@ -117,7 +117,7 @@ function checkNamespacing(info: RequestInfo, type: ResourceType): void {
   if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch") throw ON_COLLECTION.has(info.verb) ? methodNotAllowed() : noSuchPath();
 }
 
-type Handler = (door: Door, exchange: Exchange, call: InternalCall) => void | Promise<void>;
+type Handler = (door: ResourceContext, exchange: Exchange, call: InternalCall) => void | Promise<void>;
 
 const refuse: Handler = () => {
   throw methodNotAllowed();
@@ -190,15 +190,15 @@ const VERBS: Record<string, Handler> = {
   },
 };
 
-async function handleSubresource(door: Door, exchange: Exchange, call: InternalCall): Promise<void> {
-  const { core } = door;
+async function handleSubresource(context: ResourceContext, exchange: Exchange, call: InternalCall): Promise<void> {
+  const { core } = context;
   const { info, request } = exchange;
   const subresource = call.target.version.subresources.find((sub) => sub.name === info.subresource);
   const { type } = call.target;
   const on = { group: type.group, resource: type.resource };
   if (!subresource) throw type.builtin ? noSuchPath() : notFound(on, info.name);
   if (!subresource.verbs.includes(info.verb)) throw type.builtin ? methodNotAllowed() : failure(405, "MethodNotAllowed", `${info.verb} is not supported on resources of kind ${JSON.stringify(qualified(on))}`, { details: { group: type.group, kind: type.resource } });
-  if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(door, exchange, call) as Promise<void>;
+  if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(context, exchange, call) as Promise<void>;
   const wanted = negotiate(request, []);
   if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
   const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request, call.faults, "Scale")) : await writeScale(core, call, mediaTypeOf(request), await readPatch(request, call.faults));
@@ -206,7 +206,7 @@ async function handleSubresource(door: Door, exchange: Exchange, call: InternalC
   sendText(exchange.response, 200, JSON.stringify(scale), wanted);
 }
 
-async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): Promise<void> {
+async function handleVirtual(context: ResourceContext, exchange: Exchange, virtual: Virtual): Promise<void> {
   const { info, user, query } = exchange;
   if (info.verb !== "create") throw methodNotAllowed();
   checkScope(info, { namespaced: virtual.namespaced, ...virtual.gvr });
@@ -217,11 +217,11 @@ async function handleVirtual(door: Door, exchange: Exchange, virtual: Virtual): 
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);
   if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   const options = writeOptions({ query, userAgent: exchange.request.headers["user-agent"] ?? "", user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
-  if (virtual.subresource && !door.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
+  if (virtual.subresource && !context.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }
   const empty = { apiVersion: `${group}/${version}`, kind, metadata: {} as KubeObject["metadata"], spec: {} };
-  trackUpdate({ view: builtinView(schemaOfKind(group, version, kind) ?? ""), empty, manager: options.fieldManager, subresource: virtual.subresource, apiVersion: empty.apiVersion, time: timestamp(door.core.now()), reset: ["status"] }, undefined, body);
+  trackUpdate({ view: builtinView(schemaOfKind(group, version, kind) ?? ""), empty, manager: options.fieldManager, subresource: virtual.subresource, apiVersion: empty.apiVersion, time: timestamp(context.core.now()), reset: ["status"] }, undefined, body);
   const answer = await virtual.create({ user, namespace: info.namespace, name: info.name, body, dryRun: options.dryRun });
   sendText(exchange.response, 201, JSON.stringify(answer), wanted);
 }

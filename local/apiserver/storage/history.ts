@@ -16,12 +16,12 @@ export interface History {
 const MOST = 2_000;
 const MOST_SIZE = 32 * 1024 * 1024;
 
-/** @param floor the version before which nothing is known. */
-export function createHistory(floor: number): History {
+/** @param startRevision the version before which nothing is known. */
+export function createHistory(startRevision: number): History {
   const entries: HistoryEntry[] = [];
   const sizes: number[] = [];
   let size = 0;
-  let trimmedTo = floor;
+  let trimmedTo = startRevision;
 
   /** The older half at once, so that the cost is spread. */
   function trim(): void {

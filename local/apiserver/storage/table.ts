@@ -28,14 +28,14 @@ interface Shelf {
 const byName = (a: KubeObject, b: KubeObject) => (a.metadata.name < b.metadata.name ? -1 : 1);
 
 /**
- * @param floor the version before which nothing is known (the store's version when it was opened).
- * @param tell hands a change to a subscriber.
+ * @param startRevision the version before which nothing is known (the store's version when it was opened).
+ * @param dispatch hands a change to a subscriber.
  */
-export function createTable(floor: number, tell: (subscriber: () => void) => void): WritableTable {
+export function createTable(startRevision: number, dispatch: (subscriber: () => void) => void): WritableTable {
   const shelves = new Map<string, Shelf>();
   const subscribers = new Set<(entry: HistoryEntry) => void>();
   let all: KubeObject[] | undefined;
-  const history = createHistory(floor);
+  const history = createHistory(startRevision);
 
   function put(object: KubeObject, isNew: boolean): void {
     const namespace = object.metadata.namespace ?? "";
@@ -83,7 +83,7 @@ export function createTable(floor: number, tell: (subscriber: () => void) => voi
       if (entry.type === "DELETED") drop(entry.object);
       else put(entry.object, entry.type === "ADDED");
       history.add(entry, size);
-      for (const subscriber of [...subscribers]) tell(() => subscriber(entry));
+      for (const subscriber of [...subscribers]) dispatch(() => subscriber(entry));
     },
   };
 }

@@ -12,12 +12,12 @@ import type { Operation } from "../../../platform/operations/operations.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { type Child, startChild } from "../child-process.ts";
 import type { PlatformProcessOptions, Requests } from "../platform-process.ts";
-import { settled } from "../until.ts";
+import { waitUntilStable } from "../until.ts";
 
 /** The user whose rights are RoleBindings, one in each space. */
 export const DEVELOPER = "developer";
 
-export interface BenchPlane {
+export interface BenchCluster {
   admin: KubeClient;
   developerToken: string;
   /** One more replica; resolves when it is ready. */
@@ -33,7 +33,7 @@ export interface Replica {
 }
 
 /** Starts it. There is a runner class by name, so that apps lead to LRPs, and nobody behind it: what follows an LRP is the class's own cost. */
-export async function startBenchPlane(): Promise<BenchPlane> {
+export async function startBenchCluster(): Promise<BenchCluster> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), developer: token() };
   const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
@@ -63,20 +63,20 @@ export async function startBenchPlane(): Promise<BenchPlane> {
       const replica: Replica = {
         child,
         url: "",
-        requests: () => child.ask<Requests>("requests"),
+        requests: () => child.request<Requests>("requests"),
         stop: () => (replicas.delete(replica), child.stop()),
       };
       replicas.add(replica);
-      replica.url = await child.ask<string>("url");
+      replica.url = await child.request<string>("url");
       return replica;
     },
   };
 }
 
 /** Waits until these replicas have no work and send no write for a second. */
-export async function atRest(replicas: readonly Replica[]): Promise<void> {
+export async function waitUntilIdle(replicas: readonly Replica[]): Promise<void> {
   const version = async (): Promise<number> => (await Promise.all(replicas.map((replica) => replica.requests()))).reduce((sum, { writes }) => sum + writes, 0);
-  await settled(() => Promise.all(replicas.map(({ child }) => child.ask("idle"))), version);
+  await waitUntilStable(() => Promise.all(replicas.map(({ child }) => child.request("idle"))), version);
 }
 
 export interface Writes {
@@ -87,16 +87,16 @@ export interface Writes {
 }
 
 /** What was written while `work` ran, and until these replicas, of all that there are, were quiet. */
-export async function countWrites({ admin }: BenchPlane, replicas: readonly Replica[], work: () => Promise<void>): Promise<Writes> {
-  const look = async (): Promise<Writes> => {
+export async function countWrites({ admin }: BenchCluster, replicas: readonly Replica[], task: () => Promise<void>): Promise<Writes> {
+  const readCounts = async (): Promise<Writes> => {
     const requests = await Promise.all(replicas.map((replica) => replica.requests()));
     const sum = (of: (one: Requests) => number): number => requests.reduce((all, one) => all + of(one), 0);
     return { attempts: sum(({ writes }) => writes), written: (await versionOf(admin)) - sum(({ leases }) => leases) };
   };
-  const before = await look();
-  await work();
-  await atRest(replicas);
-  const after = await look();
+  const before = await readCounts();
+  await task();
+  await waitUntilIdle(replicas);
+  const after = await readCounts();
   return { attempts: after.attempts - before.attempts, written: after.written - before.written };
 }
 

@@ -5,8 +5,8 @@ import { guidOf } from "../../../crds/guid.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { type Figure, figure } from "../figure.ts";
 import { measureReads } from "../reads.ts";
-import { atRest, type BenchPlane, countWrites, type Replica, startBenchPlane } from "./bench-cluster.ts";
-import { collectFinal, removeFloor, writeFloor } from "./write-baseline.ts";
+import { waitUntilIdle, type BenchCluster, countWrites, type Replica, startBenchCluster } from "./bench-cluster.ts";
+import { collectFinalObjects, removeBaseline, writeBaseline } from "./write-baseline.ts";
 import { compareForbidden, measureP99, readerOf } from "./latency.ts";
 import { expectMore, makeApps, makeSpaces, makeStoppedApps, startApps } from "./make-apps.ts";
 
@@ -20,7 +20,7 @@ const REPLICAS = 3;
 const MINUTE_MS = 60_000;
 
 export async function measureCluster(): Promise<Figure[]> {
-  const plane = await startBenchPlane();
+  const plane = await startBenchCluster();
   try {
     const few = await measureFew(plane);
     return [...(await measureWrites(plane)), ...(await measureReplicas(plane)), ...(await measureMany(plane, few))];
@@ -29,29 +29,29 @@ export async function measureCluster(): Promise<Figure[]> {
   }
 }
 
-const say = (what: string): void => void process.stderr.write(`cluster: ${what} …\n`);
+const logProgress = (what: string): void => void process.stderr.write(`cluster: ${what} …\n`);
 
 /** The 99th percentile at a hundred apps. */
-async function measureFew({ admin, developerToken, start }: BenchPlane): Promise<number> {
-  say(`${FEW} apps`);
+async function measureFew({ admin, developerToken, start }: BenchCluster): Promise<number> {
+  logProgress(`${FEW} apps`);
   const platform = await start(["api", "controllers"]);
   const namespaces = await makeSpaces(admin, "few", 10);
   await makeStoppedApps(admin, namespaces, { prefix: "few", count: FEW });
-  await atRest([platform]);
+  await waitUntilIdle([platform]);
   const p99 = await measureP99(readerOf(platform, developerToken));
   await platform.stop();
   return p99;
 }
 
 /** Apps created, and apps started, to all their LRPs: against the floor. */
-async function measureWrites(plane: BenchPlane): Promise<Figure[]> {
+async function measureWrites(plane: BenchCluster): Promise<Figure[]> {
   const { admin, start } = plane;
   const platform = await start(["controllers"]);
   const namespaces = await makeSpaces(admin, "writes", 10);
   await makeApps(admin, namespaces, { prefix: "start", count: STARTED, state: "Stopped" });
-  await atRest([platform]);
+  await waitUntilIdle([platform]);
 
-  say(`${STARTED} stopped apps started`);
+  logProgress(`${STARTED} stopped apps started`);
   const started = { ms: 0, written: 0 };
   ({ written: started.written } = await countWrites(plane, [platform], async () => {
     const there = await expectMore(admin, LRP, STARTED);
@@ -61,7 +61,7 @@ async function measureWrites(plane: BenchPlane): Promise<Figure[]> {
     });
   }));
 
-  say(`${CREATED} apps created`);
+  logProgress(`${CREATED} apps created`);
   const created = { ms: 0, msInAll: 0, written: 0 };
   ({ written: created.written } = await countWrites(plane, [platform], async () => {
     const there = await expectMore(admin, LRP, CREATED);
@@ -70,19 +70,19 @@ async function measureWrites(plane: BenchPlane): Promise<Figure[]> {
         await makeApps(admin, namespaces, { prefix: "create", count: CREATED, state: "Started" });
         await there();
       });
-      await platform.child.ask("idle");
+      await platform.child.request("idle");
     });
   }));
   await platform.stop();
 
-  say("the floor of the same");
-  const final = await collectFinal(admin, "create");
-  const floor = await writeFloor(admin, final, "floor");
-  await removeFloor(admin, final, "floor");
+  logProgress("the floor of the same");
+  const final = await collectFinalObjects(admin, "create");
+  const baseline = await writeBaseline(admin, final, "floor");
+  await removeBaseline(admin, final, "floor");
   return [
-    figure(`${CREATED} apps created to all LRPs there, against the floor: time`, created.ms / floor.ms, "ratio", { max: 1.5 }),
-    figure(`${CREATED} apps created until nothing is left to say of them, against the floor: time`, created.msInAll / floor.ms, "ratio"),
-    figure(`${CREATED} apps created, against the floor: writes`, created.written / floor.writes, "ratio"),
+    figure(`${CREATED} apps created to all LRPs there, against the floor: time`, created.ms / baseline.ms, "ratio", { max: 1.5 }),
+    figure(`${CREATED} apps created until nothing is left to say of them, against the floor: time`, created.msInAll / baseline.ms, "ratio"),
+    figure(`${CREATED} apps created, against the floor: writes`, created.written / baseline.writes, "ratio"),
     figure(`${CREATED} apps created to all LRPs there`, created.ms / 1000, "s"),
     figure(`${STARTED} stopped apps started to all LRPs there`, started.ms / 1000, "s"),
     figure(`${STARTED} stopped apps started: writes per app, the one that starts it too`, started.written / STARTED, "writes"),
@@ -96,12 +96,12 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 /** The same load with one replica of the controllers and with several. */
-async function measureReplicas(plane: BenchPlane): Promise<Figure[]> {
+async function measureReplicas(plane: BenchCluster): Promise<Figure[]> {
   const { admin, start } = plane;
-  say(`${REPLICAS} replicas`);
+  logProgress(`${REPLICAS} replicas`);
   const one = await start(["controllers"]);
   const namespaces = await makeSpaces(admin, "replicas", 10);
-  await atRest([one]);
+  await waitUntilIdle([one]);
   const load = (prefix: string) => async (): Promise<void> => {
     const there = await expectMore(admin, LRP, STARTED);
     await makeApps(admin, namespaces, { prefix, count: STARTED, state: "Started" });
@@ -110,7 +110,7 @@ async function measureReplicas(plane: BenchPlane): Promise<Figure[]> {
   const alone = await countWrites(plane, [one], load("alone"));
   const all: Replica[] = [one];
   while (all.length < REPLICAS) all.push(await start(["controllers"]));
-  await atRest(all);
+  await waitUntilIdle(all);
   const together = await countWrites(plane, all, load("together"));
   await Promise.all(all.map((replica) => replica.stop()));
   return [
@@ -120,27 +120,27 @@ async function measureReplicas(plane: BenchPlane): Promise<Figure[]> {
 }
 
 /** Everything that is said of ten thousand apps. */
-async function measureMany(plane: BenchPlane, few: number): Promise<Figure[]> {
+async function measureMany(plane: BenchCluster, few: number): Promise<Figure[]> {
   const { admin, developerToken, start } = plane;
   const controllers = await start(["controllers"]);
-  say(`${SPACES} spaces`);
+  logProgress(`${SPACES} spaces`);
   const already = (await admin.list(App)).items;
   const namespaces: string[] = [];
   for (let org = 0; org < ORGS; org++) namespaces.push(...(await makeSpaces(admin, `many-${org}`, SPACES / ORGS)));
-  await atRest([controllers]);
+  await waitUntilIdle([controllers]);
   const platform = await start(["api"]);
-  const bytesBefore = await platform.child.ask<number>("memory");
-  say(`${APPS} apps`);
+  const bytesBefore = await platform.child.request<number>("memory");
+  logProgress(`${APPS} apps`);
   await makeStoppedApps(admin, namespaces, { prefix: "many", count: APPS });
-  await atRest([controllers, platform]);
-  const bytes = (await platform.child.ask<number>("memory")) - bytesBefore;
-  say("reads");
+  await waitUntilIdle([controllers, platform]);
+  const bytes = (await platform.child.request<number>("memory")) - bytesBefore;
+  logProgress("reads");
   const p99 = await measureP99(readerOf(platform, developerToken));
   const reads = await measureReads({ platform: platform.child, url: platform.url, token: developerToken, apps: already.length + APPS });
-  const stranger = readerOf(platform, await strangerToken(plane));
+  const outsider = readerOf(platform, await outsiderToken(plane));
   const guids = (await admin.list(App, { namespace: namespaces[0] ?? "" })).items.map((app) => guidOf(app));
-  const forbidden = await compareForbidden(stranger, guids);
-  say("a minute of rest");
+  const forbidden = await compareForbidden(outsider, guids);
+  logProgress("a minute of rest");
   const idle = await countWrites(plane, [controllers, platform], () => delay(MINUTE_MS));
   return [
     figure(`99th percentile of usual reads at ${already.length + APPS} apps, against at ${FEW}`, p99 / few, "ratio", { max: 1.5 }),
@@ -152,7 +152,7 @@ async function measureMany(plane: BenchPlane, few: number): Promise<Figure[]> {
 }
 
 /** Of a service account that has no right anywhere of ours. */
-async function strangerToken({ admin }: BenchPlane): Promise<string> {
+async function outsiderToken({ admin }: BenchCluster): Promise<string> {
   await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "stranger" } });
   const answer = (await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token", { spec: { expirationSeconds: 3600 } })) as { status: { token: string } };
   return answer.status.token;

@@ -9,15 +9,15 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { PARALLEL } from "./make-apps.ts";
 
-export interface Final {
+export interface FinalObject {
   ref: ResourceRef;
   object: KubeObject;
 }
 
 /** Every object of ours, and every Secret, whose name begins with the prefix of these apps; and their claims. */
-export async function collectFinal(admin: KubeClient, prefix: string): Promise<Final[]> {
+export async function collectFinalObjects(admin: KubeClient, prefix: string): Promise<FinalObject[]> {
   const refs: ResourceRef[] = [...DEFINITIONS.filter((ref) => ref.namespaced && ref.kind !== Claim.kind), Secret];
-  const found: Final[] = [];
+  const found: FinalObject[] = [];
   for (const ref of refs) {
     const { items } = await admin.list(ref);
     found.push(...items.filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).map((object) => ({ ref, object })));
@@ -27,7 +27,7 @@ export async function collectFinal(admin: KubeClient, prefix: string): Promise<F
 }
 
 /** Writes them all into namespaces of its own. Milliseconds, and the number of writes. No platform may run meanwhile: it would take them for its own. */
-export async function writeFloor(admin: KubeClient, final: readonly Final[], suffix: string): Promise<{ ms: number; writes: number }> {
+export async function writeBaseline(admin: KubeClient, final: readonly FinalObject[], suffix: string): Promise<{ ms: number; writes: number }> {
   const namespaces = [...new Set(final.map(({ object }) => object.metadata.namespace ?? ""))].filter((namespace) => namespace !== SYSTEM_NAMESPACE);
   for (const namespace of namespaces) await admin.create(Namespace, { metadata: { name: `${namespace}-${suffix}` } });
   const limit = pLimit(PARALLEL);
@@ -37,7 +37,7 @@ export async function writeFloor(admin: KubeClient, final: readonly Final[], suf
   return { ms, writes: writes.reduce((sum, count) => sum + count, 0) };
 }
 
-async function writeOnce(admin: KubeClient, { ref, object }: Final, suffix: string): Promise<number> {
+async function writeOnce(admin: KubeClient, { ref, object }: FinalObject, suffix: string): Promise<number> {
   const { name, namespace = "", labels, annotations } = object.metadata;
   const inSystem = namespace === SYSTEM_NAMESPACE;
   const { status, ...content } = object as KubeObject & { status?: unknown };
@@ -49,7 +49,7 @@ async function writeOnce(admin: KubeClient, { ref, object }: Final, suffix: stri
 }
 
 /** Removes what `writeFloor` wrote, so that no platform sees it. */
-export async function removeFloor(admin: KubeClient, final: readonly Final[], suffix: string): Promise<void> {
+export async function removeBaseline(admin: KubeClient, final: readonly FinalObject[], suffix: string): Promise<void> {
   const limit = pLimit(PARALLEL);
   await Promise.all(final.map(({ ref, object: { metadata } }) => limit(async () => {
     const inSystem = metadata.namespace === SYSTEM_NAMESPACE;

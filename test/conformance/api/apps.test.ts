@@ -2,19 +2,19 @@
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Process } from "../../../crds/process/process.ts";
-import { type Bench, fault, startBench, to } from "./harness.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 import type { Answer } from "./test-env.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 let org: { guid: string };
 let space: { guid: string };
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
   org = await bench.org("org");
   space = await bench.space(org, "space");
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 const taken = (name: string): string => `App with the name '${name}' already exists.`;
 
@@ -155,7 +155,7 @@ describe("droplets", () => {
     const { resources } = await bench.read(`${path}/processes`);
     expect(resources.map((one: { type: string; instances: number }) => [one.type, one.instances])).toEqual([["web", 1], ["worker", 0]]);
     // Nobody has said how many, so nobody wrote it, whoever was first to make the process.
-    const made = (await bench.world.kube.list(Process)).items.filter(({ spec }) => spec.appRef.name === "run");
+    const made = (await bench.testEnv.kube.list(Process)).items.filter(({ spec }) => spec.appRef.name === "run");
     expect(made.map(({ spec }) => [spec.type, spec.instances]).sort()).toEqual([["web", undefined], ["worker", undefined]]);
     expect((await bench.read(`${path}/processes/web`)).command).toBe("npm start");
     expect(fault(await bench.call("DELETE", `/v3/droplets/${droplet.guid}`)).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
@@ -235,7 +235,7 @@ describe("packages and builds", () => {
       else form.set(name, new Blob([new Uint8Array(part)]), "bits.zip");
     }
     const response = new Response(form);
-    return bench.world.replicas[0].send("POST", `/v3/packages/${guid}/upload`, { body: new Uint8Array(await response.arrayBuffer()), headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" } });
+    return bench.testEnv.replicas[0].send("POST", `/v3/packages/${guid}/upload`, { body: new Uint8Array(await response.arrayBuffer()), headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" } });
   }
 
   test("bits are uploaded once, become ready and come back", async () => {

@@ -1,6 +1,6 @@
 // What each endpoint says it needs is what it takes: people without that right change nothing and see nothing, whichever endpoint they try.
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Answer, type ApiWorld, type Person, startApiWorld } from "./test-env.ts";
+import { type Answer, type ApiTestEnv, type TestUser, startApiTestEnv } from "./test-env.ts";
 
 interface Row {
   method: string;
@@ -9,12 +9,12 @@ interface Row {
   media: string | undefined;
 }
 
-let world: ApiWorld;
+let world: ApiTestEnv;
 let rows: Row[] = [];
 const real: Record<string, string> = {};
 
 beforeAll(async () => {
-  world = await startApiWorld();
+  world = await startApiTestEnv();
   const { json } = await call(undefined, "GET", "/v3/openapi.json");
   for (const [path, methods] of Object.entries(json.paths as Record<string, Record<string, { "x-permission": string[]; requestBody?: { content: object } }>>)) {
     for (const [method, operation] of Object.entries(methods)) rows.push({ method: method.toUpperCase(), path, permission: operation["x-permission"], media: Object.keys(operation.requestBody?.content ?? {})[0] });
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const call = (person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer> => world.replicas[0].call(person, method, path, body);
+const call = (person: TestUser | undefined, method: string, path: string, body?: unknown): Promise<Answer> => world.replicas[0].call(person, method, path, body);
 const to = (guid: string): object => ({ data: { guid } });
 
 async function furnish(): Promise<void> {
@@ -81,7 +81,7 @@ function fill(row: Row): string {
   return row.path === "/api/v1/read/{source}" ? `/api/v1/read/${real["apps"]}` : path.endsWith("/routes") && row.method === "DELETE" ? `${path}?unmapped=true` : path;
 }
 
-async function attempt(person: Person, row: Row): Promise<Answer> {
+async function attempt(person: TestUser, row: Row): Promise<Answer> {
   const headers = { authorization: `bearer ${person}-token`, ...(row.media && { "content-type": row.media }) };
   return world.replicas[0].send(row.method, fill(row), { body: bodyFor(row), headers });
 }

@@ -1,6 +1,6 @@
 // Whatever a client sends, to every endpoint there is: an answer in CF's shape, soon, and never a 500. The endpoints come from the OpenAPI document.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Answer, type ApiWorld, startApiWorld } from "./test-env.ts";
+import { type Answer, type ApiTestEnv, startApiTestEnv } from "./test-env.ts";
 
 interface Row {
   method: string;
@@ -12,13 +12,13 @@ interface Row {
   query: string[];
 }
 
-let world: ApiWorld;
+let world: ApiTestEnv;
 let rows: Row[] = [];
 /** GUIDs of things that exist, by the path segment before them. */
 const real: Record<string, string> = {};
 
 beforeAll(async () => {
-  world = await startApiWorld();
+  world = await startApiTestEnv();
   const { json } = await world.replicas[0].call(undefined, "GET", "/v3/openapi.json");
   rows = Object.entries(json.paths as Record<string, Record<string, Operation>>).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => toRow(method.toUpperCase(), path, operation)));
   await furnish();

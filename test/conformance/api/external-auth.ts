@@ -19,13 +19,13 @@ export interface Attributes {
 }
 
 /** `undefined`: no opinion. */
-export type Opinion = "allow" | "deny" | undefined;
+export type Decision = "allow" | "deny" | undefined;
 
-export interface Outside {
+export interface ExternalAuth {
   /** For kube-apiserver. */
   flags: string[];
   /** The authorizer's opinion; a test sets its own. */
-  decide: (asked: Attributes) => Opinion;
+  decide: (asked: Attributes) => Decision;
   /** The issuer's address, and the PEM of its authority. */
   url: string;
   ca: string;
@@ -39,11 +39,11 @@ export interface Outside {
 const algorithm = "RS256";
 
 /** Starts both as one TLS server and writes kube-apiserver's configuration files into `dir`. */
-export async function startOutside(dir: string): Promise<Outside> {
+export async function startExternalAuth(dir: string): Promise<ExternalAuth> {
   const authority = await makeAuthority("outside");
   const { cert, key } = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] });
   let signing = await makeKey("one");
-  const outside: Outside = {
+  const outside: ExternalAuth = {
     flags: [],
     decide: () => undefined,
     url: "",
@@ -74,7 +74,7 @@ async function makeKey(kid: string): Promise<{ privateKey: CryptoKey; jwk: { kid
 
 const nothing = { verb: "", group: "", resource: "", namespace: "", name: "" };
 
-async function answer(request: IncomingMessage, outside: Outside, issuer: { url: string; jwk: object }): Promise<object> {
+async function answer(request: IncomingMessage, outside: ExternalAuth, issuer: { url: string; jwk: object }): Promise<object> {
   if (request.url?.startsWith("/.well-known/")) return { issuer: issuer.url, jwks_uri: `${issuer.url}/keys`, response_types_supported: ["id_token"], subject_types_supported: ["public"], id_token_signing_alg_values_supported: [algorithm] };
   if (request.url === "/keys") return { keys: [issuer.jwk] };
   const chunks: Buffer[] = [];

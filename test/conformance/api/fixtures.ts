@@ -7,7 +7,7 @@ import { Stack } from "../../../crds/stack/stack.ts";
 import { systemObject } from "../../../crds/system-object.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 
-export function furniture(): KubeObject[] {
+export function fixtures(): KubeObject[] {
   return [
     systemObject(BackendClass, "builder", { role: "builder", default: true }),
     systemObject(BackendClass, "runner", { role: "runner", default: true }),

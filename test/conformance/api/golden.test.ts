@@ -1,12 +1,12 @@
 // Every body that goes out, whole and in order, beside the CF documents: GUIDs, times and the address are replaced by words.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ApiWorld, startApiWorld } from "./test-env.ts";
+import { type ApiTestEnv, startApiTestEnv } from "./test-env.ts";
 
-let world: ApiWorld;
+let world: ApiTestEnv;
 const real: Record<string, string> = {};
 
 beforeAll(async () => {
-  world = await startApiWorld();
+  world = await startApiTestEnv();
   const make = async (kind: string, path: string, body: unknown): Promise<string> => {
     const { json, status } = await world.replicas[0].call("admin", "POST", path, body);
     expect([status, json.errors]).toEqual([201, undefined]);

@@ -4,30 +4,30 @@ import { App } from "../../../crds/app/app.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
-import { type Answer, type ApiWorld, type Person, startApiWorld } from "./test-env.ts";
+import { type Answer, type ApiTestEnv, type TestUser, startApiTestEnv } from "./test-env.ts";
 
 /** What tests read of objects that the API made. */
 // Bodies are what is under test.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-type Made = any;
+type CreatedResource = any;
 
-export interface Bench {
-  world: ApiWorld;
-  call(method: string, path: string, body?: unknown, person?: Person): Promise<Answer>;
+export interface ApiHarness {
+  testEnv: ApiTestEnv;
+  call(method: string, path: string, body?: unknown, person?: TestUser): Promise<Answer>;
   /** POST that must be 201; the body. */
-  make(path: string, body: unknown): Promise<Made>;
+  make(path: string, body: unknown): Promise<CreatedResource>;
   /** GET that must be 200; the body. */
-  read(path: string): Promise<Made>;
+  read(path: string): Promise<CreatedResource>;
   /** Values of one member over all of a list. */
   column(path: string, member: string): Promise<string[]>;
-  org(name: string): Promise<Made>;
-  space(org: Made, name: string): Promise<Made>;
-  app(space: Made, name: string, more?: object): Promise<Made>;
+  org(name: string): Promise<CreatedResource>;
+  space(org: CreatedResource, name: string): Promise<CreatedResource>;
+  app(space: CreatedResource, name: string, more?: object): Promise<CreatedResource>;
   /** A droplet as a builder makes it. */
-  droplet(app: Made, name: string, more?: object): Promise<Made>;
-  manifest(space: Made, text: string, action?: string): Promise<Answer>;
+  droplet(app: CreatedResource, name: string, more?: object): Promise<CreatedResource>;
+  manifest(space: CreatedResource, text: string, action?: string): Promise<Answer>;
   /** Follows an answer's Location until the job is over. */
-  job(answer: Answer): Promise<Made>;
+  job(answer: Answer): Promise<CreatedResource>;
 }
 
 /** `{ data: { guid } }`. */
@@ -39,11 +39,11 @@ export function fault({ status, json }: Answer): [number, string, string] {
   return [status, title, detail];
 }
 
-export async function startBench(): Promise<Bench> {
-  const world = await startApiWorld();
-  const [replica] = world.replicas;
-  const bench: Bench = {
-    world,
+export async function startApiHarness(): Promise<ApiHarness> {
+  const testEnv = await startApiTestEnv();
+  const [replica] = testEnv.replicas;
+  const bench: ApiHarness = {
+    testEnv,
     call: (method, path, body, person = "admin") => replica.call(person, method, path, body),
     async make(path, body) {
       const answer = await bench.call("POST", path, body);
@@ -67,12 +67,12 @@ export async function startBench(): Promise<Bench> {
   return bench;
 }
 
-async function putDroplet(bench: Bench, app: Made, name: string, more: object): Promise<Made> {
-  const found = bench.world.replicas[0].api.view.store(App).byIndex("guid", app.guid)[0];
+async function putDroplet(bench: ApiHarness, app: CreatedResource, name: string, more: object): Promise<CreatedResource> {
+  const found = bench.testEnv.replicas[0].api.cache.store(App).byIndex("guid", app.guid)[0];
   if (!found) throw new Error("the app is not there");
   const { name: appName, namespace } = found.metadata;
   const guid = newGUID();
-  await bench.world.kube.create(Droplet, {
+  await bench.testEnv.kube.create(Droplet, {
     metadata: { name, namespace, labels: { [LABELS.guid]: guid } },
     spec: { appRef: { name: appName }, kind: "host", root: "/app", lifecycleType: "buildpack", content: { digest: `sha256:${"a".repeat(64)}`, size: 1 }, processTypes: { web: "npm start", worker: "npm run work" }, stack: "base", ...more },
   });
@@ -80,7 +80,7 @@ async function putDroplet(bench: Bench, app: Made, name: string, more: object): 
   return bench.read(`/v3/droplets/${guid}`);
 }
 
-async function followJob(bench: Bench, answer: Answer): Promise<Made> {
+async function followJob(bench: ApiHarness, answer: Answer): Promise<CreatedResource> {
   expect([answer.status, answer.json.errors, answer.text]).toEqual([202, undefined, ""]);
   const path = new URL(answer.headers.get("location") ?? "").pathname;
   await vi.waitFor(async () => expect((await bench.read(path)).state).not.toBe("PROCESSING"), { timeout: 10_000, interval: 30 });

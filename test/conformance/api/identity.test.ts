@@ -3,11 +3,11 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
-import { type Answer, type ApiWorld, startApiWorld } from "./test-env.ts";
+import { type Answer, type ApiTestEnv, startApiTestEnv } from "./test-env.ts";
 
-let world: ApiWorld;
+let world: ApiTestEnv;
 beforeAll(async () => {
-  world = await startApiWorld();
+  world = await startApiTestEnv();
 });
 afterAll(() => world.stop());
 

@@ -1,25 +1,25 @@
 // The CF API on a real kube-apiserver that asks a webhook authorizer before RBAC and trusts an OIDC issuer: the three authorization modes, and who tokens are.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { RoleBinding, Secret, SelfSubjectReview, ServiceAccount } from "../../../kube/api/builtin.ts";
-import { AUTHORIZATION_MODES, type AuthorizationMode, REVIEW_MS } from "../../../api/access/access-reviewer.ts";
+import { AUTHORIZATION_MODES, type AuthorizationMode, REVIEW_TTL_MS } from "../../../api/access/access-reviewer.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { type Outside, startOutside } from "./external-auth.ts";
-import { type Answer, type ApiWorld, type Person, type Replica, startApiWorld } from "./test-env.ts";
+import { type ExternalAuth, startExternalAuth } from "./external-auth.ts";
+import { type Answer, type ApiTestEnv, type TestUser, type Replica, startApiTestEnv } from "./test-env.ts";
 
 const reason = whyNoControlPlane();
 
 describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `: skipped, ${reason}` : ""}`, () => {
-  let outside: Outside;
-  let world: ApiWorld;
+  let outside: ExternalAuth;
+  let world: ApiTestEnv;
   const replicas = new Map<AuthorizationMode, Replica>();
   let clockAhead = 0;
   const real: Record<string, string> = {};
   let namespace = "";
 
   beforeAll(async () => {
-    world = await startApiWorld(async (tokens, dir) => {
-      outside = await startOutside(dir);
+    world = await startApiTestEnv(async (tokens, dir) => {
+      outside = await startExternalAuth(dir);
       // Its administrator is root here: `admin` is a person of this world.
       const users = [...tokens].filter(([token]) => token !== "admin-token").map(([token, { name, groups }]) => ({ token, user: name, groups }));
       const plane = await startControlPlane({ users, apiserverFlags: outside.flags });
@@ -40,10 +40,10 @@ describe.skipIf(reason !== undefined)(`rights and users from outside${reason ? `
     return replica;
   };
   const byMode = (ask: (mode: AuthorizationMode) => Promise<unknown>): Promise<unknown[]> => Promise.all(AUTHORIZATION_MODES.map(ask));
-  const appNames = async (mode: AuthorizationMode, person: Person): Promise<string[]> => (await by(mode).call(person, "GET", "/v3/apps?order_by=name")).json.resources.map((app: { name: string }) => app.name);
-  const statusOf = (person: Person, path: string) => async (mode: AuthorizationMode): Promise<number> => (await by(mode).call(person, "GET", path)).status;
+  const appNames = async (mode: AuthorizationMode, person: TestUser): Promise<string[]> => (await by(mode).call(person, "GET", "/v3/apps?order_by=name")).json.resources.map((app: { name: string }) => app.name);
+  const statusOf = (person: TestUser, path: string) => async (mode: AuthorizationMode): Promise<number> => (await by(mode).call(person, "GET", path)).status;
   /** Ten seconds pass for what the replicas remember. */
-  const forget = (): void => void (clockAhead += REVIEW_MS + 1);
+  const forget = (): void => void (clockAhead += REVIEW_TTL_MS + 1);
 
   async function furnish(): Promise<void> {
     const make = async (path: string, body: unknown): Promise<string> => {

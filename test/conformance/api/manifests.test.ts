@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requestKind } from "../../../kube/client/request-kind.ts";
 import { parse } from "yaml";
-import { type Bench, fault, startBench } from "./harness.ts";
+import { type ApiHarness, fault, startApiHarness } from "./harness.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 let space: { guid: string };
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
   space = await bench.space(await bench.org("org"), "space");
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 async function apply(text: string): Promise<void> {
   const job = await bench.job(await bench.manifest(space, text));
@@ -21,8 +21,8 @@ async function failed(text: string): Promise<string[]> {
   expect([job.operation, job.state]).toEqual(["space.apply_manifest", "FAILED"]);
   return job.errors.map(({ detail }: { detail: string }) => detail);
 }
-const appOf = async (name: string): ReturnType<Bench["read"]> => (await bench.read(`/v3/apps?space_guids=${space.guid}&names=${name}`)).resources[0];
-const processOf = async (name: string, type = "web"): ReturnType<Bench["read"]> => bench.read(`/v3/apps/${(await appOf(name)).guid}/processes/${type}`);
+const appOf = async (name: string): ReturnType<ApiHarness["read"]> => (await bench.read(`/v3/apps?space_guids=${space.guid}&names=${name}`)).resources[0];
+const processOf = async (name: string, type = "web"): ReturnType<ApiHarness["read"]> => bench.read(`/v3/apps/${(await appOf(name)).guid}/processes/${type}`);
 const urlsOf = async (name: string): Promise<string[]> => (await bench.column(`/v3/apps/${(await appOf(name)).guid}/routes`, "url")).sort();
 const variablesOf = async (name: string): Promise<object> => (await bench.read(`/v3/apps/${(await appOf(name)).guid}/environment_variables`)).var;
 
@@ -66,9 +66,9 @@ describe("apply", () => {
     expect(await urlsOf("full")).toEqual(["full.apps.example", "full.apps.example/v2"]);
     expect((await bench.read(`/v3/apps/${(await appOf("full")).guid}/features/ssh`)).enabled).toBe(false);
     const before = JSON.stringify([await appOf("full"), await processOf("full")]);
-    bench.world.replicas[0].requests.length = 0;
+    bench.testEnv.replicas[0].requests.length = 0;
     await apply(everything);
-    const writes = bench.world.replicas[0].requests.filter((request) => requestKind(request) === "write");
+    const writes = bench.testEnv.replicas[0].requests.filter((request) => requestKind(request) === "write");
     expect(writes.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
     expect(JSON.stringify([await appOf("full"), await processOf("full")])).toBe(before);
   });
@@ -174,9 +174,9 @@ test("generated: what is there, in CF's words, and applying it changes nothing",
     ],
   });
   expect((await bench.manifest(space, text, "manifest_diff")).json).toEqual({ diff: [] });
-  bench.world.replicas[0].requests.length = 0;
+  bench.testEnv.replicas[0].requests.length = 0;
   await apply(text);
-  expect(bench.world.replicas[0].requests.filter((request) => requestKind(request) === "write").map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  expect(bench.testEnv.replicas[0].requests.filter((request) => requestKind(request) === "write").map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
 describe("diff", () => {

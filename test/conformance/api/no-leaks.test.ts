@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { Agent, request as send } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keepUpdatedAt } from "../../../api/cache/object-times.ts";
-import { API_MANAGER } from "../../../crds/groups.ts";
+import { recordLastWrite } from "../../../api/cache/object-times.ts";
+import { API_FIELD_MANAGER } from "../../../crds/groups.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
-import { type Answer, type ApiWorld, type Replica, startApiWorld } from "./test-env.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
+import { type Answer, type ApiTestEnv, type Replica, startApiTestEnv } from "./test-env.ts";
 
 const SECRETS = { platform: "platform-token", caller: "admin-token", bearer: "hunter2-as-token", basic: "hunter2-as-basic", value: "hunter2-as-value", registry: "hunter2-of-registry", url: "hunter2-in-url" };
 /** The middle of a private key's PEM. */
@@ -20,7 +20,7 @@ const keys: string[] = [];
 const MODES = ["calm", "hang-up", "garbage", "half an answer", "echo", "echo as the client's fault", "refusal"] as const;
 type Mode = (typeof MODES)[number];
 
-let world: ApiWorld;
+let world: ApiTestEnv;
 let replica: Replica;
 let mode: Mode = "calm";
 let app = "";
@@ -30,11 +30,11 @@ const errors: string[] = [];
 const ends: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
-  world = await startApiWorld();
+  world = await startApiTestEnv();
   const server = await startBetween(world.cluster);
-  const client = createClient({ server, auth: { kind: "token", token: SECRETS.platform }, fieldManager: API_MANAGER });
+  const client = createClient({ server, auth: { kind: "token", token: SECRETS.platform }, fieldManager: API_FIELD_MANAGER });
   const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
-  const watches = createWatches({ client, log, transform: keepUpdatedAt });
+  const watches = createInformers({ client, log, transform: recordLastWrite });
   ends.push(() => watches.close(), () => client.close());
   replica = await world.replica("leaks", { client, watches, log });
   const make = async (path: string, body: unknown): Promise<string> => (await replica.call("admin", "POST", path, body)).json.guid;
@@ -183,7 +183,7 @@ test("a server that is no API server hears no credential again from us", async (
   const server = createNetServer((socket) => void socket.on("data", (data) => socket.end(data)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => new Promise((resolve) => server.close(resolve)));
-  const client = createClient({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, auth: { kind: "token", token: SECRETS.platform }, fieldManager: API_MANAGER });
+  const client = createClient({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, auth: { kind: "token", token: SECRETS.platform }, fieldManager: API_FIELD_MANAGER });
   ends.push(() => client.close());
   const caught = await client.raw("GET", "/version").catch((error: unknown) => error);
   lines.splice(0);

@@ -4,16 +4,16 @@ import { App } from "../../../crds/app/app.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Route } from "../../../crds/route/route.ts";
-import { type Bench, fault, startBench, to } from "./harness.ts";
-import type { Person } from "./test-env.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
+import type { TestUser } from "./test-env.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 let org: { guid: string };
 let space: { guid: string };
-const give = (type: string, person: Person, place: object): ReturnType<Bench["call"]> => bench.call("POST", "/v3/roles", { type, relationships: { user: { data: { guid: person } }, ...place } });
+const give = (type: string, person: TestUser, place: object): ReturnType<ApiHarness["call"]> => bench.call("POST", "/v3/roles", { type, relationships: { user: { data: { guid: person } }, ...place } });
 
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
   org = await bench.org("org");
   space = await bench.space(org, "space");
   for (const person of ["ann", "bob"] as const) expect((await give("organization_user", person, { organization: to(org) })).status).toBe(201);
@@ -21,7 +21,7 @@ beforeAll(async () => {
   expect((await give("space_developer", "bob", { space: to(space) })).status).toBe(201);
   await vi.waitFor(async () => expect((await bench.call("GET", `/v3/spaces/${space.guid}`, undefined, "bob")).status).toBe(200), { timeout: 5000, interval: 20 });
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 describe("a developer", () => {
   test("pushes, maps, scales and deletes in the space", async () => {
@@ -75,8 +75,8 @@ describe("a manager", () => {
     expect((await as("PATCH", `/v3/organizations/${org.guid}`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
     expect((await as("PATCH", `/v3/organizations/${org.guid}`, { suspended: true })).status).toBe(403);
     // The API server itself says so: with kubectl it is no other.
-    await expect(bench.world.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { suspended: true } } })).rejects.toThrow("needs the right to update orgs/limits");
-    await expect(bench.world.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { quotaRef: { name: "default" } } } })).rejects.toThrow("needs the right to update orgs/limits");
+    await expect(bench.testEnv.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { suspended: true } } })).rejects.toThrow("needs the right to update orgs/limits");
+    await expect(bench.testEnv.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { quotaRef: { name: "default" } } } })).rejects.toThrow("needs the right to update orgs/limits");
     expect((await as("POST", "/v3/organizations", { name: "o" })).status).toBe(403);
     expect((await as("POST", "/v3/domains", { name: "shared.test" })).status).toBe(403);
     expect((await as("DELETE", `/v3/domains/${domain.json.guid}`)).status).toBe(202);
@@ -99,16 +99,16 @@ test("in a suspended org everybody reads and only an admin writes", async () => 
 });
 
 test("what kubectl made is in the API like anything else, and can be changed there", async () => {
-  const namespace = (await bench.world.kube.list(App)).items[0]?.metadata.namespace ?? "";
-  await bench.world.kube.create(App, { metadata: { name: "by-hand", namespace }, spec: {} });
-  await bench.world.kube.create(Route, { metadata: { name: "by-hand", namespace }, spec: { host: "hand", domainRef: { name: "apps.example" }, destinations: [{ app: "by-hand" }] } });
+  const namespace = (await bench.testEnv.kube.list(App)).items[0]?.metadata.namespace ?? "";
+  await bench.testEnv.kube.create(App, { metadata: { name: "by-hand", namespace }, spec: {} });
+  await bench.testEnv.kube.create(Route, { metadata: { name: "by-hand", namespace }, spec: { host: "hand", domainRef: { name: "apps.example" }, destinations: [{ app: "by-hand" }] } });
   await vi.waitFor(async () => expect(await bench.column("/v3/apps?names=by-hand", "name")).toEqual(["by-hand"]), { timeout: 5000, interval: 20 });
   const [app] = (await bench.read("/v3/apps?names=by-hand")).resources;
   await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${app.guid}/processes`, "type")).toEqual(["web"]), { timeout: 5000, interval: 20 });
   await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${app.guid}/routes`, "url")).toEqual(["hand.apps.example"]), { timeout: 5000, interval: 20 });
   expect((await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "Renamed" })).json.name).toBe("Renamed");
   expect((await bench.call("POST", `/v3/apps/${app.guid}/processes/web/actions/scale`, { memory_in_mb: 128 })).status).toBe(202);
-  expect((await bench.world.kube.get(Process, { namespace, name: "by-hand.web" })).spec.memoryMB).toBe(128);
+  expect((await bench.testEnv.kube.get(Process, { namespace, name: "by-hand.web" })).spec.memoryMB).toBe(128);
   expect((await bench.call("POST", "/v3/apps", { name: "renamed", relationships: { space: to(space) } })).status).toBe(422);
   expect((await bench.job(await bench.call("DELETE", `/v3/apps/${app.guid}`))).state).toBe("COMPLETE");
 });

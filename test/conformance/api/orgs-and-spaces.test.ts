@@ -1,13 +1,13 @@
 // Organizations and spaces, and on them what every list and every kind with metadata does alike.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Bench, fault, startBench, to } from "./harness.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 const kinds = [
   { kind: "organization", path: "/v3/organizations", body: (name: string) => ({ name }), taken: (name: string) => `Organization '${name}' already exists.` },
@@ -116,9 +116,9 @@ describe("lists", () => {
   test("pages carry every filter on, once, and know their ends", async () => {
     const { pagination, resources } = await bench.read(path("&per_page=2&page=1&order_by=-name&label_selector=!x"));
     expect(resources.map(({ name }: { name: string }) => name)).toEqual(["c", "b"]);
-    const href = (page: number): string => `${bench.world.replicas[0].url}/v3/spaces?label_selector=%21x&order_by=-name&organization_guids=${org.guid}&page=${page}&per_page=2`;
+    const href = (page: number): string => `${bench.testEnv.replicas[0].url}/v3/spaces?label_selector=%21x&order_by=-name&organization_guids=${org.guid}&page=${page}&per_page=2`;
     expect(pagination).toEqual({ total_results: 3, total_pages: 2, first: { href: href(1) }, last: { href: href(2) }, next: { href: href(2) }, previous: null });
-    const next = await bench.read(href(2).replace(bench.world.replicas[0].url, ""));
+    const next = await bench.read(href(2).replace(bench.testEnv.replicas[0].url, ""));
     expect([next.resources.map(({ name }: { name: string }) => name), next.pagination.next, next.pagination.previous.href]).toEqual([["a"], null, href(1)]);
     expect((await bench.read("/v3/spaces?names=nobody")).pagination).toMatchObject({ total_results: 0, total_pages: 1, next: null, previous: null });
   });
@@ -128,7 +128,7 @@ describe("lists", () => {
     await bench.make("/v3/spaces", { name: "x,2", relationships: { organization: to(org) } });
     const { pagination } = await bench.read(path("&per_page=1&names=x%252C1,x%252C2"));
     expect(pagination.total_results).toBe(2);
-    expect(await bench.column(pagination.next.href.replace(bench.world.replicas[0].url, ""), "name")).toEqual(["x,2"]);
+    expect(await bench.column(pagination.next.href.replace(bench.testEnv.replicas[0].url, ""), "name")).toEqual(["x,2"]);
   });
 
   test.each([["", "b,a,c"], ["&order_by=name", "a,b,c"], ["&order_by=%2Bname", "a,b,c"], ["&order_by=-name", "c,b,a"], ["&order_by=created_at", "b,a,c"], ["&order_by=-created_at", "c,a,b"]])("order %s", async (order, names) => {

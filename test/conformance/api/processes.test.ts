@@ -4,19 +4,19 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { Process } from "../../../crds/process/process.ts";
-import { type Bench, fault, startBench, to } from "./harness.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 let space: { guid: string };
 let app: { guid: string };
 const path = (rest = ""): string => `/v3/apps/${app.guid}/processes/web${rest}`;
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
   space = await bench.space(await bench.org("org"), "space");
   app = await bench.app(space, "app");
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 test("the web process bears its app's GUID, by whatever way it is asked for", async () => {
   const web = await bench.read(path());
@@ -35,13 +35,13 @@ test("the web process bears its app's GUID, by whatever way it is asked for", as
 test("a younger process that bears an app's GUID is not taken for the app's web process", async () => {
   // Ages are in whole seconds.
   await delay(1100);
-  const { namespace } = (await bench.world.kube.list(App)).items.find((one) => one.spec.name === "app")?.metadata ?? {};
-  const made = await bench.world.kube.create(Process, { metadata: { namespace, name: "posing.worker", labels: { [LABELS.guid]: app.guid } }, spec: { appRef: { name: "posing" }, type: "worker" } });
+  const { namespace } = (await bench.testEnv.kube.list(App)).items.find((one) => one.spec.name === "app")?.metadata ?? {};
+  const made = await bench.testEnv.kube.create(Process, { metadata: { namespace, name: "posing.worker", labels: { [LABELS.guid]: app.guid } }, spec: { appRef: { name: "posing" }, type: "worker" } });
   const uid = made.metadata.uid ?? "";
   await vi.waitFor(async () => expect((await bench.read(`/v3/processes/${uid}`)).type).toBe("worker"), { timeout: 5000, interval: 20 });
   expect(await bench.read(`/v3/processes/${app.guid}`)).toMatchObject({ guid: app.guid, type: "web" });
   expect(await bench.column(`/v3/processes?guids=${app.guid},${uid}`, "guid")).toEqual([app.guid, uid]);
-  await bench.world.kube.delete(Process, made.metadata);
+  await bench.testEnv.kube.delete(Process, made.metadata);
 });
 
 describe("scale", () => {
@@ -73,7 +73,7 @@ describe("scale", () => {
 });
 
 describe("update", () => {
-  const patch = async (body: object): ReturnType<Bench["read"]> => {
+  const patch = async (body: object): ReturnType<ApiHarness["read"]> => {
     const answer = await bench.call("PATCH", path(), body);
     expect([answer.status, answer.json.errors]).toEqual([200, undefined]);
     expect(await bench.read(path())).toEqual(answer.json);

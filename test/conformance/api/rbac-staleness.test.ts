@@ -3,7 +3,7 @@ import { createServer, connect as dial, type Server, type Socket } from "node:ne
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createAuthorization, rbacKinds, type Asked, type Authorization, type RbacWatch } from "../../../api/access/rbac-authorizer.ts";
+import { createRbacAuthorizer, rbacKinds, type AccessAttributes, type RbacAuthorizer, type RbacWatch } from "../../../api/access/rbac-authorizer.ts";
 import { toCFError } from "../../../api/http/error-translation.ts";
 import { App } from "../../../crds/app/app.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, RoleBinding } from "../../../kube/api/builtin.ts";
@@ -12,7 +12,7 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import type { RbacKind } from "../../../kube/rbac/types.ts";
 import { NotPermitted } from "../../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { createWatches, type Watches } from "../../../kube/cache/informers.ts";
+import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 
@@ -21,7 +21,7 @@ const log = pino({ level: "silent" });
 /** The bound of this test; the real one is a minute. */
 const boundMs = 4000;
 const user = { name: "ann", groups: ["system:authenticated"] };
-const asked: Asked = { verb: "get", on: App, namespace: "sight" };
+const asked: AccessAttributes = { verb: "get", on: App, namespace: "sight" };
 const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "reader" };
 
 /** Passes bytes on, until told to keep back what the server says. */
@@ -56,8 +56,8 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
   let relay: Awaited<ReturnType<typeof startRelay>>;
   let admin: KubeClient;
   let client: KubeClient;
-  let watches: Watches;
-  let authorization: Authorization;
+  let watches: Informers;
+  let authorization: RbacAuthorizer;
 
   beforeAll(async () => {
     plane = await startControlPlane({ users: [{ token: "looker-token", user: "looker" }], controllers: false });
@@ -68,9 +68,9 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     await admin.create(ClusterRole, { metadata: { name: "looker" }, rules: [{ verbs: ["list", "watch"], apiGroups: ["rbac.authorization.k8s.io"], resources: ["*"] }] });
     await allowLooking();
     client = createClient({ server: relay.url, ca: plane.ca, auth: { kind: "token", token: "looker-token" } });
-    watches = createWatches({ client, log, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 500, jitter: 0 } } });
-    const watched = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { hearWithinMs: boundMs })])) as unknown as Record<RbacKind, RbacWatch>;
-    authorization = createAuthorization(watched, boundMs);
+    watches = createInformers({ client, log, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 500, jitter: 0 } } });
+    const watched = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { maxStalenessMs: boundMs })])) as unknown as Record<RbacKind, RbacWatch>;
+    authorization = createRbacAuthorizer(watched, boundMs);
     await vi.waitFor(() => expect(authorization.allows(user, asked)).toBe(false), { timeout: 20_000, interval: 50 });
   }, 120_000);
   afterAll(async () => {

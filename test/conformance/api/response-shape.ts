@@ -45,7 +45,7 @@ export function shapeProblems(kind: string, value: unknown): string[] {
   const { links, included: _included, ...rest } = value;
   const listed = [...shape.fields, ...shape.optional];
   const goesOn = (path: string): boolean => listed.some((one) => one.startsWith(`${path}.`));
-  const allowed = new Set(listed.flatMap((path) => path.split(".").map((_part, at, parts) => parts.slice(0, at + 1).join("."))));
+  const allowed = new Set(listed.flatMap((path) => path.split(".").map((_part, at, segments) => segments.slice(0, at + 1).join("."))));
   const got = new Set(pathsOf(rest, goesOn));
   return [
     ...[...got].filter((path) => !allowed.has(path)).map((path) => `unknown ${path}`),

@@ -1,19 +1,19 @@
 // Roles and users, and the small kinds that are only read: stacks, buildpacks, quotas.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RoleBinding } from "../../../kube/api/builtin.ts";
-import { type Bench, fault, startBench, to } from "./harness.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 import type { Answer } from "./test-env.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 let org: { guid: string };
 let space: { guid: string };
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
   org = await bench.org("Org");
   space = await bench.space(org, "Space");
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 const give = (type: string, user: string | object, place?: object): Promise<Answer> => bench.call("POST", "/v3/roles", { type, relationships: { user: { data: typeof user === "string" ? { guid: user } : user }, ...(place ?? (type.startsWith("space") ? { space: to(space) } : { organization: to(org) })) } });
 
@@ -52,9 +52,9 @@ test.each([
 
 test("one binding with several subjects is several roles; taking one leaves the others", async () => {
   await give("organization_manager", "first");
-  const binding = (await bench.world.kube.list(RoleBinding)).items.find(({ metadata }) => metadata.name.startsWith("organization-manager-first-"));
-  const { name = "", namespace: place = "" } = binding?.metadata ?? {};
-  await bench.world.kube.patch(RoleBinding, { name, namespace: place }, { type: "merge", body: { subjects: ["first", "second", "third"].map((user) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user })) } });
+  const binding = (await bench.testEnv.kube.list(RoleBinding)).items.find(({ metadata }) => metadata.name.startsWith("organization-manager-first-"));
+  const { name = "", namespace = "" } = binding?.metadata ?? {};
+  await bench.testEnv.kube.patch(RoleBinding, { name, namespace }, { type: "merge", body: { subjects: ["first", "second", "third"].map((user) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user })) } });
   await expect.poll(() => bench.column("/v3/roles?types=organization_manager&user_guids=first,second,third", "guid"), { timeout: 5000, interval: 20 }).toHaveLength(3);
   const roles = (await bench.read("/v3/roles?types=organization_manager&user_guids=second")).resources;
   expect((await bench.call("DELETE", `/v3/roles/${roles[0].guid}`)).status).toBe(202);

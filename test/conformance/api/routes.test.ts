@@ -2,31 +2,31 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { Route } from "../../../crds/route/route.ts";
-import { type Bench, fault, startBench, to } from "./harness.ts";
+import { type ApiHarness, fault, startApiHarness, to } from "./harness.ts";
 import { shapeProblems } from "./response-shape.ts";
 import type { Answer } from "./test-env.ts";
 
-let bench: Bench;
+let bench: ApiHarness;
 let org: { guid: string };
 let space: { guid: string };
 let other: { guid: string };
 let domain: { guid: string };
 let privateDomain: { guid: string };
 beforeAll(async () => {
-  bench = await startBench();
+  bench = await startApiHarness();
   org = await bench.org("org");
   [space, other] = [await bench.space(org, "space"), await bench.space(org, "other")];
   domain = (await bench.read("/v3/domains?names=apps.example")).resources[0];
   privateDomain = await bench.make("/v3/domains", { name: "own.test", relationships: { organization: to(org) } });
 });
-afterAll(() => bench.world.stop());
+afterAll(() => bench.testEnv.stop());
 
 const wanted = (host: string | undefined, more: { path?: string; port?: number; in?: { guid: string }; at?: { guid: string }; options?: object } = {}): object => {
   const { in: place = space, at = domain, ...rest } = more;
   return { ...(host !== undefined && { host }), ...rest, relationships: { space: to(place), domain: to(at) } };
 };
 const create = (...args: Parameters<typeof wanted>): Promise<Answer> => bench.call("POST", "/v3/routes", wanted(...args));
-const make = (...args: Parameters<typeof wanted>): ReturnType<Bench["make"]> => bench.make("/v3/routes", wanted(...args));
+const make = (...args: Parameters<typeof wanted>): ReturnType<ApiHarness["make"]> => bench.make("/v3/routes", wanted(...args));
 
 describe("routes", () => {
   test("create, get, patch, list, delete", async () => {
@@ -74,7 +74,7 @@ describe("routes", () => {
 
   test("a domain that is named like somebody's host has none of its paths", async () => {
     await make("inner");
-    await bench.world.kube.create(Domain, { metadata: { namespace: "org", name: "inner" }, spec: { name: "inner.apps.example" } });
+    await bench.testEnv.kube.create(Domain, { metadata: { namespace: "org", name: "inner" }, spec: { name: "inner.apps.example" } });
     await vi.waitFor(async () => expect(await bench.column("/v3/domains?names=inner.apps.example", "name")).toEqual(["inner.apps.example"]), 10_000);
     const [inner] = (await bench.read("/v3/domains?names=inner.apps.example")).resources;
     expect(fault(await create("", { at: inner, path: "/login", in: other }))[0]).toBe(422);
@@ -84,7 +84,7 @@ describe("routes", () => {
   test("a route that would be of another domain than was asked for is refused", async () => {
     const guest = await bench.org("shadowed");
     const home = await bench.space(guest, "s");
-    const { kube } = bench.world;
+    const { kube } = bench.testEnv;
     await kube.create(Domain, { metadata: { namespace: "shadowed", name: "apps.example" }, spec: { name: "shadow.test" } });
     await vi.waitFor(async () => expect(await bench.column("/v3/domains?names=shadow.test", "name")).toEqual(["shadow.test"]), 10_000);
     expect(fault(await create("lands", { in: home }))).toEqual([422, "CF-UnprocessableEntity", "Invalid domain. In organization 'shadowed' the object name 'apps.example' means another domain than 'apps.example'."]);
@@ -95,7 +95,7 @@ describe("routes", () => {
 
   test("who takes a host of another space by kubectl is not shown, and in nobody's way", async () => {
     await make("squatted");
-    const { kube } = bench.world;
+    const { kube } = bench.testEnv;
     const key = { namespace: "org-other", name: "squatter" };
     await kube.create(Route, { metadata: key, spec: { host: "squatted", path: "/login", domainRef: { name: "apps.example" } } });
     await vi.waitFor(async () => expect((await kube.get(Route, key)).status?.conditions).toMatchObject([{ type: "Ready", status: "False", reason: "HostTaken" }]), 10_000);

@@ -1,14 +1,14 @@
 // Orgs, spaces, roles, domains and routes by the requests that `cf` sends, as an admin and as people with fewer rights.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Answer, type ApiWorld, type Person, startApiWorld } from "./test-env.ts";
+import { type Answer, type ApiTestEnv, type TestUser, startApiTestEnv } from "./test-env.ts";
 
-let world: ApiWorld;
+let world: ApiTestEnv;
 beforeAll(async () => {
-  world = await startApiWorld();
+  world = await startApiTestEnv();
 });
 afterAll(() => world.stop());
 
-const call = (person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer> => world.replicas[0].call(person, method, path, body);
+const call = (person: TestUser | undefined, method: string, path: string, body?: unknown): Promise<Answer> => world.replicas[0].call(person, method, path, body);
 const names = (answer: Answer): string[] => answer.json.resources.map((one: { name: string }) => one.name);
 const detail = (answer: Answer): string => answer.json.errors?.[0]?.detail;
 
@@ -18,13 +18,13 @@ async function makeOrg(name: string): Promise<string> {
   return answer.json.guid;
 }
 
-async function makeSpace(org: string, name: string, person: Person = "admin"): Promise<string> {
+async function makeSpace(org: string, name: string, person: TestUser = "admin"): Promise<string> {
   const answer = await call(person, "POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org } } } });
   expect([answer.status, answer.json]).toEqual([201, expect.objectContaining({ name })]);
   return answer.json.guid;
 }
 
-async function grant(by: Person, type: string, username: string, where: { organization: string } | { space: string }): Promise<Answer> {
+async function grant(by: TestUser, type: string, username: string, where: { organization: string } | { space: string }): Promise<Answer> {
   const [kind, guid] = Object.entries(where)[0] as [string, string];
   return call(by, "POST", "/v3/roles", { type, relationships: { user: { data: { username } }, [kind]: { data: { guid } } } });
 }

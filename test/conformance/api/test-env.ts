@@ -5,22 +5,22 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { keepUpdatedAt } from "../../../api/cache/object-times.ts";
+import { recordLastWrite } from "../../../api/cache/object-times.ts";
 import { type Api, type ApiDeps, createApi } from "../../../api/server.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
 import { createControllers } from "../../../controllers/controllers.ts";
-import { API_MANAGER } from "../../../crds/groups.ts";
+import { API_FIELD_MANAGER } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { ADMIN_CLUSTER_ROLE } from "../../../crds/roles.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { startApiServer } from "../../../local/apiserver/server.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
-import { PLATFORM } from "../../../platform/operations/controller-settings.ts";
+import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
-import { furniture } from "./fixtures.ts";
+import { fixtures } from "./fixtures.ts";
 
 /** An answer, with its JSON body (an empty object when there was none). */
 export interface Answer {
@@ -37,23 +37,23 @@ export interface Replica {
   api: Api;
   url: string;
   /** Calls as a person, by name; `body` is sent as JSON unless it is a string or bytes. */
-  call(person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer>;
+  call(person: TestUser | undefined, method: string, path: string, body?: unknown): Promise<Answer>;
   /** As `call`, with headers of one's own and nothing added. */
   send(method: string, path: string, message: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>;
   /** Requests of this replica to the API server since `forget`, watches left out. */
   requests: RequestRecord[];
 }
 
-export type Person = "admin" | "ann" | "bob" | "carl";
+export type TestUser = "admin" | "ann" | "bob" | "carl";
 
-export interface ApiWorld {
+export interface ApiTestEnv {
   /** Two replicas: what one writes, the other learns from watches alone. */
   replicas: [Replica, Replica];
   /** Full rights on the cluster, for looking behind the API. */
   kube: KubeClient;
   /** One more replica, with other settings. It ends with the world. */
   replica(name: string, options: Partial<ApiDeps>): Promise<Replica>;
-  as(person: Person): KubeClient;
+  as(person: TestUser): KubeClient;
   cluster: { url: string; ca: string };
   /** PEM of a client certificate for a user. */
   issueClient(user: string): Promise<{ cert: string; key: string }>;
@@ -62,7 +62,7 @@ export interface ApiWorld {
 }
 
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-const people = ["admin", "ann", "bob", "carl"] as const;
+const testUsers = ["admin", "ann", "bob", "carl"] as const;
 
 /** A Kubernetes API that knows these tokens. */
 export interface Cluster {
@@ -76,24 +76,24 @@ export interface Cluster {
 export type Tokens = Map<string, { name: string; groups: string[] }>;
 
 /** On the embedded server unless another is given. */
-export async function startApiWorld(start: (tokens: Tokens, dir: string) => Promise<Cluster> = startEmbeddedCluster): Promise<ApiWorld> {
+export async function startApiTestEnv(start: (tokens: Tokens, dir: string) => Promise<Cluster> = startEmbeddedCluster): Promise<ApiTestEnv> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-api-"));
-  const tokens: Tokens = new Map(people.map((name) => [`${name}-token`, { name, groups: ["system:authenticated"] }]));
+  const tokens: Tokens = new Map(testUsers.map((name) => [`${name}-token`, { name, groups: ["system:authenticated"] }]));
   tokens.set("root-token", { name: "root", groups: ["system:masters", "system:authenticated"] });
   tokens.set("platform-token", { name: "platform", groups: [PLATFORM_GROUP, "system:authenticated"] });
   const server = await start(tokens, dir);
   const connect = (token: string, onRequest?: (record: RequestRecord) => void): KubeClient =>
-    createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token }, fieldManager: API_MANAGER, ...(onRequest && { onRequest }) });
+    createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token }, fieldManager: API_FIELD_MANAGER, ...(onRequest && { onRequest }) });
   const kube = connect("root-token");
   await installManifests(kube);
   await applyObjects(kube, [
     { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "admin" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ADMIN_CLUSTER_ROLE }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "admin" }] },
-    ...furniture(),
+    ...fixtures(),
   ]);
   const own = connect("platform-token");
-  const watches = createWatches({ client: own, log, transform: keepUpdatedAt });
+  const watches = createInformers({ client: own, log, transform: recordLastWrite });
   const halt = new AbortController();
-  const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), watches, platform: PLATFORM, signal: halt.signal, log });
+  const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), informers: watches, ownership: CONTROLLER_SETTINGS, signal: halt.signal, log });
   await controllers.synced;
   const replica = (name: string, options: Partial<ApiDeps> = {}): Promise<StartedReplica> => startReplica((onRequest) => connect("platform-token", onRequest), join(dir, `blobs-${name}`), options);
   const started = await Promise.all(["1", "2"].map((name) => replica(name)));
@@ -135,9 +135,9 @@ async function startReplica(connect: (onRequest: (record: RequestRecord) => void
   const client = connect((record) => {
     if (!record.path.includes("watch=true")) requests.push(record);
   });
-  const watches = createWatches({ client, log, transform: keepUpdatedAt });
+  const watches = createInformers({ client, log, transform: recordLastWrite });
   const api = createApi({ client, watches, log, telemetry: telemetryClient({ endpoints: () => [] }), blobs: await createDirectoryStore(blobDir), ...options });
-  if (!(await api.waitReady(30_000))) throw new Error("the API did not see its data in 30 s");
+  if (!(await api.waitUntilReady(30_000))) throw new Error("the API did not see its data in 30 s");
   const server = createServer({ maxHeaderSize: 64 * 1024 }, api.handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { IMPERSONATOR_ROLE, type TokenIssuerSettings } from "../../../api/identity/token-issuer.ts";
 import { ADMIN_CLUSTER_ROLE } from "../../../crds/roles.ts";
 import { ClusterRole, ClusterRoleBinding, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../../kube/api/builtin.ts";
-import { impersonatorRole } from "../../../platform/operations/permissions.ts";
+import { toImpersonatorRole } from "../../../platform/operations/permissions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { type Outside, startOutside } from "./external-auth.ts";
-import { type Answer, type ApiWorld, type Cluster, type Replica, startApiWorld, type Tokens } from "./test-env.ts";
+import { type ExternalAuth, startExternalAuth } from "./external-auth.ts";
+import { type Answer, type ApiTestEnv, type Cluster, type Replica, startApiTestEnv, type Tokens } from "./test-env.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const reason = whyNoControlPlane();
@@ -30,19 +30,19 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 
 describe.each(servers)("users of an issuer on %s", (_name, start) => {
   let dir: string;
-  let issuer: Outside;
-  let world: ApiWorld;
+  let issuer: ExternalAuth;
+  let world: ApiTestEnv;
   let replica: Replica;
   let settings: TokenIssuerSettings;
   let clockAhead = 0;
 
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "cupola-issuer-"));
-    issuer = await startOutside(dir);
-    world = await startApiWorld(start);
+    issuer = await startExternalAuth(dir);
+    world = await startApiTestEnv(start);
     settings = { url: issuer.url, ca: issuer.ca, audience: "cupola", userClaim: "user_name", groupsClaim: "groups", prefix: "uaa:" };
     replica = await world.replica("issuer", { tokenIssuer: settings, now: () => new Date(Date.now() + clockAhead) });
-    await world.kube.create(ClusterRole, impersonatorRole());
+    await world.kube.create(ClusterRole, toImpersonatorRole());
   }, 180_000);
   afterAll(async () => {
     await world?.stop();

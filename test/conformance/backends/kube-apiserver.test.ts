@@ -15,14 +15,14 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
-import { applyApp, currentLRP, eventually, makeSpace, startWorld, untilReady, type World } from "../controllers/test-env.ts";
+import { applyApp, currentLRP, eventually, makeSpace, startTestEnv, untilReady, type TestEnv } from "../controllers/test-env.ts";
 
 const reason = whyNoControlPlane();
 const apply = { fieldManager: "kubectl" };
 
 describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
   let plane: ControlPlane;
-  let world: World;
+  let world: TestEnv;
   let client: KubeClient;
   let namespace: string;
   const key = (name = "shop"): { namespace: string; name: string } => ({ namespace, name });
@@ -30,7 +30,7 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
 
   beforeAll(async () => {
     plane = await startControlPlane();
-    world = await startWorld(plane, { builder: "none", runner: "deployment", router: "ingress", controllers: [...deploymentRunner(), ...ingressRouter()] });
+    world = await startTestEnv(plane, { builder: "none", runner: "deployment", router: "ingress", controllers: [...deploymentRunner(), ...ingressRouter()] });
     client = world.client;
     ({ namespace } = await makeSpace(client, "acme", "dev"));
     await applyApp(client, key(), { process: { instances: 2 } });

@@ -1,5 +1,5 @@
 // The controllers on the embedded API server.
 import { startEmbedded } from "../embedded-server.ts";
-import { controllersOn } from "./suite.ts";
+import { controllerTests } from "./suite.ts";
 
-controllersOn({ name: "the embedded server", start: () => startEmbedded() });
+controllerTests({ name: "the embedded server", start: () => startEmbedded() });

@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { ORG_CREATOR } from "../../../crds/roles.ts";
 import { ClusterRoleBinding } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { eventually, type World } from "./test-env.ts";
+import { eventually, type TestEnv } from "./test-env.ts";
 
 const flag = { namespace: SYSTEM_NAMESPACE, name: "user-org-creation" };
 
@@ -18,19 +18,19 @@ async function remake(client: KubeClient): Promise<void> {
   await client.create(FeatureFlag, { metadata: flag, spec: {} });
 }
 
-export function flagTests(world: () => World): void {
+export function flagTests(testEnv: () => TestEnv): void {
   describe("user_org_creation, changed while no controller runs", () => {
     test.each<[string, (client: KubeClient) => Promise<unknown>]>([
       ["switched off", (client) => set(client, false)],
       ["deleted", (client) => client.delete(FeatureFlag, flag)],
       ["deleted and made anew, off", remake],
     ])("%s: nobody keeps the right", async (_what, change) => {
-      const { client } = world();
+      const { client } = testEnv();
       const binding = (): Promise<unknown> => client.find(ClusterRoleBinding, { name: ORG_CREATOR });
       if (!(await client.find(FeatureFlag, flag))) await client.create(FeatureFlag, { metadata: flag, spec: {} });
       await set(client, true);
       await eventually(async () => expect(await binding()).toBeDefined());
-      await world().without(() => change(client));
+      await testEnv().without(() => change(client));
       await eventually(async () => expect(await binding()).toBeUndefined());
     });
   });

@@ -2,8 +2,8 @@
 import { test } from "vitest";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { controllersOn } from "./suite.ts";
+import { controllerTests } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`controllers on kube-apiserver: skipped, ${reason}`, () => undefined);
-else controllersOn({ name: "kube-apiserver", start: startControlPlane });
+else controllerTests({ name: "kube-apiserver", start: startControlPlane });

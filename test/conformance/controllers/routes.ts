@@ -9,7 +9,7 @@ import { Route } from "../../../crds/route/route.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { eventually, makeSpace, untilReady, type World } from "./test-env.ts";
+import { eventually, makeSpace, untilReady, type TestEnv } from "./test-env.ts";
 
 const apply = { fieldManager: "kubectl" };
 
@@ -19,8 +19,8 @@ async function untilOlder({ metadata: { creationTimestamp = "" } }: KubeObject):
 }
 
 /** `namespace` is that of a space. */
-export function routeTests(start: () => { world: World; namespace: string }): void {
-  const given = (): { world: World; namespace: string; client: KubeClient } => ({ ...start(), client: start().world.client });
+export function routeTests(start: () => { testEnv: TestEnv; namespace: string }): void {
+  const given = (): { testEnv: TestEnv; namespace: string; client: KubeClient } => ({ ...start(), client: start().testEnv.client });
 
   test("a Domain that another has the name of serves no Route until the other is gone", async () => {
     const { client } = given();
@@ -58,7 +58,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
   });
 
   test("older Routes that a Domain of one's own kept elsewhere take no host of the shared domain when it goes", async () => {
-    const { client, namespace, world } = given();
+    const { client, namespace, testEnv } = given();
     const thief = await makeSpace(client, "thief", "dev");
     const shadow = { namespace: "thief", name: "apps.example" };
     await client.create(Domain, { metadata: shadow, spec: { name: "thief.example" } });
@@ -71,7 +71,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
     await untilReady(client, Route, younger);
     await client.delete(Domain, shadow);
     await untilReady(client, Route, older, { status: "False", reason: "HostTaken" });
-    await world.idle();
+    await testEnv.idle();
     const hostnames = (await client.list(RouteBinding, {})).items.map(({ spec }) => spec.hostname);
     expect(hostnames.filter((name) => name.startsWith("coveted."))).toEqual(["coveted.apps.example"]);
     expect((await client.get(Route, younger)).status?.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
@@ -103,21 +103,21 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
     const mover = await makeSpace(client, "mover", "dev");
     const key = { namespace: mover.namespace, name: "moved" };
     const own = { namespace: "mover", name: "apps.example" };
-    const settled = (domain: string): Promise<void> =>
+    const waitUntilReconciled = (domain: string): Promise<void> =>
       eventually(async () => {
         expect((await client.list(RouteBinding, { namespace: mover.namespace })).items.map(({ spec }) => spec.hostname)).toEqual([`moved.${domain}`]);
         expect((await untilReady(client, Route, key)).status?.url).toBe(`moved.${domain}`);
       });
     await client.create(Route, { metadata: key, spec: { host: "moved", domainRef: { name: "apps.example" } } });
-    await settled("apps.example");
+    await waitUntilReconciled("apps.example");
     await client.create(Domain, { metadata: own, spec: { name: "mover.example" } });
-    await settled("mover.example");
+    await waitUntilReconciled("mover.example");
     await client.delete(Domain, own);
-    await settled("apps.example");
+    await waitUntilReconciled("apps.example");
   });
 
   test("of two Domains of one object name that are shared with an org the older counts, and its Routes move to no other", async () => {
-    const { client, world } = given();
+    const { client, testEnv } = given();
     const guest = await makeSpace(client, "guest", "dev");
     await makeSpace(client, "lender", "dev");
     await makeSpace(client, "a-stranger", "dev");
@@ -130,7 +130,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
     expect((await route("one")).status?.url).toBe("one.lender.example");
     await untilOlder(await client.get(Domain, { namespace: "lender", name: "lent" }));
     // Controllers that start anew see the stranger's first.
-    await world.without(() => lend("a-stranger", "stranger.example"));
+    await testEnv.without(() => lend("a-stranger", "stranger.example"));
     await untilReady(client, Domain, { namespace: "a-stranger", name: "lent" });
     expect([(await route("two")).status?.url, (await route("one")).status?.url]).toEqual(["two.lender.example", "one.lender.example"]);
     await client.patch(Domain, { namespace: "lender", name: "lent" }, { type: "merge", body: { spec: { sharedOrgs: [] } } });
@@ -147,11 +147,11 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
   });
 
   test("of two spaces that claimed a host at the same time one gives way, with the paths that it claimed", async () => {
-    const { client, namespace, world } = given();
+    const { client, namespace, testEnv } = given();
     const rival = await makeSpace(client, "rival", "dev");
     const make = (at: string, path: string): Promise<Route> => client.create(Route, { metadata: { namespace: at, name: `raced${path.slice(1)}` }, spec: { host: "raced", path, domainRef: { name: "apps.example" } } });
     const claim = async (route: Route, second: number): Promise<unknown> => client.create(Claim, newClaim(routeName(route, "apps.example"), { kind: "Route", namespace: route.metadata.namespace ?? "", name: route.metadata.name }, new Date(second * 1000)));
-    await world.without(async () => {
+    await testEnv.without(async () => {
       await claim(await make(rival.namespace, "/b"), 2);
       await claim(await make(namespace, "/a"), 1);
       await make(namespace, "/b");
@@ -163,7 +163,7 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
   });
 
   test("of many spaces that want many hosts at once each host is one space's in the end", async () => {
-    const { client, world } = given();
+    const { client, testEnv } = given();
     const spaces = await Promise.all(["racer-a", "racer-b", "racer-c"].map((org) => makeSpace(client, org, "dev")));
     const hosts = Array.from({ length: 12 }, (_, at) => `many${at}`);
     const wanted = hosts.flatMap((host) => spaces.flatMap(({ namespace }, at) => ["/x", `/y${at}`].map((path) => ({ metadata: { namespace, name: `${host}-${path.slice(1)}` }, spec: { host, path, domainRef: { name: "apps.example" } } }))));
@@ -178,10 +178,10 @@ export function routeTests(start: () => { world: World; namespace: string }): vo
       expect([...found.keys()].sort()).toEqual(hosts.map((host) => `${host}.apps.example`).sort());
       for (const namespaces of found.values()) expect([namespaces.length, new Set(namespaces).size]).toEqual([2, 1]);
     });
-    await world.idle();
+    await testEnv.idle();
     const before = await served();
-    world.writes.length = 0;
+    testEnv.writes.length = 0;
     await delay(2000); // the time in which whoever changes his mind would write
-    expect([world.writes, await served()]).toEqual([[], before]);
+    expect([testEnv.writes, await served()]).toEqual([[], before]);
   });
 }

@@ -23,7 +23,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { flagTests } from "./flags.ts";
 import { routeTests } from "./routes.ts";
-import { applyApp, currentLRP, eventually, makeSpace, playRunning, readyOf, startWorld, untilReady, type Endpoint, type World } from "./test-env.ts";
+import { applyApp, currentLRP, eventually, makeSpace, setRunning, readyOf, startTestEnv, untilReady, type Endpoint, type TestEnv } from "./test-env.ts";
 
 export interface Server {
   name: string;
@@ -32,24 +32,24 @@ export interface Server {
 
 const apply = { fieldManager: "kubectl" };
 
-export function controllersOn(server: Server): void {
+export function controllerTests(server: Server): void {
   describe(`controllers on ${server.name}`, () => {
     let endpoint: Awaited<ReturnType<Server["start"]>>;
-    let world: World;
+    let testEnv: TestEnv;
     let client: KubeClient;
     let namespace: string;
     let home: { org: Org; space: Space };
 
     beforeAll(async () => {
       endpoint = await server.start();
-      world = await startWorld(endpoint);
-      client = world.client;
+      testEnv = await startTestEnv(endpoint);
+      client = testEnv.client;
       const made = await makeSpace(client, "acme", "dev");
       home = made;
       namespace = made.namespace;
     });
     afterAll(async () => {
-      await world?.stop();
+      await testEnv?.stop();
       await endpoint?.stop();
     });
 
@@ -97,7 +97,7 @@ export function controllersOn(server: Server): void {
       expect(first.spec).toMatchObject({ class: "runner", instances: 2, memoryMB: 128, ports: [8080], revision: "1", droplet: { kind: "docker", image: "example.com/hello:1" } });
       await expectEnvironment(first);
 
-      await playRunning(client, first);
+      await setRunning(client, first);
       const process = await untilReady(client, Process, { namespace, name: "shop.web" });
       expect(process.status).toMatchObject({ runningInstances: 2, lrp: first.metadata.name });
       expect(process.metadata.ownerReferences?.[0]).toMatchObject({ kind: "App", name: "shop" });
@@ -119,7 +119,7 @@ export function controllersOn(server: Server): void {
       });
       expect(second.spec).toMatchObject({ revision: "2", memoryMB: 64, instances: 1 });
       expect(await client.find(LRP, first.metadata), "the version before serves until the new one is ready").toBeDefined();
-      await playRunning(client, second);
+      await setRunning(client, second);
       await eventually(async () => expect(await client.find(LRP, first.metadata)).toBeUndefined());
       expect((await client.get(App, key)).status?.observedRestart).toBe("again");
 
@@ -169,7 +169,7 @@ export function controllersOn(server: Server): void {
       await untilReady(client, App, { namespace, name: "two" });
     });
 
-    routeTests(() => ({ world, namespace }));
+    routeTests(() => ({ testEnv, namespace }));
 
     test("a copied manifest does not steal a GUID", async () => {
       const original = await client.create(App, { metadata: { namespace, name: "original" }, spec: {} });
@@ -191,7 +191,7 @@ export function controllersOn(server: Server): void {
 
       await client.create(Package, { metadata: { namespace, name: "bits" }, spec: { appRef: { name: "built" }, type: "bits", content: { digest, size: 1 } } });
       await untilReady(client, Package, { namespace, name: "bits" }, { status: "False", reason: "ContentMissing" });
-      world.contents.add(`${guidOf(home.space)} ${digest}`);
+      testEnv.contents.add(`${guidOf(home.space)} ${digest}`);
       await client.patch(Package, { namespace, name: "bits" }, { type: "merge", body: { metadata: { annotations: { look: "now" } } } });
       await client.create(Build, { metadata: { namespace, name: "bits-build" }, spec: { appRef: { name: "built" }, packageRef: { name: "bits" } } });
       const staging = await eventually(() => client.get(Staging, { namespace, name: "bits-build" }));
@@ -213,8 +213,8 @@ export function controllersOn(server: Server): void {
       const [app, process] = [{ namespace, name: "counted" }, { namespace, name: "counted.web" }];
       const guid = newGUID();
       const spec = { name: "Counted" };
-      await world.idle();
-      world.writes.length = 0;
+      await testEnv.idle();
+      testEnv.writes.length = 0;
       await client.create(Claim, newClaim(appName({ metadata: app, spec } as App), { kind: "App", ...app }, new Date()));
       const made = await client.create(App, { metadata: { ...app, labels: { [LABELS.guid]: guid } }, spec });
       const part = { labels: { [LABELS.app]: guid }, ownerReferences: [{ apiVersion: made.apiVersion, kind: "App", name: "counted", uid: made.metadata.uid ?? "" }] };
@@ -222,24 +222,24 @@ export function controllersOn(server: Server): void {
       await client.create(Droplet, { metadata: { namespace, name: "counted", ...part, labels: { ...part.labels, [LABELS.guid]: newGUID() } }, spec: { appRef: { name: "counted" }, kind: "docker", image: "example.com/x:1" } });
       await untilReady(client, Process, process);
       await untilReady(client, Droplet, app);
-      await world.idle();
+      await testEnv.idle();
       // Apps of the tests before may get their web process now: it is waited for two seconds, and that is not counted as work.
-      const own = (): string[] => world.writes.splice(0).filter((line) => line.includes("counted"));
+      const own = (): string[] => testEnv.writes.splice(0).filter((line) => line.includes("counted"));
       const written = (): string[] => own().map((line) => line.replace(/^PATCH .*v1alpha1\/namespaces\/[^/]+\//, "").replace(/counted-(web-|1-)?[0-9a-f]{10}/, "<$1>")).toSorted();
       expect(written()).toEqual(["apps/counted/status 200", "droplets/counted/status 200", "processes/counted.web/status 200"]);
 
       await client.patch(App, app, { type: "merge", body: { spec: { state: "Started", droplet: { name: "counted" } } } });
       await eventually(() => currentLRP(client, app));
-      await world.idle();
+      await testEnv.idle();
       expect(written()).toEqual(["apps/counted/status 200", "lrps/<web-> 201", "processes/counted.web/status 200", "revisions/<1-> 201", "revisions/<1->/status 200"]);
     });
 
     test("two replicas at once make one of everything, and come to rest", async () => {
-      const second = await startWorld(endpoint);
+      const second = await startTestEnv(endpoint);
       try {
         const keys = Array.from({ length: 10 }, (_, at) => ({ namespace, name: `double-${at}` }));
         await Promise.all(keys.map((key) => applyApp(client, key)));
-        for (const key of keys) await playRunning(client, await eventually(() => currentLRP(client, key)));
+        for (const key of keys) await setRunning(client, await eventually(() => currentLRP(client, key)));
         await Promise.all(keys.map((key) => client.patch(App, key, { type: "merge", body: { spec: { restart: "x" } } })));
         for (const key of keys) {
           const next = await eventually(async () => {
@@ -247,33 +247,33 @@ export function controllersOn(server: Server): void {
             expect(lrp.spec.revision).toBe("2");
             return lrp;
           });
-          await playRunning(client, next);
+          await setRunning(client, next);
         }
         for (const key of keys) await untilReady(client, Process, { namespace, name: `${key.name}.web` }, { status: "True", reason: "Running" });
         const mine = (ref: ResourceRef): Promise<number> => client.list(ref, { namespace }).then(({ items }) => items.filter(({ metadata }) => metadata.name.startsWith("double-")).length);
         await eventually(async () => expect(await mine(LRP)).toBe(10));
         expect(await mine(Revision)).toBe(20);
-        await Promise.all([world.idle(), second.idle()]);
+        await Promise.all([testEnv.idle(), second.idle()]);
         await delay(1000);
-        for (const each of [world, second]) each.writes.length = 0;
+        for (const each of [testEnv, second]) each.writes.length = 0;
         await delay(2000);
-        expect([...world.writes, ...second.writes]).toEqual([]);
+        expect([...testEnv.writes, ...second.writes]).toEqual([]);
       } finally {
         await second.stop();
       }
     });
 
-    flagTests(() => world);
+    flagTests(() => testEnv);
 
     test("an idle platform writes nothing", async () => {
       // Apps without a Process get theirs two seconds after their creation.
       const apps = (await client.list(App, { namespace })).items;
       for (const { metadata } of apps) await eventually(async () => expect(readyOf(await client.get(Process, { namespace, name: `${metadata.name}.web` }))).toBeDefined());
-      await world.idle();
+      await testEnv.idle();
       await delay(500);
-      world.writes.length = 0;
+      testEnv.writes.length = 0;
       await delay(3000);
-      expect(world.writes).toEqual([]);
+      expect(testEnv.writes).toEqual([]);
     });
 
     test("deleting an org takes its spaces, what is in them, their namespaces and their claims along", async () => {
@@ -285,8 +285,8 @@ export function controllersOn(server: Server): void {
       expect(await client.find(Namespace, { name: doomed.namespace })).toBeUndefined();
       expect(await client.find(Namespace, { name: "doomed" })).toBeUndefined();
       await eventually(async () => {
-        const left = (await client.list(Claim)).items.filter((claim) => JSON.stringify(claim.spec).includes("doomed"));
-        expect(left).toEqual([]);
+        const remainingClaims = (await client.list(Claim)).items.filter((claim) => JSON.stringify(claim.spec).includes("doomed"));
+        expect(remainingClaims).toEqual([]);
       });
     }, 90_000);
 

@@ -18,9 +18,9 @@ import type { Controller } from "../../../kube/controller/controller.ts";
 import type { Condition, KubeObject, ObjectKey } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
-import { PLATFORM } from "../../../platform/operations/controller-settings.ts";
+import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 
 export interface Endpoint {
   url: string;
@@ -28,7 +28,7 @@ export interface Endpoint {
   adminToken: string;
 }
 
-export interface World {
+export interface TestEnv {
   client: KubeClient;
   /** Writes of the controllers since the last `forget`, as `METHOD path code`. */
   writes: string[];
@@ -52,24 +52,24 @@ export interface Backends {
   controllers: readonly Controller[];
 }
 
-const PLAYED: Backends = { builder: "builder", runner: "runner", router: "router", controllers: [] };
+const FAKE_CLASSES: Backends = { builder: "builder", runner: "runner", router: "router", controllers: [] };
 
-export async function startWorld(endpoint: Endpoint, backends: Backends = PLAYED): Promise<World> {
+export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE_CLASSES): Promise<TestEnv> {
   const connect = (onRequest?: Parameters<typeof createClient>[0]["onRequest"]): KubeClient =>
     createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token: endpoint.adminToken }, fieldManager: "person", ...(onRequest && { onRequest }) });
   const client = connect();
   await installManifests(client);
-  await applyObjects(client, furniture(backends));
+  await applyObjects(client, fixtures(backends));
   const writes: string[] = [];
   const contents = new Set<string>();
   const own = connect(({ method, path, code }) => {
     if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
   const run = async (): Promise<Running> => {
-    const watches = createWatches({ client: own, log, freeze: true });
+    const watches = createInformers({ client: own, log, freeze: true });
     const stopping = new AbortController();
     const controllers = [...createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) }), ...backends.controllers];
-    const running = runControllers({ client: own, controllers, watches, platform: PLATFORM, signal: stopping.signal, log });
+    const running = runControllers({ client: own, controllers, informers: watches, ownership: CONTROLLER_SETTINGS, signal: stopping.signal, log });
     await running.synced;
     return {
       idle: running.idle,
@@ -99,9 +99,9 @@ export async function startWorld(endpoint: Endpoint, backends: Backends = PLAYED
   };
 }
 
-type Running = Pick<World, "idle" | "stop">;
+type Running = Pick<TestEnv, "idle" | "stop">;
 
-function furniture({ builder, runner, router }: Backends): KubeObject[] {
+function fixtures({ builder, runner, router }: Backends): KubeObject[] {
   return [
     systemObject(BackendClass, builder, { role: "builder", default: true }),
     systemObject(BackendClass, runner, { role: "runner", default: true }),
@@ -156,7 +156,7 @@ export async function currentLRP(client: KubeClient, key: { namespace: string; n
 }
 
 /** Plays the runner: all instances run. */
-export async function playRunning(client: KubeClient, lrp: LRP): Promise<void> {
+export async function setRunning(client: KubeClient, lrp: LRP): Promise<void> {
   const instances = Array.from({ length: lrp.spec.instances }, (_, index) => ({ index, state: "Running", ready: true }));
   await client.patch(LRP, lrp.metadata, { type: "merge", body: { status: { runningInstances: lrp.spec.instances, instances } } }, { subresource: "status" });
 }

@@ -2,7 +2,7 @@
 import type { Api } from "../kubernetes/api.ts";
 import { deviationsOf, type Difference, signatureOf } from "./compare.ts";
 import { KNOWN_DIFFERENCES } from "./known-differences.ts";
-import { leftOvers, runSequence } from "./runner.ts";
+import { cleanUpSteps, runSequence } from "./runner.ts";
 import { sequenceOf } from "./sequence.ts";
 import { shrink } from "./shrink.ts";
 import type { Step } from "./step.ts";
@@ -52,7 +52,7 @@ let runs = 0;
 export async function differenceOf(pair: Pair, steps: readonly Step[]): Promise<Difference | undefined> {
   const ns = `f${process.pid.toString(36)}-${++runs}`;
   const [embedded, real] = await Promise.all([runSequence(pair.embedded, ns, steps), runSequence(pair.real, ns, steps)]);
-  const all = [...steps, ...leftOvers(steps)];
+  const all = [...steps, ...cleanUpSteps(steps)];
   for (const [at, step] of all.entries()) {
     const [ours, theirs] = [embedded[at], real[at]];
     if (!ours || !theirs) continue;
@@ -79,9 +79,9 @@ export async function fuzz(pair: Pair, options: FuzzOptions): Promise<FuzzResult
   };
   await Promise.all(Array.from({ length: parallel }, worker));
   result.findings = [...found.values()].sort((a, b) => b.count - a.count);
-  const left = result.findings.slice(0, options.shrunk ?? 5);
+  const toShrink = result.findings.slice(0, options.shrunk ?? 5);
   const shrinker = async () => {
-    for (let finding = left.shift(); finding; finding = left.shift()) await shrinkFinding(pair, finding);
+    for (let finding = toShrink.shift(); finding; finding = toShrink.shift()) await shrinkFinding(pair, finding);
   };
   await Promise.all(Array.from({ length: 8 }, shrinker));
   return result;

@@ -13,14 +13,14 @@ export interface KnownDifference {
   /** Whether this is all that differs. */
   explains?(difference: Difference): boolean;
   /** Parts of messages that are not compared: what matches is cut off on both sides, up to the end of the line. */
-  words?: readonly RegExp[];
+  messagePatterns?: readonly RegExp[];
 }
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "how Go prints types and values",
     reason: "messages about values of a wrong type quote Go's own types and struct fields; status, reason and the path of the field are the same",
-    words: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /error decoding from json.*/, /cannot convert \w+ to [\w.]+/, /(?:error decoding patch: )?json: .*/, /illegal base64 data.*/, /unable to unmarshal.*/, /cannot restore .*/, /unrecognized type: .*/, /parsing time .*/, /\w+ in version "\w+" cannot be handled as a \w+: …/],
+    messagePatterns: [/(?<=, got ).*/, /failed to convert new .*/, /(?<=error strict decoding YAML: ).*/, /error decoding from json.*/, /cannot convert \w+ to [\w.]+/, /(?:error decoding patch: )?json: .*/, /illegal base64 data.*/, /unable to unmarshal.*/, /cannot restore .*/, /unrecognized type: .*/, /parsing time .*/, /\w+ in version "\w+" cannot be handled as a \w+: …/],
   },
   {
     name: "server-side apply of a Scale that nobody manages",
@@ -53,7 +53,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "an empty list or map, and none, in messages",
     reason: "kube-apiserver quotes the rules of an Ingress and the labels of a template as they came, empty or absent; here both are absent",
-    words: [/(?<=Invalid value: )(?:null|\[\])(?=: either `defaultBackend`)/, /(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/],
+    messagePatterns: [/(?<=Invalid value: )(?:null|\[\])(?=: either `defaultBackend`)/, /(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/],
   },
   {
     name: "the traffic policy of a Service that is another name, or was",
@@ -145,12 +145,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: "a body without a kind",
     reason: "kube-apiserver quotes the body as it came, cut at places that depend on the reader",
-    words: [/[^"]*Object 'Kind' is missing in .*/],
+    messagePatterns: [/[^"]*Object 'Kind' is missing in .*/],
   },
   {
     name: "a bad object is quoted with its patch",
     reason: "the whole patched object, or the metadata of one inside it, stands in the message, its fields in Go's order",
-    words: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: |…)/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=\.metadata: Invalid value: )\{.*\}(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
+    messagePatterns: [/(?<=patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: |…)/, /(?<=patch: Invalid value: |^Invalid value: )"map\[.*\]"(?=: )/, /(?<=\.metadata: Invalid value: )\{.*\}(?=: )/, /(?<=patch: Invalid value: )"\{.*/],
   },
 ];
 
@@ -180,6 +180,6 @@ function withoutPolicy(object: Json): Json {
 const itemsOf = (body: Json): Json => [body].flat().flatMap((page: Json) => page.items as Json[]);
 
 /** A message without the words that may differ. */
-export function withoutWords(message: string): string {
-  return KNOWN_DIFFERENCES.flatMap(({ words = [] }) => words).reduce((text, words) => text.replaceAll(new RegExp(words, "g"), "…"), message);
+export function withoutMessagePatterns(message: string): string {
+  return KNOWN_DIFFERENCES.flatMap(({ messagePatterns = [] }) => messagePatterns).reduce((text, words) => text.replaceAll(new RegExp(words, "g"), "…"), message);
 }

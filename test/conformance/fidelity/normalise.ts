@@ -1,6 +1,6 @@
 // Takes out of answers what no two servers could share: uids, versions, times, allocated addresses, random suffixes. What is the same thing stays the same word.
 import type { Answer, Json } from "../kubernetes/api.ts";
-import { withoutWords } from "./known-differences.ts";
+import { withoutMessagePatterns } from "./known-differences.ts";
 
 /** An answer, or what a step led to, to be compared. */
 export interface Outcome {
@@ -41,7 +41,7 @@ export function createNormaliser(): Normaliser {
     if (!seen.includes(version)) versions.set(uid, [...seen, version]);
     return `rv-${(versions.get(uid) ?? []).indexOf(version) + 1}`;
   };
-  const textOf = (text: string) => withoutWords([...uids].reduce((out, [uid, word]) => out.replaceAll(uid, word), text).replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv").replace(/\b10\.(?:9[6-9]|1[01]\d)\.\d+\.\d+\b/g, "address").replace(/(?<=in the precondition \()\d+(?=\))/g, "rv").replace(/(?<=ResourceVersion in (?:precondition|object meta): )\d+/g, "rv")).split("\n").sort().join("\n");
+  const textOf = (text: string) => withoutMessagePatterns([...uids].reduce((out, [uid, word]) => out.replaceAll(uid, word), text).replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv").replace(/\b10\.(?:9[6-9]|1[01]\d)\.\d+\.\d+\b/g, "address").replace(/(?<=in the precondition \()\d+(?=\))/g, "rv").replace(/(?<=ResourceVersion in (?:precondition|object meta): )\d+/g, "rv")).split("\n").sort().join("\n");
 
   function object(value: Json): Json {
     const { metadata = {}, ...rest } = value;

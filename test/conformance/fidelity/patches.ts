@@ -2,7 +2,7 @@
 import type { Json } from "../kubernetes/api.ts";
 import type { FuzzKind } from "./kinds.ts";
 import type { Random } from "./random.ts";
-import { placesOf } from "./values.ts";
+import { listPaths } from "./values.ts";
 
 const escaped = (key: string | number) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
 const pointer = (path: (string | number)[]) => path.map((key) => `/${escaped(key)}`).join("");
@@ -18,17 +18,17 @@ const fixed: Json[] = [
 export function operations(kind: FuzzKind, random: Random): Json {
   if (random.chance(0.02)) return random.pick<Json>([{}, [1], "text", [[]], null]);
   const content = kind.content(random);
-  const places = placesOf(content);
-  return Array.from({ length: 1 + random.int(3) }, () => (places.length === 0 || random.chance(0.35) ? random.pick(fixed) : operation(content, places, random)));
+  const paths = listPaths(content);
+  return Array.from({ length: 1 + random.int(3) }, () => (paths.length === 0 || random.chance(0.35) ? random.pick(fixed) : operation(content, paths, random)));
 }
 
-function operation(content: Json, places: (string | number)[][], random: Random): Json {
-  const path = random.pick(places);
+function operation(content: Json, paths: (string | number)[][], random: Random): Json {
+  const path = random.pick(paths);
   const value = path.reduce((at: Json, key) => at[key], content);
   const here = pointer(random.chance(0.1) && typeof path.at(-1) === "number" ? [...path.slice(0, -1), "-"] : path);
   return random.weighted<Json>([
     [5, { op: "add", path: here, value }], [4, { op: "replace", path: here, value }], [3, { op: "remove", path: here }], [1, { op: "test", path: here, value }],
-    [1, { op: "copy", from: pointer(random.pick(places)), path: here }], [1, { op: "move", from: pointer(random.pick(places)), path: here }], [0.3, { op: "add", path: here }], [0.3, { op: "replace", path: here, value: null }],
+    [1, { op: "copy", from: pointer(random.pick(paths)), path: here }], [1, { op: "move", from: pointer(random.pick(paths)), path: here }], [0.3, { op: "add", path: here }], [0.3, { op: "replace", path: here, value: null }],
   ]);
 }
 

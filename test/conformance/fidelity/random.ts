@@ -27,10 +27,10 @@ export function randomOf(...seeds: number[]): Random {
     int, chance, pick,
     some: (list, probability) => list.filter(() => chance(probability)),
     weighted(choices) {
-      let left = next() * choices.reduce((sum, [weight]) => sum + weight, 0);
+      let remaining = next() * choices.reduce((sum, [weight]) => sum + weight, 0);
       for (const [weight, choice] of choices) {
-        left -= weight;
-        if (left < 0) return choice;
+        remaining -= weight;
+        if (remaining < 0) return choice;
       }
       return pick(choices)[1];
     },

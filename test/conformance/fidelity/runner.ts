@@ -23,12 +23,12 @@ export async function runSequence(api: Api, ns: string, steps: readonly Step[]):
   if (made.status !== 201) throw new Error(`no namespace for a sequence: ${made.text}`);
   const outcomes: Outcome[] = [];
   for (const step of steps) outcomes.push(await runStep(run, step));
-  for (const left of leftOvers(steps)) outcomes.push(run.normaliser.outcome(await send(run, left, undefined)));
+  for (const cleanUpStep of cleanUpSteps(steps)) outcomes.push(run.normaliser.outcome(await send(run, cleanUpStep, undefined)));
   return outcomes;
 }
 
 /** The reads at the end, by which everything that is left is compared. */
-export function leftOvers(steps: readonly Step[]): Step[] {
+export function cleanUpSteps(steps: readonly Step[]): Step[] {
   const named = new Map<string, Set<string>>();
   for (const { kind, name } of steps) named.set(kind, (named.get(kind) ?? new Set()).add(name ?? ""));
   return [...named].flatMap(([kind, names]): Step[] => (kindOf(kind).namespaced ? [{ verb: "list", kind, query: {} }] : [...names].filter(Boolean).map((name) => ({ verb: "get", kind, name, query: {} }))));
@@ -93,11 +93,11 @@ const showsStored = (step: Step, { status, body }: Answer): boolean =>
 
 function bodyText(run: Run, step: Step, live: Json): string | undefined {
   const seen = run.seen.get(keyOf(step));
-  const words: Record<string, string> = { "<uid>": seen?.uid ?? "11111111-1111-1111-1111-111111111111", "<rv>": seen?.versions.at(-1) ?? "1", "<old-rv>": seen?.versions.at(-2) ?? "1" };
-  if (step.text !== undefined) return placed(Object.entries(words).reduce((text, [word, value]) => text.replaceAll(word, value), step.text), run, step);
+  const placeholders: Record<string, string> = { "<uid>": seen?.uid ?? "11111111-1111-1111-1111-111111111111", "<rv>": seen?.versions.at(-1) ?? "1", "<old-rv>": seen?.versions.at(-2) ?? "1" };
+  if (step.text !== undefined) return placed(Object.entries(placeholders).reduce((text, [word, value]) => text.replaceAll(word, value), step.text), run, step);
   if (step.body === undefined) return undefined;
-  const told = JSON.parse(JSON.stringify(step.body), (_key, value: Json) => (typeof value === "string" && Object.hasOwn(words, value) ? words[value] : value)) as Json;
-  const body = live ? merged(live, told) : told;
+  const filledBody = JSON.parse(JSON.stringify(step.body), (_key, value: Json) => (typeof value === "string" && Object.hasOwn(placeholders, value) ? placeholders[value] : value)) as Json;
+  const body = live ? merged(live, filledBody) : filledBody;
   return placed(JSON.stringify(body), run, step);
 }
 

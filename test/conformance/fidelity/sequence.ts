@@ -5,12 +5,12 @@ import { labels, metadata, oddNames } from "./metadata.ts";
 import { operations, strategicDirectives } from "./patches.ts";
 import { type Random, randomOf } from "./random.ts";
 import type { Step } from "./step.ts";
-import { spoil } from "./values.ts";
+import { corrupt } from "./values.ts";
 
 const SHORTEST = 8;
 const LONGEST = 15;
 /** How often a body has something wrong or unusual in it. */
-const SPOILED = 0.13;
+const CORRUPTED_PROBABILITY = 0.13;
 
 /** Sequence number `index` of a seed. `only` leaves the other kinds out. */
 export function sequenceOf(seed: number, index: number, only?: string[]): Step[] {
@@ -56,11 +56,11 @@ const headOf = ({ kind }: Stage) => ({ apiVersion: kind.apiVersion, kind: kind.k
 /** Kind, name, metadata and content of an object; `name` undefined leaves the name out. */
 function bodyOf(stage: Stage, name: string | undefined): Json {
   const { kind, random } = stage;
-  const { metadata: inner, ...content } = maybeSpoiled({ metadata: metadata(random), ...kind.content(random) }, random);
+  const { metadata: inner, ...content } = maybeCorrupted({ metadata: metadata(random), ...kind.content(random) }, random);
   return { ...headOf(stage), metadata: typeof inner === "object" && !Array.isArray(inner) && inner !== null ? { ...(name !== undefined && { name }), ...inner } : { name }, ...content };
 }
 
-const maybeSpoiled = (value: Json, random: Random): Json => (random.chance(SPOILED) ? spoil(value, random) : value);
+const maybeCorrupted = (value: Json, random: Random): Json => (random.chance(CORRUPTED_PROBABILITY) ? corrupt(value, random) : value);
 
 const createStep: Make = (stage) => {
   const { kind, random } = stage;
@@ -125,7 +125,7 @@ function patchContent({ kind, random }: Stage): Json {
   if (random.chance(0.5)) content.metadata = random.chance(0.2) ? { labels: { app: null, tier: null } } : metadata(random);
   if (random.chance(0.04)) content.metadata = { ...content.metadata, resourceVersion: random.pick(["<rv>", "<old-rv>"]) };
   const out = withNulls(content, random);
-  return random.chance(SPOILED) ? spoil(out, random) : out;
+  return random.chance(CORRUPTED_PROBABILITY) ? corrupt(out, random) : out;
 }
 
 /** Some fields on the second level asked to go. */
@@ -179,7 +179,7 @@ const statusStep: Make = (stage) => {
   const { kind, names, random } = stage;
   const name = random.pick(names);
   const step = { kind: kind.kind, name, subresource: "status" as const };
-  const status = maybeSpoiled({ status: kind.status?.(random) ?? {} }, random) as Json;
+  const status = maybeCorrupted({ status: kind.status?.(random) ?? {} }, random) as Json;
   const more = { ...(random.chance(0.2) && kind.content(random)), ...(random.chance(0.2) && { metadata: { labels: labels(random) } }) };
   const how = random.weighted<PatchType | "update" | "get">([[4, "apply"], [3, "merge"], [3, "update"], [0.5, "get"], [kind.builtin ? 2 : 0, "strategic"]]);
   if (how === "get") return { ...step, verb: "get", query: {} };

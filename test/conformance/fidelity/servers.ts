@@ -14,14 +14,14 @@ export interface Servers extends Pair {
 }
 
 export async function startServers(): Promise<Servers> {
-  const ends: (() => Promise<void>)[] = [];
+  const disposers: (() => Promise<void>)[] = [];
   const stop = async () => {
-    for (const end of ends.toReversed()) await end();
+    for (const end of disposers.toReversed()) await end();
   };
   const open = async (server: Endpoint & { stop(): Promise<void> }): Promise<Api> => {
-    ends.push(server.stop);
+    disposers.push(server.stop);
     const connection = connect(server);
-    ends.push(connection.close);
+    disposers.push(connection.close);
     await Promise.all(definitions.map((definition) => install(connection.api, definition)));
     return connection.api;
   };

@@ -2,7 +2,7 @@
 import type { Json } from "../kubernetes/api.ts";
 import type { Difference } from "./compare.ts";
 import type { Step } from "./step.ts";
-import { placesOf } from "./values.ts";
+import { listPaths } from "./values.ts";
 
 export interface Shown {
   steps: Step[];
@@ -37,7 +37,7 @@ async function shrinkStep(steps: () => Step[], at: number, attempt: (steps: Step
   }
   const tried = new Set<string>();
   for (;;) {
-    const path = placesOf(here().body).filter((each) => !tried.has(each.join("\0")) && !(each.length <= 2 && KEPT.has(String(each.at(-1))))).sort((a, b) => a.length - b.length)[0];
+    const path = listPaths(here().body).filter((each) => !tried.has(each.join("\0")) && !(each.length <= 2 && KEPT.has(String(each.at(-1))))).sort((a, b) => a.length - b.length)[0];
     if (!path) return;
     const isGone = await attempt(steps().toSpliced(at, 1, { ...here(), body: without(here().body, path) }));
     // In a list the next item moves up to the same place.

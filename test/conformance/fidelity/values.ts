@@ -8,11 +8,11 @@ const TEXTS = ["a", "b", "web", "shop", "x-1", "10", "1.5", "/p", "a.b", "A b", 
 const KEYS = ["a", "b", "c.d", "e/f"];
 const NUMBERS = [0, 1, 2, 3, 8, 80, 100, 65535, 65536, -1];
 /** How often a value is drawn without regard to the bounds of its schema. */
-const CARELESS = 0.04;
+const INVALID_PROBABILITY = 0.04;
 
 export function valueOf(schema: Schema, random: Random, depth = 0): Json {
   if (schema.nullable && random.chance(0.25)) return null;
-  if (Array.isArray(schema.enum) && !random.chance(CARELESS)) return random.pick(schema.enum as Json[]);
+  if (Array.isArray(schema.enum) && !random.chance(INVALID_PROBABILITY)) return random.pick(schema.enum as Json[]);
   if (schema["x-kubernetes-int-or-string"]) return random.pick([1, 80, "http", "25%", "", 0]);
   if (schema["x-kubernetes-embedded-resource"]) return embedded(random);
   return (BY_TYPE[schema.type] ?? objectOf)(schema, random, depth);
@@ -27,20 +27,20 @@ const BY_TYPE: Record<string, (schema: Schema, random: Random, depth: number) =>
 };
 
 function textOf({ pattern, minLength = 0, maxLength = Infinity, format }: Schema, random: Random): string {
-  if (format === "date-time" && !random.chance(CARELESS)) return "2026-01-02T03:04:05Z";
+  if (format === "date-time" && !random.chance(INVALID_PROBABILITY)) return "2026-01-02T03:04:05Z";
   const fitting = TEXTS.filter((text) => text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, "u").test(text)));
-  return random.pick(fitting.length > 0 && !random.chance(CARELESS) ? fitting : TEXTS);
+  return random.pick(fitting.length > 0 && !random.chance(INVALID_PROBABILITY) ? fitting : TEXTS);
 }
 
 function numberOf({ minimum = -Infinity, maximum = Infinity }: Schema, random: Random, all: number[]): number {
   const fitting = [...all, minimum, maximum].filter((each) => each >= minimum && each <= maximum && Number.isFinite(each));
-  return random.pick(fitting.length > 0 && !random.chance(CARELESS) ? fitting : all);
+  return random.pick(fitting.length > 0 && !random.chance(INVALID_PROBABILITY) ? fitting : all);
 }
 
 function listOf(schema: Schema, random: Random, depth: number): Json[] {
   const length = random.weighted([[1, 0], [4, 1], [4, 2], [2, 3]]);
   const items = Array.from({ length: Math.max(length, schema.minItems ?? 0) }, () => valueOf(schema.items ?? {}, random, depth + 1));
-  return random.chance(CARELESS) ? items : distinct(items, schema);
+  return random.chance(INVALID_PROBABILITY) ? items : distinct(items, schema);
 }
 
 /** Two items with one key are refused: interesting, but not most of the time. */
@@ -87,22 +87,22 @@ function embedded(random: Random): Json {
 type Path = (string | number)[];
 
 /** Every place of a value but its root. */
-export function placesOf(value: Json, path: Path = []): Path[] {
+export function listPaths(value: Json, path: Path = []): Path[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value as Record<string, Json>).flatMap(([key, inner]) => {
     const at = [...path, Array.isArray(value) ? Number(key) : key];
-    return [at, ...placesOf(inner, at)];
+    return [at, ...listPaths(inner, at)];
   });
 }
 
 const holderOf = (value: Json, path: Path): Json => path.slice(0, -1).reduce((at: Json, key) => at[key], value);
 
 /** A copy with one thing made wrong, or merely unusual. */
-export function spoil(value: Json, random: Random): Json {
+export function corrupt(value: Json, random: Random): Json {
   const out = structuredClone(value);
-  const places = placesOf(out);
-  if (places.length === 0) return { unknown: 1 };
-  const path = random.pick(places);
+  const paths = listPaths(out);
+  if (paths.length === 0) return { unknown: 1 };
+  const path = random.pick(paths);
   const holder = holderOf(out, path);
   const key = path.at(-1) as string;
   const here = holder[key];

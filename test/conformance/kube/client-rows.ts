@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { ClusterRole, ConfigMap, RoleBinding, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNoKind, isNotFound } from "../../../kube/client/errors.ts";
-import { runLeader } from "../../../kube/lease/leader-election.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { runLeaderElection } from "../../../kube/lease/leader-election.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { eventually, freshNamespace, Gadget, log, type Scene } from "./harness.ts";
 
 export function clientRows(scene: Scene): void {
@@ -41,21 +41,21 @@ export function clientRows(scene: Scene): void {
       const own = await freshNamespace(scene.client);
       await Promise.all(Array.from({ length: 23 }, (_, i) => scene.client.create(ConfigMap, { metadata: { name: `c${i}`, namespace: own, labels: { own } } })));
       expect((await scene.client.list(ConfigMap, { namespace: own, labelSelector: `own=${own}`, limit: 10 })).items).toHaveLength(23);
-      const watches = createWatches({ client: scene.client, log });
+      const watches = createInformers({ client: scene.client, log });
       const { store } = watches.ensure(ConfigMap, { labelSelector: `own=${own}` });
       expect(await watches.waitSynced(10_000)).toBe(true);
       expect(store.size).toBe(23);
       const written = await scene.client.patch(ConfigMap, { namespace: own, name: "c1" }, { type: "merge", body: { data: { x: "y" } } });
-      expect(await store.waitFor(written.metadata.resourceVersion ?? "", 5_000)).toBe(true);
+      expect(await store.waitForVersion(written.metadata.resourceVersion ?? "", 5_000)).toBe(true);
       expect(store.get({ namespace: own, name: "c1" })["data"]).toEqual({ x: "y" });
       await scene.client.delete(ConfigMap, { namespace: own, name: "c1" }, { preconditions: { uid: written.metadata.uid ?? "" } });
-      expect(await store.waitGone(written.metadata.uid ?? "", 5_000)).toBe(true);
+      expect(await store.waitDeleted(written.metadata.uid ?? "", 5_000)).toBe(true);
       await watches.close();
     });
 
     it("parks a watch without permission and resumes when it is granted", async () => {
       const user = `viewer-${scene.ns}`;
-      const watches = createWatches({ client: scene.client.as({ kind: "impersonate", user }), log, timing: { parked: { minMs: 50, maxMs: 200, jitter: 0 } } });
+      const watches = createInformers({ client: scene.client.as({ kind: "impersonate", user }), log, timing: { parked: { minMs: 50, maxMs: 200, jitter: 0 } } });
       const { store } = watches.ensure(ConfigMap, { namespace: scene.ns });
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
       await scene.client.apply(ClusterRole, { metadata: { name: "config-viewer" }, rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }] }, { fieldManager: "person", force: true });
@@ -66,14 +66,14 @@ export function clientRows(scene: Scene): void {
   });
 
   it("has one leader at a time, and the next one when it goes", async () => {
-    const timing = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100, everyMs: 300 };
+    const timing = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };
     const leading: string[] = [];
     let most = 0;
     const candidate = (identity: string) => {
       const stop = new AbortController();
-      const done = runLeader({
+      const done = runLeaderElection({
         client: scene.client, namespace: scene.ns, name: "lead", identity, timing, log, signal: stop.signal,
-        lead: async (signal, term) => {
+        onStartedLeading: async (signal, term) => {
           leading.push(`${identity} ${term.transitions}`);
           most = Math.max(most, ++holders);
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));

@@ -65,7 +65,7 @@ export function controllerRows(scene: Scene): void {
 
       first.forget();
       const touched = await scene.client.patch(Gadget, { namespace: scene.ns, name: "quiet" }, { type: "merge", body: { metadata: { annotations: { touched: "1" } } } });
-      await first.watches.store(Gadget).waitFor(touched.metadata.resourceVersion ?? "", 5_000);
+      await first.watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000);
       await first.idle();
       expect(first.writes).toEqual([]);
       await first.stop();
@@ -135,7 +135,7 @@ export function controllerRows(scene: Scene): void {
     });
 
     it("a silent result says nothing, but that a child is somebody else's is said", async () => {
-      const alone = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ silent: true, children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: spec.target ?? metadata.name, namespace: scene.ns } }] }) });
+      const alone = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ keepStatus: true, children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: spec.target ?? metadata.name, namespace: scene.ns } }] }) });
       await scene.gadget("silent-one", { target: "silently" });
       const running = await scene.run(alone);
       await eventually(() => scene.client.get(ConfigMap, { namespace: scene.ns, name: "silently" }));
@@ -202,8 +202,8 @@ export function controllerRows(scene: Scene): void {
       await scene.gadget("stalls", { text: "stall" });
       await scene.gadget("faults", { text: "fault" });
       const running = await scene.run(controller);
-      const waiting = await scene.ready("waits", "False");
-      expect(condition(waiting)).toMatchObject({ reason: "DepotMissing", message: `no depot ${depot}` });
+      const notReady = await scene.ready("waits", "False");
+      expect(condition(notReady)).toMatchObject({ reason: "DepotMissing", message: `no depot ${depot}` });
       expect(condition(await scene.ready("stalls", "False"))).toMatchObject({ reason: "Impossible" });
       const recovered = await scene.ready("faults");
       expect(condition(recovered, "Extra")).toMatchObject({ status: "True" });
@@ -211,7 +211,7 @@ export function controllerRows(scene: Scene): void {
 
       await scene.client.patch(Gadget, { namespace: scene.ns, name: "waits" }, { type: "merge", body: { spec: { target: `${depot}-2` } } });
       const still = await scene.ready("waits", "False");
-      expect(condition(still)?.lastTransitionTime).toBe(condition(waiting)?.lastTransitionTime);
+      expect(condition(still)?.lastTransitionTime).toBe(condition(notReady)?.lastTransitionTime);
       await scene.client.create(Depot, { metadata: { name: `${depot}-2` } });
       await scene.ready("waits");
       expect(JSON.stringify(await scene.client.list(Gadget, { namespace: scene.ns }))).not.toContain("secret detail");
@@ -311,7 +311,7 @@ export function controllerRows(scene: Scene): void {
       one.forget();
       two.forget();
       const touched = await scene.client.patch(Gadget, { namespace: scene.ns, name: "twins" }, { type: "merge", body: { metadata: { annotations: { t: "1" } } } });
-      await Promise.all([one, two].map(({ watches }) => watches.store(Gadget).waitFor(touched.metadata.resourceVersion ?? "", 5_000)));
+      await Promise.all([one, two].map(({ watches }) => watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000)));
       await Promise.all([one.idle(), two.idle()]);
       expect([...one.writes, ...two.writes]).toEqual([]);
     });

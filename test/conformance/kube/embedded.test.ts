@@ -1,5 +1,5 @@
 // The machinery on the embedded API server. Deployments have no controller there; nothing in the suite needs one.
 import { startEmbedded } from "../embedded-server.ts";
-import { machineryOn } from "./suite.ts";
+import { controllerRuntimeTests } from "./suite.ts";
 
-machineryOn({ name: "the embedded server", start: () => startEmbedded() });
+controllerRuntimeTests({ name: "the embedded server", start: () => startEmbedded() });

@@ -1,15 +1,15 @@
 // What "in force everywhere" promises on an API server, while replicas come, lag, refuse, die and are killed.
 import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
-import { runElected } from "../../../kube/lease/leader-work.ts";
-import { enforcementController, startReporting, type ReportPlace } from "../../../kube/lease/enforcement.ts";
-import { joinMembers, type Membership } from "../../../kube/lease/membership.ts";
+import { runLeaderWork } from "../../../kube/lease/leader-work.ts";
+import { enforcementController, startReporting, type ReportLocation } from "../../../kube/lease/enforcement.ts";
+import { joinMembership, type Membership } from "../../../kube/lease/membership.ts";
 import { createReadiness, type Readiness } from "../../../kube/server/readiness.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { condition, eventually, Gadget, log, platform, type Scene } from "./harness.ts";
 import { GROUP_LABEL, MEMBERSHIP_TEST_TIMING } from "./membership-rows.ts";
 
-const leader = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100, everyMs: 300 };
+const leader = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };
 
 interface Replica {
   membership: Membership;
@@ -17,7 +17,7 @@ interface Replica {
   /** Resolves when told to: takes nothing in before. */
   lag: { until: Promise<void> };
   /** Texts that it cannot take in. */
-  poison: Set<string>;
+  failingKeys: Set<string>;
   stop(): Promise<void>;
   /** As kill -9 does: nothing is said, nothing is removed. */
   kill(): Promise<void>;
@@ -32,9 +32,9 @@ export function enforcementRows(scene: Scene): void {
     });
 
     const replicaOf = async (run: string, identity: string, until = Promise.resolve()): Promise<Replica> => {
-      const watches = createWatches({ client: scene.client, log });
-      const place: ReportPlace = { namespace: scene.ns, label: `machinery.example/report-${run}`, annotation: "machinery.example/reports-on" };
-      const membership = joinMembers({ client: scene.client, watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group: run, identity, log, timing: MEMBERSHIP_TEST_TIMING });
+      const watches = createInformers({ client: scene.client, log });
+      const reportLocation: ReportLocation = { namespace: scene.ns, label: `machinery.example/report-${run}`, annotation: "machinery.example/reports-on" };
+      const membership = joinMembership({ client: scene.client, informers: watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group: run, identity, log, timing: MEMBERSHIP_TEST_TIMING });
       // First the Lease, then what is listed.
       await membership.joined;
       const halt = new AbortController();
@@ -46,11 +46,11 @@ export function enforcementRows(scene: Scene): void {
         await lag.until;
         if (poison.has(gadget.spec.text ?? "")) throw new Error(`cannot use ${gadget.spec.text}`);
       };
-      const reporting = startReporting({ client: scene.client, store, membership, place, take, tracker: readiness.track("gadgets"), signal: halt.signal, log });
-      const reports = watches.ensure(ConfigMap, { namespace: scene.ns, labelSelector: place.label }).store;
+      const reporting = startReporting({ client: scene.client, store, membership, location: reportLocation, apply: take, tracker: readiness.track("gadgets"), signal: halt.signal, log });
+      const reports = watches.ensure(ConfigMap, { namespace: scene.ns, labelSelector: reportLocation.label }).store;
       expect(await reports.waitSynced(10_000)).toBe(true);
-      const open = () => ({ controllers: [enforcementController({ name: `sum-${run}`, ref: Gadget, membership, place, reports })] });
-      const elected = runElected({ client: scene.client, watches, platform, namespace: scene.ns, name: `lead-${run}`, identity, warm: [Gadget], open, signal: halt.signal, log, timing: leader });
+      const open = () => ({ controllers: [enforcementController({ name: `sum-${run}`, ref: Gadget, membership, location: reportLocation, reports })] });
+      const elected = runLeaderWork({ client: scene.client, informers: watches, ownership: platform, namespace: scene.ns, name: `lead-${run}`, identity, requiredKinds: [Gadget], createWork: open, signal: halt.signal, log, timing: leader });
       const end = async (leave: () => Promise<void>): Promise<void> => {
         alive.splice(alive.indexOf(replica), 1);
         lag.until = Promise.resolve();
@@ -59,7 +59,7 @@ export function enforcementRows(scene: Scene): void {
         await leave();
         await watches.close();
       };
-      const replica: Replica = { membership, readiness, lag, poison, stop: () => end(() => membership.leave()), kill: () => end(() => membership.abandon()) };
+      const replica: Replica = { membership, readiness, lag, failingKeys: poison, stop: () => end(() => membership.leave()), kill: () => end(() => membership.abandon()) };
       alive.push(replica);
       return replica;
     };
@@ -80,21 +80,21 @@ export function enforcementRows(scene: Scene): void {
       const gate = Promise.withResolvers<void>();
       const late = await replicaOf(run, "c", gate.promise);
       // What the world is told from here on, whoever looks.
-      const told: string[] = [];
-      const seen = createWatches({ client: scene.client, log });
+      const events: string[] = [];
+      const seen = createInformers({ client: scene.client, log });
       const { store } = seen.ensure(Gadget, { namespace: scene.ns });
       store.onChange(({ object }) => {
         const found = condition(object, "Enforced");
-        if (found?.status === "True") told.push(`${object.spec.text} at ${found.observedGeneration}`);
+        if (found?.status === "True") events.push(`${object.spec.text} at ${found.observedGeneration}`);
       });
       expect(await seen.waitSynced(10_000)).toBe(true);
-      told.length = 0;
+      events.length = 0;
       for (const text of ["2", "3", "4"]) {
         await change("rule", text);
         await eventually(async () => expect(await enforced("rule")).toBe("False Waiting not yet in c"));
       }
       expect(late.readiness.check()).toMatchObject({ ready: false, pending: [{ name: "gadgets" }] });
-      expect(told.filter((line) => !line.endsWith(" at 1"))).toEqual([]);
+      expect(events.filter((line) => !line.endsWith(" at 1"))).toEqual([]);
       gate.resolve();
       await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
       expect(late.readiness.check().ready).toBe(true);
@@ -125,7 +125,7 @@ export function enforcementRows(scene: Scene): void {
       await replicaOf(run, "a");
       const gate = Promise.withResolvers<void>();
       const b = await replicaOf(run, "b", gate.promise);
-      b.poison.add("bad").add("worse");
+      b.failingKeys.add("bad").add("worse");
       gate.resolve();
       await eventually(async () => expect(await enforced("rule")).toBe("False Refused b: cannot use bad"));
       await eventually(() => expect(b.readiness.check()).toMatchObject({ ready: false, pending: [{ reason: expect.stringContaining("cannot use") as string }] }));

@@ -5,11 +5,11 @@ import { CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.t
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { requestKind } from "../../../kube/client/request-kind.ts";
-import type { Controller, Platform } from "../../../kube/controller/controller.ts";
+import type { Controller, OwnershipMarkers } from "../../../kube/controller/controller.ts";
 import type { Condition, KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { runControllers, type ControllerRun } from "../../../kube/controller/run-controllers.ts";
-import { createWatches, type Watches } from "../../../kube/cache/informers.ts";
+import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
 
 export interface Endpoint {
   url: string;
@@ -31,7 +31,7 @@ export interface Scene {
   /** A namespace of the suite's own. */
   readonly ns: string;
   /** Starts a process's worth of controllers and waits until it is synced; stopped after the row. */
-  run(...controllers: Controller[]): Promise<Running>;
+  run(...controllers: Controller[]): Promise<RunningControllers>;
   gadget(name: string, spec?: GadgetSpec): Promise<Gadget>;
   /** Waits for a Ready condition of that status for the present generation. */
   ready(name: string, status?: string): Promise<Gadget>;
@@ -48,7 +48,7 @@ export type Gadget = KubeObject & { spec: GadgetSpec; status?: { conditions?: Co
 export const Gadget: ResourceRef<Gadget> = { group: "machinery.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
 export const Depot: ResourceRef<Gadget> = { group: "machinery.example", version: "v1", kind: "Depot", plural: "depots", namespaced: false };
 
-export const platform: Platform = {
+export const platform: OwnershipMarkers = {
   fieldManagerPrefix: "test",
   ownerLabel: "machinery.example/owner-uid",
   controllerLabel: "machinery.example/controller",
@@ -82,8 +82,8 @@ function toCrd(ref: ResourceRef) {
   };
 }
 
-export interface Running extends ControllerRun {
-  watches: Watches;
+export interface RunningControllers extends ControllerRun {
+  watches: Informers;
   /** Successful and failed writes of the controllers since the last `forget`, as `METHOD path`. */
   writes: string[];
   forget(): void;
@@ -91,14 +91,14 @@ export interface Running extends ControllerRun {
 }
 
 /** One process's worth of machinery. */
-export function start(endpoint: Endpoint, ...controllers: Controller[]): Running {
+export function start(endpoint: Endpoint, ...controllers: Controller[]): RunningControllers {
   const writes: string[] = [];
   const client = connect(endpoint, ({ method, path, code }) => {
     if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
-  const watches = createWatches({ client, log, freeze: true, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 300, jitter: 0 } } });
+  const watches = createInformers({ client, log, freeze: true, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 300, jitter: 0 } } });
   const stopping = new AbortController();
-  const run = runControllers({ client, controllers, watches, platform, signal: stopping.signal, log });
+  const run = runControllers({ client, controllers, informers: watches, ownership: platform, signal: stopping.signal, log });
   return {
     ...run,
     watches,

@@ -2,8 +2,8 @@
 import { test } from "vitest";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { machineryOn } from "./suite.ts";
+import { controllerRuntimeTests } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`kube machinery on kube-apiserver: skipped, ${reason}`, () => undefined);
-else machineryOn({ name: "kube-apiserver", start: startControlPlane });
+else controllerRuntimeTests({ name: "kube-apiserver", start: startControlPlane });

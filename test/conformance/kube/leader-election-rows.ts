@@ -3,29 +3,29 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap, Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
-import { runElected, type Elected } from "../../../kube/lease/leader-work.ts";
+import { runLeaderWork, type LeaderWorkRun } from "../../../kube/lease/leader-work.ts";
 import type { Term } from "../../../kube/lease/leader-election.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { eventually, Gadget, log, platform, type Scene } from "./harness.ts";
 
-const timing = { leaseMs: 1_500, renewMs: 1_000, retryMs: 100, everyMs: 300 };
+const timing = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100, renewIntervalMs: 300 };
 
-export function electedRows(scene: Scene): void {
+export function leaderElectionRows(scene: Scene): void {
   describe("elected controllers", () => {
-    const ends: (() => Promise<void>)[] = [];
+    const disposers: (() => Promise<void>)[] = [];
     afterEach(async () => {
-      await Promise.all(ends.splice(0).map((end) => end()));
+      await Promise.all(disposers.splice(0).map((end) => end()));
     });
 
     /** A process that copies gadgets' text into ConfigMaps while it leads, and notes what it does. */
-    const stand = (name: string, identity: string, through: KubeClient = scene.client) => {
-      const watches = createWatches({ client: through, log });
+    const startCandidate = (name: string, identity: string, through: KubeClient = scene.client) => {
+      const watches = createInformers({ client: through, log });
       const halt = new AbortController();
       const notes: string[] = [];
       const terms: { term: Term; client: KubeClient }[] = [];
-      const elected: Elected = runElected({
-        client: through, watches, platform, namespace: scene.ns, name, identity, warm: [Gadget], signal: halt.signal, log, timing,
-        open: (term, client) => {
+      const elected: LeaderWorkRun = runLeaderWork({
+        client: through, informers: watches, ownership: platform, namespace: scene.ns, name, identity, requiredKinds: [Gadget], signal: halt.signal, log, timing,
+        createWork: (term, client) => {
           terms.push({ term, client });
           return {
             start: () => void notes.push("start"),
@@ -47,21 +47,21 @@ export function electedRows(scene: Scene): void {
         await elected.stopped;
         await watches.close();
       };
-      ends.push(stop);
+      disposers.push(stop);
       return { elected, notes, terms, stop };
     };
 
     it("work moves to the next process when the leader stops, and never runs in two", async () => {
       await scene.gadget("one", { text: "1" });
-      const a = stand("office", "a");
-      await eventually(() => expect(a.elected.leading()).toBe(true));
-      const b = stand("office", "b");
-      await b.elected.warm;
-      expect(b.elected.leading()).toBe(false);
+      const a = startCandidate("office", "a");
+      await eventually(() => expect(a.elected.isLeading()).toBe(true));
+      const b = startCandidate("office", "b");
+      await b.elected.cachesSynced;
+      expect(b.elected.isLeading()).toBe(false);
       expect((await scene.ready("one")).status).toMatchObject({ by: "a" });
       await a.stop();
       expect(a.notes.at(-1)).toBe("stop");
-      await eventually(() => expect(b.elected.leading()).toBe(true));
+      await eventually(() => expect(b.elected.isLeading()).toBe(true));
       await eventually(async () => expect((await scene.ready("one")).status).toMatchObject({ by: "b" }));
       expect(b.terms[0]?.term.transitions).toBe((a.terms[0]?.term.transitions ?? 0) + 1);
       const noted = a.notes.length;
@@ -72,15 +72,15 @@ export function electedRows(scene: Scene): void {
 
     it("a leader that was overtaken stops, and can write nothing more", async () => {
       await scene.gadget("fenced", { text: "1" });
-      const a = stand("fence", "a");
-      await eventually(() => expect(a.elected.leading()).toBe(true));
+      const a = startCandidate("fence", "a");
+      await eventually(() => expect(a.elected.isLeading()).toBe(true));
       await scene.ready("fenced");
       // Somebody takes the Lease, as another process would after this one had stood still.
       const lease = await scene.client.get(Lease, { namespace: scene.ns, name: "fence" });
       await scene.client.update(Lease, { ...lease, spec: { ...lease.spec, holderIdentity: "z", leaseTransitions: 7, renewTime: "2030-01-01T00:00:00.000000Z" } });
-      await eventually(() => expect(a.elected.leading()).toBe(false));
+      await eventually(() => expect(a.elected.isLeading()).toBe(false));
       const term = a.terms[0];
-      expect(term?.term.holds()).toBe(false);
+      expect(term?.term.isHeld()).toBe(false);
       await expect(term?.client.create(ConfigMap, { metadata: { name: "late", namespace: scene.ns } })).rejects.toMatchObject({ code: 0, reason: "Fenced" });
       await expect(term?.client.raw("DELETE", `/api/v1/namespaces/${scene.ns}/configmaps/any`)).rejects.toMatchObject({ reason: "Fenced" });
       expect(await term?.client.find(ConfigMap, { namespace: scene.ns, name: "late" })).toBeUndefined();

@@ -2,27 +2,27 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { joinMembers, type Membership, type MembershipOptions } from "../../../kube/lease/membership.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { joinMembership, type Membership, type MembershipOptions } from "../../../kube/lease/membership.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { eventually, log, type Scene } from "./harness.ts";
 
 export const GROUP_LABEL = "machinery.example/replicas";
 /** Short enough for a test, with room for a slow machine. */
-export const MEMBERSHIP_TEST_TIMING = { leaseMs: 1_500, fenceMs: 1_000, everyMs: 250 };
+export const MEMBERSHIP_TEST_TIMING = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, renewIntervalMs: 250 };
 
 export function membershipRows(scene: Scene): void {
   describe("membership", () => {
-    const seats: { membership: Membership; close(): Promise<void> }[] = [];
+    const memberships: { membership: Membership; close(): Promise<void> }[] = [];
     afterEach(async () => {
-      await Promise.all(seats.splice(0).map((seat) => seat.close()));
+      await Promise.all(memberships.splice(0).map((entry) => entry.close()));
     });
 
     let groups = 0;
     const join = async (group: string, identity: string, more: Partial<MembershipOptions> & { through?: KubeClient } = {}): Promise<Membership> => {
       const client = more.through ?? scene.client;
-      const watches = createWatches({ client, log });
-      const membership = joinMembers({ client, watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group, identity, log, timing: MEMBERSHIP_TEST_TIMING, ...more });
-      seats.push({ membership, close: async () => (await membership.leave(), await watches.close()) });
+      const watches = createInformers({ client, log });
+      const membership = joinMembership({ client, informers: watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group, identity, log, timing: MEMBERSHIP_TEST_TIMING, ...more });
+      memberships.push({ membership, close: async () => (await membership.leave(), await watches.close()) });
       await membership.joined;
       return membership;
     };
@@ -39,13 +39,13 @@ export function membershipRows(scene: Scene): void {
       expect(names(b)).toEqual(["a", "b"]);
       await b.annotate({ "machinery.example/url": "https://b" });
       await eventually(() => expect(a.members().map(({ annotations }) => annotations["machinery.example/url"])).toEqual(["https://a", "https://b"]));
-      expect(a.holds()).toBe(true);
+      expect(a.isMember()).toBe(true);
       let changes = 0;
       a.onChange(() => changes++);
       await b.leave();
       await eventually(() => expect(names(a)).toEqual(["a"]));
       expect(changes).toBe(1);
-      expect(b.holds()).toBe(false);
+      expect(b.isMember()).toBe(false);
       expect(await leases(of)).toEqual(["a"]);
     });
 
@@ -109,15 +109,15 @@ export function membershipRows(scene: Scene): void {
       const a = await join(of, "a");
       await eventually(() => expect(names(a)).toEqual(["a", "b"]));
       cut = true;
-      await eventually(() => expect(b.holds()).toBe(false));
+      await eventually(() => expect(b.isMember()).toBe(false));
       await eventually(() => expect(b.problem()).toBe("cut off"));
       await eventually(async () => expect(await leases(of)).toEqual(["a"]));
       cut = false;
       await eventually(() => expect(caughtUp).toBe(1));
       await eventually(async () => expect(await leases(of)).toEqual(["a", "b"]));
-      expect(b.holds()).toBe(false);
+      expect(b.isMember()).toBe(false);
       gate.resolve();
-      await eventually(() => expect(b.holds()).toBe(true));
+      await eventually(() => expect(b.isMember()).toBe(true));
       expect(caughtUp).toBe(1);
     });
   });

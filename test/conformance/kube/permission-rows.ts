@@ -6,7 +6,7 @@ import { NotPermitted, type Store } from "../../../kube/cache/reader.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { condition, Depot, eventually, freshNamespace, Gadget, type Scene } from "./harness.ts";
-import { BOUND_MS, FAST, rightsOf, rule, startAs, type Process, type Rights, type Rule } from "./permissions.ts";
+import { BOUND_MS, FAST, testPermissionsOf, rule, startAs, type Process, type TestPermissions, type Rule } from "./permissions.ts";
 
 const READ = ["get", "list", "watch"];
 const OURS = "machinery.example/ours";
@@ -32,23 +32,23 @@ const configMaps: Rule = rule("", ["configmaps"]);
 
 export function permissionRows(scene: Scene): void {
   describe("rights that come and go", () => {
-    const ends: (() => Promise<unknown>)[] = [];
+    const disposers: (() => Promise<unknown>)[] = [];
     let counter = 0;
     afterEach(async () => {
-      for (const end of ends.splice(0).reverse()) await end();
+      for (const end of disposers.splice(0).reverse()) await end();
     });
-    const newRights = (): Rights => {
-      const rights = rightsOf(scene.client, `worker-${process.pid}-${counter++}-${Date.now().toString(36)}`);
-      ends.push(() => rights.end());
-      return rights;
+    const newPermissions = (): TestPermissions => {
+      const permissions = testPermissionsOf(scene.client, `worker-${process.pid}-${counter++}-${Date.now().toString(36)}`);
+      disposers.push(() => permissions.end());
+      return permissions;
     };
     const begin = (...given: Parameters<typeof startAs>): Process => {
       const started = startAs(...given);
-      ends.push(() => started.stop());
+      disposers.push(() => started.stop());
       return started;
     };
     const make = (namespace: string, name: string, text = ""): Promise<Gadget> => {
-      ends.push(() => scene.client.delete(Gadget, { namespace, name }).catch(() => undefined));
+      disposers.push(() => scene.client.delete(Gadget, { namespace, name }).catch(() => undefined));
       return scene.client.create(Gadget, { metadata: { name, namespace }, spec: { text } });
     };
     const ready = (namespace: string, name: string): Promise<unknown> =>
@@ -68,19 +68,19 @@ export function permissionRows(scene: Scene): void {
 
     it("revoked: parked within the bound, no child deleted, no restart; granted: resumed, and what was deleted meanwhile is told", async () => {
       const namespace = await freshNamespace(scene.client);
-      const rights = newRights();
-      await rights.everywhere([...machinery, configMaps]);
+      const permissions = newPermissions();
+      await permissions.grantClusterWide([...machinery, configMaps]);
       await make(namespace, "stays", "a");
-      const started = begin(scene.endpoint, rights.user, {}, [gadgets]);
+      const started = begin(scene.endpoint, permissions.user, {}, [gadgets]);
       await started.run.synced;
       await ready(namespace, "stays");
       const foreign = await scene.client.create(ConfigMap, { metadata: { name: "foreign", namespace, labels: { "machinery.example/controller": "somebody" } } });
-      const told: string[] = [];
+      const events: string[] = [];
       const { store } = started.watches.ensure(ConfigMap, { labelSelector: "machinery.example/controller" });
       await eventually(() => expect(store.find({ namespace, name: "foreign" })).toBeDefined());
-      store.onChange(({ type, object, ...change }) => void told.push(`${type} ${object.metadata.name}${"evicted" in change && change.evicted ? " unseen" : ""}`));
+      store.onChange(({ type, object, ...change }) => void events.push(`${type} ${object.metadata.name}${"evicted" in change && change.evicted ? " unseen" : ""}`));
 
-      await rights.everywhere(machinery);
+      await permissions.grantClusterWide(machinery);
       expect(await timed(() => expect(statusOf(started, "configmaps")).toMatchObject({ state: "parked", parkReason: "Forbidden", synced: false }))).toBeLessThan(BOUND_MS);
       expect(() => store.list()).toThrow(NotPermitted);
       await eventually(async () => expect(condition(await scene.client.get(Gadget, { namespace, name: "stays" }))).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringContaining("list and watch configmaps") }));
@@ -88,51 +88,51 @@ export function permissionRows(scene: Scene): void {
       await scene.client.patch(Gadget, { namespace, name: "stays" }, { type: "merge", body: { spec: { text: "b" } } });
       await started.run.idle();
       expect(await children(namespace)).toEqual(["stays"]);
-      expect(told).toEqual([]);
+      expect(events).toEqual([]);
 
-      await rights.everywhere([...machinery, configMaps]);
+      await permissions.grantClusterWide([...machinery, configMaps]);
       await eventually(async () => expect((await scene.client.get(ConfigMap, { namespace, name: "stays" })).data).toEqual({ text: "b" }));
       await ready(namespace, "stays");
-      expect(told).toContain("deleted foreign unseen");
+      expect(events).toContain("deleted foreign unseen");
     }, 60_000);
 
     it("a list that is allowed is not enough when the watch is forbidden", async () => {
-      const rights = newRights();
-      await rights.everywhere([rule("", ["configmaps"], ["get", "list"])]);
-      const started = begin(scene.endpoint, rights.user);
+      const permissions = newPermissions();
+      await permissions.grantClusterWide([rule("", ["configmaps"], ["get", "list"])]);
+      const started = begin(scene.endpoint, permissions.user);
       const { store } = started.watches.ensure(ConfigMap);
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
       expect(() => store.list()).toThrow(NotPermitted);
       const seen: boolean[] = [];
-      store.onState(() => seen.push(store.synced));
+      store.onStateChange(() => seen.push(store.synced));
       const before = started.requests.length;
       await eventually(() => expect(started.requests.length).toBeGreaterThan(before + 3));
       // It asks whether it may, rather than list and be refused for ever.
       expect(started.requests.slice(before).every((request) => request.includes("selfsubjectaccessreviews"))).toBe(true);
       expect(seen).toEqual([]);
-      await rights.everywhere([rule("", ["configmaps"], READ)]);
+      await permissions.grantClusterWide([rule("", ["configmaps"], READ)]);
       expect(await store.waitSynced(15_000)).toBe(true);
     }, 60_000);
 
     it("one namespace revoked: it is out of sight and says so, the others go on; granted: it goes on too", async () => {
       const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
-      const rights = newRights();
-      await rights.everywhere([rule("", ["namespaces"], READ), rule(Depot.group, ["depots", "depots/status"])]);
-      await rights.role([...machinery, configMaps]);
+      const permissions = newPermissions();
+      await permissions.grantClusterWide([rule("", ["namespaces"], READ), rule(Depot.group, ["depots", "depots/status"])]);
+      await permissions.role([...machinery, configMaps]);
       for (const name of [home, away]) {
-        await scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: rights.user } } } });
-        await rights.inNamespace(name);
+        await scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: permissions.user } } } });
+        await permissions.grantIn(name);
         await make(name, "first", "a");
       }
       const depot = `depot-${away}`;
-      ends.push(() => scene.client.delete(Depot, { name: depot }));
+      disposers.push(() => scene.client.delete(Depot, { name: depot }));
       await scene.client.create(Depot, { metadata: { name: depot }, spec: { target: away } });
-      const started = begin(scene.endpoint, rights.user, { split: { labelSelector: `${OURS}=${rights.user}` } }, [gadgets, depots]);
+      const started = begin(scene.endpoint, permissions.user, { namespaceScope: { labelSelector: `${OURS}=${permissions.user}` } }, [gadgets, depots]);
       await started.run.synced;
       for (const name of [home, away]) await ready(name, "first");
       expect(statusOf(started, Gadget.plural + "." + Gadget.group)).toMatchObject({ state: "watching", synced: true, namespaces: 2, elsewhere: [] });
 
-      await rights.revokeIn(away);
+      await permissions.revokeIn(away);
       const parked = { elsewhere: [{ namespace: away, state: "parked", parkReason: "Forbidden" }], synced: true };
       expect(await timed(() => expect([statusOf(started, "gadgets.machinery.example"), statusOf(started, "configmaps")]).toMatchObject([parked, parked]))).toBeLessThan(BOUND_MS);
       const store: Store<Gadget> = started.watches.store(Gadget);
@@ -150,59 +150,59 @@ export function permissionRows(scene: Scene): void {
 
       const deleted: string[] = [];
       store.onChange(({ type, object }) => void (type === "deleted" && deleted.push(`${object.metadata.namespace}/${object.metadata.name}`)));
-      await rights.inNamespace(away);
+      await permissions.grantIn(away);
       await ready(away, "third");
       expect(deleted).toEqual([`${away}/first`]);
       await eventually(async () => expect(await shown()).toMatchObject({ status: "True" }));
       expect((await scene.client.get(Depot, { name: depot })).status).toMatchObject({ gadgets: 1 });
 
-      await rights.everywhere([rule("", ["namespaces"], READ), ...machinery, rule(Depot.group, ["depots", "depots/status"])]);
+      await permissions.grantClusterWide([rule("", ["namespaces"], READ), ...machinery, rule(Depot.group, ["depots", "depots/status"])]);
       await eventually(() => expect(statusOf(started, "gadgets.machinery.example")).toEqual({ resource: "gadgets.machinery.example", state: "watching", synced: true }));
       expect(store.list().length).toBeGreaterThan(0);
     }, 90_000);
 
     it("Namespaces revoked: those seen are watched on; granted: what was deleted meanwhile is told, and one without the label is let go of", async () => {
       const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
-      const rights = newRights();
+      const permissions = newPermissions();
       const namespaces = rule("", ["namespaces"], ["list", "watch"]);
       const label = (name: string, value: string | null) => scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: value } } } });
-      await rights.everywhere([namespaces]);
-      await rights.role(machinery);
+      await permissions.grantClusterWide([namespaces]);
+      await permissions.role(machinery);
       for (const name of [home, away]) {
-        await label(name, rights.user);
-        await rights.inNamespace(name);
+        await label(name, permissions.user);
+        await permissions.grantIn(name);
         for (const gadget of ["stays", "goes"]) await make(name, gadget);
       }
-      const started = begin(scene.endpoint, rights.user, { split: { labelSelector: `${OURS}=${rights.user}` } });
+      const started = begin(scene.endpoint, permissions.user, { namespaceScope: { labelSelector: `${OURS}=${permissions.user}` } });
       const { store } = started.watches.ensure(Gadget);
       await eventually(() => expect(store.synced && store.list()).toHaveLength(4), 20_000);
       const deleted: string[] = [];
       store.onChange(({ type, object: { metadata } }) => void (type === "deleted" && deleted.push(`${metadata.namespace}/${metadata.name}`)));
 
-      await rights.everywhere([]);
+      await permissions.grantClusterWide([]);
       await eventually(() => expect(statusOf(started, "namespaces")).toMatchObject({ state: "parked" }), 20_000);
       expect(store.list()).toHaveLength(4);
       await scene.client.delete(Gadget, { namespace: home, name: "goes" });
       await label(away, null);
-      await rights.everywhere([namespaces]);
+      await permissions.grantClusterWide([namespaces]);
       await eventually(() => expect(store.list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([`${home}/stays`]), 20_000);
       expect(deleted).toEqual([`${home}/goes`]);
     }, 60_000);
 
     it("a new binding that names us is noticed at once where bindings are watched", async () => {
-      const rights = newRights();
+      const permissions = newPermissions();
       const bindings = rule("rbac.authorization.k8s.io", ["clusterrolebindings"], READ);
-      await rights.everywhere([bindings]);
-      await rights.role([rule("", ["configmaps"], READ)]);
+      await permissions.grantClusterWide([bindings]);
+      await permissions.role([rule("", ["configmaps"], READ)]);
       const never = { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 }, watchSeconds: [300, 600] as const };
-      const started = begin(scene.endpoint, rights.user, { timing: never });
+      const started = begin(scene.endpoint, permissions.user, { timing: never });
       const watched = started.watches.ensure(ClusterRoleBinding);
       const { store } = started.watches.ensure(ConfigMap, { namespace: scene.ns });
       await eventually(() => expect(store.state).toBe("parked"));
       await eventually(() => expect(watched.store.state).toBe("watching"));
-      const name = `${rights.user}-more`;
-      ends.push(() => scene.client.delete(ClusterRoleBinding, { name }).catch(() => undefined));
-      const bind = { metadata: { name }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: `${rights.user}-some` }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: rights.user }] };
+      const name = `${permissions.user}-more`;
+      disposers.push(() => scene.client.delete(ClusterRoleBinding, { name }).catch(() => undefined));
+      const bind = { metadata: { name }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: `${permissions.user}-some` }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: permissions.user }] };
       await scene.client.create(ClusterRoleBinding, bind);
       expect(await store.waitSynced(15_000)).toBe(true);
       await scene.client.delete(ClusterRoleBinding, { name });
@@ -221,16 +221,16 @@ export function permissionRows(scene: Scene): void {
         scene.client.apply(CustomResourceDefinition, { metadata: definition, spec: { group: Widget.group, scope: "Namespaced", names: { plural: "widgets", kind: "Widget", singular: "widget", listKind: "WidgetList" }, versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { ...free } } }] } }, { fieldManager: "person", force: true });
       const create = (name: string): Promise<KubeObject> => eventually(() => scene.client.create(Widget, { metadata: { name, namespace: scene.ns } }));
       await install();
-      ends.push(() => scene.client.delete(CustomResourceDefinition, definition).catch(() => undefined));
+      disposers.push(() => scene.client.delete(CustomResourceDefinition, definition).catch(() => undefined));
       await create("old");
-      const rights = newRights();
-      await rights.everywhere([rule("machinery.example", ["*"], READ), rule("apiextensions.k8s.io", ["customresourcedefinitions"], READ)]);
+      const permissions = newPermissions();
+      await permissions.grantClusterWide([rule("machinery.example", ["*"], READ), rule("apiextensions.k8s.io", ["customresourcedefinitions"], READ)]);
       // Its own looks are too rare to be what wakes it.
-      const started = begin(scene.endpoint, rights.user, { timing: { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 } } });
+      const started = begin(scene.endpoint, permissions.user, { timing: { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 } } });
       started.watches.ensure(CustomResourceDefinition, { metadata: true });
       const { store } = started.watches.ensure(Widget);
-      const told: string[] = [];
-      store.onChange(({ type, object }) => void told.push(`${type} ${object.metadata.name}`));
+      const events: string[] = [];
+      store.onChange(({ type, object }) => void events.push(`${type} ${object.metadata.name}`));
       expect(await store.waitSynced(15_000)).toBe(true);
       await scene.client.delete(CustomResourceDefinition, definition);
       await eventually(() => expect(store.parkReason).toBe("NoKind"), 30_000);
@@ -238,7 +238,7 @@ export function permissionRows(scene: Scene): void {
       await install();
       await create("new");
       await eventually(() => expect(store.synced && store.list().map(({ metadata }) => metadata.name)).toEqual(["new"]), 30_000);
-      expect(told).toEqual(["added old", "deleted old", "added new"]);
+      expect(events).toEqual(["added old", "deleted old", "added new"]);
     }, 90_000);
   });
 
@@ -246,8 +246,8 @@ export function permissionRows(scene: Scene): void {
     const namespace = await freshNamespace(scene.client);
     await scene.client.create(ConfigMap, { metadata: { name: "big", namespace, labels: { colour: "red" } }, data: { big: "content" } });
     const started = startAs(scene.endpoint, "admin-of-views", {});
-    const rights = rightsOf(scene.client, "admin-of-views");
-    await rights.everywhere([rule("", ["configmaps"], READ)]);
+    const permissions = testPermissionsOf(scene.client, "admin-of-views");
+    await permissions.grantClusterWide([rule("", ["configmaps"], READ)]);
     try {
       const slim = started.watches.ensure(ConfigMap, { namespace, metadata: true });
       expect(await slim.store.waitSynced(15_000)).toBe(true);
@@ -262,24 +262,24 @@ export function permissionRows(scene: Scene): void {
       const before = started.watches.status().length;
       const red = started.watches.ensure(ConfigMap, { namespace, labelSelector: "colour=red" });
       expect(started.watches.status()).toHaveLength(before);
-      const told: string[] = [];
-      red.store.onChange(({ type }) => void told.push(type));
+      const events: string[] = [];
+      red.store.onChange(({ type }) => void events.push(type));
       expect(red.store.list().map(({ metadata }) => metadata.name)).toEqual(["big"]);
       await scene.client.patch(ConfigMap, { namespace, name: "big" }, { type: "merge", body: { metadata: { labels: { colour: "blue" } } } });
       await eventually(() => expect(red.store.list()).toEqual([]));
       await scene.client.patch(ConfigMap, { namespace, name: "big" }, { type: "merge", body: { metadata: { labels: { colour: "red" } } } });
       await eventually(() => expect(red.store.size).toBe(1));
-      expect(told).toEqual(["deleted", "added"]);
+      expect(events).toEqual(["deleted", "added"]);
 
       // The whole is refused, so the namespace that somebody looks at is watched by itself.
-      await rights.role([rule("", ["configmaps"], READ)]);
-      await rights.inNamespace(namespace);
-      await rights.everywhere([]);
+      await permissions.role([rule("", ["configmaps"], READ)]);
+      await permissions.grantIn(namespace);
+      await permissions.grantClusterWide([]);
       await eventually(() => expect(started.watches.status().find((one) => one.resource === "configmaps" && !one.namespace)).toMatchObject({ namespaces: 1, elsewhere: [] }), 20_000);
       expect(red.store.list().map(({ metadata }) => metadata.name)).toEqual(["big"]);
     } finally {
       await started.stop();
-      await rights.end();
+      await permissions.end();
     }
   }, 60_000);
 }

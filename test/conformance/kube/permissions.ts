@@ -3,7 +3,7 @@ import { ClusterRole, ClusterRoleBinding, RoleBinding } from "../../../kube/api/
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Controller } from "../../../kube/controller/controller.ts";
 import { runControllers, type ControllerRun } from "../../../kube/controller/run-controllers.ts";
-import { createWatches, type Watches, type WatchesOptions } from "../../../kube/cache/informers.ts";
+import { createInformers, type Informers, type InformersOptions } from "../../../kube/cache/informers.ts";
 import { connect, log, platform, type Endpoint } from "./harness.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -14,7 +14,7 @@ export const BOUND_SECONDS = 2;
 const SLACK_MS = 3_000;
 export const BOUND_MS = BOUND_SECONDS * 1000 + SLACK_MS;
 
-export const FAST: NonNullable<WatchesOptions["timing"]> = {
+export const FAST: NonNullable<InformersOptions["timing"]> = {
   backoff: { minMs: 50, maxMs: 500, jitter: 0 },
   parked: { minMs: 100, maxMs: 300, jitter: 0 },
   watchSeconds: [1, BOUND_SECONDS],
@@ -31,29 +31,29 @@ export interface Rule {
 export const rule = (group: string, resources: string[], verbs = ["*"]): Rule => ({ apiGroups: [group], resources, verbs });
 
 /** Grants to and revocations from one user, by the administrator. */
-export interface Rights {
+export interface TestPermissions {
   readonly user: string;
   /** Everywhere, these rules and no others. */
-  everywhere(rules: Rule[]): Promise<void>;
+  grantClusterWide(rules: Rule[]): Promise<void>;
   /** What `inNamespace` will grant. */
   role(rules: Rule[]): Promise<void>;
-  inNamespace(namespace: string): Promise<void>;
+  grantIn(namespace: string): Promise<void>;
   revokeIn(namespace: string): Promise<void>;
   end(): Promise<void>;
 }
 
-export function rightsOf(admin: KubeClient, user: string): Rights {
+export function testPermissionsOf(admin: KubeClient, user: string): TestPermissions {
   const apply = { fieldManager: "person", force: true };
   const subjects = [{ kind: "User", apiGroup: RBAC, name: user }];
   const to = (name: string) => ({ roleRef: { apiGroup: RBAC, kind: "ClusterRole", name }, subjects });
   return {
     user,
-    async everywhere(rules) {
+    async grantClusterWide(rules) {
       await admin.apply(ClusterRole, { metadata: { name: `${user}-all` }, rules }, apply);
       await admin.apply(ClusterRoleBinding, { metadata: { name: `${user}-all` }, ...to(`${user}-all`) }, apply);
     },
     role: async (rules) => void (await admin.apply(ClusterRole, { metadata: { name: `${user}-some` }, rules }, apply)),
-    inNamespace: async (namespace) => void (await admin.apply(RoleBinding, { metadata: { name: user, namespace }, ...to(`${user}-some`) }, apply)),
+    grantIn: async (namespace) => void (await admin.apply(RoleBinding, { metadata: { name: user, namespace }, ...to(`${user}-some`) }, apply)),
     revokeIn: async (namespace) => void (await admin.delete(RoleBinding, { name: user, namespace })),
     async end() {
       for (const name of [`${user}-all`, `${user}-some`]) {
@@ -65,7 +65,7 @@ export function rightsOf(admin: KubeClient, user: string): Rights {
 }
 
 export interface Process {
-  watches: Watches;
+  watches: Informers;
   run: ControllerRun;
   /** Requests to the API server so far, as `METHOD path?query`. */
   requests: string[];
@@ -73,13 +73,13 @@ export interface Process {
 }
 
 /** One process's worth of machinery with a user's rights. */
-export function startAs(endpoint: Endpoint, user: string, options: Partial<WatchesOptions> = {}, controllers: Controller[] = []): Process {
+export function startAs(endpoint: Endpoint, user: string, options: Partial<InformersOptions> = {}, controllers: Controller[] = []): Process {
   const requests: string[] = [];
   const own = connect(endpoint, ({ method, path }) => void requests.push(`${method} ${path}`));
   const client = own.as({ kind: "impersonate", user, groups: ["system:authenticated"] });
-  const watches = createWatches({ client, log, freeze: true, timing: FAST, ...options });
+  const watches = createInformers({ client, log, freeze: true, timing: FAST, ...options });
   const stopping = new AbortController();
-  const run = runControllers({ client, controllers, watches, platform, signal: stopping.signal, log });
+  const run = runControllers({ client, controllers, informers: watches, ownership: platform, signal: stopping.signal, log });
   return {
     watches,
     run,

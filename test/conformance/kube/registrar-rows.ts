@@ -4,11 +4,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ConfigMap } from "../../../kube/api/builtin.ts";
-import type { Delivered } from "../../../kube/cache/dynamic-watches.ts";
+import type { ChangedKey } from "../../../kube/cache/dynamic-watches.ts";
 import { eventually, freshNamespace, type Scene } from "./harness.ts";
-import { rightsOf, rule, startAs, type Process } from "./permissions.ts";
+import { testPermissionsOf, rule, startAs, type Process } from "./permissions.ts";
 
-const names = (batch: readonly Delivered[]): string[] => batch.map(({ key }) => key.name).sort();
+const names = (batch: readonly ChangedKey[]): string[] => batch.map(({ key }) => key.name).sort();
 const lists = (process: Process): number => process.requests.filter((request) => request.includes("/configmaps?") && !request.includes("watch=true")).length;
 
 export function registrarRows(scene: Scene): void {
@@ -21,32 +21,32 @@ export function registrarRows(scene: Scene): void {
     /** A process that may see ConfigMaps, and a namespace with some. */
     const begin = async (lingerMs: number, objects: string[] = ["one", "two"]): Promise<{ process: Process; key: { ref: typeof ConfigMap; namespace: string; labelSelector: string }; put: (name: string) => Promise<unknown> }> => {
       const namespace = await freshNamespace(scene.client);
-      const rights = rightsOf(scene.client, `registrant-${namespace}-${counter++}`);
-      await rights.everywhere([rule("", ["configmaps"], ["get", "list", "watch"])]);
+      const permissions = testPermissionsOf(scene.client, `registrant-${namespace}-${counter++}`);
+      await permissions.grantClusterWide([rule("", ["configmaps"], ["get", "list", "watch"])]);
       const put = (name: string): Promise<unknown> => scene.client.apply(ConfigMap, { metadata: { name, namespace, labels: { own: "yes" } } }, { fieldManager: "person" });
       for (const name of objects) await put(name);
-      const process = startAs(scene.endpoint, rights.user, { lingerMs });
+      const process = startAs(scene.endpoint, permissions.user, { lingerMs });
       open.push(process);
       return { process, key: { ref: ConfigMap, namespace, labelSelector: "own=yes" }, put };
     };
 
     it("run the union of all wishes, each watch once, and end what nobody wishes any more", async () => {
       const { process, key, put } = await begin(50);
-      const heard: Record<string, string[]> = { a: [], b: [] };
-      const [a, b] = ["a", "b"].map((name) => process.watches.registrar({ name, deliver: (batch) => void heard[name]?.push(...names(batch)) }));
+      const received: Record<string, string[]> = { a: [], b: [] };
+      const [a, b] = ["a", "b"].map((name) => process.watches.dynamicWatches({ name, deliver: (batch) => void received[name]?.push(...names(batch)) }));
       a?.add(key, "x");
       a?.add(key, "x");
       a?.add(key, "y");
       b?.add(key, "z");
-      await eventually(() => expect([heard["a"], heard["b"]]).toEqual([["one", "two"], ["one", "two"]]));
+      await eventually(() => expect([received["a"], received["b"]]).toEqual([["one", "two"], ["one", "two"]]));
       expect(process.watches.status()).toHaveLength(1);
       expect(lists(process)).toBe(1);
       a?.removeDependent("x");
       a?.remove(key, "y");
       expect([a?.size, b?.size]).toEqual([0, 1]);
       await put("three");
-      await eventually(() => expect(heard["b"]).toContain("three"));
-      expect(heard["a"]).not.toContain("three");
+      await eventually(() => expect(received["b"]).toContain("three"));
+      expect(received["a"]).not.toContain("three");
       expect(lists(process)).toBe(1);
       b?.replace([]);
       await eventually(() => expect(process.watches.status()).toEqual([]));
@@ -54,11 +54,11 @@ export function registrarRows(scene: Scene): void {
 
     it("replay to one who comes late while another leaves, without listing again", async () => {
       const { process, key, put } = await begin(0);
-      const first = process.watches.registrar({ name: "first", deliver: () => undefined });
+      const first = process.watches.dynamicWatches({ name: "first", deliver: () => undefined });
       first.add(key, "x");
       await eventually(() => expect(process.watches.status()[0]).toMatchObject({ state: "watching", synced: true }));
       const late: string[] = [];
-      const second = process.watches.registrar({ name: "second", deliver: (batch) => void late.push(...names(batch)) });
+      const second = process.watches.dynamicWatches({ name: "second", deliver: (batch) => void late.push(...names(batch)) });
       second.add(key, "y");
       first.remove(key, "x");
       await eventually(() => expect(late).toEqual(["one", "two"]));
@@ -72,7 +72,7 @@ export function registrarRows(scene: Scene): void {
       const reading = Promise.withResolvers<void>();
       const read: string[] = [];
       let begun = false;
-      const reader = process.watches.registrar({
+      const reader = process.watches.dynamicWatches({
         name: "reader",
         deliver: async (batch) => {
           begun = true;
@@ -94,8 +94,8 @@ export function registrarRows(scene: Scene): void {
       const gate = Promise.withResolvers<void>();
       const batches: string[][] = [];
       const quick: string[] = [];
-      const slow = process.watches.registrar({ name: "slow", deliver: async (batch) => (batches.push(names(batch)), batches.length === 1 ? gate.promise : undefined) });
-      const fast = process.watches.registrar({ name: "fast", deliver: (batch) => void quick.push(...names(batch)) });
+      const slow = process.watches.dynamicWatches({ name: "slow", deliver: async (batch) => (batches.push(names(batch)), batches.length === 1 ? gate.promise : undefined) });
+      const fast = process.watches.dynamicWatches({ name: "fast", deliver: (batch) => void quick.push(...names(batch)) });
       slow.add(key, "x");
       fast.add(key, "y");
       await eventually(() => expect(batches).toEqual([["one"]]));
@@ -110,7 +110,7 @@ export function registrarRows(scene: Scene): void {
     it("deliver again what could not be taken", async () => {
       const { process, key } = await begin(0, ["one"]);
       const tries: string[][] = [];
-      const unsteady = process.watches.registrar({
+      const unsteady = process.watches.dynamicWatches({
         name: "unsteady",
         deliver: (batch) => {
           tries.push(names(batch));
@@ -128,7 +128,7 @@ export function registrarRows(scene: Scene): void {
       let taken = 0;
       const churn = async (rounds: number): Promise<void> => {
         for (let round = 0; round < rounds; round++) {
-          const registrar = process.watches.registrar({ name: `churn-${round}`, deliver: (batch) => void (taken += batch.length) });
+          const registrar = process.watches.dynamicWatches({ name: `churn-${round}`, deliver: (batch) => void (taken += batch.length) });
           for (const each of keys) registrar.add(each, `dependent-${round}`);
           await soon(() => expect(process.watches.status().filter(({ state }) => state === "watching")).toHaveLength(keys.length));
           registrar.removeDependent(`dependent-${round}`);
@@ -146,7 +146,7 @@ export function registrarRows(scene: Scene): void {
       expect(heapUsed() - before).toBeLessThan(6_000_000);
       await eventually(async () => expect(await openWatches(scene)).toBeLessThanOrEqual(watching));
       const last: string[] = [];
-      process.watches.registrar({ name: "last", deliver: (batch) => void last.push(...names(batch)) }).add(key, "x");
+      process.watches.dynamicWatches({ name: "last", deliver: (batch) => void last.push(...names(batch)) }).add(key, "x");
       await put("three");
       await eventually(() => expect(last).toContain("three"));
     }, 120_000);

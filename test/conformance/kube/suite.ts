@@ -1,22 +1,22 @@
 // The Kubernetes machinery on an API server: client, stores, controllers, leadership. Runs unchanged on every server that is given.
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type Running, type Scene, type Server, start } from "./harness.ts";
+import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type RunningControllers, type Scene, type Server, start } from "./harness.ts";
 import { clientRows } from "./client-rows.ts";
 import { controllerRows } from "./controller-rows.ts";
 import { permissionRows } from "./permission-rows.ts";
 import { registrarRows } from "./registrar-rows.ts";
-import { electedRows } from "./leader-election-rows.ts";
+import { leaderElectionRows } from "./leader-election-rows.ts";
 import { enforcementRows } from "./enforcement-rows.ts";
 import { membershipRows } from "./membership-rows.ts";
 import { replicaRows } from "./replica-rows.ts";
 
-export function machineryOn(server: Server): void {
+export function controllerRuntimeTests(server: Server): void {
   describe(`kube machinery on ${server.name}`, () => {
     let endpoint: Awaited<ReturnType<Server["start"]>>;
     let client: KubeClient;
     let ns: string;
-    const running: Running[] = [];
+    const running: RunningControllers[] = [];
     // Getters, since the server starts after the rows are declared.
     const scene: Scene = {
       get endpoint() {
@@ -65,7 +65,7 @@ export function machineryOn(server: Server): void {
     registrarRows(scene);
     permissionRows(scene);
     membershipRows(scene);
-    electedRows(scene);
+    leaderElectionRows(scene);
     replicaRows(scene);
     enforcementRows(scene);
   });

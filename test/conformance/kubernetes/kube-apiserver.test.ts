@@ -2,8 +2,8 @@
 import { test } from "vitest";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { contractOf } from "./suite.ts";
+import { kubernetesApiTests } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`kube-apiserver keeps the contract: skipped, ${reason}`, () => undefined);
-else contractOf({ name: "kube-apiserver", start: startControlPlane, gaps: {} });
+else kubernetesApiTests({ name: "kube-apiserver", start: startControlPlane, gaps: {} });

@@ -12,7 +12,7 @@ import { connect, type Api } from "./api.ts";
 import { startEmbedded } from "../embedded-server.ts";
 import { kubectlGaps } from "./known-gaps.ts";
 import { commands, namespace, type Command } from "./kubectl-requests/commands.ts";
-import { readLog, withPlaces, type Recorded } from "./kubectl-requests/record.ts";
+import { readLog, withPlaceholders, type Recorded } from "./kubectl-requests/record.ts";
 import { normalized, replay, type Normal } from "./kubectl-requests/replay.ts";
 import { widgetCrd } from "./row.ts";
 import type { Server } from "./suite.ts";
@@ -82,7 +82,7 @@ async function record(): Promise<void> {
   try {
     await prepare(api);
     writeFileSync(join(home, "kubeconfig"), kubeconfigText({ server: server.url, ca: server.ca, users: [{ name: "admin", token: server.adminToken }] }));
-    for (const command of commands) entries.push({ command: titleOf(command), requests: withPlaces(readLog(await logOf(kubectl, home, command))) });
+    for (const command of commands) entries.push({ command: titleOf(command), requests: withPlaceholders(readLog(await logOf(kubectl, home, command))) });
   } finally {
     await close();
     await server.stop();

@@ -19,7 +19,7 @@ export interface ServerUnderTest {
 }
 
 /** Declares one test per row. A gap that names no row is an error: the list stays true. */
-export function contractOf(target: ServerUnderTest): void {
+export function kubernetesApiTests(target: ServerUnderTest): void {
   const names = Object.entries(tables).flatMap(([table, rows]) => rows.map((row) => `${table}: ${row.name}`));
   const unknown = Object.keys(target.gaps).filter((gap) => !names.includes(gap));
   if (unknown.length > 0) throw new Error(`gaps of ${target.name} name no row: ${unknown.join("; ")}`);

@@ -3,7 +3,7 @@ import type { Row } from "./row.ts";
 import { accessRows } from "./rows/access.ts";
 import { admissionRows } from "./rows/admission.ts";
 import { applyRows } from "./rows/apply.ts";
-import { cornerRows } from "./rows/edge-cases.ts";
+import { edgeCaseRows } from "./rows/edge-cases.ts";
 import { crdRows } from "./rows/crds.ts";
 import { deletionRows } from "./rows/deletion.ts";
 import { discoveryRows } from "./rows/discovery.ts";
@@ -12,8 +12,8 @@ import { listRows } from "./rows/lists.ts";
 import { managedRows } from "./rows/managed.ts";
 import { objectRows } from "./rows/objects.ts";
 import { openapiRows } from "./rows/openapi.ts";
-import { printedRows } from "./rows/printer-columns.ts";
-import { refusedRows } from "./rows/validation.ts";
+import { printerColumnRows } from "./rows/printer-columns.ts";
+import { validationRows } from "./rows/validation.ts";
 import { reviewRows } from "./rows/reviews.ts";
 import { strategicRows } from "./rows/strategic.ts";
 import { streamRows } from "./rows/streams.ts";
@@ -23,7 +23,7 @@ import { webhookRows } from "./rows/webhooks.ts";
 export const tables: Record<string, Row[]> = {
   objects: objectRows,
   lists: listRows,
-  printed: printedRows,
+  printed: printerColumnRows,
   watches: watchRows,
   streams: streamRows,
   strategic: strategicRows,
@@ -31,8 +31,8 @@ export const tables: Record<string, Row[]> = {
   managed: managedRows,
   deletion: deletionRows,
   crds: crdRows,
-  corners: cornerRows,
-  refused: refusedRows,
+  corners: edgeCaseRows,
+  refused: validationRows,
   admission: admissionRows,
   webhooks: webhookRows,
   access: accessRows,

@@ -11,7 +11,7 @@ export interface WebhookServer {
   /** For `clientConfig`. */
   clientConfig: { url: string; caBundle: string };
   /** The requests of the reviews so far. */
-  asked: Json[];
+  requests: Json[];
   stop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function startWebhookServer(respond: Respond): Promise<WebhookServe
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     clientConfig: { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/review`, caBundle: Buffer.from(authority.cert).toString("base64") },
-    asked,
+    requests: asked,
     stop: () => new Promise((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();

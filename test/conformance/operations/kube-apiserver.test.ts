@@ -18,7 +18,7 @@ import { systemObject } from "../../../crds/system-object.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { OPERATIONS, type Operation } from "../../../platform/operations/operations.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
-import { accountOf, operationManifests } from "../../../platform/operations/permissions.ts";
+import { serviceAccountName, listOperationManifests } from "../../../platform/operations/permissions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { apiAt, type Api, type Named } from "../../e2e/support/api.ts";
@@ -45,7 +45,7 @@ describe.skipIf(reason)("rights per operation", () => {
     plane = await startControlPlane();
     admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
     await installManifests(admin);
-    for (const object of operationManifests()) await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
+    for (const object of listOperationManifests()) await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
     await applyObjects(admin, [
       systemObject(BackendClass, "deployment", { role: "runner", default: true }),
       systemObject(BackendClass, "ingress", { role: "router", default: true }),
@@ -66,7 +66,7 @@ describe.skipIf(reason)("rights per operation", () => {
   }, 60_000);
 
   async function start(operation: Operation): Promise<RunningPlatform> {
-    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${accountOf(operation)}/token`;
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${serviceAccountName(operation)}/token`;
     const { status } = (await admin.raw("POST", path, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} })) as { status: { token: string } };
     const onRequest = ({ method, path: at, code }: RequestRecord): void => void (code === 403 && refused.push(`${operation}: ${method} ${at.split("?")[0]}`));
     return startPlatform({
@@ -128,7 +128,7 @@ describe.skipIf(reason)("rights per operation", () => {
   }, 150_000);
 
   test("a role gives nothing that it does not name", () => {
-    const rules = operationManifests().flatMap((object) => (object["rules"] ?? []) as { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[]);
+    const rules = listOperationManifests().flatMap((object) => (object["rules"] ?? []) as { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[]);
     expect(rules.length).toBeGreaterThan(20);
     expect(rules.filter(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs].includes("*"))).toEqual([]);
     expect(rules.filter(({ verbs }) => verbs.includes("escalate") || verbs.includes("impersonate"))).toEqual([]);
@@ -137,7 +137,7 @@ describe.skipIf(reason)("rights per operation", () => {
 
   test("a missing right is named, and comes back by itself; the process serves on", async () => {
     await makeSpace("closed");
-    const name = accountOf("ingress-router");
+    const name = serviceAccountName("ingress-router");
     const role = await admin.get(ClusterRole, { name });
     await running.get("ingress-router")?.stop({ instances: "keep" });
     await admin.patch(ClusterRole, { name }, { type: "merge", body: { rules: (role.rules ?? []).filter(({ resources }) => !resources?.includes("ingresses")) } });

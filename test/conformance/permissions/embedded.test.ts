@@ -1,5 +1,5 @@
 // Rights on the embedded API server.
 import { startEmbedded } from "../embedded-server.ts";
-import { rightsOn } from "./suite.ts";
+import { permissionTests } from "./suite.ts";
 
-rightsOn({ name: "the embedded server", start: (users) => startEmbedded({ users }) });
+permissionTests({ name: "the embedded server", start: (users) => startEmbedded({ users }) });

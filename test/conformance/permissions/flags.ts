@@ -1,16 +1,16 @@
 // Feature flags: CF's errors at the CF API, the same verdict by kubectl, admins exempt where CF exempts them.
 import { beforeAll, describe, expect, test } from "vitest";
-import { FLAG_NAMES, FLAGS } from "../../../crds/feature-flag/flags.ts";
+import { FLAG_NAMES, FEATURE_FLAGS } from "../../../crds/feature-flag/flags.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
-import type { Worldly } from "./suite.ts";
-import { fault, furnish, object, type Place } from "./suspension.ts";
-import { base, eventually, giveRole, to, type Person } from "./test-env.ts";
+import type { GetTestEnv } from "./suite.ts";
+import { fault, createFixtures, object, type SuspensionFixtures } from "./suspension.ts";
+import { base, eventually, giveRole, to, type TestUser } from "./test-env.ts";
 
-export function flagTests(get: Worldly): void {
+export function flagTests(get: GetTestEnv): void {
   describe("feature flags", () => {
-    let place: Place;
+    let fixtures: SuspensionFixtures;
     beforeAll(async () => {
-      place = await furnish(get, "flagged");
+      fixtures = await createFixtures(get, "flagged");
     }, 120_000);
 
     const path = (name: string): string => `/v3/feature_flags/${name}`;
@@ -21,7 +21,7 @@ export function flagTests(get: Worldly): void {
       expect(json.resources.map(({ name }: Json) => name)).toEqual(FLAG_NAMES);
       for (const one of json.resources) expect(Object.keys(one)).toEqual(["name", "enabled", "updated_at", "custom_error_message", "links"]);
       // What this platform is built on is on from the start; the rest is as in CF.
-      const expected = FLAG_NAMES.map((name) => [name, name.startsWith("diego") || FLAGS[name].enabled]);
+      const expected = FLAG_NAMES.map((name) => [name, name.startsWith("diego") || FEATURE_FLAGS[name].enabled]);
       expect(json.resources.map(({ name, enabled }: Json) => [name, enabled])).toEqual(expected);
       expect((await get().cf("nobody", "GET", path("app_scaling"))).json).toMatchObject({ updated_at: null, custom_error_message: null });
       expect(fault(await get().cf("nobody", "GET", path("warp_drive")))).toEqual([404, "CF-ResourceNotFound", "Feature flag not found"]);
@@ -33,43 +33,43 @@ export function flagTests(get: Worldly): void {
 
     interface Row {
       flag: string;
-      who: Person;
+      allowed: TestUser;
       cf?: () => [method: string, path: string, body?: unknown];
       kubectl?: () => [type: "post" | "merge" | "delete", path: string, body?: Json];
       /** Binds admins, too. */
       admins?: true;
     }
-    const inSpace = (): string => `${base}/namespaces/${place.spaceNamespace}`;
+    const inSpace = (): string => `${base}/namespaces/${fixtures.spaceNamespace}`;
     let turn = 0;
     const fresh = (): string => `n${++turn}`;
-    const space = (): object => ({ relationships: { space: to(place.space) } });
+    const space = (): object => ({ relationships: { space: to(fixtures.space) } });
     const worker = (sizes: Json): Json => object("Process", "shop.worker", { appRef: { name: "shop" }, type: "worker", ...sizes });
     const rows: Row[] = [
-      { flag: "app_scaling", who: "space_developer", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { instances: 2 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { spec: { instances: 2 + ++turn } }] },
-      { flag: "app_scaling", who: "space_supporter", cf: () => ["POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { memory_in_mb: 100 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 2 + ++turn } }] },
+      { flag: "app_scaling", allowed: "space_developer", cf: () => ["POST", `/v3/apps/${fixtures.app}/processes/web/actions/scale`, { instances: 2 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { spec: { instances: 2 + ++turn } }] },
+      { flag: "app_scaling", allowed: "space_supporter", cf: () => ["POST", `/v3/apps/${fixtures.app}/processes/web/actions/scale`, { memory_in_mb: 100 + ++turn }], kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 2 + ++turn } }] },
       // A Scale of none has no field for it.
-      { flag: "app_scaling", who: "space_supporter", kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 0 } }] },
+      { flag: "app_scaling", allowed: "space_supporter", kubectl: () => ["merge", `${inSpace()}/processes/shop.web/scale`, { spec: { replicas: 0 } }] },
       // Without the process it could be made anew, of another size: it is neither deleted nor left to the garbage collector.
-      { flag: "app_scaling", who: "space_developer", kubectl: () => ["delete", `${inSpace()}/processes/shop.web`] },
-      { flag: "app_scaling", who: "space_developer", kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "gone" }] } }] },
+      { flag: "app_scaling", allowed: "space_developer", kubectl: () => ["delete", `${inSpace()}/processes/shop.web`] },
+      { flag: "app_scaling", allowed: "space_developer", kubectl: () => ["merge", `${inSpace()}/processes/shop.web`, { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "gone" }] } }] },
       // Nor does an app grow by a process of another type.
-      { flag: "app_scaling", who: "space_developer", kubectl: () => ["post", `${inSpace()}/processes`, worker({ instances: 200, memoryMB: 65536 })] },
-      { flag: "app_scaling", who: "space_supporter", kubectl: () => ["post", `${inSpace()}/processes`, worker({ cpu: "100m" })] },
-      { flag: "route_creation", who: "space_developer", cf: () => ["POST", "/v3/routes", { host: fresh(), relationships: { space: to(place.space), domain: to(place.domain) } }], kubectl: () => ["post", `${inSpace()}/routes`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })] },
-      { flag: "private_domain_creation", who: "organization_manager", cf: () => ["POST", "/v3/domains", { name: `${fresh()}.flags.example`, relationships: { organization: to(place.org) } }], kubectl: () => ["post", `${base}/namespaces/${place.orgNamespace}/domains`, object("Domain", "new", { name: "new.flags.example" })] },
-      { flag: "diego_docker", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "docker", data: {} }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "docker" } })] },
-      { flag: "diego_docker", who: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "docker", image: "example.com/x" })] },
+      { flag: "app_scaling", allowed: "space_developer", kubectl: () => ["post", `${inSpace()}/processes`, worker({ instances: 200, memoryMB: 65536 })] },
+      { flag: "app_scaling", allowed: "space_supporter", kubectl: () => ["post", `${inSpace()}/processes`, worker({ cpu: "100m" })] },
+      { flag: "route_creation", allowed: "space_developer", cf: () => ["POST", "/v3/routes", { host: fresh(), relationships: { space: to(fixtures.space), domain: to(fixtures.domain) } }], kubectl: () => ["post", `${inSpace()}/routes`, object("Route", "new", { host: "new", domainRef: { name: "apps.example" } })] },
+      { flag: "private_domain_creation", allowed: "organization_manager", cf: () => ["POST", "/v3/domains", { name: `${fresh()}.flags.example`, relationships: { organization: to(fixtures.org) } }], kubectl: () => ["post", `${base}/namespaces/${fixtures.orgNamespace}/domains`, object("Domain", "new", { name: "new.flags.example" })] },
+      { flag: "diego_docker", allowed: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "docker", data: {} }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "docker" } })] },
+      { flag: "diego_docker", allowed: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "docker", image: "example.com/x" })] },
       // Any image may say that it is of Cloud Native Buildpacks.
-      { flag: "diego_docker", who: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "cnb", image: "example.com/x" })] },
-      { flag: "diego_cnb", who: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "cnb", data: { buildpacks: ["https://example.com/bp"] } }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "cnb" } })] },
-      { flag: "app_bits_upload", who: "space_developer", kubectl: () => ["merge", `${inSpace()}/packages/PACKAGE`, { spec: { content: { digest: `sha256:${"0".repeat(64)}`, size: 1 } } }] },
-      { flag: "app_bits_upload", who: "space_developer", cf: () => ["POST", "/v3/resource_matches", { resources: [{ checksum: { value: "a".repeat(40) }, size_in_bytes: 1 }] }] },
-      { flag: "env_var_visibility", who: "space_developer", admins: true, cf: () => ["GET", `/v3/apps/${place.app}/env`] },
-      { flag: "space_developer_env_var_visibility", who: "space_developer", cf: () => ["GET", `/v3/apps/${place.app}/environment_variables`] },
-      { flag: "set_roles_by_username", who: "organization_manager", cf: () => ["POST", "/v3/roles", { type: "organization_user", relationships: { user: { data: { username: fresh() } }, organization: to(place.org) } }] },
+      { flag: "diego_docker", allowed: "space_developer", admins: true, kubectl: () => ["post", `${inSpace()}/droplets`, object("Droplet", "new", { appRef: { name: "shop" }, kind: "cnb", image: "example.com/x" })] },
+      { flag: "diego_cnb", allowed: "space_developer", admins: true, cf: () => ["POST", "/v3/apps", { name: fresh(), lifecycle: { type: "cnb", data: { buildpacks: ["https://example.com/bp"] } }, ...space() }], kubectl: () => ["post", `${inSpace()}/apps`, object("App", "new", { lifecycle: { type: "cnb" } })] },
+      { flag: "app_bits_upload", allowed: "space_developer", kubectl: () => ["merge", `${inSpace()}/packages/PACKAGE`, { spec: { content: { digest: `sha256:${"0".repeat(64)}`, size: 1 } } }] },
+      { flag: "app_bits_upload", allowed: "space_developer", cf: () => ["POST", "/v3/resource_matches", { resources: [{ checksum: { value: "a".repeat(40) }, size_in_bytes: 1 }] }] },
+      { flag: "env_var_visibility", allowed: "space_developer", admins: true, cf: () => ["GET", `/v3/apps/${fixtures.app}/env`] },
+      { flag: "space_developer_env_var_visibility", allowed: "space_developer", cf: () => ["GET", `/v3/apps/${fixtures.app}/environment_variables`] },
+      { flag: "set_roles_by_username", allowed: "organization_manager", cf: () => ["POST", "/v3/roles", { type: "organization_user", relationships: { user: { data: { username: fresh() } }, organization: to(fixtures.org) } }] },
     ];
 
-    async function tryKubectl({ kubectl }: Row, person: Person): Promise<Answer | undefined> {
+    async function tryKubectl({ kubectl }: Row, person: TestUser): Promise<Answer | undefined> {
       if (!kubectl) return undefined;
       const [type, found, body] = kubectl();
       const { items } = (await get().kubernetes.get(`${inSpace()}/packages`)).body;
@@ -79,22 +79,22 @@ export function flagTests(get: Worldly): void {
     }
 
     test.each(rows.map((row, at) => [`${row.flag} (${at + 1})`, row] as const))("%s", async (_name, row) => {
-      const statuses = async (person: Person): Promise<(number | undefined)[]> => [row.cf && (await get().cf(person, ...row.cf())).status, (await tryKubectl(row, person))?.status];
+      const statuses = async (person: TestUser): Promise<(number | undefined)[]> => [row.cf && (await get().cf(person, ...row.cf())).status, (await tryKubectl(row, person))?.status];
       const pass = (status: number | undefined): boolean => status === undefined || status < 300;
       await set(row.flag, { enabled: true });
-      await eventually(async () => expect((await statuses(row.who)).every(pass)).toBe(true));
+      await eventually(async () => expect((await statuses(row.allowed)).every(pass)).toBe(true));
       await set(row.flag, { enabled: false });
-      await eventually(async () => expect((await statuses(row.who)).filter((status) => status !== undefined && status !== 403)).toEqual([]));
-      if (row.cf) expect(fault(await get().cf(row.who, ...row.cf()))).toEqual([403, "CF-FeatureDisabled", `Feature Disabled: ${row.flag}`]);
-      if (row.kubectl) expect((await tryKubectl(row, row.who))?.body.message).toContain(`Feature Disabled: ${row.flag}`);
+      await eventually(async () => expect((await statuses(row.allowed)).filter((status) => status !== undefined && status !== 403)).toEqual([]));
+      if (row.cf) expect(fault(await get().cf(row.allowed, ...row.cf()))).toEqual([403, "CF-FeatureDisabled", `Feature Disabled: ${row.flag}`]);
+      if (row.kubectl) expect((await tryKubectl(row, row.allowed))?.body.message).toContain(`Feature Disabled: ${row.flag}`);
       expect((await statuses("admin")).every(pass), "an admin").toBe(row.admins !== true);
       await set(row.flag, { custom_error_message: "ask Ada" });
       await eventually(async () => {
-        if (row.cf) expect(fault(await get().cf(row.who, ...row.cf()))[2]).toBe("Feature Disabled: ask Ada");
-        if (row.kubectl) expect((await tryKubectl(row, row.who))?.body.message).toContain("Feature Disabled: ask Ada");
+        if (row.cf) expect(fault(await get().cf(row.allowed, ...row.cf()))[2]).toBe("Feature Disabled: ask Ada");
+        if (row.kubectl) expect((await tryKubectl(row, row.allowed))?.body.message).toContain("Feature Disabled: ask Ada");
       });
       await set(row.flag, { enabled: true, custom_error_message: null });
-      await eventually(async () => expect((await statuses(row.who)).every(pass)).toBe(true));
+      await eventually(async () => expect((await statuses(row.allowed)).every(pass)).toBe(true));
     });
 
     test("an app goes with its processes, and a new one has the size it likes, while app_scaling is off", async () => {
@@ -112,7 +112,7 @@ export function flagTests(get: Worldly): void {
     }, 90_000);
 
     test("a push that scales nothing passes while app_scaling is off, with the size that a new app likes", async () => {
-      const { spaceNamespace } = place;
+      const { spaceNamespace } = fixtures;
       const tried = async (sizes: Json): Promise<number> => (await get().at("space_developer").post(`${inSpace()}/processes?dryRun=All`, worker(sizes))).status;
       const droplet = object("Droplet", "pushed", { appRef: { name: "pushed" }, kind: "docker", image: "example.com/pushed", processTypes: { web: "run", worker: "work" } });
       const { uid } = (await get().kubernetes.post(`${inSpace()}/droplets`, droplet)).body.metadata;
@@ -121,8 +121,8 @@ export function flagTests(get: Worldly): void {
       for (const sizes of [{ memoryMB: 1025 }, { diskMB: 1023 }, { logRateLimitBytesPerSecond: -1 }]) expect([sizes, await tried(sizes)]).toEqual([sizes, 403]);
       for (const sizes of [{}, { command: "work" }, { instances: 0, memoryMB: 1024, diskMB: 1024, logRateLimitBytesPerSecond: 1048576 }]) expect([sizes, await tried(sizes)]).toEqual([sizes, 201]);
       const manifest = "applications: [{ name: pushed, processes: [{ type: web, instances: 2, memory: 64M }, { type: clock, command: tick }] }]";
-      expect((await get().cf("space_developer", "POST", `/v3/spaces/${place.space}/actions/apply_manifest`, manifest)).status).toBe(202);
-      const app = (await get().cf("admin", "GET", `/v3/apps?names=pushed&space_guids=${place.space}`)).json.resources[0].guid;
+      expect((await get().cf("space_developer", "POST", `/v3/spaces/${fixtures.space}/actions/apply_manifest`, manifest)).status).toBe(202);
+      const app = (await get().cf("admin", "GET", `/v3/apps?names=pushed&space_guids=${fixtures.space}`)).json.resources[0].guid;
       await eventually(async () => expect((await get().cf("space_developer", "PATCH", `/v3/apps/${app}/relationships/current_droplet`, to(uid))).status).toBe(200));
       const { items } = (await get().kubernetes.get(`${base}/namespaces/${spaceNamespace}/processes`)).body;
       const sizes = items.filter(({ spec }: Json) => spec.appRef.name === "pushed").map(({ spec }: Json) => [spec.type, spec.instances, spec.memoryMB]).sort();
@@ -183,7 +183,7 @@ export function flagTests(get: Worldly): void {
       expect((await get().cf("nobody", "POST", "/v3/spaces", { name: "first", relationships: { organization: to(made.guid) } })).status).toBe(201);
       await set("user_org_creation", { enabled: false });
       await eventually(async () => expect((await tried(newOrg({}))).status).toBe(403));
-      await giveRole(get(), { role: "organization_user", user: "guest", place: { organization: to(made.guid) } });
+      await giveRole(get(), { role: "organization_user", user: "guest", scope: { organization: to(made.guid) } });
       await get().cf("admin", "DELETE", `/v3/organizations/${made.guid}`);
     });
   });

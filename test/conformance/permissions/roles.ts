@@ -2,16 +2,16 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { CF_ROLES, type CFRole } from "../../../crds/roles.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
-import type { Worldly } from "./suite.ts";
-import { base, CF_ROLE_NAMES, eventually, giveRole, makeHome, PEOPLE, to, type Home, type Person } from "./test-env.ts";
+import type { GetTestEnv } from "./suite.ts";
+import { base, CF_ROLE_NAMES, eventually, giveRole, makeOrgAndSpace, TEST_USERS, to, type OrgAndSpace, type TestUser } from "./test-env.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
-const inOrg: Person[] = ["organization_manager", "organization_auditor", "organization_billing_manager", "organization_user"];
-const inSpace: Person[] = ["space_developer", "space_manager", "space_auditor", "space_supporter"];
-const globals: Person[] = ["admin", "admin_read_only", "global_auditor"];
-const readers: Person[] = [...globals, "organization_manager", ...inSpace];
+const inOrg: TestUser[] = ["organization_manager", "organization_auditor", "organization_billing_manager", "organization_user"];
+const inSpace: TestUser[] = ["space_developer", "space_manager", "space_auditor", "space_supporter"];
+const globals: TestUser[] = ["admin", "admin_read_only", "global_auditor"];
+const readers: TestUser[] = [...globals, "organization_manager", ...inSpace];
 
-interface Things extends Home {
+interface RoleFixtures extends OrgAndSpace {
   app: string;
   route: string;
   domain: string;
@@ -21,97 +21,97 @@ interface Things extends Home {
 
 interface Row {
   what: string;
-  who: readonly Person[];
-  cf: (things: Things) => string;
+  allowed: readonly TestUser[];
+  cf: (things: RoleFixtures) => string;
   /** At Kubernetes; left out where it has no such door. */
-  path?: (things: Things) => string;
+  path?: (things: RoleFixtures) => string;
 }
 
 /** GET at both doors. */
-const SEEN: readonly Row[] = [
-  { what: "the org", who: [...globals, ...inOrg, ...inSpace], cf: ({ org }) => `/v3/organizations/${org}`, path: ({ orgNamespace }) => `${base}/orgs/${orgNamespace}` },
-  { what: "a private domain", who: [...readers, "organization_auditor"], cf: ({ domain }) => `/v3/domains/${domain}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/domains/roles.example` },
-  { what: "the space", who: readers, cf: ({ space }) => `/v3/spaces/${space}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/spaces/one` },
-  { what: "an app", who: readers, cf: ({ app }) => `/v3/apps/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/apps/shop` },
-  { what: "a process", who: readers, cf: ({ app }) => `/v3/processes/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/processes/shop.web` },
-  { what: "a droplet", who: readers, cf: ({ droplet }) => `/v3/droplets/${droplet}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/droplets/shop` },
-  { what: "a route", who: [...readers, "organization_auditor"], cf: ({ route }) => `/v3/routes/${route}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/routes/shop` },
-  { what: "a role in the org", who: [...globals, ...inOrg, ...inSpace], cf: ({ manager }) => `/v3/roles/${manager}` },
-  { what: "the environment", who: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/env` },
-  { what: "the variables", who: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/environment_variables` },
-  { what: "the manifest", who: ["admin", "admin_read_only", "space_developer"], cf: ({ app }) => `/v3/apps/${app}/manifest` },
-  { what: "feature flags", who: PEOPLE, cf: () => "/v3/feature_flags/app_scaling", path: () => `${base}/namespaces/cupola-system/featureflags/app-scaling` },
-  { what: "stacks", who: PEOPLE, cf: () => "/v3/stacks", path: () => `${base}/namespaces/cupola-system/stacks` },
+const READ_ROWS: readonly Row[] = [
+  { what: "the org", allowed: [...globals, ...inOrg, ...inSpace], cf: ({ org }) => `/v3/organizations/${org}`, path: ({ orgNamespace }) => `${base}/orgs/${orgNamespace}` },
+  { what: "a private domain", allowed: [...readers, "organization_auditor"], cf: ({ domain }) => `/v3/domains/${domain}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/domains/roles.example` },
+  { what: "the space", allowed: readers, cf: ({ space }) => `/v3/spaces/${space}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/spaces/one` },
+  { what: "an app", allowed: readers, cf: ({ app }) => `/v3/apps/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/apps/shop` },
+  { what: "a process", allowed: readers, cf: ({ app }) => `/v3/processes/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/processes/shop.web` },
+  { what: "a droplet", allowed: readers, cf: ({ droplet }) => `/v3/droplets/${droplet}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/droplets/shop` },
+  { what: "a route", allowed: [...readers, "organization_auditor"], cf: ({ route }) => `/v3/routes/${route}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/routes/shop` },
+  { what: "a role in the org", allowed: [...globals, ...inOrg, ...inSpace], cf: ({ manager }) => `/v3/roles/${manager}` },
+  { what: "the environment", allowed: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/env` },
+  { what: "the variables", allowed: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/environment_variables` },
+  { what: "the manifest", allowed: ["admin", "admin_read_only", "space_developer"], cf: ({ app }) => `/v3/apps/${app}/manifest` },
+  { what: "feature flags", allowed: TEST_USERS, cf: () => "/v3/feature_flags/app_scaling", path: () => `${base}/namespaces/cupola-system/featureflags/app-scaling` },
+  { what: "stacks", allowed: TEST_USERS, cf: () => "/v3/stacks", path: () => `${base}/namespaces/cupola-system/stacks` },
 ];
 
-interface Making {
+interface CreateRow {
   what: string;
-  who: readonly Person[];
-  cf: (things: Things, person: Person) => [method: string, path: string, body?: unknown];
+  allowed: readonly TestUser[];
+  cf: (things: RoleFixtures, person: TestUser) => [method: string, path: string, body?: unknown];
   /** The same by kubectl, as a dry run. */
-  kubectl: (things: Things) => [path: string, body: Json];
+  kubectl: (things: RoleFixtures) => [path: string, body: Json];
 }
 
 const object = (kind: string, spec: Json): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: "tried" }, spec });
-const space = (things: Things): object => ({ relationships: { space: to(things.space) } });
+const space = (things: RoleFixtures): object => ({ relationships: { space: to(things.space) } });
 
-const MADE: readonly Making[] = [
-  { what: "an app", who: ["admin", "space_developer"], cf: (things, person) => ["POST", "/v3/apps", { name: `by-${person}`, ...space(things) }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/apps`, object("App", {})] },
-  { what: "a package", who: ["admin", "space_developer"], cf: ({ app }) => ["POST", "/v3/packages", { type: "bits", relationships: { app: to(app) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/packages`, object("Package", { appRef: { name: "shop" }, type: "bits" })] },
-  { what: "a route", who: ["admin", "space_developer", "space_supporter"], cf: (things, person) => ["POST", "/v3/routes", { host: `by-${person.replaceAll("_", "-")}`, relationships: { space: to(things.space), domain: to(things.domain) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/routes`, object("Route", { host: "tried", domainRef: { name: "roles.example" } })] },
-  { what: "a space", who: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/spaces", { name: `by-${person}`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/spaces`, object("Space", {})] },
-  { what: "a private domain", who: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.example`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/domains`, object("Domain", { name: "tried.example" })] },
-  { what: "a shared domain", who: ["admin"], cf: (_things, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.shared.example` }], kubectl: () => [`${base}/namespaces/cupola-system/domains`, object("Domain", { name: "tried.shared.example" })] },
-  { what: "an org", who: ["admin"], cf: (_things, person) => ["POST", "/v3/organizations", { name: `by-${person}` }], kubectl: () => [`${base}/orgs`, object("Org", {})] },
+const CREATE_ROWS: readonly CreateRow[] = [
+  { what: "an app", allowed: ["admin", "space_developer"], cf: (things, person) => ["POST", "/v3/apps", { name: `by-${person}`, ...space(things) }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/apps`, object("App", {})] },
+  { what: "a package", allowed: ["admin", "space_developer"], cf: ({ app }) => ["POST", "/v3/packages", { type: "bits", relationships: { app: to(app) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/packages`, object("Package", { appRef: { name: "shop" }, type: "bits" })] },
+  { what: "a route", allowed: ["admin", "space_developer", "space_supporter"], cf: (things, person) => ["POST", "/v3/routes", { host: `by-${person.replaceAll("_", "-")}`, relationships: { space: to(things.space), domain: to(things.domain) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/routes`, object("Route", { host: "tried", domainRef: { name: "roles.example" } })] },
+  { what: "a space", allowed: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/spaces", { name: `by-${person}`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/spaces`, object("Space", {})] },
+  { what: "a private domain", allowed: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.example`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/domains`, object("Domain", { name: "tried.example" })] },
+  { what: "a shared domain", allowed: ["admin"], cf: (_things, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.shared.example` }], kubectl: () => [`${base}/namespaces/cupola-system/domains`, object("Domain", { name: "tried.shared.example" })] },
+  { what: "an org", allowed: ["admin"], cf: (_things, person) => ["POST", "/v3/organizations", { name: `by-${person}` }], kubectl: () => [`${base}/orgs`, object("Org", {})] },
 ];
 
 const ok = ({ status }: { status: number }): boolean => status < 300;
 
-async function whoPasses(attempt: (person: Person) => Promise<{ status: number }>): Promise<Person[]> {
-  const passed: Person[] = [];
-  for (const person of PEOPLE) if (ok(await attempt(person))) passed.push(person);
+async function whoPasses(attempt: (person: TestUser) => Promise<{ status: number }>): Promise<TestUser[]> {
+  const passed: TestUser[] = [];
+  for (const person of TEST_USERS) if (ok(await attempt(person))) passed.push(person);
   return passed.sort();
 }
 
-export function roleTests(get: Worldly): void {
+export function roleTests(get: GetTestEnv): void {
   describe("roles", () => {
-    let things: Things;
+    let things: RoleFixtures;
     beforeAll(async () => {
-      things = await furnish(get);
+      things = await createFixtures(get);
     }, 120_000);
 
-    test.each(SEEN.map((row) => [row.what, row] as const))("who sees %s", async (_what, row) => {
-      const who = [...row.who].sort();
-      expect(await whoPasses((person) => get().cf(person, "GET", row.cf(things)))).toEqual(who);
+    test.each(READ_ROWS.map((row) => [row.what, row] as const))("who sees %s", async (_what, row) => {
+      const allowed = [...row.allowed].sort();
+      expect(await whoPasses((person) => get().cf(person, "GET", row.cf(things)))).toEqual(allowed);
       const { path } = row;
-      if (path) expect(await whoPasses((person) => get().at(person).get(path(things)))).toEqual(who);
+      if (path) expect(await whoPasses((person) => get().at(person).get(path(things)))).toEqual(allowed);
     });
 
     test("lists hold the same", async () => {
-      const counted = async (person: Person, list: string): Promise<number> => (await get().cf(person, "GET", `/v3/${list}`)).json.resources.filter((one: { guid: string }) => Object.values(things).includes(one.guid)).length;
-      for (const person of PEOPLE) {
+      const counted = async (person: TestUser, list: string): Promise<number> => (await get().cf(person, "GET", `/v3/${list}`)).json.resources.filter((one: { guid: string }) => Object.values(things).includes(one.guid)).length;
+      for (const person of TEST_USERS) {
         const shown = await Promise.all(["organizations", "spaces", "apps", "routes", "domains", "droplets", "roles"].map((list) => counted(person, list)));
-        const sees = (what: string): number => (SEEN.find((row) => row.what === what)?.who.includes(person) ? 1 : 0);
+        const sees = (what: string): number => (READ_ROWS.find((row) => row.what === what)?.allowed.includes(person) ? 1 : 0);
         expect([person, ...shown]).toEqual([person, ...["the org", "the space", "an app", "a route", "a private domain", "a droplet", "a role in the org"].map(sees)]);
       }
     });
 
-    test.each(MADE.map((row) => [row.what, row] as const))("who makes %s", async (_what, row) => {
+    test.each(CREATE_ROWS.map((row) => [row.what, row] as const))("who makes %s", async (_what, row) => {
       const [path, body] = row.kubectl(things);
-      const who = [...row.who].sort();
-      expect(await whoPasses((person) => get().at(person).post(`${path}?dryRun=All`, body))).toEqual(who);
-      expect(await whoPasses((person) => get().cf(person, ...row.cf(things, person)))).toEqual(who);
+      const allowed = [...row.allowed].sort();
+      expect(await whoPasses((person) => get().at(person).post(`${path}?dryRun=All`, body))).toEqual(allowed);
+      expect(await whoPasses((person) => get().cf(person, ...row.cf(things, person)))).toEqual(allowed);
     });
 
-    const MAY_GIVE: Partial<Record<Person, readonly CFRole[]>> = {
+    const MAY_GIVE: Partial<Record<TestUser, readonly CFRole[]>> = {
       admin: CF_ROLE_NAMES,
       organization_manager: CF_ROLE_NAMES,
       space_manager: CF_ROLE_NAMES.filter((role) => CF_ROLES[role].scope === "space"),
     };
 
     test("who gives which role", { timeout: 60_000 }, async () => {
-      await giveRole(get(), { role: "organization_user", user: "guest", place: { organization: to(things.org) } });
-      for (const person of PEOPLE) {
+      await giveRole(get(), { role: "organization_user", user: "guest", scope: { organization: to(things.org) } });
+      for (const person of TEST_USERS) {
         for (const role of CF_ROLE_NAMES.filter((one) => one !== "organization_user")) {
           const isOrg = CF_ROLES[role].scope === "org";
           const may = MAY_GIVE[person]?.includes(role) ?? false;
@@ -127,7 +127,7 @@ export function roleTests(get: Worldly): void {
 
     test("a manager binds CF's roles of that place and nothing else", async () => {
       const { orgNamespace, spaceNamespace } = things;
-      const refused: [Person, string, string][] = [
+      const refused: [TestUser, string, string][] = [
         ["space_manager", spaceNamespace, "cluster-admin"],
         ["space_manager", spaceNamespace, "view"],
         ["space_manager", spaceNamespace, "cupola-org-manager"],
@@ -157,19 +157,19 @@ export function roleTests(get: Worldly): void {
       const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
       const role = binding("kept", CF_ROLES.space_auditor.clusterRole, ["guest"]);
       const held = { ...role, metadata: { ...role.metadata, finalizers: ["guest.example/stay"] } };
-      const door = get().at("space_manager");
+      const kube = get().at("space_manager");
       const finalizers = (names: string[]): Json => ({ metadata: { finalizers: names } });
       const refused = async (answer: Promise<Answer>): Promise<void> => expect([(await answer).status, (await answer).body.message]).toEqual([403, expect.stringContaining("RBAC honours it until it is gone")]);
-      await refused(door.post(path, held));
-      expect((await door.post(path, role)).status).toBe(201);
-      for (const name of ["guest.example/stay", "foregroundDeletion", "orphan"]) await refused(door.patch("merge", `${path}/kept`, finalizers([name])));
-      await refused(door.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }));
+      await refused(kube.post(path, held));
+      expect((await kube.post(path, role)).status).toBe(201);
+      for (const name of ["guest.example/stay", "foregroundDeletion", "orphan"]) await refused(kube.patch("merge", `${path}/kept`, finalizers([name])));
+      await refused(kube.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }));
       // What an admin has put there a manager leaves, adds nothing to, and may remove.
       expect((await get().kubernetes.patch("merge", `${path}/kept`, finalizers(["admin.example/audit"]))).status).toBe(200);
-      await refused(door.patch("merge", `${path}/kept`, finalizers(["admin.example/audit", "guest.example/stay"])));
-      expect((await door.patch("merge", `${path}/kept`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
-      expect((await door.patch("merge", `${path}/kept`, finalizers([]))).status).toBe(200);
-      expect((await door.delete(`${path}/kept`)).status).toBe(200);
+      await refused(kube.patch("merge", `${path}/kept`, finalizers(["admin.example/audit", "guest.example/stay"])));
+      expect((await kube.patch("merge", `${path}/kept`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
+      expect((await kube.patch("merge", `${path}/kept`, finalizers([]))).status).toBe(200);
+      expect((await kube.delete(`${path}/kept`)).status).toBe(200);
       expect((await get().kubernetes.get(`${path}/kept`)).status).toBe(404);
       expect((await get().at("admin").post(`${path}?dryRun=All`, held)).status).toBe(201);
     });
@@ -179,14 +179,14 @@ export function roleTests(get: Worldly): void {
       expect(items.length).toBeGreaterThan(0);
       const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
       for (const person of ["organization_manager", "space_manager"] as const) {
-        const door = get().at(person);
+        const kube = get().at(person);
         for (const { metadata } of items) {
-          expect((await door.delete(`${path}/${metadata.name}?dryRun=All`)).body.message).toContain("belongs to the platform");
+          expect((await kube.delete(`${path}/${metadata.name}?dryRun=All`)).body.message).toContain("belongs to the platform");
           // RBAC itself is first to refuse where the binding's rights are not the manager's own.
-          expect((await door.patch("merge", `${path}/${metadata.name}?dryRun=All`, { metadata: { labels: { "cupola.dev/managed-by": null } } })).body.message).toMatch(/belongs to the platform|attempting to grant RBAC permissions/);
+          expect((await kube.patch("merge", `${path}/${metadata.name}?dryRun=All`, { metadata: { labels: { "cupola.dev/managed-by": null } } })).body.message).toMatch(/belongs to the platform|attempting to grant RBAC permissions/);
         }
         const own = binding("posing", CF_ROLES.space_auditor.clusterRole, ["guest"]);
-        expect((await door.post(`${path}?dryRun=All`, { ...own, metadata: { name: "posing", labels: { "cupola.dev/managed-by": "me" } } })).status).toBe(403);
+        expect((await kube.post(`${path}?dryRun=All`, { ...own, metadata: { name: "posing", labels: { "cupola.dev/managed-by": "me" } } })).status).toBe(403);
       }
     });
 
@@ -201,8 +201,8 @@ export function roleTests(get: Worldly): void {
       });
       const trick = roles.find((role: Json) => role.relationships.user.data.guid === "trick");
       expect((await get().cf("space_manager", "DELETE", `/v3/roles/${trick.guid}`)).status).toBe(202);
-      const left = (await get().kubernetes.get(`${path}/team`)).body;
-      expect([left.metadata.uid, left.subjects.map(({ name }: Json) => name)]).toEqual([made.body.metadata.uid, ["tick", "track"]]);
+      const remaining = (await get().kubernetes.get(`${path}/team`)).body;
+      expect([remaining.metadata.uid, remaining.subjects.map(({ name }: Json) => name)]).toEqual([made.body.metadata.uid, ["tick", "track"]]);
       expect((await get().kubernetes.delete(`${path}/team`)).status).toBe(200);
     });
 
@@ -224,20 +224,20 @@ export function binding(name: string, clusterRole: string, users: readonly strin
   return { apiVersion: `${apiGroup}/v1`, kind: "RoleBinding", metadata: { name }, roleRef: { apiGroup, kind: "ClusterRole", name: clusterRole }, subjects: users.map((user) => ({ kind: "User", apiGroup, name: user })) };
 }
 
-async function furnish(get: Worldly): Promise<Things> {
-  const world = get();
-  const home = await makeHome(world, "roles");
-  const app = (await world.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
-  const domain = (await world.make("/v3/domains", { name: "roles.example", relationships: { organization: to(home.org) } })).guid;
+async function createFixtures(get: GetTestEnv): Promise<RoleFixtures> {
+  const testEnv = get();
+  const home = await makeOrgAndSpace(testEnv, "roles");
+  const app = (await testEnv.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
+  const domain = (await testEnv.make("/v3/domains", { name: "roles.example", relationships: { organization: to(home.org) } })).guid;
   const names = { spec: { host: "shop", domainRef: { name: "roles.example" } }, apiVersion: "cupola.dev/v1alpha1" };
   const post = async (plural: string, body: Json): Promise<string> => {
-    const made = await world.kubernetes.post(`${base}/namespaces/${home.spaceNamespace}/${plural}`, body);
+    const made = await testEnv.kubernetes.post(`${base}/namespaces/${home.spaceNamespace}/${plural}`, body);
     expect(made.status, made.text).toBe(201);
     return made.body.metadata.uid;
   };
   const route = await post("routes", { ...names, kind: "Route", metadata: { name: "shop" } });
   const droplet = await post("droplets", { apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "shop" }, spec: { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" } });
-  for (const path of [`/v3/routes/${route}`, `/v3/droplets/${droplet}`, `/v3/processes/${app}`]) await eventually(async () => expect([path, (await world.cf("admin", "GET", path)).status]).toEqual([path, 200]));
-  const manager = (await world.cf("admin", "GET", `/v3/roles?organization_guids=${home.org}&types=organization_manager`)).json.resources[0].guid;
+  for (const path of [`/v3/routes/${route}`, `/v3/droplets/${droplet}`, `/v3/processes/${app}`]) await eventually(async () => expect([path, (await testEnv.cf("admin", "GET", path)).status]).toEqual([path, 200]));
+  const manager = (await testEnv.cf("admin", "GET", `/v3/roles?organization_guids=${home.org}&types=organization_manager`)).json.resources[0].guid;
   return { ...home, app, domain, route, droplet, manager };
 }

@@ -1,8 +1,8 @@
 // No app gets the value of a Secret that is not its own, and a namespace that kubectl deletes is gone in the end, however full.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../kubernetes/api.ts";
-import type { Worldly } from "./suite.ts";
-import { base, eventually, makeHome, PLATFORM_TOKEN, to, type Home } from "./test-env.ts";
+import type { GetTestEnv } from "./suite.ts";
+import { base, eventually, makeOrgAndSpace, PLATFORM_TOKEN, to, type OrgAndSpace } from "./test-env.ts";
 
 const core = (namespace: string, plural: string): string => `/api/v1/namespaces/${namespace}/${plural}`;
 const object = (kind: string, name: string, spec: Json, labels: Json = {}): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name, labels }, spec });
@@ -14,15 +14,15 @@ interface Ready {
   reason: string;
 }
 
-export function secretTests(get: Worldly): void {
+export function secretTests(get: GetTestEnv): void {
   describe("secrets", () => {
-    let home: Home;
+    let home: OrgAndSpace;
     let inSpace: string;
     let secrets: string;
 
     beforeAll(async () => {
-      const world = get();
-      home = await makeHome(world, "vault");
+      const testEnv = get();
+      home = await makeOrgAndSpace(testEnv, "vault");
       inSpace = `${base}/namespaces/${home.spaceNamespace}`;
       secrets = core(home.spaceNamespace, "secrets");
       const auths = Buffer.from(JSON.stringify({ auths: { "registry.example": { auth: VALUE } } })).toString("base64");
@@ -32,8 +32,8 @@ export function secretTests(get: Worldly): void {
         // Its name is what the app `posing` would call its own.
         { metadata: { name: "posing-env" }, data: { password: encoded } },
       ];
-      for (const secret of made) expect((await world.kubernetes.post(secrets, { apiVersion: "v1", kind: "Secret", ...secret })).status).toBe(201);
-      await world.make("/v3/apps", { name: "victim", environment_variables: { PASSWORD: VALUE }, relationships: { space: to(home.space) } });
+      for (const secret of made) expect((await testEnv.kubernetes.post(secrets, { apiVersion: "v1", kind: "Secret", ...secret })).status).toBe(201);
+      await testEnv.make("/v3/apps", { name: "victim", environment_variables: { PASSWORD: VALUE }, relationships: { space: to(home.space) } });
     }, 120_000);
 
     async function readyOf(app: string): Promise<Ready | undefined> {
@@ -123,31 +123,31 @@ export function secretTests(get: Worldly): void {
 
   describe("the end of a namespace", () => {
     test("kubectl delete namespace of a full space, and of a full org, ends; both are there again, empty", { timeout: 150_000 }, async () => {
-      const world = get();
-      const home = await makeHome(world, "ending");
+      const testEnv = get();
+      const home = await makeOrgAndSpace(testEnv, "ending");
       const inSpace = `${base}/namespaces/${home.spaceNamespace}`;
       await fill(get, home, inSpace);
       await endsAnew(get, home.spaceNamespace);
-      await eventually(async () => expect((await world.kubernetes.get(`${base}/namespaces/${home.orgNamespace}/spaces/one`)).body.status.namespace).toBe(home.spaceNamespace));
-      expect((await world.kubernetes.get(`${inSpace}/apps`)).body.items).toEqual([]);
-      await eventually(async () => expect((await world.cf("admin", "POST", "/v3/apps", { name: "shop", relationships: { space: to(home.space) } })).status).toBe(201));
+      await eventually(async () => expect((await testEnv.kubernetes.get(`${base}/namespaces/${home.orgNamespace}/spaces/one`)).body.status.namespace).toBe(home.spaceNamespace));
+      expect((await testEnv.kubernetes.get(`${inSpace}/apps`)).body.items).toEqual([]);
+      await eventually(async () => expect((await testEnv.cf("admin", "POST", "/v3/apps", { name: "shop", relationships: { space: to(home.space) } })).status).toBe(201));
       await fill(get, home, inSpace);
-      const space = (await world.kubernetes.get(`/api/v1/namespaces/${home.spaceNamespace}`)).body.metadata.uid;
+      const space = (await testEnv.kubernetes.get(`/api/v1/namespaces/${home.spaceNamespace}`)).body.metadata.uid;
       await endsAnew(get, home.orgNamespace);
-      await eventually(async () => expect((await world.kubernetes.get(`${base}/namespaces/${home.orgNamespace}/spaces`)).body.items).toEqual([]));
-      await eventually(async () => expect((await world.kubernetes.get(`/api/v1/namespaces/${home.spaceNamespace}`)).body.metadata?.uid).not.toBe(space), 60_000);
+      await eventually(async () => expect((await testEnv.kubernetes.get(`${base}/namespaces/${home.orgNamespace}/spaces`)).body.items).toEqual([]));
+      await eventually(async () => expect((await testEnv.kubernetes.get(`/api/v1/namespaces/${home.spaceNamespace}`)).body.metadata?.uid).not.toBe(space), 60_000);
       // The org is whole: it can be worked in, and deleted.
-      await eventually(async () => expect((await world.cf("admin", "POST", "/v3/spaces", { name: "two", relationships: { organization: to(home.org) } })).status).toBe(201));
-      expect((await world.cf("admin", "DELETE", `/v3/organizations/${home.org}`)).status).toBe(202);
-      await eventually(async () => expect((await world.kubernetes.get(`${base}/orgs/${home.orgNamespace}`)).status).toBe(404), 60_000);
+      await eventually(async () => expect((await testEnv.cf("admin", "POST", "/v3/spaces", { name: "two", relationships: { organization: to(home.org) } })).status).toBe(201));
+      expect((await testEnv.cf("admin", "DELETE", `/v3/organizations/${home.org}`)).status).toBe(202);
+      await eventually(async () => expect((await testEnv.kubernetes.get(`${base}/orgs/${home.orgNamespace}`)).status).toBe(404), 60_000);
     });
   });
 }
 
 /** One of everything in a space: an app that should run, with its variables, droplet, package, route. */
-async function fill(get: Worldly, home: Home, inSpace: string): Promise<void> {
-  const world = get();
-  const apply = (plural: string, body: Json): Promise<Answer> => world.kubernetes.patch("apply", `${inSpace}/${plural}/${body.metadata.name}?fieldManager=person&force=true`, body);
+async function fill(get: GetTestEnv, home: OrgAndSpace, inSpace: string): Promise<void> {
+  const testEnv = get();
+  const apply = (plural: string, body: Json): Promise<Answer> => testEnv.kubernetes.patch("apply", `${inSpace}/${plural}/${body.metadata.name}?fieldManager=person&force=true`, body);
   const bodies: [string, Json][] = [
     ["droplets", object("Droplet", "full", { appRef: { name: "full" }, kind: "docker", image: "example.com/x", processTypes: { web: "run" } })],
     ["apps", object("App", "full", { state: "Started", droplet: { name: "full" } })],
@@ -160,17 +160,17 @@ async function fill(get: Worldly, home: Home, inSpace: string): Promise<void> {
     expect(answer.status, answer.text).toBeLessThan(300);
   });
   const workloads = inSpace.replace("cupola.dev", "workloads.cupola.dev");
-  await eventually(async () => expect((await world.kubernetes.get(`${workloads}/lrps`)).body.items).toHaveLength(1));
+  await eventually(async () => expect((await testEnv.kubernetes.get(`${workloads}/lrps`)).body.items).toHaveLength(1));
   const app = await eventually(async () => {
-    const { resources } = (await world.cf("admin", "GET", `/v3/apps?names=full&space_guids=${home.space}`)).json;
+    const { resources } = (await testEnv.cf("admin", "GET", `/v3/apps?names=full&space_guids=${home.space}`)).json;
     expect(resources).toHaveLength(1);
     return resources[0];
   });
-  await world.make(`/v3/apps/${app.guid}/environment_variables`, { var: { A: "1" } }, "PATCH");
+  await testEnv.make(`/v3/apps/${app.guid}/environment_variables`, { var: { A: "1" } }, "PATCH");
 }
 
 /** The namespace goes, and another of its name comes. */
-async function endsAnew(get: Worldly, name: string): Promise<void> {
+async function endsAnew(get: GetTestEnv, name: string): Promise<void> {
   const path = `/api/v1/namespaces/${name}`;
   const { uid } = (await get().kubernetes.get(path)).body.metadata;
   expect((await get().kubernetes.delete(path)).status).toBe(200);

@@ -6,21 +6,21 @@ import { roleTests } from "./roles.ts";
 import { secretTests } from "./secrets.ts";
 import { suspensionTests } from "./suspension.ts";
 import { tenancyTests } from "./tenancy.ts";
-import { startWorld, type ServerUnderTest, type World } from "./test-env.ts";
+import { startTestEnv, type ServerUnderTest, type TestEnv } from "./test-env.ts";
 
 /** What the parts of the suite get: the world, once it stands. */
-export type Worldly = () => World;
+export type GetTestEnv = () => TestEnv;
 
-export function rightsOn(server: ServerUnderTest): void {
+export function permissionTests(server: ServerUnderTest): void {
   describe(`rights on ${server.name}`, () => {
-    let world: World | undefined;
+    let testEnv: TestEnv | undefined;
     beforeAll(async () => {
-      world = await startWorld(server);
+      testEnv = await startTestEnv(server);
     }, 120_000);
-    afterAll(() => world?.stop());
-    const get: Worldly = () => {
-      if (!world) throw new Error("the world did not start");
-      return world;
+    afterAll(() => testEnv?.stop());
+    const get: GetTestEnv = () => {
+      if (!testEnv) throw new Error("the world did not start");
+      return testEnv;
     };
     fieldTests(get);
     roleTests(get);

@@ -2,38 +2,38 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { binding } from "./roles.ts";
-import type { Worldly } from "./suite.ts";
-import { base, eventually, makeHome, to, type Door, type Home, type Person } from "./test-env.ts";
+import type { GetTestEnv } from "./suite.ts";
+import { base, eventually, makeOrgAndSpace, to, type CfResponse, type OrgAndSpace, type TestUser } from "./test-env.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 export const object = (kind: string, name: string, spec: Json): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name }, spec });
-export const fault = ({ status, json }: Door): unknown[] => [status, json.errors?.[0]?.title, json.errors?.[0]?.detail];
+export const fault = ({ status, json }: CfResponse): unknown[] => [status, json.errors?.[0]?.title, json.errors?.[0]?.detail];
 
 /** An org and a space with an app, a droplet and a route in it. */
-export interface Place extends Home {
+export interface SuspensionFixtures extends OrgAndSpace {
   app: string;
   droplet: string;
   domain: string;
   package: string;
 }
 
-export async function furnish(get: Worldly, name: string): Promise<Place> {
-  const world = get();
-  const home = await makeHome(world, name);
-  const app = (await world.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
-  const pack = (await world.make("/v3/packages", { type: "bits", relationships: { app: to(app) } })).guid;
-  const domain = (await world.cf("admin", "GET", "/v3/domains?names=apps.example")).json.resources[0].guid;
+export async function createFixtures(get: GetTestEnv, name: string): Promise<SuspensionFixtures> {
+  const testEnv = get();
+  const home = await makeOrgAndSpace(testEnv, name);
+  const app = (await testEnv.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
+  const pack = (await testEnv.make("/v3/packages", { type: "bits", relationships: { app: to(app) } })).guid;
+  const domain = (await testEnv.cf("admin", "GET", "/v3/domains?names=apps.example")).json.resources[0].guid;
   const inSpace = `${base}/namespaces/${home.spaceNamespace}`;
-  const made = await world.kubernetes.post(`${inSpace}/droplets`, object("Droplet", "shop", { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" }));
-  await eventually(async () => expect((await world.cf("admin", "GET", `/v3/droplets/${made.body.metadata.uid}`)).status).toBe(200));
-  await eventually(async () => expect((await world.kubernetes.get(`${inSpace}/processes/shop.web`)).status).toBe(200));
+  const made = await testEnv.kubernetes.post(`${inSpace}/droplets`, object("Droplet", "shop", { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" }));
+  await eventually(async () => expect((await testEnv.cf("admin", "GET", `/v3/droplets/${made.body.metadata.uid}`)).status).toBe(200));
+  await eventually(async () => expect((await testEnv.kubernetes.get(`${inSpace}/processes/shop.web`)).status).toBe(200));
   // The scale subresource is there only once the number of instances is.
-  await world.make(`/v3/apps/${app}/processes/web/actions/scale`, { instances: 2 });
+  await testEnv.make(`/v3/apps/${app}/processes/web/actions/scale`, { instances: 2 });
   return { ...home, app, droplet: made.body.metadata.uid, domain, package: pack };
 }
 
 /** Writes by kubectl as dry runs, each that its person could do were nothing suspended. */
-function byKubectl(get: Worldly, { orgNamespace, spaceNamespace }: Home): Record<string, (person: Person) => Promise<Answer>> {
+function byKubectl(get: GetTestEnv, { orgNamespace, spaceNamespace }: OrgAndSpace): Record<string, (person: TestUser) => Promise<Answer>> {
   const inSpace = `${base}/namespaces/${spaceNamespace}`;
   const dry = "?dryRun=All";
   return {
@@ -50,24 +50,24 @@ function byKubectl(get: Worldly, { orgNamespace, spaceNamespace }: Home): Record
   };
 }
 
-export function suspensionTests(get: Worldly): void {
+export function suspensionTests(get: GetTestEnv): void {
   describe("suspension", () => {
-    let place: Place;
+    let fixtures: SuspensionFixtures;
     beforeAll(async () => {
-      place = await furnish(get, "halted");
+      fixtures = await createFixtures(get, "halted");
     }, 120_000);
 
-    const byCf = (): [string, Person, string, string, unknown?][] => [
-      ["restart", "space_developer", "POST", `/v3/apps/${place.app}/actions/stop`],
-      ["rename", "space_developer", "PATCH", `/v3/apps/${place.app}`, { name: "other" }],
-      ["make an app", "space_developer", "POST", "/v3/apps", { name: "new", relationships: { space: to(place.space) } }],
-      ["set a variable", "space_supporter", "PATCH", `/v3/apps/${place.app}/environment_variables`, { var: { A: "2" } }],
-      ["scale", "space_supporter", "POST", `/v3/apps/${place.app}/processes/web/actions/scale`, { instances: 4 }],
-      ["map", "space_supporter", "POST", "/v3/routes", { host: "halted", relationships: { space: to(place.space), domain: to(place.domain) } }],
-      ["upload", "space_developer", "POST", `/v3/packages/${place.package}/upload`, "bits"],
-      ["delete", "space_developer", "DELETE", `/v3/apps/${place.app}`],
-      ["give a role", "space_manager", "POST", "/v3/roles", { type: "space_auditor", relationships: { user: to("organization_user"), space: to(place.space) } }],
-      ["rename the space", "space_manager", "PATCH", `/v3/spaces/${place.space}`, { name: "two" }],
+    const byCf = (): [string, TestUser, string, string, unknown?][] => [
+      ["restart", "space_developer", "POST", `/v3/apps/${fixtures.app}/actions/stop`],
+      ["rename", "space_developer", "PATCH", `/v3/apps/${fixtures.app}`, { name: "other" }],
+      ["make an app", "space_developer", "POST", "/v3/apps", { name: "new", relationships: { space: to(fixtures.space) } }],
+      ["set a variable", "space_supporter", "PATCH", `/v3/apps/${fixtures.app}/environment_variables`, { var: { A: "2" } }],
+      ["scale", "space_supporter", "POST", `/v3/apps/${fixtures.app}/processes/web/actions/scale`, { instances: 4 }],
+      ["map", "space_supporter", "POST", "/v3/routes", { host: "halted", relationships: { space: to(fixtures.space), domain: to(fixtures.domain) } }],
+      ["upload", "space_developer", "POST", `/v3/packages/${fixtures.package}/upload`, "bits"],
+      ["delete", "space_developer", "DELETE", `/v3/apps/${fixtures.app}`],
+      ["give a role", "space_manager", "POST", "/v3/roles", { type: "space_auditor", relationships: { user: to("organization_user"), space: to(fixtures.space) } }],
+      ["rename the space", "space_manager", "PATCH", `/v3/spaces/${fixtures.space}`, { name: "two" }],
     ];
 
     async function suspend(path: string, suspended: boolean, namespace: string): Promise<void> {
@@ -75,7 +75,7 @@ export function suspensionTests(get: Worldly): void {
       await eventually(async () => expect(Object.keys((await get().kubernetes.get(`/api/v1/namespaces/${namespace}`)).body.metadata.labels).includes("cupola.dev/suspended")).toBe(suspended));
     }
 
-    async function verdicts(of: Record<string, (person: Person) => Promise<Answer>>, person: Person): Promise<Record<string, string>> {
+    async function verdicts(of: Record<string, (person: TestUser) => Promise<Answer>>, person: TestUser): Promise<Record<string, string>> {
       const entries = await Promise.all(Object.entries(of).map(async ([what, attempt]) => {
         const { status, body } = await attempt(person);
         return [what, status < 300 ? "passes" : /the (organization|space) is suspended/.exec(body.message)?.[0] ?? "no right"] as const;
@@ -84,38 +84,38 @@ export function suspensionTests(get: Worldly): void {
     }
 
     test("of an org: everybody reads, only an admin writes, at every door", async () => {
-      const before = await Promise.all((["space_developer", "organization_manager"] as const).map((person) => verdicts(byKubectl(get, place), person)));
+      const before = await Promise.all((["space_developer", "organization_manager"] as const).map((person) => verdicts(byKubectl(get, fixtures), person)));
       expect(Object.values(before[0] ?? {})).not.toContain("the organization is suspended");
-      await suspend(`/v3/organizations/${place.org}`, true, place.spaceNamespace);
-      await eventually(async () => expect((await byKubectl(get, place)["change an app"]?.("space_developer"))?.text).toContain("is suspended"));
+      await suspend(`/v3/organizations/${fixtures.org}`, true, fixtures.spaceNamespace);
+      await eventually(async () => expect((await byKubectl(get, fixtures)["change an app"]?.("space_developer"))?.text).toContain("is suspended"));
       for (const [what, person, method, path, body] of byCf()) {
         expect([what, ...fault(await get().cf(person, method, path, body))]).toEqual([what, 403, "CF-OrgSuspended", "The organization is suspended"]);
       }
       for (const [at, person] of (["space_developer", "organization_manager"] as const).entries()) {
         const expected = Object.fromEntries(Object.entries(before[at] ?? {}).map(([what, was]) => [what, was === "passes" ? "the organization is suspended" : was]));
-        expect([person, await verdicts(byKubectl(get, place), person)]).toEqual([person, expected]);
+        expect([person, await verdicts(byKubectl(get, fixtures), person)]).toEqual([person, expected]);
       }
-      expect(new Set(Object.values(await verdicts(byKubectl(get, place), "admin")))).toEqual(new Set(["passes"]));
-      for (const path of [`/v3/apps/${place.app}`, `/v3/organizations/${place.org}`, `/v3/apps/${place.app}/env`]) expect([path, (await get().cf("space_developer", "GET", path)).status]).toEqual([path, 200]);
+      expect(new Set(Object.values(await verdicts(byKubectl(get, fixtures), "admin")))).toEqual(new Set(["passes"]));
+      for (const path of [`/v3/apps/${fixtures.app}`, `/v3/organizations/${fixtures.org}`, `/v3/apps/${fixtures.app}/env`]) expect([path, (await get().cf("space_developer", "GET", path)).status]).toEqual([path, 200]);
       // The value that was refused is nowhere: not in the Secret either.
-      expect((await get().cf("space_developer", "GET", `/v3/apps/${place.app}/env`)).json.environment_variables).toEqual({ A: "1" });
-      await get().make(`/v3/apps/${place.app}`, { metadata: { labels: { by: "admin" } } }, "PATCH");
-      await suspend(`/v3/organizations/${place.org}`, false, place.spaceNamespace);
-      await eventually(async () => expect((await get().cf("space_developer", "PATCH", `/v3/apps/${place.app}`, { name: "shop" })).status).toBe(200));
+      expect((await get().cf("space_developer", "GET", `/v3/apps/${fixtures.app}/env`)).json.environment_variables).toEqual({ A: "1" });
+      await get().make(`/v3/apps/${fixtures.app}`, { metadata: { labels: { by: "admin" } } }, "PATCH");
+      await suspend(`/v3/organizations/${fixtures.org}`, false, fixtures.spaceNamespace);
+      await eventually(async () => expect((await get().cf("space_developer", "PATCH", `/v3/apps/${fixtures.app}`, { name: "shop" })).status).toBe(200));
     });
 
     test("of a space: managers of the org write, too", async () => {
-      await suspend(`/v3/spaces/${place.space}`, true, place.spaceNamespace);
-      await eventually(async () => expect((await byKubectl(get, place)["change an app"]?.("space_developer"))?.text).toContain("is suspended"));
+      await suspend(`/v3/spaces/${fixtures.space}`, true, fixtures.spaceNamespace);
+      await eventually(async () => expect((await byKubectl(get, fixtures)["change an app"]?.("space_developer"))?.text).toContain("is suspended"));
       for (const [what, person, method, path, body] of byCf()) {
         expect([what, ...fault(await get().cf(person, method, path, body))]).toEqual([what, 403, "CF-SpaceSuspended", "The space is suspended"]);
       }
-      expect(await verdicts(byKubectl(get, place), "space_developer")).toMatchObject({ "change an app": "the space is suspended", "scale a process": "the space is suspended" });
-      expect(await verdicts(byKubectl(get, place), "space_manager")).toMatchObject({ "change the space": "the space is suspended", "give a role in the space": "the space is suspended" });
-      expect(await verdicts(byKubectl(get, place), "organization_manager")).toMatchObject({ "change the space": "passes", "make a space": "passes", "change the org": "passes", "give a role in the space": "passes" });
-      expect(new Set(Object.values(await verdicts(byKubectl(get, place), "admin")))).toEqual(new Set(["passes"]));
-      expect((await get().cf("organization_manager", "PATCH", `/v3/spaces/${place.space}`, { suspended: false })).json).toMatchObject({ suspended: false });
-      await eventually(async () => expect((await byKubectl(get, place)["change an app"]?.("space_developer"))?.status).toBe(200));
+      expect(await verdicts(byKubectl(get, fixtures), "space_developer")).toMatchObject({ "change an app": "the space is suspended", "scale a process": "the space is suspended" });
+      expect(await verdicts(byKubectl(get, fixtures), "space_manager")).toMatchObject({ "change the space": "the space is suspended", "give a role in the space": "the space is suspended" });
+      expect(await verdicts(byKubectl(get, fixtures), "organization_manager")).toMatchObject({ "change the space": "passes", "make a space": "passes", "change the org": "passes", "give a role in the space": "passes" });
+      expect(new Set(Object.values(await verdicts(byKubectl(get, fixtures), "admin")))).toEqual(new Set(["passes"]));
+      expect((await get().cf("organization_manager", "PATCH", `/v3/spaces/${fixtures.space}`, { suspended: false })).json).toMatchObject({ suspended: false });
+      await eventually(async () => expect((await byKubectl(get, fixtures)["change an app"]?.("space_developer"))?.status).toBe(200));
     });
   });
 }

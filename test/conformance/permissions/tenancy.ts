@@ -3,18 +3,18 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CF_ROLES } from "../../../crds/roles.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { binding } from "./roles.ts";
-import type { Worldly } from "./suite.ts";
-import { base, eventually, makeHome, to, type Home } from "./test-env.ts";
+import type { GetTestEnv } from "./suite.ts";
+import { base, eventually, makeOrgAndSpace, to, type OrgAndSpace } from "./test-env.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const namespaces = "/api/v1/namespaces";
 const group = "rbac.authorization.k8s.io";
 
-export function tenancyTests(get: Worldly): void {
+export function tenancyTests(get: GetTestEnv): void {
   describe("tenancy", () => {
-    let home: Home;
+    let home: OrgAndSpace;
     beforeAll(async () => {
-      home = await makeHome(get(), "tenancy");
+      home = await makeOrgAndSpace(get(), "tenancy");
       // Somebody with rights on namespaces and bindings of the cluster, and none of ours: an operator of another team.
       const rules = [{ apiGroups: [""], resources: ["namespaces", "namespaces/status", "namespaces/finalize", "pods", "pods/ephemeralcontainers"], verbs: ["*"] }, { apiGroups: [group], resources: ["rolebindings", "roles", "clusterroles"], verbs: ["*"] }];
       await get().kubernetes.post(`${RBAC}/clusterroles`, { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: "other-team" }, rules });
@@ -77,9 +77,9 @@ export function tenancyTests(get: Worldly): void {
 
     test("a manager takes no name that the platform may need for a binding", async () => {
       const taken = await get().kubernetes.get(`${RBAC}/namespaces/${home.spaceNamespace}/rolebindings`);
-      const ours = taken.body.items.filter(({ metadata }: Json) => metadata.labels?.["cupola.dev/managed-by"]).map(({ metadata }: Json) => metadata.name as string);
-      expect(ours.length).toBeGreaterThan(0);
-      expect(ours.filter((name: string) => !name.startsWith("cupola-"))).toEqual([]);
+      const platformManaged = taken.body.items.filter(({ metadata }: Json) => metadata.labels?.["cupola.dev/managed-by"]).map(({ metadata }: Json) => metadata.name as string);
+      expect(platformManaged.length).toBeGreaterThan(0);
+      expect(platformManaged.filter((name: string) => !name.startsWith("cupola-"))).toEqual([]);
       const bind = (name: string): Promise<Answer> => get().at("space_manager").post(`${RBAC}/namespaces/${home.spaceNamespace}/rolebindings?dryRun=All`, binding(name, CF_ROLES.space_auditor.clusterRole, ["guest"]));
       expect((await bind("cupola-space-org-auditor-12345")).body.message).toContain("are the platform's here");
       expect((await bind("auditors")).status).toBe(201);

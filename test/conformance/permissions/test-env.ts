@@ -7,29 +7,29 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { request } from "undici";
 import { expect, vi } from "vitest";
-import { keepUpdatedAt } from "../../../api/cache/object-times.ts";
+import { recordLastWrite } from "../../../api/cache/object-times.ts";
 import { createApi } from "../../../api/server.ts";
 import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
 import { createControllers } from "../../../controllers/controllers.ts";
-import { API_MANAGER } from "../../../crds/groups.ts";
+import { API_FIELD_MANAGER } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
 import { ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, GLOBAL_AUDITOR_CLUSTER_ROLE, type CFRole } from "../../../crds/roles.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
-import { createWatches } from "../../../kube/cache/informers.ts";
+import { createInformers } from "../../../kube/cache/informers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
-import { PLATFORM } from "../../../platform/operations/controller-settings.ts";
+import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
-import { furniture } from "../api/fixtures.ts";
+import { fixtures } from "../api/fixtures.ts";
 import { connect, type Answer, type Api as Kubernetes, type Json, type PatchType } from "../kubernetes/api.ts";
 
 export const PLATFORM_ROLES = ["admin", "admin_read_only", "global_auditor"] as const;
 export const CF_ROLE_NAMES = Object.keys(CF_ROLES) as CFRole[];
 /** Everybody who takes part; each is called as their only role is. `partial` is given rights by tests. */
-export const PEOPLE = [...PLATFORM_ROLES, ...CF_ROLE_NAMES, "nobody", "partial"] as const;
-export type Person = (typeof PEOPLE)[number];
+export const TEST_USERS = [...PLATFORM_ROLES, ...CF_ROLE_NAMES, "nobody", "partial"] as const;
+export type TestUser = (typeof TEST_USERS)[number];
 
 export interface Endpoint {
   url: string;
@@ -49,19 +49,19 @@ export interface ServerUnderTest {
   start(users: TokenUser[]): Promise<Endpoint>;
 }
 
-export interface Door {
+export interface CfResponse {
   status: number;
   json: Json;
 }
 
-export interface World {
+export interface TestEnv {
   /** A member of system:masters. */
   root: KubeClient;
   /** The same, and any person, with answers as they came. */
   kubernetes: Kubernetes;
-  at(person: Person): Kubernetes;
+  at(person: TestUser): Kubernetes;
   /** The CF API. */
-  cf(person: Person, method: string, path: string, body?: unknown): Promise<Door>;
+  cf(person: TestUser, method: string, path: string, body?: unknown): Promise<CfResponse>;
   /** As `cf`, as admin; must succeed. */
   make(path: string, body: unknown, method?: string): Promise<Json>;
   stop(): Promise<void>;
@@ -78,25 +78,25 @@ export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Pr
 
 /** Who Kubernetes must know by token. */
 function users(): TokenUser[] {
-  return [{ token: PLATFORM_TOKEN, user: "cupola", groups: [PLATFORM_GROUP] }, ...PEOPLE.map((person) => ({ token: tokenOf(person), user: person, groups: [] }))];
+  return [{ token: PLATFORM_TOKEN, user: "cupola", groups: [PLATFORM_GROUP] }, ...TEST_USERS.map((person) => ({ token: tokenOf(person), user: person, groups: [] }))];
 }
 
-export async function startWorld(server: ServerUnderTest): Promise<World> {
-  const ends = new AsyncDisposableStack();
+export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
+  const disposables = new AsyncDisposableStack();
   const endpoint = await server.start(users());
-  ends.defer(() => endpoint.stop());
+  disposables.defer(() => endpoint.stop());
   const client = (token: string): KubeClient => {
-    const made = createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token }, fieldManager: API_MANAGER });
-    ends.defer(() => made.close());
+    const made = createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token }, fieldManager: API_FIELD_MANAGER });
+    disposables.defer(() => made.close());
     return made;
   };
   const root = client(endpoint.adminToken);
   await installManifests(root);
-  await applyObjects(root, [...furniture(), ...platformRoles()]);
-  const url = await startPlatform(client(PLATFORM_TOKEN), ends);
+  await applyObjects(root, [...fixtures(), ...platformRoles()]);
+  const url = await startPlatform(client(PLATFORM_TOKEN), disposables);
   const raw = connect(endpoint);
-  ends.defer(() => raw.close());
-  const cf: World["cf"] = (person, method, path, body) => call(`${url}${path}`, { method, token: tokenOf(person), body });
+  disposables.defer(() => raw.close());
+  const cf: TestEnv["cf"] = (person, method, path, body) => call(`${url}${path}`, { method, token: tokenOf(person), body });
   return {
     root,
     kubernetes: raw.api,
@@ -107,34 +107,34 @@ export async function startWorld(server: ServerUnderTest): Promise<World> {
       expect([path, status < 300, json.errors]).toEqual([path, true, undefined]);
       return json;
     },
-    stop: () => ends.disposeAsync(),
+    stop: () => disposables.disposeAsync(),
   };
 }
 
-async function startPlatform(own: KubeClient, ends: AsyncDisposableStack): Promise<string> {
+async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack): Promise<string> {
   const blobs = mkdtempSync(join(tmpdir(), "cupola-rights-"));
-  ends.defer(() => rmSync(blobs, { recursive: true, force: true }));
-  const watches = createWatches({ client: own, log, transform: keepUpdatedAt });
-  ends.defer(() => watches.close());
+  disposables.defer(() => rmSync(blobs, { recursive: true, force: true }));
+  const watches = createInformers({ client: own, log, transform: recordLastWrite });
+  disposables.defer(() => watches.close());
   const halt = new AbortController();
-  const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), watches, platform: PLATFORM, signal: halt.signal, log });
-  ends.defer(async () => {
+  const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), informers: watches, ownership: CONTROLLER_SETTINGS, signal: halt.signal, log });
+  disposables.defer(async () => {
     halt.abort();
     await controllers.stopped;
   });
   const api = createApi({ client: own, watches, log, telemetry: telemetryClient({ endpoints: () => [] }), blobs: await createDirectoryStore(blobs) });
   await controllers.synced;
-  if (!(await api.waitReady(30_000))) throw new Error("the API did not see its data in 30 s");
+  if (!(await api.waitUntilReady(30_000))) throw new Error("the API did not see its data in 30 s");
   const listener = createServer(api.handler);
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  ends.defer(() => {
+  disposables.defer(() => {
     listener.closeAllConnections();
     return new Promise((resolve) => listener.close(() => resolve()));
   });
   return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
-async function call(url: string, { method, token, body }: { method: string; token: string; body: unknown }): Promise<Door> {
+async function call(url: string, { method, token, body }: { method: string; token: string; body: unknown }): Promise<CfResponse> {
   const headers = { authorization: `bearer ${token}`, ...(body !== undefined && { "content-type": typeof body === "string" ? "application/x-yaml" : "application/json" }) };
   const sent = typeof body === "string" ? body : JSON.stringify(body);
   const answer = await request(url, { method: method as "GET", headers, ...(body !== undefined && { body: sent }), headersTimeout: 30_000, bodyTimeout: 30_000 });
@@ -154,7 +154,7 @@ function platformRoles(): KubeObject[] {
 /** `{ data: { guid } }`. */
 export const to = (guid: string): object => ({ data: { guid } });
 
-export interface Home {
+export interface OrgAndSpace {
   org: string;
   space: string;
   orgNamespace: string;
@@ -162,40 +162,40 @@ export interface Home {
 }
 
 /** An org and a space in which everybody with a CF role holds theirs; in spaces CF wants a role in the org before. */
-export async function makeHome(world: World, name: string): Promise<Home> {
-  const org = (await world.make("/v3/organizations", { name })).guid;
-  const space = (await world.make("/v3/spaces", { name: "one", relationships: { organization: to(org) } })).guid;
+export async function makeOrgAndSpace(testEnv: TestEnv, name: string): Promise<OrgAndSpace> {
+  const org = (await testEnv.make("/v3/organizations", { name })).guid;
+  const space = (await testEnv.make("/v3/spaces", { name: "one", relationships: { organization: to(org) } })).guid;
   for (const role of CF_ROLE_NAMES) {
     const inOrg = role.startsWith("organization");
-    await giveRole(world, { role: inOrg ? role : "organization_user", user: role, place: { organization: to(org) } });
-    if (!inOrg) await giveRole(world, { role, user: role, place: { space: to(space) } });
+    await giveRole(testEnv, { role: inOrg ? role : "organization_user", user: role, scope: { organization: to(org) } });
+    if (!inOrg) await giveRole(testEnv, { role, user: role, scope: { space: to(space) } });
   }
   const home = { org, space, orgNamespace: name, spaceNamespace: `${name}-one` };
-  await untilRolesCount(world, home);
+  await untilRolesCount(testEnv, home);
   return home;
 }
 
-export async function giveRole(world: World, { role, user, place }: { role: string; user: string; place: object }): Promise<Json> {
-  return world.make("/v3/roles", { type: role, relationships: { user: to(user), ...place } });
+export async function giveRole(testEnv: TestEnv, { role, user, scope }: { role: string; user: string; scope: object }): Promise<Json> {
+  return testEnv.make("/v3/roles", { type: role, relationships: { user: to(user), ...scope } });
 }
 
 /** Rights by name follow from roles a moment later, and the real server's own cache comes after that. */
-async function untilRolesCount(world: World, home: Home): Promise<void> {
+async function untilRolesCount(testEnv: TestEnv, home: OrgAndSpace): Promise<void> {
   const orgs = "/apis/cupola.dev/v1alpha1/orgs";
-  for (const role of CF_ROLE_NAMES) await eventually(async () => expect([role, (await world.at(role).get(`${orgs}/${home.orgNamespace}`)).status]).toEqual([role, 200]));
+  for (const role of CF_ROLE_NAMES) await eventually(async () => expect([role, (await testEnv.at(role).get(`${orgs}/${home.orgNamespace}`)).status]).toEqual([role, 200]));
   const apps = `/apis/cupola.dev/v1alpha1/namespaces/${home.spaceNamespace}/apps`;
-  for (const role of ["space_developer", "space_manager", "space_auditor", "space_supporter", "organization_manager"] as const) await eventually(async () => expect([role, (await world.at(role).get(apps)).status]).toEqual([role, 200]));
+  for (const role of ["space_developer", "space_manager", "space_auditor", "space_supporter", "organization_manager"] as const) await eventually(async () => expect([role, (await testEnv.at(role).get(apps)).status]).toEqual([role, 200]));
   const routes = apps.replace(/apps$/, "routes");
-  await eventually(async () => expect((await world.at("organization_auditor").get(routes)).status).toBe(200));
+  await eventually(async () => expect((await testEnv.at("organization_auditor").get(routes)).status).toBe(200));
   const managed = (name: string, plural: string): string => `/apis/cupola.dev/v1alpha1/${plural}/${name}?dryRun=All`;
   const touch = { metadata: { annotations: { touched: "yes" } } };
-  await eventually(async () => expect((await world.at("organization_manager").patch("merge", managed(home.orgNamespace, "orgs"), touch)).status).toBe(200));
-  await eventually(async () => expect((await world.at("space_manager").patch("merge", managed("one", `namespaces/${home.orgNamespace}/spaces`), touch)).status).toBe(200));
+  await eventually(async () => expect((await testEnv.at("organization_manager").patch("merge", managed(home.orgNamespace, "orgs"), touch)).status).toBe(200));
+  await eventually(async () => expect((await testEnv.at("space_manager").patch("merge", managed("one", `namespaces/${home.orgNamespace}/spaces`), touch)).status).toBe(200));
 }
 
 export const base = "/apis/cupola.dev/v1alpha1";
 
 /** Whether kubectl's write would pass, as far as the server's dry run says. */
-export async function dryRun(door: Kubernetes, path: string, body: Json, type: PatchType = "merge"): Promise<Answer> {
-  return door.patch(type, `${path}?dryRun=All`, body);
+export async function dryRun(kubernetes: Kubernetes, path: string, body: Json, type: PatchType = "merge"): Promise<Answer> {
+  return kubernetes.patch(type, `${path}?dryRun=All`, body);
 }

@@ -29,7 +29,7 @@ try {
   const { asked, allowed, differences } = await runRbacDiff({
     seed,
     cases,
-    judges: [{ name: "kube-apiserver", client: judge }, { name: "embedded", client: other }],
+    authorizers: [{ name: "kube-apiserver", client: judge }, { name: "embedded", client: other }],
     log: pino({ level: "silent" }),
     onProgress: (done) => {
       if (performance.now() - told < 5000) return;

@@ -1,12 +1,12 @@
 // Random questions to an authorizer: half of them aimed at what some rule says, so that yes and no are both common. Pure.
-import type { PolicyRule, Question, RbacUser } from "../../../kube/rbac/types.ts";
+import type { PolicyRule, AccessAttributes, RbacUser } from "../../../kube/rbac/types.ts";
 import { API_GROUPS, GROUPS, NAMES, NAMESPACES, PATHS, type Policy, RESOURCES, SUBRESOURCES, USERS, VERBS } from "./policies.ts";
 import type { Random } from "./random.ts";
 
 /** One question and who asks it. */
 export interface Case {
   user: RbacUser;
-  question: Question;
+  question: AccessAttributes;
 }
 
 /** As many cases as asked, over the policies that are in force. */
@@ -23,7 +23,7 @@ function anyUser(random: Random): RbacUser {
   return { name, groups: [...groups, ...masters] };
 }
 
-function anyQuestion(random: Random): Question {
+function anyQuestion(random: Random): AccessAttributes {
   if (random.chance(20)) return { verb: random.pick(VERBS), path: random.pick([...PATHS, "/healthzz", "/a/x/c", ""]) };
   return {
     verb: random.pick(VERBS),
@@ -54,14 +54,14 @@ function userOf(random: Random, binding: Policy): RbacUser {
   return { name: subject.kind === "User" ? subject.name : `system:serviceaccount:${subject.namespace}:${subject.name}`, groups: random.some(GROUPS, 0, 2) };
 }
 
-function questionOf(random: Random, rule: PolicyRule, namespace: string): Question {
+function questionOf(random: Random, rule: PolicyRule, namespace: string): AccessAttributes {
   const verb = random.pick(rule.verbs);
   if (rule.nonResourceURLs) return { verb, path: random.pick(rule.nonResourceURLs).replace(/\*+$/, () => random.pick(["", "x", "x/y"])) };
   const [resource = "", ...subresource] = random.pick(rule.resources ?? []).split("/");
   return { verb, group: random.pick(rule.apiGroups ?? []), resource, subresource: subresource.join("/"), namespace, name: random.pick(rule.resourceNames ?? NAMES) };
 }
 
-function twisted(random: Random, question: Question): Question {
+function twisted(random: Random, question: AccessAttributes): AccessAttributes {
   if (random.chance(50)) return question;
   const other = anyQuestion(random);
   if ("path" in question) return "path" in other ? { ...question, path: other.path } : { ...question, verb: other.verb };

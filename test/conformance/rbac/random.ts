@@ -21,9 +21,9 @@ export function createRandom(seed: number, ...parts: number[]): Random {
     pick: (from) => from[int(from.length)] as (typeof from)[number],
     some(from, least, most) {
       const wanted = least + int(most - least + 1);
-      const left = [...from.keys()];
-      while (left.length > wanted) left.splice(int(left.length), 1);
-      return left.map((at) => from[at] as (typeof from)[number]);
+      const remaining = [...from.keys()];
+      while (remaining.length > wanted) remaining.splice(int(remaining.length), 1);
+      return remaining.map((at) => from[at] as (typeof from)[number]);
     },
   };
 }

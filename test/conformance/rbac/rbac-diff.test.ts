@@ -11,13 +11,13 @@ import type { Server } from "../kubernetes/suite.ts";
 import { makePolicies, NAMESPACES, type Policy } from "./policies.ts";
 import { makeCases } from "./questions.ts";
 import { createRandom } from "./random.ts";
-import { type Judge, runRbacDiff } from "./rbac-diff.ts";
+import { type ComparedAuthorizer, runRbacDiff } from "./rbac-diff.ts";
 
 const reason = whyNoControlPlane();
 
 describe.skipIf(reason !== undefined)(`evaluator, embedded server and kube-apiserver answer alike${reason ? `: skipped, ${reason}` : ""}`, () => {
   let servers: Server[] = [];
-  let judges: Judge[] = [];
+  let judges: ComparedAuthorizer[] = [];
   beforeAll(async () => {
     servers = await Promise.all([startControlPlane(), startEmbedded()]);
     judges = servers.map(({ url, ca, adminToken }, at) => ({ name: at === 0 ? "kube-apiserver" : "embedded", client: createClient({ server: url, ca, auth: { kind: "token", token: adminToken } }) }));
@@ -28,7 +28,7 @@ describe.skipIf(reason !== undefined)(`evaluator, embedded server and kube-apise
   });
 
   test("2,000 cases, no difference", async () => {
-    const { asked, allowed, differences } = await runRbacDiff({ seed: 7, cases: 2000, perSet: 200, judges: judges as [Judge, Judge], log: pino({ level: "silent" }) });
+    const { asked, allowed, differences } = await runRbacDiff({ seed: 7, cases: 2000, casesPerSet: 200, authorizers: judges as [ComparedAuthorizer, ComparedAuthorizer], log: pino({ level: "silent" }) });
     expect(differences).toEqual([]);
     expect(asked).toBe(2000);
     // Both answers are common, so that a server that always said one of them would not pass.

@@ -1,5 +1,5 @@
 // A revoked namespace on the embedded API server.
 import { startEmbedded } from "../embedded-server.ts";
-import { revocationOn } from "./suite.ts";
+import { revocationTests } from "./suite.ts";
 
-revocationOn({ name: "the embedded server", start: () => startEmbedded() });
+revocationTests({ name: "the embedded server", start: () => startEmbedded() });

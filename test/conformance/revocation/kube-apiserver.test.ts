@@ -2,8 +2,8 @@
 import { test } from "vitest";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { revocationOn } from "./suite.ts";
+import { revocationTests } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`a revoked namespace on kube-apiserver: skipped, ${reason}`, () => undefined);
-else revocationOn({ name: "kube-apiserver", start: startControlPlane });
+else revocationTests({ name: "kube-apiserver", start: startControlPlane });

@@ -1,14 +1,14 @@
 // A namespace's rights are taken from the platform while it runs: nothing is lost, what is missing is said, all else goes on, and a grant mends it.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
-import { SPACE_CONTENTS } from "../../../controllers/space/contents.ts";
+import { SPACE_CONTENT_KINDS } from "../../../controllers/space/contents.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { resourceId } from "../../../kube/api/resource-ref.ts";
 import { applyApp, currentLRP, eventually, readyOf, untilReady } from "../controllers/test-env.ts";
-import { BOUND_SECONDS, startScoped, type Endpoint, type Scoped } from "./test-env.ts";
+import { BOUND_SECONDS, startScopedTestEnv, type Endpoint, type ScopedTestEnv } from "./test-env.ts";
 
 export interface Server {
   name: string;
@@ -18,16 +18,16 @@ export interface Server {
 /** The machine is busy, and the replica's object is written twice a second. */
 const SLACK_MS = 4_000;
 
-export function revocationOn(server: Server): void {
+export function revocationTests(server: Server): void {
   describe(`a revoked namespace on ${server.name}`, () => {
     let endpoint: Endpoint;
-    let scoped: Scoped;
+    let scoped: ScopedTestEnv;
     let admin: KubeClient;
     const spaces = { dev: "", prod: "" };
     const guids = { dev: "", prod: "" };
 
     const contents = async (namespace: string): Promise<string[]> => {
-      const lists = await Promise.all(SPACE_CONTENTS.map((ref) => admin.list(ref, { namespace })));
+      const lists = await Promise.all(SPACE_CONTENT_KINDS.map((ref) => admin.list(ref, { namespace })));
       return lists.flatMap(({ items }) => items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`)).sort();
     };
     const spaceReady = async (name: string) => readyOf(await admin.get(Space, { namespace: "acme", name }));
@@ -37,7 +37,7 @@ export function revocationOn(server: Server): void {
 
     beforeAll(async () => {
       endpoint = await server.start();
-      scoped = await startScoped(endpoint);
+      scoped = await startScopedTestEnv(endpoint);
       admin = scoped.admin;
     }, 180_000);
     afterAll(async () => {
@@ -70,7 +70,7 @@ export function revocationOn(server: Server): void {
       const before = await contents(spaces.dev);
       const begun = performance.now();
       await scoped.revoke(spaces.dev);
-      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENTS.map(resourceId))), 30_000);
+      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENT_KINDS.map(resourceId))), 30_000);
       expect(performance.now() - begun).toBeLessThan(BOUND_SECONDS * 1000 + SLACK_MS);
       expect(await scoped.parkedIn(spaces.prod)).toEqual([]);
       await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringMatching(/list and watch .*in namespace acme-dev/) }));
@@ -114,7 +114,7 @@ export function revocationOn(server: Server): void {
 
     test("a space whose namespace is out of sight is not taken apart, and ends when it is back", async () => {
       await scoped.revoke(spaces.dev);
-      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENTS.map(resourceId))), 30_000);
+      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENT_KINDS.map(resourceId))), 30_000);
       const before = await contents(spaces.dev);
       await admin.delete(Space, { namespace: "acme", name: "dev" });
       await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing" }));

@@ -33,7 +33,7 @@ const subjects = [{ kind: "User", apiGroup: RBAC, name: ACCOUNT }];
 const apply = { fieldManager: "operator", force: true };
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
-export interface Scoped {
+export interface ScopedTestEnv {
   admin: KubeClient;
   platform: RunningPlatform;
   grant(namespace: string): Promise<void>;
@@ -45,11 +45,11 @@ export interface Scoped {
   stop(): Promise<void>;
 }
 
-export async function startScoped(endpoint: Endpoint): Promise<Scoped> {
+export async function startScopedTestEnv(endpoint: Endpoint): Promise<ScopedTestEnv> {
   const { url, ca, adminToken } = endpoint;
   const admin = createClient({ server: url, ca, auth: { kind: "token", token: adminToken }, fieldManager: "operator" });
   await installManifests(admin);
-  await applyObjects(admin, furniture());
+  await applyObjects(admin, fixtures());
   const grant = async (namespace: string): Promise<void> =>
     void (await admin.apply(RoleBinding, { metadata: { name: "platform", namespace }, roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "scoped-in" }, subjects }, apply));
   await grantCluster(admin);
@@ -99,7 +99,7 @@ async function grantCluster(admin: KubeClient): Promise<void> {
   await admin.apply(ClusterRoleBinding, { metadata: { name: "scoped-cluster" }, roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "scoped-cluster" }, subjects }, apply);
 }
 
-function furniture(): KubeObject[] {
+function fixtures(): KubeObject[] {
   return [
     systemObject(BackendClass, "builder", { role: "builder", default: true }),
     systemObject(BackendClass, "runner", { role: "runner", default: true }),

@@ -1,5 +1,5 @@
 // The webhook on the embedded API server.
 import { startEmbedded } from "../embedded-server.ts";
-import { webhookOn } from "./suite.ts";
+import { webhookTests } from "./suite.ts";
 
-webhookOn({ name: "the embedded server", start: () => startEmbedded() });
+webhookTests({ name: "the embedded server", start: () => startEmbedded() });

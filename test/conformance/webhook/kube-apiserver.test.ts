@@ -2,8 +2,8 @@
 import { test } from "vitest";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { webhookOn } from "./suite.ts";
+import { webhookTests } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`the webhook on kube-apiserver: skipped, ${reason}`, () => undefined);
-else webhookOn({ name: "kube-apiserver", start: startControlPlane });
+else webhookTests({ name: "kube-apiserver", start: startControlPlane });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
-import { API_MANAGER, GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../../../crds/groups.ts";
+import { API_FIELD_MANAGER, GROUP, SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { Space } from "../../../crds/space/space.ts";
@@ -13,7 +13,7 @@ import type { Draft } from "../../../kube/client/client.ts";
 import type { KubeError } from "../../../kube/client/errors.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { WEBHOOK_NAMES } from "../../../platform/operations/name-webhook.ts";
-import { certificateAt, eventually, findConfiguration, leaveAgedCertificates, log, startWorld, type Endpoint, type World } from "./test-env.ts";
+import { certificateAt, eventually, findConfiguration, leaveAgedCertificates, log, startTestEnv, type Endpoint, type TestEnv } from "./test-env.ts";
 
 export interface Server {
   name: string;
@@ -23,17 +23,17 @@ export interface Server {
 const SPACE = "acme-dev";
 const OTHER_SPACE = "acme-prod";
 
-export function webhookOn(server: Server): void {
+export function webhookTests(server: Server): void {
   describe(`the webhook on ${server.name}`, () => {
     let endpoint: Endpoint;
-    let world: World;
+    let testEnv: TestEnv;
 
     /** What a person with kubectl is told about this create, which changes nothing; undefined when it would succeed. */
-    const told = async (ref: ResourceRef, object: Draft): Promise<string | undefined> =>
-      world.admin.create(ref, object, { dryRun: true }).then(() => undefined, (error: unknown) => `${(error as KubeError).code} ${(error as KubeError).message}`);
+    const findRefusal = async (ref: ResourceRef, object: Draft): Promise<string | undefined> =>
+      testEnv.admin.create(ref, object, { dryRun: true }).then(() => undefined, (error: unknown) => `${(error as KubeError).code} ${(error as KubeError).message}`);
     const appCalled = (name: string, object = "other"): Draft => ({ metadata: { namespace: SPACE, name: object }, spec: { name } });
-    const takenName = () => told(App, appCalled("Shop"));
-    const takenDomain = () => told(Domain, { metadata: { namespace: SYSTEM_NAMESPACE, name: "again" }, spec: { name: "apps.example" } });
+    const takenName = () => findRefusal(App, appCalled("Shop"));
+    const takenDomain = () => findRefusal(Domain, { metadata: { namespace: SYSTEM_NAMESPACE, name: "again" }, spec: { name: "apps.example" } });
     /** The same question over and over; the answers that differ, and how many there were. */
     const asking = { answers: new Set<string | undefined>(), count: 0, halt: new AbortController(), over: Promise.resolve() };
     const keepAsking = async (): Promise<void> => {
@@ -43,8 +43,8 @@ export function webhookOn(server: Server): void {
 
     beforeAll(async () => {
       endpoint = await server.start();
-      world = await startWorld(endpoint);
-      const { api } = world;
+      testEnv = await startTestEnv(endpoint);
+      const { api } = testEnv;
       const org = await api.call("POST", "/v3/organizations", { name: "acme" });
       const [space] = await Promise.all(["dev", "prod"].map((name) => api.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org.guid } } } })));
       const { resources: [domain] } = await api.call<{ resources: { guid: string }[] }>("GET", "/v3/domains");
@@ -53,39 +53,39 @@ export function webhookOn(server: Server): void {
     }, 180_000);
     afterAll(async () => {
       asking.halt.abort();
-      await world?.stop();
+      await testEnv?.stop();
       await endpoint?.stop();
     }, 60_000);
 
     test("is not there without its operation", async () => {
-      expect(await findConfiguration(world.admin)).toBeUndefined();
+      expect(await findConfiguration(testEnv.admin)).toBeUndefined();
       expect(await takenName()).toBeUndefined();
     });
 
     test("refuses names that are taken, and nothing else", async () => {
-      await leaveAgedCertificates(world.admin);
-      await world.startWebhooks();
+      await leaveAgedCertificates(testEnv.admin);
+      await testEnv.startWebhooks();
       await eventually(async () => expect(await takenName()).toEqual(refusal));
-      expect(await told(Org, { metadata: { name: "acme-2" }, spec: { name: "ACME" } })).toContain("taken by another Org:");
-      expect(await told(Space, { metadata: { namespace: "acme", name: "dev-2" }, spec: { name: "Dev" } })).toContain("taken by another Space of this org:");
+      expect(await findRefusal(Org, { metadata: { name: "acme-2" }, spec: { name: "ACME" } })).toContain("taken by another Org:");
+      expect(await findRefusal(Space, { metadata: { namespace: "acme", name: "dev-2" }, spec: { name: "Dev" } })).toContain("taken by another Space of this org:");
       await eventually(async () => expect(await takenDomain()).toContain("taken by another Domain:"));
       asking.over = keepAsking();
-      expect((await world.certificates()).previous).toBeUndefined();
+      expect((await testEnv.certificates()).previous).toBeUndefined();
       // From another space, where the route that bears it may not be seen: that it is taken is all that is said.
-      const route = await told(Route, { metadata: { namespace: OTHER_SPACE, name: "mine" }, spec: { host: "shop", domainRef: { name: "apps.example" } } });
+      const route = await findRefusal(Route, { metadata: { namespace: OTHER_SPACE, name: "mine" }, spec: { host: "shop", domainRef: { name: "apps.example" } } });
       expect(route).toMatch(/denied the request: the name is taken by another Route: choose another one, or wait until that one is renamed or deleted$/);
-      expect([await told(App, appCalled("shop-2")), await told(App, { ...appCalled("shop"), metadata: { namespace: OTHER_SPACE, name: "other" } })]).toEqual([undefined, undefined]);
+      expect([await findRefusal(App, appCalled("shop-2")), await findRefusal(App, { ...appCalled("shop"), metadata: { namespace: OTHER_SPACE, name: "other" } })]).toEqual([undefined, undefined]);
     }, 60_000);
 
     test("does not hold up what bears its own name, what keeps its name, and what the API writes", async () => {
-      const { admin, api } = world;
+      const { admin, api } = testEnv;
       const [shop] = (await admin.list(App, { namespace: SPACE })).items;
       const key = { namespace: SPACE, name: shop?.metadata.name ?? "" };
       await admin.patch(App, key, { type: "merge", body: { metadata: { annotations: { edited: "yes" } } } });
       await admin.create(App, appCalled("kiosk", "kiosk"));
       await expect(admin.patch(App, { namespace: SPACE, name: "kiosk" }, { type: "merge", body: { spec: { name: "SHOP" } } })).rejects.toThrow(/taken by another App/);
       await admin.delete(App, { namespace: SPACE, name: "kiosk" });
-      expect(await admin.create(App, appCalled("shop"), { dryRun: true, fieldManager: API_MANAGER })).toMatchObject({ kind: "App" });
+      expect(await admin.create(App, appCalled("shop"), { dryRun: true, fieldManager: API_FIELD_MANAGER })).toMatchObject({ kind: "App" });
       // A name that is free again, at once.
       const { resources: [app] } = await api.call<{ resources: { guid: string; relationships: { space: object } }[] }>("GET", "/v3/apps?names=shop");
       await api.call("PATCH", `/v3/apps/${app?.guid}`, { name: "shop-old" });
@@ -95,10 +95,10 @@ export function webhookOn(server: Server): void {
     }, 60_000);
 
     test("changes its authority while it serves: no question goes unanswered, and of two replicas one writes", async () => {
-      const { admin, ports } = world;
+      const { admin, ports } = testEnv;
       try {
         const held = await eventually(async () => {
-          const now = await world.certificates();
+          const now = await testEnv.certificates();
           expect(now.previous).toBeDefined();
           return now;
         });
@@ -118,11 +118,11 @@ export function webhookOn(server: Server): void {
       }
       expect([...asking.answers]).toEqual([expect.stringContaining("taken by another Domain:")]);
       // It was prepared and promoted, each by one of the two.
-      expect(world.writes.filter((write) => write.includes("/secrets"))).toHaveLength(2);
+      expect(testEnv.writes.filter((write) => write.includes("/secrets"))).toHaveLength(2);
     }, 90_000);
 
     test("is configured for our groups only, to be ignored when it does not answer", async () => {
-      const webhooks = (await findConfiguration(world.admin))?.webhooks ?? [];
+      const webhooks = (await findConfiguration(testEnv.admin))?.webhooks ?? [];
       expect(webhooks).toMatchObject([{ name: WEBHOOK_NAMES.webhook, failurePolicy: "Ignore", matchPolicy: "Equivalent", sideEffects: "None", timeoutSeconds: 2 }]);
       const rules = webhooks.flatMap((webhook) => webhook.rules ?? []);
       expect(rules.flatMap(({ apiGroups = [] }) => apiGroups).filter((group) => ![GROUP, WORKLOADS_GROUP].includes(group))).toEqual([]);
@@ -130,8 +130,8 @@ export function webhookOn(server: Server): void {
     });
 
     test("when every process is down, objects are made, edited and deleted, and nothing waits", async () => {
-      const { admin } = world;
-      await world.end();
+      const { admin } = testEnv;
+      await testEnv.end();
       const key = { namespace: SPACE, name: "other" };
       const began = performance.now();
       await admin.create(App, appCalled("Shop"));
@@ -143,21 +143,21 @@ export function webhookOn(server: Server): void {
     });
 
     test("is asked about our kinds only", async () => {
-      const { admin } = world;
+      const { admin } = testEnv;
       const asked: string[] = [];
       const port = Number(new URL((await findConfiguration(admin))?.webhooks?.[0]?.clientConfig.url ?? "").port);
       const decide = async ({ kind, operation, object }: { kind: { group: string; kind: string }; operation: string; object?: { metadata: { name: string } } | undefined }) => {
         asked.push(`${operation} ${kind.kind}.${kind.group} ${object?.metadata.name}`);
         return ALLOWED;
       };
-      const listener = await startAdmissionServer({ host: "127.0.0.1", port, path: "/names", decide, deadlineMs: 1_000, log });
-      listener.use((await world.certificates()).serving);
+      const listener = await startAdmissionServer({ host: "127.0.0.1", port, path: "/names", handler: decide, deadlineMs: 1_000, log });
+      listener.setCertificate((await testEnv.certificates()).serving);
       try {
         const namespace = SPACE;
         await admin.create(ConfigMap, { metadata: { namespace, name: "some" }, data: {} });
         await admin.create(Namespace, { metadata: { name: "elsewhere" } });
         await admin.create(Role, { metadata: { namespace: "elsewhere", name: "some" }, rules: [] });
-        await admin.create(App, appCalled("by-the-api", "by-the-api"), { fieldManager: API_MANAGER });
+        await admin.create(App, appCalled("by-the-api", "by-the-api"), { fieldManager: API_FIELD_MANAGER });
         await admin.create(App, appCalled("by-hand", "by-hand"));
         await admin.delete(App, { namespace, name: "by-hand" });
         expect(asked).toEqual([`CREATE App.${GROUP} by-hand`]);

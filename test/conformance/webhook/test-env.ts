@@ -6,7 +6,7 @@ import { connect } from "node:tls";
 import { pino } from "pino";
 import { vi } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { fromSecretData, PERIODS, takeStep, toSecretData, type Certificates, type Periods } from "../../../kube/admission/webhook-certificates.ts";
+import { parseSecretData, DEFAULT_CERTIFICATE_LIFETIMES, applyRotationStep, toSecretData, type WebhookCertificates, type CertificateLifetimes } from "../../../kube/admission/webhook-certificates.ts";
 import { Secret, ValidatingWebhookConfiguration } from "../../../kube/api/builtin.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -14,10 +14,10 @@ import { isNotFound } from "../../../kube/client/errors.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
-import { WEBHOOK_NAMES, WEBHOOK_SECRET, type WebhookListen } from "../../../platform/operations/name-webhook.ts";
+import { WEBHOOK_NAMES, WEBHOOK_SECRET, type WebhookListenOptions } from "../../../platform/operations/name-webhook.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { apiAt, type Api } from "../../e2e/support/api.ts";
-import { furniture } from "../api/fixtures.ts";
+import { fixtures } from "../api/fixtures.ts";
 
 export interface Endpoint {
   url: string;
@@ -30,11 +30,11 @@ export const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 export const eventually = <T>(check: () => T | Promise<T>, timeout = 30_000): Promise<T> => vi.waitFor(check, { timeout, interval: 50 });
 
 /** Usual lifetimes; a new authority need not wait for ten minutes. */
-export const QUICK: Periods = { ...PERIODS, settleMs: 4_000 };
+export const FAST_TIMING: CertificateLifetimes = { ...DEFAULT_CERTIFICATE_LIFETIMES, trustDelayMs: 4_000 };
 export const SECRET = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET };
 const DAY = 86_400_000;
 
-export interface World {
+export interface TestEnv {
   admin: KubeClient;
   api: Api;
   /** Where the two replicas listen. */
@@ -42,16 +42,16 @@ export interface World {
   /** Successful writes to the Secret and to the configuration, by both replicas, as `METHOD path`. */
   writes: string[];
   startWebhooks(): Promise<void>;
-  certificates(): Promise<Certificates>;
+  certificates(): Promise<WebhookCertificates>;
   /** Ends every process of the platform. */
   end(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startWorld({ url, ca, adminToken }: Endpoint): Promise<World> {
+export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<TestEnv> {
   const admin = createClient({ server: url, ca, auth: { kind: "token", token: adminToken }, fieldManager: "kubectl-create" });
   await installManifests(admin);
-  await applyObjects(admin, furniture());
+  await applyObjects(admin, fixtures());
   const home = mkdtempSync(join(tmpdir(), "cupola-webhook-"));
   const running: RunningPlatform[] = [];
   const writes: string[] = [];
@@ -59,7 +59,7 @@ export async function startWorld({ url, ca, adminToken }: Endpoint): Promise<Wor
   const onRequest = ({ method, path, code }: RequestRecord): void => {
     if (method !== "GET" && code < 300 && /cupola-webhook|webhookconfigurations/.test(path)) writes.push(`${method} ${path.split("?")[0]}`);
   };
-  const start = async (operations: Operation[], webhook?: WebhookListen): Promise<RunningPlatform> => {
+  const start = async (operations: Operation[], webhook?: WebhookListenOptions): Promise<RunningPlatform> => {
     const platform = await startPlatform({ access: { server: url, ca, auth: { kind: "token", token: adminToken } }, operations, data: home, listen: { host: "127.0.0.1", port: 0 }, log, onRequest, shutdown: { drainMs: 0 }, ...(webhook && { webhook }) });
     running.push(platform);
     return platform;
@@ -69,9 +69,9 @@ export async function startWorld({ url, ca, adminToken }: Endpoint): Promise<Wor
   return {
     admin, ports, writes, end,
     api: apiAt(main.url, adminToken),
-    startWebhooks: async () => void (await Promise.all(ports.map((port) => start(["webhook"], { host: "127.0.0.1", port, periods: QUICK })))),
+    startWebhooks: async () => void (await Promise.all(ports.map((port) => start(["webhook"], { host: "127.0.0.1", port, lifetimes: FAST_TIMING })))),
     async certificates() {
-      const held = fromSecretData((await admin.get(Secret, SECRET)).data);
+      const held = parseSecretData((await admin.get(Secret, SECRET)).data);
       if (!held) throw new Error("the Secret holds no certificates");
       return held;
     },
@@ -84,9 +84,9 @@ export async function startWorld({ url, ca, adminToken }: Endpoint): Promise<Wor
 }
 
 /** What a platform leaves that was made 250 days ago and renewed its certificate yesterday. */
-export async function leaveAgedCertificates(admin: KubeClient): Promise<Certificates> {
-  const at = (days: number) => ({ now: new Date(Date.now() - days * DAY), hosts: ["127.0.0.1"], trusted: "", periods: PERIODS });
-  const aged = await takeStep("renew", await takeStep("begin", undefined, at(250), "names.cupola.dev"), at(1), "names.cupola.dev");
+export async function leaveAgedCertificates(admin: KubeClient): Promise<WebhookCertificates> {
+  const at = (days: number) => ({ now: new Date(Date.now() - days * DAY), hosts: ["127.0.0.1"], trustedBundle: "", lifetimes: DEFAULT_CERTIFICATE_LIFETIMES });
+  const aged = await applyRotationStep("renew", await applyRotationStep("begin", undefined, at(250), "names.cupola.dev"), at(1), "names.cupola.dev");
   await admin.create(Secret, { metadata: SECRET, type: "Opaque", data: toSecretData(aged) });
   return aged;
 }

@@ -35,17 +35,17 @@ export interface Difference {
 export function match(template: Template, value: unknown, learnt: Map<string, string>, at = "$"): Difference[] {
   const members = isContainer(template) ? template[IN_ANY_ORDER] : undefined;
   if (members !== undefined) return matchMembers(members as readonly Template[], value, learnt, at);
-  if (typeof template === "object" && template !== null && isContainer(value) && Array.isArray(value) === Array.isArray(template)) return matchParts(template as Parts<Template>, value, learnt, at);
+  if (typeof template === "object" && template !== null && isContainer(value) && Array.isArray(value) === Array.isArray(template)) return matchFields(template as TemplateFields<Template>, value, learnt, at);
   return matchLeaf(template, value, learnt) ? [] : [{ at, expected: template, found: value }];
 }
 
-type Parts<T> = Readonly<Record<string, T>>;
+type TemplateFields<T> = Readonly<Record<string, T>>;
 
-function isContainer(value: unknown): value is Parts<unknown> {
+function isContainer(value: unknown): value is TemplateFields<unknown> {
   return typeof value === "object" && value !== null;
 }
 
-function matchParts(template: Parts<Template>, value: Parts<unknown>, learnt: Map<string, string>, at: string): Difference[] {
+function matchFields(template: TemplateFields<Template>, value: TemplateFields<unknown>, learnt: Map<string, string>, at: string): Difference[] {
   const keys = new Set([...Object.keys(template), ...Object.keys(value)]);
   return [...keys].flatMap((key) => {
     const part = template[key];
@@ -55,18 +55,18 @@ function matchParts(template: Parts<Template>, value: Parts<unknown>, learnt: Ma
 
 /** Each takes the first that fits it. */
 function matchMembers(template: readonly Template[], value: unknown, learnt: Map<string, string>, at: string): Difference[] {
-  const left = Array.isArray(value) ? [...(value as unknown[])] : [];
-  const lost = template.filter((member) => {
-    for (const [index, candidate] of left.entries()) {
+  const remaining = Array.isArray(value) ? [...(value as unknown[])] : [];
+  const unmatched = template.filter((member) => {
+    for (const [index, candidate] of remaining.entries()) {
       const tried = new Map(learnt);
       if (match(member, candidate, tried).length > 0) continue;
       for (const [name, known] of tried) learnt.set(name, known);
-      left.splice(index, 1);
+      remaining.splice(index, 1);
       return false;
     }
     return true;
   });
-  return [...lost.map((expected) => ({ at, expected, found: left })), ...(lost.length === 0 && left.length > 0 ? [{ at, expected: "no more", found: left }] : [])];
+  return [...unmatched.map((expected) => ({ at, expected, found: remaining })), ...(unmatched.length === 0 && remaining.length > 0 ? [{ at, expected: "no more", found: remaining }] : [])];
 }
 
 function matchLeaf(template: Template, value: unknown, learnt: Map<string, string>): boolean {

@@ -96,9 +96,9 @@ function withoutPolls(exchanges: readonly RecordedExchange[]): RecordedExchange[
   const isLog = ({ request }: RecordedExchange): boolean => request.path.startsWith("/api/v1/read/");
   const logs = exchanges.filter(isLog).slice(0, 1);
   const others = exchanges.filter((exchange) => !isLog(exchange));
-  return [...others.filter((exchange, at) => !isSameQuestion(exchange, others[at + 1])), ...logs];
+  return [...others.filter((exchange, at) => !isSameRequest(exchange, others[at + 1])), ...logs];
 }
 
-function isSameQuestion({ request }: RecordedExchange, next: RecordedExchange | undefined): boolean {
+function isSameRequest({ request }: RecordedExchange, next: RecordedExchange | undefined): boolean {
   return request.method === "GET" && next?.request.method === "GET" && request.path === next.request.path;
 }

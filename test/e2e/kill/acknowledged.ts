@@ -9,7 +9,7 @@ interface Body {
   [field: string]: unknown;
 }
 
-interface Promised {
+interface AcknowledgedWrite {
   /** What a read must answer. */
   fields: object;
   /** The app with which it goes; its own path when it is one. */
@@ -25,17 +25,17 @@ const MOVING = ["updated_at", "links", "relationships", "state", "data", "drople
  * `deleted`: apps whose deletion was asked for, by name.
  */
 export async function expectAcknowledged(api: Api, { exchanges, unanswered }: Pick<RecordingProxy, "exchanges" | "unanswered">, deleted: ReadonlySet<string>): Promise<void> {
-  const promised = new Map<string, Promised>();
-  const gone = new Set<string>();
+  const acknowledged = new Map<string, AcknowledgedWrite>();
+  const deletedPaths = new Set<string>();
   exchanges.forEach((exchange, at) => {
     if (!isDone(exchange)) return;
-    if (exchange.method === "DELETE") gone.add(exchange.path);
-    else note(promised, exchange, at);
+    if (exchange.method === "DELETE") deletedPaths.add(exchange.path);
+    else recordWrite(acknowledged, exchange, at);
   });
-  for (const path of gone) expect((await api.send("GET", path)).status, `${path} was deleted`).toBe(404);
-  const perhapsGone = new Set([...gone, ...unanswered.filter(({ method }) => method === "DELETE").map(({ path }) => path)]);
-  for (const [path, { fields, owner, at }] of promised) {
-    if (perhapsGone.has(owner)) continue;
+  for (const path of deletedPaths) expect((await api.send("GET", path)).status, `${path} was deleted`).toBe(404);
+  const maybeDeletedPaths = new Set([...deletedPaths, ...unanswered.filter(({ method }) => method === "DELETE").map(({ path }) => path)]);
+  for (const [path, { fields, owner, at }] of acknowledged) {
+    if (maybeDeletedPaths.has(owner)) continue;
     const { status, text } = await api.send("GET", path);
     expect(status, `${path} was acknowledged`).toBe(200);
     if (!unanswered.some((write) => write.method !== "GET" && guidIn(write.path) === guidIn(path) && write.after > at)) expect(JSON.parse(text), path).toMatchObject(fields);
@@ -47,7 +47,7 @@ function isDone({ method, status }: Exchange): boolean {
   return method !== "GET" && status >= 200 && status < 300;
 }
 
-function note(promised: Map<string, Promised>, { body }: Exchange, at: number): void {
+function recordWrite(acknowledged: Map<string, AcknowledgedWrite>, { body }: Exchange, at: number): void {
   const answer = parse(body);
   const self = answer.links?.self?.href;
   if (!self) return;
@@ -55,7 +55,7 @@ function note(promised: Map<string, Promised>, { body }: Exchange, at: number): 
   const app = answer.relationships?.app?.data?.guid ?? (path.startsWith("/v3/apps/") ? guidIn(path) : undefined);
   const isApp = path === `/v3/apps/${app}`;
   const fields = Object.fromEntries(Object.entries(answer).filter(([field]) => !MOVING.includes(field) || (isApp && field === "state") || (path.includes("/relationships/") && field === "data")));
-  promised.set(path, { fields, owner: app ? `/v3/apps/${app}` : path, at });
+  acknowledged.set(path, { fields, owner: app ? `/v3/apps/${app}` : path, at });
 }
 
 /** An applied manifest has made its app. */

@@ -1,8 +1,8 @@
 // What must not be left of a platform that was killed: objects whose owner is gone, claims that nobody bears, processes of no instance.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import type { Stage } from "../support/test-platform.ts";
+import type { TestPlatform } from "../support/test-platform.ts";
 
-export interface Live {
+export interface LiveObject {
   kind: string;
   metadata: { name: string; namespace?: string; uid: string; labels?: Record<string, string>; deletionTimestamp?: string; ownerReferences?: { kind: string; uid: string; name: string }[] };
   spec?: Record<string, unknown>;
@@ -13,14 +13,14 @@ const KINDS = ["orgs", "spaces", "apps", "processes", "packages", "builds", "dro
 const WORKLOADS = ["lrps", "stagings", "routebindings"].map((plural) => `${plural}.workloads.cupola.dev`);
 
 /** All objects of the stage that the platform made or keeps. */
-export async function readObjects(stage: Stage): Promise<Live[]> {
-  const { code, output } = await stage.kubectl("get", [...KINDS, ...WORKLOADS, "secrets"].join(","), "-A", "-o", "json");
+export async function readObjects(testPlatform: TestPlatform): Promise<LiveObject[]> {
+  const { code, output } = await testPlatform.kubectl("get", [...KINDS, ...WORKLOADS, "secrets"].join(","), "-A", "-o", "json");
   if (code !== 0) throw new Error(`kubectl get: ${output}`);
-  return (JSON.parse(output) as { items: Live[] }).items;
+  return (JSON.parse(output) as { items: LiveObject[] }).items;
 }
 
 /** Objects that outlived what they belong to, as lines to read. */
-export function orphans(objects: readonly Live[]): string[] {
+export function findOrphans(objects: readonly LiveObject[]): string[] {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   const guids = new Map(objects.filter(({ kind }) => kind === "App").map((app) => [guidOf(app), app]));
   const routes = new Set(objects.filter(({ kind }) => kind === "Route").map(guidOf));
@@ -38,24 +38,24 @@ export function orphans(objects: readonly Live[]): string[] {
 }
 
 /** Claims whose claimant is gone. Whether one that is there bears the name is for the caller. */
-export function strayClaims(objects: readonly Live[]): string[] {
-  const claimed = (object: Live): string => JSON.stringify([object.kind, object.metadata.namespace ?? "", object.metadata.name]);
+export function findStrayClaims(objects: readonly LiveObject[]): string[] {
+  const claimed = (object: LiveObject): string => JSON.stringify([object.kind, object.metadata.namespace ?? "", object.metadata.name]);
   const present = new Map(objects.map((object) => [claimed(object), object]));
   return objects.filter(({ kind }) => kind === "Claim").flatMap((claim) => {
     const { claimant, claimed: name } = claim.spec as { claimant: { kind: string; namespace?: string; name: string }; claimed: string };
     const holder = present.get(JSON.stringify([claimant.kind, claimant.namespace ?? "", claimant.name]));
     if (!holder) return [`claim of ${claimant.kind} ${name} has no claimant ${claimant.name}`];
-    return bears(holder, name) ? [] : [`${claimant.kind} ${claimant.name} does not bear the claimed name ${name}`];
+    return holdsName(holder, name) ? [] : [`${claimant.kind} ${claimant.name} does not bear the claimed name ${name}`];
   });
 }
 
-function bears({ kind, metadata, spec = {} }: Live, name: string): boolean {
+function holdsName({ kind, metadata, spec = {} }: LiveObject, name: string): boolean {
   const host = kind === "Route" ? `${String(spec["host"] ?? "")}:${String(spec["port"] ?? 0)}${String(spec["path"] ?? "")}` : String(spec["name"] ?? metadata.name);
   return host.toLowerCase() === name;
 }
 
 /** A process that has to do with this stage's home, by its arguments, directory or environment. */
-export interface Relative {
+export interface PlatformProcess {
   pid: number;
   command: string;
   /** CF_INSTANCE_GUID, when it is an app's. */
@@ -63,7 +63,7 @@ export interface Relative {
 }
 
 /** Linux only; elsewhere none. */
-export function processesUnder(home: string): Relative[] {
+export function listProcessesUnder(home: string): PlatformProcess[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
     const command = text(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
@@ -92,18 +92,18 @@ function directory(pid: string): string {
 }
 
 /** Processes that are neither the platform nor an instance that an LRP's status names, and instances without a process. */
-export function strayProcesses(stage: Stage, objects: readonly Live[]): string[] {
+export function findStrayProcesses(testPlatform: TestPlatform, objects: readonly LiveObject[]): string[] {
   const wanted = new Set(objects.filter(({ kind }) => kind === "LRP").flatMap(({ status = {} }) => ((status["instances"] ?? []) as { guid?: string }[]).flatMap(({ guid }) => guid ?? [])));
-  const found = processesUnder(stage.home).filter(({ pid }) => !stage.pids().includes(pid));
+  const found = listProcessesUnder(testPlatform.home).filter(({ pid }) => !testPlatform.pids().includes(pid));
   const strays = found.filter(({ instance }) => instance === undefined || !wanted.has(instance)).map(({ pid, command }) => `process ${pid} (${command.slice(0, 200)}) belongs to no instance`);
   const missing = process.platform === "linux" ? [...wanted].filter((guid) => !found.some(({ instance }) => instance === guid)).map((guid) => `instance ${guid} has no process`) : [];
   return [...strays, ...missing];
 }
 
-function guidOf({ metadata }: Live): string {
+function guidOf({ metadata }: LiveObject): string {
   return metadata.labels?.["cupola.dev/guid"] ?? metadata.uid;
 }
 
-function nameOf({ kind, metadata }: Live): string {
+function nameOf({ kind, metadata }: LiveObject): string {
   return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 }

@@ -28,7 +28,7 @@ export interface TrafficOptions {
 /** Starts the clients. */
 export function startTraffic(options: TrafficOptions): Traffic {
   const state: State = { ...options, count: 0, failed: [], stale: [], over: false };
-  const running = [...Array.from({ length: options.clients }, (_, client) => until(state, (round) => oneApp(state, `rolling-${client}-${round}`))), until(state, () => oneRole(state)), until(state, () => lists(state))];
+  const running = [...Array.from({ length: options.clients }, (_, client) => until(state, (round) => exerciseApp(state, `rolling-${client}-${round}`))), until(state, () => exerciseRole(state)), until(state, () => lists(state))];
   return {
     requests: () => state.count,
     failed: state.failed,
@@ -50,7 +50,7 @@ async function until(state: State, round: (number: number) => Promise<void>): Pr
 }
 
 /** Undefined when it failed; that is noted. */
-async function ask(state: State, good: readonly number[], ...[method, path, body]: Parameters<Api["send"]>): Promise<ApiAnswer | undefined> {
+async function sendRequest(state: State, good: readonly number[], ...[method, path, body]: Parameters<Api["send"]>): Promise<ApiAnswer | undefined> {
   state.count++;
   try {
     const answer = await state.api.send(method, path, body);
@@ -62,29 +62,29 @@ async function ask(state: State, good: readonly number[], ...[method, path, body
   return undefined;
 }
 
-function look(state: State, what: string, fresh: boolean): void {
-  if (!fresh) state.stale.push(`${new Date().toISOString()} ${what}`);
+function recordRead(state: State, what: string, isFresh: boolean): void {
+  if (!isFresh) state.stale.push(`${new Date().toISOString()} ${what}`);
 }
 
 /** Create, read by GUID, read by name, change, read, delete, read. */
-async function oneApp(state: State, name: string): Promise<void> {
-  const made = await ask(state, [201], "POST", "/v3/apps", { name, relationships: { space: { data: { guid: state.space } } } });
+async function exerciseApp(state: State, name: string): Promise<void> {
+  const made = await sendRequest(state, [201], "POST", "/v3/apps", { name, relationships: { space: { data: { guid: state.space } } } });
   if (!made) return;
   const { guid } = JSON.parse(made.text) as Named;
   const path = `/v3/apps/${guid}`;
-  const [one, list] = await Promise.all([ask(state, [200, 404], "GET", path), ask(state, [200], "GET", `/v3/apps?names=${name}`)]);
-  if (one) look(state, `${name} is not there after it was created`, one.status === 200);
-  if (list) look(state, `${name} is not listed after it was created`, (JSON.parse(list.text) as Page<Named>).resources.length === 1);
-  if (await ask(state, [200], "PATCH", path, { metadata: { labels: { round: name } } })) {
-    const changed = await ask(state, [200], "GET", path);
-    if (changed) look(state, `${name} has not its label after it was set`, changed.text.includes(`"round":"${name}"`));
+  const [one, list] = await Promise.all([sendRequest(state, [200, 404], "GET", path), sendRequest(state, [200], "GET", `/v3/apps?names=${name}`)]);
+  if (one) recordRead(state, `${name} is not there after it was created`, one.status === 200);
+  if (list) recordRead(state, `${name} is not listed after it was created`, (JSON.parse(list.text) as Page<Named>).resources.length === 1);
+  if (await sendRequest(state, [200], "PATCH", path, { metadata: { labels: { round: name } } })) {
+    const changed = await sendRequest(state, [200], "GET", path);
+    if (changed) recordRead(state, `${name} has not its label after it was set`, changed.text.includes(`"round":"${name}"`));
   }
-  const deleted = await ask(state, [202], "DELETE", path);
+  const deleted = await sendRequest(state, [202], "DELETE", path);
   if (!deleted) return;
   const job = String(deleted.headers["location"]).replace(/^https?:\/\/[^/]+/, "");
   await Promise.all([
     // Whatever replica is asked knows the job.
-    ask(state, [200], "GET", job),
+    sendRequest(state, [200], "GET", job),
     untilGone(state, name, path),
   ]);
 }
@@ -92,10 +92,10 @@ async function oneApp(state: State, name: string): Promise<void> {
 /** An app that waits for its finalizers is still there, in every replica; once it is away it stays away. */
 async function untilGone(state: State, name: string, path: string): Promise<void> {
   for (let wentAt: number | undefined, tries = 0; tries < 500; tries++) {
-    const answer = await ask(state, [200, 404], "GET", path);
+    const answer = await sendRequest(state, [200, 404], "GET", path);
     if (!answer) return;
     if (answer.status === 404) wentAt ??= tries;
-    else look(state, `${name} is there again after it was gone`, wentAt === undefined);
+    else recordRead(state, `${name} is there again after it was gone`, wentAt === undefined);
     if (wentAt !== undefined && tries - wentAt > 2) return;
     if (wentAt === undefined) await delay(20);
   }
@@ -103,21 +103,21 @@ async function untilGone(state: State, name: string, path: string): Promise<void
 }
 
 /** A role is given and taken; in between its holder sees the app there, and only then, wherever asked. */
-async function oneRole(state: State): Promise<void> {
+async function exerciseRole(state: State): Promise<void> {
   const [user, space] = [state.guestName, state.closed.space].map((guid) => ({ data: { guid } }));
-  const given = await ask(state, [201], "POST", "/v3/roles", { type: "space_auditor", relationships: { user, space } });
+  const given = await sendRequest(state, [201], "POST", "/v3/roles", { type: "space_auditor", relationships: { user, space } });
   if (!given) return;
-  look(state, "a role does not count after it was given", (await guestSees(state)) ?? true);
+  recordRead(state, "a role does not count after it was given", (await readAsGuest(state)) ?? true);
   const { guid } = JSON.parse(given.text) as Named;
-  if (!(await ask(state, [202], "DELETE", `/v3/roles/${guid}`))) return;
-  look(state, "a role counts after it was taken", !((await guestSees(state)) ?? false));
+  if (!(await sendRequest(state, [202], "DELETE", `/v3/roles/${guid}`))) return;
+  recordRead(state, "a role counts after it was taken", !((await readAsGuest(state)) ?? false));
 }
 
-async function guestSees(state: State): Promise<boolean | undefined> {
-  const answer = await ask({ ...state, api: state.guest }, [200, 404], "GET", `/v3/apps/${state.closed.app}`);
+async function readAsGuest(state: State): Promise<boolean | undefined> {
+  const answer = await sendRequest({ ...state, api: state.guest }, [200, 404], "GET", `/v3/apps/${state.closed.app}`);
   return answer && answer.status === 200;
 }
 
 async function lists(state: State): Promise<void> {
-  for (const path of ["/v3/apps?per_page=10", "/v3/organizations", "/v3/spaces", "/v3/domains", "/v3/info", `/v3/spaces/${state.space}`]) await ask(state, [200], "GET", path);
+  for (const path of ["/v3/apps?per_page=10", "/v3/organizations", "/v3/spaces", "/v3/domains", "/v3/info", `/v3/spaces/${state.space}`]) await sendRequest(state, [200], "GET", path);
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "undici";
 import { parse } from "yaml";
-import type { Stage } from "./test-platform.ts";
+import type { TestPlatform } from "./test-platform.ts";
 
 /** The API's own errors, as every refusal must carry them. */
 export interface CFErrors {
@@ -59,8 +59,8 @@ export function apiAt(url: string, token: string): Api {
 }
 
 /** The token of a user of the stage's kubeconfig: admin or developer. */
-export function tokenOf(stage: Stage, user: string): string {
-  const { users } = parse(readFileSync(stage.kubeconfig, "utf8")) as { users: { name: string; user: { token: string } }[] };
+export function tokenOf(testPlatform: TestPlatform, user: string): string {
+  const { users } = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as { users: { name: string; user: { token: string } }[] };
   const found = users.find(({ name }) => name === user);
   if (!found) throw new Error(`the kubeconfig has no user ${user}`);
   return found.user.token;
@@ -83,8 +83,8 @@ function parseObject(text: string, status: number): object {
 }
 
 /** The GUID of an object, as its label says. */
-export async function guidOf(stage: Stage, object: string, namespace: string): Promise<string> {
-  const { code, output } = await stage.kubectl("get", object, "-n", namespace, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
+export async function guidOf(testPlatform: TestPlatform, object: string, namespace: string): Promise<string> {
+  const { code, output } = await testPlatform.kubectl("get", object, "-n", namespace, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
   if (code !== 0 || output === "") throw new Error(`${object} has no GUID: ${output}`);
   return output;
 }

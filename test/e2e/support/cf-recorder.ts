@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { normaliser } from "../cf-traffic/normalise.ts";
 import type { RecordedCommand } from "../cf-traffic/traffic.ts";
 import { eventually } from "./eventually.ts";
-import type { Stage } from "./test-platform.ts";
+import type { TestPlatform } from "./test-platform.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 
 /** What is pushed; the replay packs it, too. */
@@ -58,13 +58,13 @@ const STEPS: readonly Step[] = [
 ];
 
 /** Runs all commands against a fresh stage. @throws Error when one of them hangs */
-export async function recordCf(stage: Stage, cf: string): Promise<RecordedCommand[]> {
-  const proxy = await startRecordingProxy(stage.port);
+export async function recordCf(testPlatform: TestPlatform, cf: string): Promise<RecordedCommand[]> {
+  const proxy = await startRecordingProxy(testPlatform.port);
   const normalise = normaliser({ url: proxy.url, folder: SOURCE });
-  const home = join(stage.home, "cf-recorder");
+  const home = join(testPlatform.home, "cf-recorder");
   mkdirSync(home);
   writeFileSync(join(home, "two-apps.yml"), MANIFEST);
-  const env = { ...process.env, CF_HOME: home, KUBECONFIG: stage.kubeconfig, CF_COLOR: "false", CF_TRACE: "", LANG: "en_US.UTF-8" };
+  const env = { ...process.env, CF_HOME: home, KUBECONFIG: testPlatform.kubeconfig, CF_COLOR: "false", CF_TRACE: "", LANG: "en_US.UTF-8" };
   const commands: RecordedCommand[] = [];
   try {
     for (const step of STEPS) {
@@ -72,7 +72,7 @@ export async function recordCf(stage: Stage, cf: string): Promise<RecordedComman
       const { code, output } = await runCf(cf, args, { step, env, cwd: home });
       console.log(`cf ${step.command}: ${code}${code === 0 ? "" : `\n${output}`}`);
       commands.push({ command: step.command, exchanges: normalise(proxy.exchanges.splice(0)) });
-      await untilSteady(stage);
+      await untilSteady(testPlatform);
     }
   } finally {
     await proxy.close();
@@ -89,10 +89,10 @@ async function runCf(cf: string, args: readonly string[], { step, env, cwd }: { 
 }
 
 /** The next command meets what the replay will meet: instances that run, none that starts or stops. */
-async function untilSteady(stage: Stage): Promise<void> {
+async function untilSteady(testPlatform: TestPlatform): Promise<void> {
   await delay(50);
   await eventually(async () => {
-    const { output } = await stage.kubectl("get", "lrps.workloads.cupola.dev", "-A", "-o", "json");
+    const { output } = await testPlatform.kubectl("get", "lrps.workloads.cupola.dev", "-A", "-o", "json");
     const { items } = JSON.parse(output) as { items: { spec: { instances: number }; status?: { runningInstances?: number; instances?: object[] } }[] };
     for (const { spec, status } of items) if (status?.runningInstances !== spec.instances || status.instances?.length !== spec.instances) throw new Error(`an LRP has ${status?.runningInstances} of ${spec.instances}`);
   });

@@ -1,7 +1,7 @@
 // A stock `cf` v8 with a stage as its target.
 import { spawnSync } from "node:child_process";
 import { runCommand } from "../../../scripts/run-command.ts";
-import type { Ran, Stage } from "./test-platform.ts";
+import type { CommandResult, TestPlatform } from "./test-platform.ts";
 
 /** Why there is no `cf` to test with; undefined when there is one. */
 export function whyNoCf(): string | undefined {
@@ -21,7 +21,7 @@ export interface CfOptions {
 }
 
 /** Runs `cf`; its configuration is in the stage's home, or in one of its own for another user. */
-export function cfOn(stage: Stage, options: CfOptions = {}): (...args: string[]) => Promise<Ran> {
-  const env = { CF_HOME: options.user ? `${stage.home}/cf-${options.user}` : stage.home, KUBECONFIG: stage.kubeconfig, CF_COLOR: "false", CF_TRACE: "" };
-  return (...args) => runCommand([cfBinary(), ...args], { cwd: options.cwd ?? stage.home, deadlineMs: 180_000, env });
+export function cfOn(testPlatform: TestPlatform, options: CfOptions = {}): (...args: string[]) => Promise<CommandResult> {
+  const env = { CF_HOME: options.user ? `${testPlatform.home}/cf-${options.user}` : testPlatform.home, KUBECONFIG: testPlatform.kubeconfig, CF_COLOR: "false", CF_TRACE: "" };
+  return (...args) => runCommand([cfBinary(), ...args], { cwd: options.cwd ?? testPlatform.home, deadlineMs: 180_000, env });
 }

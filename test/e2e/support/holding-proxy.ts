@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
 
-export interface Line {
+export interface HoldingProxy {
   /** As for a kubeconfig. */
   server: { url: string; ca: string };
   /** Requests that fit are held here from now on; resolves with the first one's path. */
@@ -12,21 +12,21 @@ export interface Line {
   /** Requests that come from now on pass. */
   release(): void;
   /** From now on nothing comes on the watches that are open; what is asked anew is answered. */
-  silenceWatches(): number;
+  stallWatches(): number;
   close(): Promise<void>;
 }
 
 /** Starts one to a server that `ca` signed. */
-export async function startLine(to: { url: string; ca: string }): Promise<Line> {
+export async function startHoldingProxy(to: { url: string; ca: string }): Promise<HoldingProxy> {
   const target = new URL(to.url);
   const authority = await makeAuthority("the authority of a line");
   const pair = await issueCertificate(authority, { commonName: "line", ipAddresses: ["127.0.0.1"] }, { usage: "server" });
   const agent = new Agent({ keepAlive: true, ca: to.ca });
   const watches = new Set<{ upstream: IncomingMessage; response: ServerResponse }>();
-  let held: { fits: (method: string, path: string) => boolean; tell: (path: string) => void } | undefined;
+  let held: { fits: (method: string, path: string) => boolean; onHeld: (path: string) => void } | undefined;
   const server = createServer({ ...pair, requestTimeout: 0 }, (request, response) => {
     const { method = "", url = "/", headers } = request;
-    if (held?.fits(method, url)) return held.tell(url);
+    if (held?.fits(method, url)) return held.onHeld(url);
     const upstream = send({ host: target.hostname, port: target.port, method, path: url, headers: { ...headers, host: target.host }, agent }, (reply) => {
       response.writeHead(reply.statusCode ?? 502, reply.headers).flushHeaders();
       reply.pipe(response).on("error", () => reply.destroy());
@@ -42,9 +42,9 @@ export async function startLine(to: { url: string; ca: string }): Promise<Line> 
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
   return {
     server: { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, ca: authority.cert },
-    hold: (fits) => new Promise((tell) => (held = { fits, tell })),
+    hold: (fits) => new Promise((onHeld) => (held = { fits, onHeld })),
     release: () => void (held = undefined),
-    silenceWatches() {
+    stallWatches() {
       for (const { upstream, response } of watches) {
         upstream.unpipe(response);
         upstream.pause();

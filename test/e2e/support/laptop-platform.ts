@@ -6,18 +6,18 @@ import { findProcess } from "../../../backends/host/process-table.ts";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { eventually } from "./eventually.ts";
-import type { StageBase } from "./test-platform.ts";
+import type { TestPlatformBase } from "./test-platform.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
 
 /** Starts one without the example app. @throws Error with the log's end when it does not become ready */
-export async function startLaptop(): Promise<StageBase> {
+export async function startLaptopPlatform(): Promise<TestPlatformBase> {
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const [port, kubePort] = [await freePort(), await freePort()];
   const env = { CUPOLA_HOME: home, NO_COLOR: "1" };
   const local = (...args: string[]) => runCommand([process.execPath, CUP, "local", ...args], { cwd: home, deadlineMs: 120_000, env });
   const pid = (): number => (JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as { pid: number }).pid;
-  const laptop: StageBase = {
+  const laptop: TestPlatformBase = {
     on: "laptop",
     home,
     url: `http://localhost:${port}`,

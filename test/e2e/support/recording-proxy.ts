@@ -37,7 +37,7 @@ const DEADLINE_MS = 120_000;
 
 /** Passes everything on to `port` of this machine, the Host header as it is: so links in answers lead back through the proxy. */
 export async function startRecordingProxy(port: number): Promise<RecordingProxy> {
-  const server = createServer((request, response) => void pass(proxy, port, { request, response }));
+  const server = createServer((request, response) => void handleRequest(proxy, port, { request, response }));
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
   const proxy: RecordingProxy = {
     url: `http://localhost:${(server.address() as AddressInfo).port}`,
@@ -53,19 +53,19 @@ export async function startRecordingProxy(port: number): Promise<RecordingProxy>
   return proxy;
 }
 
-interface Passing {
+interface ProxiedRequest {
   request: IncomingMessage;
   response: ServerResponse;
 }
 
-async function pass(proxy: RecordingProxy, port: number, { request, response }: Passing): Promise<void> {
+async function handleRequest(proxy: RecordingProxy, port: number, { request, response }: ProxiedRequest): Promise<void> {
   const asked = { method: request.method ?? "GET", path: request.url ?? "/" };
   const open = { ...asked, after: proxy.exchanges.length };
   proxy.unanswered.push(open);
   try {
     const requestBody = await buffer(request);
     proxy.onRequest(asked.method, asked.path);
-    const answer = await ask(port, request, requestBody);
+    const answer = await sendUpstream(port, request, requestBody);
     const body = await buffer(answer);
     proxy.unanswered.splice(proxy.unanswered.indexOf(open), 1);
     proxy.exchanges.push({ ...asked, requestHeaders: request.headers, requestBody, status: answer.statusCode ?? 0, headers: answer.headers, body });
@@ -77,7 +77,7 @@ async function pass(proxy: RecordingProxy, port: number, { request, response }: 
   }
 }
 
-function ask(port: number, { method, url, headers }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+function sendUpstream(port: number, { method, url, headers }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { "transfer-encoding": _chunked, connection: _connection, ...rest } = headers;
     const upstream = send({ host: "127.0.0.1", port, method, path: url, headers: { ...rest, "content-length": body.length }, agent: false, timeout: DEADLINE_MS }, resolve);

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { tokenOf } from "./api.ts";
-import type { Stage } from "./test-platform.ts";
+import type { TestPlatform } from "./test-platform.ts";
 
 const CUPOLA = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
 const GUARD = join(import.meta.dirname, "die-with-parent.ts");
@@ -36,29 +36,29 @@ export interface ReplicaProcessOptions {
 let count = 0;
 
 /** Where the stage's Kubernetes API is. */
-export function serverOf(stage: Stage): { url: string; ca: string } {
-  const { clusters } = parse(readFileSync(stage.kubeconfig, "utf8")) as { clusters: { cluster: { server: string; "certificate-authority-data": string } }[] };
+export function serverOf(testPlatform: TestPlatform): { url: string; ca: string } {
+  const { clusters } = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as { clusters: { cluster: { server: string; "certificate-authority-data": string } }[] };
   const [first] = clusters;
   if (!first) throw new Error("the kubeconfig has no cluster");
   return { url: first.cluster.server, ca: Buffer.from(first.cluster["certificate-authority-data"], "base64").toString() };
 }
 
 /** Starts it, and waits until it serves. @throws Error with what it said when it does not */
-export async function startReplica(stage: Stage, { operations = "api", server = serverOf(stage), graceSeconds = 0, publicURL }: ReplicaProcessOptions = {}): Promise<ReplicaProcess> {
-  const kubeconfig = join(stage.home, `replica-${process.pid}-${++count}`);
-  writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca: server.ca, users: [{ name: "admin", token: tokenOf(stage, "admin") }] }), { mode: 0o600 });
-  const args = [`--operation=${operations}`, "--kubeconfig", kubeconfig, "--port", "0", "--data", join(stage.home, "data"), "--grace", String(graceSeconds), ...(publicURL ? ["--public-url", publicURL] : [])];
+export async function startReplica(testPlatform: TestPlatform, { operations = "api", server = serverOf(testPlatform), graceSeconds = 0, publicURL }: ReplicaProcessOptions = {}): Promise<ReplicaProcess> {
+  const kubeconfig = join(testPlatform.home, `replica-${process.pid}-${++count}`);
+  writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca: server.ca, users: [{ name: "admin", token: tokenOf(testPlatform, "admin") }] }), { mode: 0o600 });
+  const args = [`--operation=${operations}`, "--kubeconfig", kubeconfig, "--port", "0", "--data", join(testPlatform.home, "data"), "--grace", String(graceSeconds), ...(publicURL ? ["--public-url", publicURL] : [])];
   const child = spawn(process.execPath, ["--import", GUARD, CUPOLA, ...args], { stdio: ["pipe", "pipe", "pipe"] });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (said = (said + chunk).slice(-8000)));
+  let output = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output = (output + chunk).slice(-8000)));
   const ended = once(child, "exit") as Promise<[number | null]>;
   const line = await Promise.race([once(createInterface(child.stdout), "line"), ended.then(() => undefined)]);
-  if (!line) throw new Error(`the replica ended: ${said}`);
+  if (!line) throw new Error(`the replica ended: ${output}`);
   const { url } = JSON.parse(String(line[0])) as { url: string };
   return {
     url,
     port: Number(new URL(url).port),
-    log: () => said,
+    log: () => output,
     async stop() {
       child.kill("SIGTERM");
       const late = setTimeout(() => child.kill("SIGKILL"), 30_000);

@@ -15,10 +15,10 @@ import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } 
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
-import { startBalancer, type Door } from "./load-balancer.ts";
+import { startLoadBalancer, type BalancerBackend } from "./load-balancer.ts";
 import { eventually } from "./eventually.ts";
-import { processesUnder } from "../kill/leftovers.ts";
-import type { StageBase } from "./test-platform.ts";
+import { listProcessesUnder } from "../kill/leftovers.ts";
+import type { TestPlatformBase } from "./test-platform.ts";
 
 const ENTRY = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
 const GUARD = join(import.meta.dirname, "die-with-parent.ts");
@@ -27,12 +27,12 @@ const REPLICAS = 3;
 /** How long a replica that was killed counts as living; what it led waits so long for another. */
 const LEASE_SECONDS = 5;
 
-interface Replica extends Door {
+interface Replica extends BalancerBackend {
   child: ChildProcess | undefined;
 }
 
 /** Starts a control plane and the platform on it. `kubectl` is one of the control plane's version. @throws Error with the log's end when a replica does not become ready */
-export async function startClusterStage(): Promise<{ base: StageBase; kubectl: string }> {
+export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBase; kubectl: string }> {
   const plane = await startControlPlane({ users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }, { token: "developer-token", user: DEVELOPER }] });
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
@@ -42,9 +42,9 @@ export async function startClusterStage(): Promise<{ base: StageBase; kubectl: s
   writeFileSync(join(home, "platform-kubeconfig"), kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
   await installManifests(admin);
   const replicas: Replica[] = await Promise.all(Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })));
-  const balancer = await startBalancer(replicas);
+  const balancer = await startLoadBalancer(replicas);
   const start = (): Promise<void> => startMissing(replicas, home, balancer.port);
-  const base: StageBase = {
+  const base: TestPlatformBase = {
     on: "cluster",
     home,
     url: `http://localhost:${balancer.port}`,
@@ -56,11 +56,11 @@ export async function startClusterStage(): Promise<{ base: StageBase; kubectl: s
     start,
     async stop() {
       await balancer.close();
-      const died = replicas.filter(({ child }) => child && isOver(child)).length;
+      const died = replicas.filter(({ child }) => child && hasExited(child)).length;
       const log = died > 0 ? readFileSync(join(home, "cupola.log"), "utf8") : "";
-      await Promise.all(replicas.map((replica) => end(replica, "SIGTERM")));
+      await Promise.all(replicas.map((replica) => terminateReplica(replica, "SIGTERM")));
       // Instances outlive a platform that stops on a cluster; not this one.
-      for (const { pid } of processesUnder(home)) process.kill(pid, "SIGKILL");
+      for (const { pid } of listProcessesUnder(home)) process.kill(pid, "SIGKILL");
       await admin.close();
       await plane.stop();
       rmSync(home, { recursive: true, force: true, maxRetries: 5 });
@@ -88,26 +88,26 @@ async function startReplica(replica: Replica, home: string, publicPort: number):
   closeSync(log);
   replica.child = child;
   await eventually(async () => {
-    if (isOver(child)) return;
+    if (hasExited(child)) return;
     const { statusCode, body } = await request(`http://127.0.0.1:${replica.port}/readyz`, { reset: true, headersTimeout: 5000 });
     await body.dump();
     if (statusCode !== 200) throw new Error(`a replica answers ${statusCode}`);
   }, 60_000);
-  if (isOver(child)) throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
+  if (hasExited(child)) throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
   replica.up = true;
 }
 
 async function killOne(replicas: readonly Replica[], which: number): Promise<void> {
   const alive = replicas.filter(({ child }) => child);
   const victim = alive[Math.floor(which * alive.length)];
-  if (victim) await end(victim, "SIGKILL");
+  if (victim) await terminateReplica(victim, "SIGKILL");
 }
 
-async function end(replica: Replica, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+async function terminateReplica(replica: Replica, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   const { child } = replica;
   replica.up = false;
   replica.child = undefined;
-  if (!child || isOver(child)) return;
+  if (!child || hasExited(child)) return;
   const over = once(child, "exit");
   child.kill(signal);
   const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
@@ -115,7 +115,7 @@ async function end(replica: Replica, signal: "SIGTERM" | "SIGKILL"): Promise<voi
   clearTimeout(late);
 }
 
-function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Stage } from "./test-platform.ts";
+import type { TestPlatform } from "./test-platform.ts";
 
 const CUPOLA = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
 
@@ -13,14 +13,14 @@ export interface SecondApi {
 }
 
 /** Starts it, and waits until it serves. @throws Error with what it said when it does not */
-export async function startSecondApi(stage: Stage): Promise<SecondApi> {
-  const args = ["--operation=api", "--kubeconfig", stage.kubeconfig, "--context", "admin", "--port", "0", "--data", join(stage.home, "data")];
+export async function startSecondApi(testPlatform: TestPlatform): Promise<SecondApi> {
+  const args = ["--operation=api", "--kubeconfig", testPlatform.kubeconfig, "--context", "admin", "--port", "0", "--data", join(testPlatform.home, "data")];
   const child = spawn(process.execPath, [CUPOLA, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (said = (said + chunk).slice(-4000)));
+  let output = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output = (output + chunk).slice(-4000)));
   const ended = once(child, "exit");
   const line = await Promise.race([once(createInterface(child.stdout), "line"), ended.then(() => undefined)]);
-  if (!line) throw new Error(`the second API ended: ${said}`);
+  if (!line) throw new Error(`the second API ended: ${output}`);
   return {
     url: (JSON.parse(String(line[0])) as { url: string }).url,
     async stop() {

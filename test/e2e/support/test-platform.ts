@@ -2,29 +2,29 @@
 import { join } from "node:path";
 import { request } from "undici";
 import { runCommand } from "../../../scripts/run-command.ts";
-import { startClusterStage } from "./replicated-platform.ts";
-import { startLaptop } from "./laptop-platform.ts";
+import { startReplicatedPlatform } from "./replicated-platform.ts";
+import { startLaptopPlatform } from "./laptop-platform.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
 
-export interface Ran {
+export interface CommandResult {
   code: number | null;
   output: string;
 }
 
 /** What an app answered. */
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
 
 /** Places by the name that `--on` takes. */
-export type Place = "laptop" | "cluster";
+export type PlatformKind = "laptop" | "cluster";
 
 /** What kind of place this is, and how it lives. */
-export interface StageBase {
-  on: Place;
+export interface TestPlatformBase {
+  on: PlatformKind;
   /** Everything of the stage that is on disk. */
   home: string;
   /** The CF API. */
@@ -42,33 +42,33 @@ export interface StageBase {
   stop(): Promise<void>;
 }
 
-export interface Stage extends StageBase {
+export interface TestPlatform extends TestPlatformBase {
   /** Runs `cup` with this stage as its target. */
-  cup(...args: string[]): Promise<Ran>;
+  cup(...args: string[]): Promise<CommandResult>;
   /** As `cup`, and what it prints with --json. @throws Error when it fails */
   cupJson<T = Record<string, unknown>>(...args: string[]): Promise<T>;
-  kubectl(...args: string[]): Promise<Ran>;
+  kubectl(...args: string[]): Promise<CommandResult>;
   /** A request to an app by its host. */
-  get(host: string, path?: string): Promise<Answer>;
+  get(host: string, path?: string): Promise<HttpResponse>;
 }
 
 /** The place that `npm run e2e -- --on …` asks for. */
-export function chosenPlace(): Place {
+export function chosenPlatformKind(): PlatformKind {
   return process.env["CUPOLA_E2E_ON"] === "cluster" ? "cluster" : "laptop";
 }
 
 /** Starts one, with the org `local`, its space `dev`, the domain `apps.localhost` and the user `developer`. @throws Error with the log's end when it does not become ready */
-export async function startStage(): Promise<Stage> {
-  if (chosenPlace() === "laptop") return equip(await startLaptop(), "kubectl");
-  const { base, kubectl } = await startClusterStage();
-  return equip(base, kubectl);
+export async function startTestPlatform(): Promise<TestPlatform> {
+  if (chosenPlatformKind() === "laptop") return addClients(await startLaptopPlatform(), "kubectl");
+  const { base, kubectl } = await startReplicatedPlatform();
+  return addClients(base, kubectl);
 }
 
-function equip(base: StageBase, kubectl: string): Stage {
+function addClients(base: TestPlatformBase, kubectl: string): TestPlatform {
   const { home, port, kubeconfig } = base;
-  const env = stageEnv(home, kubeconfig);
-  const run = (command: [string, ...string[]]): Promise<Ran> => runCommand(command, { cwd: home, deadlineMs: 120_000, env });
-  const cup = (...args: string[]): Promise<Ran> => run([process.execPath, CUP, ...args]);
+  const env = testPlatformEnv(home, kubeconfig);
+  const run = (command: [string, ...string[]]): Promise<CommandResult> => runCommand(command, { cwd: home, deadlineMs: 120_000, env });
+  const cup = (...args: string[]): Promise<CommandResult> => run([process.execPath, CUP, ...args]);
   return Object.assign(base, {
     cup,
     async cupJson<T>(...args: string[]) {
@@ -82,12 +82,12 @@ function equip(base: StageBase, kubectl: string): Stage {
 }
 
 /** What `cup` and `kubectl` go by. */
-function stageEnv(home: string, kubeconfig: string): Record<string, string> {
+function testPlatformEnv(home: string, kubeconfig: string): Record<string, string> {
   return { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), KUBECONFIG: kubeconfig, CF_HOME: home, NO_COLOR: "1" };
 }
 
 /** Browsers and curl resolve `*.localhost` by themselves; the C library does not everywhere. */
-async function getFrom(port: number, host: string, path: string): Promise<Answer> {
+async function getFrom(port: number, host: string, path: string): Promise<HttpResponse> {
   const answer = await request(`http://127.0.0.1:${port}${path}`, { headers: { host: `${host}:${port}` }, headersTimeout: 10_000, bodyTimeout: 10_000 });
   return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
 }

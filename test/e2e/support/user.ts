@@ -3,27 +3,27 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { apiAt, type Api } from "./api.ts";
-import type { Stage, Ran } from "./test-platform.ts";
+import type { TestPlatform, CommandResult } from "./test-platform.ts";
 
 export interface User {
   /** Kubernetes' name of it, which is also its CF GUID. */
   name: string;
   api: Api;
-  kubectl(...args: string[]): Promise<Ran>;
+  kubectl(...args: string[]): Promise<CommandResult>;
 }
 
 /** Makes a user who has no role anywhere. @throws Error with what kubectl said */
-export async function newUser(stage: Stage, name: string): Promise<User> {
-  await succeed(stage.kubectl("create", "serviceaccount", name, "-n", "default"));
-  const token = (await succeed(stage.kubectl("create", "token", name, "-n", "default"))).trim();
-  const config = parse(readFileSync(stage.kubeconfig, "utf8")) as { clusters: { name: string }[] };
-  const file = join(stage.home, `kubeconfig-${name}`);
+export async function newUser(testPlatform: TestPlatform, name: string): Promise<User> {
+  await succeed(testPlatform.kubectl("create", "serviceaccount", name, "-n", "default"));
+  const token = (await succeed(testPlatform.kubectl("create", "token", name, "-n", "default"))).trim();
+  const config = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as { clusters: { name: string }[] };
+  const file = join(testPlatform.home, `kubeconfig-${name}`);
   const contexts = [{ name, context: { cluster: config.clusters[0]?.name, user: name } }];
   writeFileSync(file, stringify({ ...config, users: [{ name, user: { token } }], contexts, "current-context": name }), { mode: 0o600 });
-  return { name: `system:serviceaccount:default:${name}`, api: apiAt(stage.url, token), kubectl: (...args) => stage.kubectl("--kubeconfig", file, ...args) };
+  return { name: `system:serviceaccount:default:${name}`, api: apiAt(testPlatform.url, token), kubectl: (...args) => testPlatform.kubectl("--kubeconfig", file, ...args) };
 }
 
-async function succeed(ran: Promise<Ran>): Promise<string> {
+async function succeed(ran: Promise<CommandResult>): Promise<string> {
   const { code, output } = await ran;
   if (code !== 0) throw new Error(`kubectl ended with ${code}: ${output}`);
   return output;

@@ -1,6 +1,6 @@
 // The build plan as the CNB specification resolves it: provides, requires, alternatives, optional buildpacks, unmet entries.
 import { expect, test } from "vitest";
-import { afterBuild, type Candidate, entriesFor, type Requirement, resolvePlan } from "./build-plan.ts";
+import { withoutMet, type Candidate, entriesFor, type Requirement, resolvePlan } from "./build-plan.ts";
 
 const need = (name: string): Requirement => ({ name, metadata: {} });
 /** `bp("a?", "provides x", "requires y | provides z")`: each string is an alternative, `?` means optional. */
@@ -44,6 +44,6 @@ test("what a buildpack leaves unmet goes to the next provider, what it met to no
   const outcome = resolvePlan([bp("a", "provides x provides y"), bp("b", "provides x provides y"), bp("c", "requires x requires y")]);
   if (!("plan" in outcome)) throw new Error(outcome.problem);
   expect(entriesFor(outcome.plan, "a").map((entry) => entry.name)).toEqual(["x", "y"]);
-  expect(entriesFor(afterBuild(outcome.plan, "a", ["y"]), "b").map((entry) => entry.name)).toEqual(["y"]);
-  expect(entriesFor(afterBuild(outcome.plan, "a", []), "b")).toEqual([]);
+  expect(entriesFor(withoutMet(outcome.plan, "a", ["y"]), "b").map((entry) => entry.name)).toEqual(["y"]);
+  expect(entriesFor(withoutMet(outcome.plan, "a", []), "b")).toEqual([]);
 });

@@ -32,7 +32,7 @@ export interface Resolution {
   plan: PlanEntry[];
 }
 
-interface Part extends Alternative {
+interface TrialMember extends Alternative {
   key: string;
   optional: boolean;
 }
@@ -43,8 +43,8 @@ const maxTrials = 10_000;
 export function resolvePlan(candidates: readonly Candidate[]): Resolution | { problem: string } {
   let problem = "no buildpack takes part";
   let trials = 0;
-  for (const parts of combinations(candidates)) {
-    const outcome = tryParts(parts);
+  for (const members of listCombinations(candidates)) {
+    const outcome = tryCombination(members);
     if ("members" in outcome) return outcome;
     problem = outcome.problem;
     if ((trials += 1) >= maxTrials) return { problem: `none of the first ${maxTrials} combinations fits; the last one: ${problem}` };
@@ -52,48 +52,48 @@ export function resolvePlan(candidates: readonly Candidate[]): Resolution | { pr
   return { problem };
 }
 
-function* combinations(candidates: readonly Candidate[]): Generator<Part[]> {
+function* listCombinations(candidates: readonly Candidate[]): Generator<TrialMember[]> {
   const [first, ...rest] = candidates;
   if (!first) return yield [];
   for (const alternative of first.alternatives) {
-    for (const tail of combinations(rest)) yield [{ key: first.key, optional: first.optional, ...alternative }, ...tail];
+    for (const tail of listCombinations(rest)) yield [{ key: first.key, optional: first.optional, ...alternative }, ...tail];
   }
 }
 
 /** Drops optional parts that do not fit until all fit, or a required one does not. */
-function tryParts(parts: readonly Part[]): Resolution | { problem: string } {
-  let left = [...parts];
+function tryCombination(members: readonly TrialMember[]): Resolution | { problem: string } {
+  let remaining = [...members];
   for (;;) {
-    const misfits = left.map((part, index) => ({ part, problem: misfit(left, index) })).filter((one) => one.problem !== undefined);
-    const fatal = misfits.find((one) => !one.part.optional);
+    const conflicts = remaining.map((member, index) => ({ part: member, problem: findConflict(remaining, index) })).filter((one) => one.problem !== undefined);
+    const fatal = conflicts.find((one) => !one.part.optional);
     if (fatal) return { problem: `${fatal.part.key} ${fatal.problem ?? ""}` };
-    if (misfits.length === 0) break;
-    const dropped = new Set(misfits.map((one) => one.part));
-    left = left.filter((part) => !dropped.has(part));
+    if (conflicts.length === 0) break;
+    const dropped = new Set(conflicts.map((one) => one.part));
+    remaining = remaining.filter((member) => !dropped.has(member));
   }
-  if (left.length === 0) return { problem: "no buildpack takes part" };
-  return { members: left.map((part) => part.key), plan: toPlan(left) };
+  if (remaining.length === 0) return { problem: "no buildpack takes part" };
+  return { members: remaining.map((member) => member.key), plan: toPlan(remaining) };
 }
 
-function misfit(parts: readonly Part[], index: number): string | undefined {
-  const part = parts[index];
-  const earlier = new Set(parts.slice(0, index + 1).flatMap((one) => one.provides));
-  const later = new Set(parts.slice(index).flatMap((one) => one.requires.map((need) => need.name)));
-  const unprovided = part?.requires.find((need) => !earlier.has(need.name));
+function findConflict(members: readonly TrialMember[], index: number): string | undefined {
+  const member = members[index];
+  const earlier = new Set(members.slice(0, index + 1).flatMap((candidate) => candidate.provides));
+  const later = new Set(members.slice(index).flatMap((candidate) => candidate.requires.map((need) => need.name)));
+  const unprovided = member?.requires.find((need) => !earlier.has(need.name));
   if (unprovided) return `requires ${unprovided.name}, which no buildpack before it provides`;
-  const unrequired = part?.provides.find((name) => !later.has(name));
+  const unrequired = member?.provides.find((name) => !later.has(name));
   return unrequired === undefined ? undefined : `provides ${unrequired}, which no buildpack after it requires`;
 }
 
-function toPlan(parts: readonly Part[]): PlanEntry[] {
+function toPlan(members: readonly TrialMember[]): PlanEntry[] {
   const plan = new Map<string, PlanEntry>();
-  for (const part of parts) {
-    for (const name of new Set(part.provides)) {
+  for (const member of members) {
+    for (const name of new Set(member.provides)) {
       const entry = plan.get(name) ?? { name, providers: [], requires: [] };
-      plan.set(name, { ...entry, providers: [...entry.providers, part.key] });
+      plan.set(name, { ...entry, providers: [...entry.providers, member.key] });
     }
     // A provider is always before or at its requirer, so the entry is there.
-    for (const need of part.requires) plan.get(need.name)?.requires.push(need);
+    for (const need of member.requires) plan.get(need.name)?.requires.push(need);
   }
   return [...plan.values()];
 }
@@ -104,6 +104,6 @@ export function entriesFor(plan: readonly PlanEntry[], key: string): Requirement
 }
 
 /** The plan after `key` has built: what it met is gone, what it named in build.toml as unmet stays for the next provider. */
-export function afterBuild(plan: readonly PlanEntry[], key: string, unmet: readonly string[]): PlanEntry[] {
+export function withoutMet(plan: readonly PlanEntry[], key: string, unmet: readonly string[]): PlanEntry[] {
   return plan.filter((entry) => !entry.providers.includes(key) || unmet.includes(entry.name));
 }

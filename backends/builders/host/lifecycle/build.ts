@@ -12,7 +12,7 @@ import { type Detected, keyOf } from "./detect.ts";
 import { buildpackEnvironment, type Workspace } from "./environment.ts";
 import { StagingFailure } from "./staging-failure.ts";
 import { ignoreUntyped, type Layer, readLayers } from "./layers.ts";
-import { afterBuild, entriesFor } from "./build-plan.ts";
+import { withoutMet, entriesFor } from "./build-plan.ts";
 import { type LineSink, runExecutable } from "./run-executable.ts";
 import { findToml } from "./toml-file.ts";
 
@@ -25,7 +25,7 @@ export interface BuiltLayers {
 }
 
 /** What all of them left. */
-export interface Built {
+export interface BuildResult {
   layers: BuiltLayers[];
   metadata: DropletMetadata;
 }
@@ -59,7 +59,7 @@ const launchFile = z.object({
 const buildFile = z.object({ unmet: z.array(z.object({ name: z.string() })).default([]) });
 
 /** Runs the build phase. @throws StagingFailure BuildpackCompileFailed that says which buildpack said what */
-export async function build(options: BuildOptions): Promise<Built> {
+export async function build(options: BuildOptions): Promise<BuildResult> {
   const { workspace, detected } = options;
   const launches: { buildpack: Buildpack; launch: z.output<typeof launchFile> | undefined }[] = [];
   const layers: BuiltLayers[] = [];
@@ -69,26 +69,26 @@ export async function build(options: BuildOptions): Promise<Built> {
     const directory = join(dropletPaths.layers(workspace.root), escapeId(buildpack.id));
     await restoreLayers(options.cache, { id: buildpack.id, directory });
     await runBuild(options, { buildpack, directory, environment, entries: entriesFor(plan, keyOf(buildpack)) });
-    const left = await readLayers(directory, keyOf(buildpack));
-    await ignoreUntyped(directory, left);
-    for (const layer of left) if (layer.launch && !layer.present) await reuse(options.cache, { id: buildpack.id, directory }, layer);
-    environment = await addLayers(environment, { layers: left.filter((layer) => layer.build && layer.present).map((layer) => join(directory, layer.name)), phase: "build" });
+    const writtenLayers = await readLayers(directory, keyOf(buildpack));
+    await ignoreUntyped(directory, writtenLayers);
+    for (const layer of writtenLayers) if (layer.launch && !layer.present) await reuse(options.cache, { id: buildpack.id, directory }, layer);
+    environment = await addLayers(environment, { layers: writtenLayers.filter((layer) => layer.build && layer.present).map((layer) => join(directory, layer.name)), phase: "build" });
     const unmet = (await findToml(join(directory, "build.toml"), buildFile, keyOf(buildpack)))?.unmet ?? [];
-    plan = afterBuild(plan, keyOf(buildpack), unmet.map((one) => one.name));
-    layers.push({ id: buildpack.id, directory, layers: left, ...(await readStore(directory)) });
+    plan = withoutMet(plan, keyOf(buildpack), unmet.map((one) => one.name));
+    layers.push({ id: buildpack.id, directory, layers: writtenLayers, ...(await readStore(directory)) });
     launches.push({ buildpack, launch: await findToml(join(directory, "launch.toml"), launchFile, keyOf(buildpack)) });
   }
   return { layers, metadata: toMetadata(launches) };
 }
 
-interface Turn {
+interface BuildStep {
   buildpack: Buildpack;
   directory: string;
   environment: Environment;
   entries: readonly { name: string; metadata: Record<string, unknown> }[];
 }
 
-async function runBuild({ workspace, log }: BuildOptions, { buildpack, directory, environment, entries }: Turn): Promise<void> {
+async function runBuild({ workspace, log }: BuildOptions, { buildpack, directory, environment, entries }: BuildStep): Promise<void> {
   const plan = join(workspace.work, "plans", `${escapeId(buildpack.id)}-${buildpack.version}.entries.toml`);
   await mkdir(join(workspace.work, "plans"), { recursive: true });
   await writeFile(plan, stringify({ entries }));
@@ -99,8 +99,8 @@ async function runBuild({ workspace, log }: BuildOptions, { buildpack, directory
     log,
   });
   if (result.status === 0) return;
-  const said = result.lastWords === "" ? "without a word" : `saying: ${result.lastWords}`;
-  throw new StagingFailure("BuildpackCompileFailed", `${buildpack.id} ${buildpack.version} ended with ${result.status}, ${said}`);
+  const outputSuffix = result.lastOutput === "" ? "without a word" : `saying: ${result.lastOutput}`;
+  throw new StagingFailure("BuildpackCompileFailed", `${buildpack.id} ${buildpack.version} ended with ${result.status}, ${outputSuffix}`);
 }
 
 async function reuse(cache: string, target: { id: string; directory: string }, layer: Layer): Promise<void> {

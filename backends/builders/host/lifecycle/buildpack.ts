@@ -96,8 +96,8 @@ async function readDescriptor(directory: string): Promise<z.output<typeof descri
   try {
     return descriptor.parse(parse(text));
   } catch (cause) {
-    const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-    throw new StagingFailure("StagingError", `${path} is not as the Buildpack specification has it: ${why}`, { cause });
+    const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+    throw new StagingFailure("StagingError", `${path} is not as the Buildpack specification has it: ${reason}`, { cause });
   }
 }
 

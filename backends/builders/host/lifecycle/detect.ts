@@ -19,7 +19,7 @@ export interface Detected {
 }
 
 /** How one bin/detect ended. */
-type Verdict = { kind: "pass"; alternatives: Alternative[] } | { kind: "fail" | "error"; words: string };
+type DetectResult = { kind: "pass"; alternatives: Alternative[] } | { kind: "fail" | "error"; message: string };
 
 const names = z.array(z.object({ name: z.string() })).default([]);
 const needs = z.array(z.object({ name: z.string(), metadata: z.record(z.string(), z.unknown()).default({}) })).default([]);
@@ -38,45 +38,45 @@ export interface DetectOptions {
 
 /** @throws StagingFailure NoAppDetectedError with what each buildpack said */
 export async function detect(options: DetectOptions): Promise<Detected> {
-  const ask = createAsker(options);
-  const complaints = new Map<string, string>();
+  const detectOnce = createDetector(options);
+  const failures = new Map<string, string>();
   for (const group of options.groups) {
-    const outcome = await tryGroup(group, ask);
+    const outcome = await tryGroup(group, detectOnce);
     if ("buildpacks" in outcome) return outcome;
-    for (const [who, why] of outcome.complaints) complaints.set(who, why);
+    for (const [buildpackKey, message] of outcome.failures) failures.set(buildpackKey, message);
   }
-  const said = [...complaints].map(([who, why]) => `${who}: ${why}`).join("; ");
-  throw new StagingFailure("NoAppDetectedError", `none of the buildpacks fits the app (${said || "there are none"})`);
+  const summary = [...failures].map(([buildpackKey, message]) => `${buildpackKey}: ${message}`).join("; ");
+  throw new StagingFailure("NoAppDetectedError", `none of the buildpacks fits the app (${summary || "there are none"})`);
 }
 
-type Ask = (member: GroupMember) => Promise<Verdict>;
+type Detect = (member: GroupMember) => Promise<DetectResult>;
 
 /** Each buildpack is asked once, in however many groups it is. */
-function createAsker(options: DetectOptions): Ask {
+function createDetector(options: DetectOptions): Detect {
   const limit = pLimit(atOnce);
-  const asked = new Map<string, Promise<Verdict>>();
+  const results = new Map<string, Promise<DetectResult>>();
   return ({ buildpack, optional }) => {
     const key = keyOf(buildpack);
-    const verdict = asked.get(key) ?? limit(() => askBuildpack(buildpack, { ...options, forced: options.forced && !optional }));
-    asked.set(key, verdict);
-    return verdict;
+    const result = results.get(key) ?? limit(() => detectBuildpack(buildpack, { ...options, forced: options.forced && !optional }));
+    results.set(key, result);
+    return result;
   };
 }
 
-async function tryGroup(group: readonly GroupMember[], ask: Ask): Promise<Detected | { complaints: Map<string, string> }> {
-  const verdicts = await Promise.all(group.map(async (member) => ({ member, verdict: await ask(member) })));
-  const complaints = new Map<string, string>();
+async function tryGroup(group: readonly GroupMember[], detectOnce: Detect): Promise<Detected | { failures: Map<string, string> }> {
+  const results = await Promise.all(group.map(async (member) => ({ member, result: await detectOnce(member) })));
+  const failures = new Map<string, string>();
   const candidates: Candidate[] = [];
   let failed = false;
-  for (const { member, verdict } of verdicts) {
+  for (const { member, result } of results) {
     const key = keyOf(member.buildpack);
-    if (verdict.kind === "pass") candidates.push({ key, optional: member.optional, alternatives: verdict.alternatives });
-    else complaints.set(key, verdict.words);
-    if (verdict.kind !== "pass" && !member.optional) failed = true;
+    if (result.kind === "pass") candidates.push({ key, optional: member.optional, alternatives: result.alternatives });
+    else failures.set(key, result.message);
+    if (result.kind !== "pass" && !member.optional) failed = true;
   }
-  if (failed || candidates.length === 0) return { complaints };
+  if (failed || candidates.length === 0) return { failures };
   const resolution = resolvePlan(candidates);
-  if ("problem" in resolution) return { complaints: complaints.set(group.map((member) => member.buildpack.id).join(" + "), resolution.problem) };
+  if ("problem" in resolution) return { failures: failures.set(group.map((member) => member.buildpack.id).join(" + "), resolution.problem) };
   const chosen = new Set(resolution.members);
   return { buildpacks: group.map((member) => member.buildpack).filter((buildpack) => chosen.has(keyOf(buildpack))), plan: resolution.plan };
 }
@@ -86,9 +86,9 @@ export function keyOf(buildpack: Pick<Buildpack, "id" | "version">): string {
   return `${buildpack.id}@${buildpack.version}`;
 }
 
-async function askBuildpack(buildpack: Buildpack, options: DetectOptions): Promise<Verdict> {
+async function detectBuildpack(buildpack: Buildpack, options: DetectOptions): Promise<DetectResult> {
   const { workspace } = options;
-  if (!fitsMachine(buildpack, workspace.machine)) return { kind: "fail", words: `it is not for ${workspace.machine.os}/${workspace.machine.arch}` };
+  if (!fitsMachine(buildpack, workspace.machine)) return { kind: "fail", message: `it is not for ${workspace.machine.os}/${workspace.machine.arch}` };
   const plan = join(workspace.work, "plans", `${escapeId(buildpack.id)}-${buildpack.version}.toml`);
   await mkdir(join(workspace.work, "plans"), { recursive: true });
   await writeFile(plan, "");
@@ -102,13 +102,13 @@ async function askBuildpack(buildpack: Buildpack, options: DetectOptions): Promi
   const passed = result.status === 0 || (options.forced && result.status === failStatus);
   // Detects run side by side; the words of each are shown together, and those of a plain "no" not at all.
   if (passed || result.status !== failStatus) for (const [stream, line] of lines) options.log(stream, line);
-  return passed ? { kind: "pass", alternatives: await readAlternatives(plan, buildpack) } : toRefusal(result);
+  return passed ? { kind: "pass", alternatives: await readAlternatives(plan, buildpack) } : toFailure(result);
 }
 
-function toRefusal(result: RunResult): Verdict {
-  const words = result.lastWords.trim().split("\n").slice(-3).join(" ");
-  if (result.status === failStatus) return { kind: "fail", words: words || "does not fit" };
-  return { kind: "error", words: `bin/detect ended with ${result.status}${words ? `, saying: ${words}` : ""}` };
+function toFailure(result: RunResult): DetectResult {
+  const message = result.lastOutput.trim().split("\n").slice(-3).join(" ");
+  if (result.status === failStatus) return { kind: "fail", message: message || "does not fit" };
+  return { kind: "error", message: `bin/detect ended with ${result.status}${message ? `, saying: ${message}` : ""}` };
 }
 
 async function readAlternatives(path: string, buildpack: Buildpack): Promise<Alternative[]> {

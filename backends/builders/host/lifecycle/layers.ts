@@ -26,12 +26,12 @@ const layerFile = z.object({
 const otherFiles = new Set(["launch.toml", "build.toml", "store.toml"]);
 
 /** All layers that `directory` (a buildpack's layers directory) has a `<layer>.toml` for, by name. `who` is for errors. */
-export async function readLayers(directory: string, who: string): Promise<Layer[]> {
+export async function readLayers(directory: string, buildpackKey: string): Promise<Layer[]> {
   const layers: Layer[] = [];
   for (const entry of await listDirectory(directory)) {
     if (!entry.isFile() || !entry.name.endsWith(".toml") || otherFiles.has(entry.name)) continue;
     const name = entry.name.slice(0, -".toml".length);
-    const file = (await findToml(join(directory, entry.name), layerFile, who)) ?? layerFile.parse({});
+    const file = (await findToml(join(directory, entry.name), layerFile, buildpackKey)) ?? layerFile.parse({});
     const applies = inProduction(toStrings(file.metadata["exec-env"]));
     const types = applies ? file.types : { launch: false, build: false, cache: false };
     layers.push({ name, ...types, metadata: file.metadata, present: await isDirectory(join(directory, name)) });

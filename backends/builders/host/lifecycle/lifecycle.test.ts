@@ -63,7 +63,7 @@ async function lifecycle(buildpacks: string[], options: Options = {}) {
     buildpacks,
     detect: options.detect ?? true,
     available: options.available ?? [],
-    ...(companion && { companion }),
+    ...(companion && { companionBuildpack: companion }),
     cache: join(directory, "cache"),
     log: (_stream, line) => void lines.push(line),
   });

@@ -19,7 +19,7 @@ export interface LifecycleOptions {
   detect: boolean;
   /** Further folders: what composites may name. `companion` ends every group, if it detects anything. */
   available: readonly string[];
-  companion?: string;
+  companionBuildpack?: string;
   /** The cache of this app. */
   cache: string;
   log: LineSink;
@@ -30,9 +30,9 @@ export async function runLifecycle(options: LifecycleOptions): Promise<DropletMe
   const { workspace, log } = options;
   const chosen = await loadAll(options.buildpacks);
   if (chosen.length === 0) throw new StagingFailure("NoBuildpacksFound", "no buildpack is enabled; see cf buildpacks");
-  const others = await loadAll([...options.available, ...(options.companion ? [options.companion] : [])]);
+  const others = await loadAll([...options.available, ...(options.companionBuildpack ? [options.companionBuildpack] : [])]);
   await makeWorkspace(workspace);
-  const groups = expandOrder(toOrder(chosen, others.find((one) => one.directory === options.companion), options.detect), [...chosen, ...others]);
+  const groups = expandOrder(toOrder(chosen, others.find((one) => one.directory === options.companionBuildpack), options.detect), [...chosen, ...others]);
   const detected = await detect({ workspace, groups, forced: !options.detect, log });
   log("OUT", `Building with ${detected.buildpacks.map(({ name, version }) => `${name} ${version}`).join(", ")}`);
   const built = await build({ workspace, detected, cache: options.cache, log });
@@ -47,11 +47,11 @@ async function loadAll(directories: readonly string[]): Promise<Buildpack[]> {
 }
 
 /** The order of an auto-detecting build: each buildpack a group of its own. Of a named one: all of them together. */
-function toOrder(chosen: readonly Buildpack[], companion: Buildpack | undefined, detecting: boolean) {
+function toOrder(chosen: readonly Buildpack[], companionBuildpack: Buildpack | undefined, detecting: boolean) {
   const entry = ({ id, version }: Buildpack) => ({ id, version, optional: false });
   const groups = detecting ? chosen.map((one) => [one]) : [chosen];
   return groups.map((group) => {
-    const alone = !companion || group.some((one) => one.id === companion.id);
-    return [...group.map(entry), ...(alone ? [] : [{ ...entry(companion), optional: true }])];
+    const alone = !companionBuildpack || group.some((one) => one.id === companionBuildpack.id);
+    return [...group.map(entry), ...(alone ? [] : [{ ...entry(companionBuildpack), optional: true }])];
   });
 }

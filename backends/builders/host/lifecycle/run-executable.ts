@@ -11,7 +11,7 @@ export type LineSink = (stream: "OUT" | "ERR", line: string) => void;
 export interface RunResult {
   status: number | NodeJS.Signals;
   /** The last lines that it printed, those on stderr if there are any. */
-  lastWords: string;
+  lastOutput: string;
 }
 
 export interface RunOptions {
@@ -51,5 +51,5 @@ export async function runExecutable(file: string, options: RunOptions): Promise<
   };
   exited.then(() => setTimeout(stopReading, 1000).unref(), stopReading);
   const [status] = await Promise.all([exited, follow("OUT", child.stdout), follow("ERR", child.stderr)]);
-  return { status, lastWords: (kept.ERR.length > 0 ? kept.ERR : kept.OUT).join("\n") };
+  return { status, lastOutput: (kept.ERR.length > 0 ? kept.ERR : kept.OUT).join("\n") };
 }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { StagingFailure } from "./staging-failure.ts";
 
 /** The file's content, or undefined when there is none. `who` is the buildpack that wrote it. @throws StagingFailure */
-export async function findToml<T extends z.ZodType>(path: string, schema: T, who: string): Promise<z.output<T> | undefined> {
+export async function findToml<T extends z.ZodType>(path: string, schema: T, owner: string): Promise<z.output<T> | undefined> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
@@ -14,7 +14,7 @@ export async function findToml<T extends z.ZodType>(path: string, schema: T, who
   try {
     return schema.parse(parse(text));
   } catch (cause) {
-    const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-    throw new StagingFailure("BuildpackCompileFailed", `${who} wrote ${path.split("/").slice(-1)[0] ?? path}, which is not as the Buildpack specification has it: ${why}`, { cause });
+    const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+    throw new StagingFailure("BuildpackCompileFailed", `${owner} wrote ${path.split("/").slice(-1)[0] ?? path}, which is not as the Buildpack specification has it: ${reason}`, { cause });
   }
 }

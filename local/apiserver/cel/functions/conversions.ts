@@ -36,7 +36,7 @@ function readUint(value: CelValue): UnsignedInt {
 }
 
 function readDouble(value: CelValue): number {
-  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value)) ? Number(value) : { NaN: NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
+  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value)) ? Number(value) : { NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
   return parsed ?? unreadable("double");
 }
 

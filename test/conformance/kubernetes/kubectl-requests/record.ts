@@ -72,14 +72,14 @@ function readCurl(entry: string): Omit<Recorded, "body"> {
 const LEARNED = new Set(["resourceVersion", "uid", "continue"]);
 
 /** Writes what a later request repeats of an earlier answer as the place where it stands there. @param from the number of the first exchange */
-export function withPlaces(exchanges: Exchange[]): Recorded[] {
-  const places = new Map<string, string>();
+export function withPlaceholders(exchanges: Exchange[]): Recorded[] {
+  const placeholders = new Map<string, string>();
   return exchanges.map(({ request, answer }, index) => {
-    const told = [...places].reduce((text, [value, place]) => text.replaceAll(value, place), JSON.stringify({ path: request.path, body: request.body ?? "" }));
+    const filledRequest = [...placeholders].reduce((text, [value, placeholder]) => text.replaceAll(value, placeholder), JSON.stringify({ path: request.path, body: request.body ?? "" }));
     collect(answer, "", (path, value) => {
-      if (!places.has(value)) places.set(value, `\${${index}:${path}}`);
+      if (!placeholders.has(value)) placeholders.set(value, `\${${index}:${path}}`);
     });
-    const { path, body } = JSON.parse(told) as { path: string; body: string };
+    const { path, body } = JSON.parse(filledRequest) as { path: string; body: string };
     return { ...request, path, ...(request.body !== undefined && { body }) };
   });
 }

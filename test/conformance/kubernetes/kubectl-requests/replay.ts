@@ -51,7 +51,7 @@ const MADE_UP = new Set(["resourceVersion", "uid", "creationTimestamp", "deletio
 /** The same on any server at any time. What a column says of itself is prose: left out. */
 export function normalized(value: Json): Json {
   if (Array.isArray(value)) return value.map(normalized);
-  if (typeof value === "string") return settled(value);
+  if (typeof value === "string") return withoutVolatileText(value);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, entry]) => (key === "description" && "priority" in value ? [] : [[key, MADE_UP.has(key) ? "…" : ANY_ORDER.has(key) ? sorted(normalized(entry)) : normalized(entry)]])));
 }
@@ -62,6 +62,6 @@ const ANY_ORDER = new Set(["managedFields", "resourceRules", "nonResourceRules"]
 const sorted = (list: Json): Json => (Array.isArray(list) ? list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list);
 
 /** Ages in tables, and times within texts. */
-function settled(text: string): string {
+function withoutVolatileText(text: string): string {
   return text.replace(/^\d+s$/, "…").replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)/g, "…").replaceAll(/resourceVersion\\?":\\?"\d+/g, 'resourceVersion":"…').replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "…").replaceAll(/^10\.\d+\.\d+\.\d+$/g, "…");
 }

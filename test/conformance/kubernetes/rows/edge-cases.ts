@@ -5,7 +5,7 @@ import { group, row, widget, widgets } from "../row.ts";
 const leases = (ns: string) => `/apis/coordination.k8s.io/v1/namespaces/${ns}/leases`;
 const services = (ns: string) => `/api/v1/namespaces/${ns}/services`;
 
-export const cornerRows = [
+export const edgeCaseRows = [
   row("a Lease takes a finalizer without a domain, a ConfigMap does not", async ({ api, ns }) => {
     const metadata = { name: "a", finalizers: ["no-domain"] };
     expect((await api.post(leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata })).status).toBe(201);

@@ -20,9 +20,9 @@ function refusal(name: string, send: (api: Api, paths: Paths, ns: string) => Pro
   return row(name, async ({ api, ns }) => {
     await api.post(configMaps(ns), configMap("a", { k: "v" }));
     await api.post(widgets(ns), widget("a"));
-    const { status, body: told } = await send(api, { maps: configMaps(ns), gadgets: widgets(ns), all: `/apis/${group}/v1/widgets` }, ns);
+    const { status, body: responseBody } = await send(api, { maps: configMaps(ns), gadgets: widgets(ns), all: `/apis/${group}/v1/widgets` }, ns);
     const wanted = expected(ns);
-    expect(told).toEqual(wanted);
+    expect(responseBody).toEqual(wanted);
     expect(status).toBe(typeof wanted === "string" ? 404 : wanted.code);
   });
 }
@@ -82,7 +82,7 @@ export const errorRows = [
     () => options("DeleteOptions", [{ reason: "FieldValueInvalid", field: "propagationPolicy", message: 'Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set' }])),
   row("how large: a request 3 MiB, an object 1.5 MiB, a ConfigMap 1 MiB, annotations 256 KiB", async ({ api, ns }) => {
     const text = (length: number) => "x".repeat(length);
-    const brief = ({ status, body: told }: Answer) => [status, told.reason, told.message];
+    const brief = ({ status, body: responseBody }: Answer) => [status, responseBody.reason, responseBody.message];
     expect(brief(await api.post(configMaps(ns), configMap("x", { a: text(3_200_000) })))).toEqual([413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"]);
     expect(brief(await api.post(widgets(ns), widget("x", { free: { a: text(1_600_000) } })))).toEqual([500, undefined, "etcdserver: request is too large"]);
     expect(brief(await api.post(configMaps(ns), configMap("x", { a: text(1_048_577) })))).toEqual([422, "Invalid", 'ConfigMap "x" is invalid: []: Too long: may not be more than 1048576 bytes']);

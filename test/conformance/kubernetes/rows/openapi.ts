@@ -99,10 +99,10 @@ export const openapiRows = [
     const [entry] = found.versions[0].resources.filter(({ resource }: Json) => resource === "widgets");
     expect([found.metadata, found.versions[0].freshness]).toEqual([{ name: group }, "Current"]);
     const sorted = (one: Json) => ({ ...one, verbs: [...one.verbs].sort(), ...(one.subresources && { subresources: one.subresources.map(sorted).sort((a: Json, b: Json) => (a.subresource < b.subresource ? -1 : 1)) }) });
-    const doors = ["get", "patch", "update"];
+    const operations = ["get", "patch", "update"];
     expect(sorted(entry)).toEqual({
       resource: "widgets", responseKind: gvk, scope: "Namespaced", singularResource: "widget", verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"], shortNames: ["wg"], categories: ["conformance"],
-      subresources: [{ subresource: "scale", responseKind: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: doors }, { subresource: "status", responseKind: gvk, verbs: doors }],
+      subresources: [{ subresource: "scale", responseKind: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: operations }, { subresource: "status", responseKind: gvk, verbs: operations }],
     });
     const core = (await api.get("/api", aggregated)).body.items[0];
     expect([core.metadata, core.versions[0].version]).toEqual([{}, "v1"]);

@@ -30,7 +30,7 @@ function cells(name: string, path: (ns: string) => string, object: Json, expecte
   });
 }
 
-export const printedRows = [
+export const printerColumnRows = [
   columns("namespaces", () => "/api/v1/namespaces", "Name, Status, Age"),
   columns("configmaps", within("/api/v1", "configmaps"), "Name, Data, Age"),
   columns("secrets", within("/api/v1", "secrets"), "Name, Type, Data, Age"),

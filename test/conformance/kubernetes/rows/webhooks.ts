@@ -43,9 +43,9 @@ async function withHook(scene: Scene, respond: Respond, wanted: Wanted, body: (i
     await eventually(async () => {
       if (inForce) return await inForce(api);
       await trial(api, ns);
-      expect(server.asked.length).toBeGreaterThan(0);
+      expect(server.requests.length).toBeGreaterThan(0);
     });
-    server.asked.length = 0;
+    server.requests.length = 0;
     await body({ name, server });
   } finally {
     await api.delete(`${plural(kind)}/${name}`);
@@ -57,7 +57,7 @@ const allow: Respond = () => ({ allowed: true });
 const faults = async (api: Api, ns: string) => expect((await trial(api, ns)).status).toBe(500);
 
 /** What a review asks, without what differs from run to run. */
-function plain(request: Json): Json {
+function withoutGenerated(request: Json): Json {
   const clean = (object: Json) => {
     if (!object) return object;
     const { uid, creationTimestamp, resourceVersion, managedFields: _fields, namespace: _namespace, ...metadata } = object.metadata;
@@ -93,8 +93,8 @@ export const webhookRows = [
   row("warnings of webhooks reach the client", async (scene) => {
     await withHook(scene, () => ({ allowed: true, warnings: ["rather large", "and heavy"] }), {}, async () => {
       const { status, headers } = await trial(scene.api, scene.ns);
-      const told = [headers["warning"]].flat().join(", ");
-      expect([status, told]).toEqual([201, '299 - "rather large", 299 - "and heavy"']);
+      const warningText = [headers["warning"]].flat().join(", ");
+      expect([status, warningText]).toEqual([201, '299 - "rather large", 299 - "and heavy"']);
     });
   }),
   row("a create is asked about whole, with defaults, before it has a uid for mutating and after for validating webhooks", async (scene) => {
@@ -104,10 +104,10 @@ export const webhookRows = [
         const name = kind.toLowerCase();
         await scene.api.post(`${widgets(scene.ns)}?fieldManager=tester`, widget(name, { size: 2 }));
         const system = kind === "Validating" ? { uid: "set", generation: 1, created: true } : { created: false };
-        const [request] = server.asked;
+        const [request] = server.requests;
         const wanted = { ...object, metadata: { name, ...system } };
         // Only the mutating ones see an object before its bookkeeping is complete.
-        expect(plain({ ...request, object: { ...request.object, metadata: { ...request.object.metadata, generation: kind === "Validating" ? request.object.metadata.generation : undefined } } }))
+        expect(withoutGenerated({ ...request, object: { ...request.object, metadata: { ...request.object.metadata, generation: kind === "Validating" ? request.object.metadata.generation : undefined } } }))
           .toEqual({ ...about, name, operation: "CREATE", object: { ...wanted, metadata: { ...wanted.metadata, ...(kind === "Mutating" && { generation: undefined }) } }, oldObject: null, options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: "tester" } });
         expect([request.namespace, typeof request.uid]).toEqual([scene.ns, "string"]);
       });
@@ -119,15 +119,15 @@ export const webhookRows = [
     await withHook(scene, allow, { hook: { rules: [rule({ operations: ["*"] })] } }, async ({ server }) => {
       // The last one counts: a server may begin with what it has cached and ask again.
       await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 3 } });
-      const merged = server.asked.at(-1);
+      const merged = server.requests.at(-1);
       await api.patch("apply", `${widgets(ns)}/a?fieldManager=tester&force=true`, widget("a", { size: 4 }));
-      const applied = server.asked.at(-1);
+      const applied = server.requests.at(-1);
       expect([merged.operation, merged.object.spec.size, merged.oldObject.spec.size, merged.object.metadata.generation]).toEqual(["UPDATE", 3, 2, 2]);
       expect([applied.operation, applied.object.spec.size, applied.oldObject.spec.size]).toEqual(["UPDATE", 4, 3]);
       expect([merged.options, applied.options.kind]).toEqual([{ kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1" }, "UpdateOptions"]);
-      server.asked.length = 0;
+      server.requests.length = 0;
       await api.patch("apply", `${widgets(ns)}/new?fieldManager=tester`, widget("new", { size: 4 }));
-      expect([server.asked[0].operation, server.asked[0].options]).toEqual(["CREATE", { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: "tester" }]);
+      expect([server.requests[0].operation, server.requests[0].options]).toEqual(["CREATE", { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", fieldManager: "tester" }]);
     });
   }),
   row("a delete is asked about with the old object only, a deletecollection once for each without its name", async (scene) => {
@@ -136,13 +136,13 @@ export const webhookRows = [
     const respond: Respond = ({ operation, oldObject }) => ({ allowed: operation !== "DELETE" || oldObject.metadata.name !== "c" });
     await withHook(scene, respond, { hook: { rules: [rule({ operations: ["*"] })] } }, async ({ server }) => {
       expect((await api.delete(`${widgets(ns)}/a`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background" })).status).toBe(200);
-      const [request] = server.asked;
+      const [request] = server.requests;
       expect([request.operation, request.object, request.oldObject.metadata.name, request.options]).toEqual(["DELETE", null, "a", { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", propagationPolicy: "Background" }]);
       expect((await api.delete(`${widgets(ns)}/c`)).status).toBe(400);
-      server.asked.length = 0;
+      server.requests.length = 0;
       await api.delete(`${widgets(ns)}?labelSelector=!none`);
       // A deletecollection names no object; only the old object tells which one it is about.
-      expect(server.asked.map((one: Json) => [one.operation, one.name, one.oldObject.metadata.name]).sort()).toEqual([["DELETE", undefined, "b"], ["DELETE", undefined, "c"]]);
+      expect(server.requests.map((one: Json) => [one.operation, one.name, one.oldObject.metadata.name]).sort()).toEqual([["DELETE", undefined, "b"], ["DELETE", undefined, "c"]]);
       expect((await api.get(widgets(ns))).body.items.map((item: Json) => item.metadata.name)).toEqual(["c"]);
     });
   }),
@@ -152,9 +152,9 @@ export const webhookRows = [
     const inForce = async () => expect((await api.patch("merge", `${widgets(ns)}/a/status?dryRun=All`, { status: { replicas: 1 } })).status).toBe(400);
     await withHook(scene, () => ({ allowed: false }), { hook: { rules: [rule({ resources: ["widgets/status"] })] }, inForce }, async ({ server }) => {
       expect((await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 3 } })).status).toBe(200);
-      expect(server.asked).toEqual([]);
+      expect(server.requests).toEqual([]);
       await api.patch("merge", `${widgets(ns)}/a/status`, { status: { replicas: 1 } });
-      expect(server.asked[0]).toMatchObject({ subResource: "status", requestSubResource: "status", object: { status: { replicas: 1 } } });
+      expect(server.requests[0]).toMatchObject({ subResource: "status", requestSubResource: "status", object: { status: { replicas: 1 } } });
     });
   }),
   row("a change of scale is asked about as a Scale", async (scene) => {
@@ -164,7 +164,7 @@ export const webhookRows = [
     const respond: Respond = ({ object }) => ({ allowed: object.spec.replicas < 9 });
     await withHook(scene, respond, { hook: { rules: [rule({ resources: ["widgets/scale"] })] }, inForce }, async ({ server }) => {
       expect((await api.patch("merge", `${widgets(ns)}/a/scale`, { spec: { replicas: 3 } })).status).toBe(200);
-      expect(server.asked[0]).toMatchObject({ subResource: "scale", kind: { group: "autoscaling", version: "v1", kind: "Scale" }, resource: gvr, object: { kind: "Scale", spec: { replicas: 3 } }, oldObject: { kind: "Scale", spec: { replicas: 1 } } });
+      expect(server.requests[0]).toMatchObject({ subResource: "scale", kind: { group: "autoscaling", version: "v1", kind: "Scale" }, resource: gvr, object: { kind: "Scale", spec: { replicas: 3 } }, oldObject: { kind: "Scale", spec: { replicas: 1 } } });
     });
   }),
   row("a namespace is asked about, and chosen by its own labels", async (scene) => {
@@ -175,16 +175,16 @@ export const webhookRows = [
     const hook = { namespaceSelector: { matchLabels: { mark } }, rules: [rule({ apiGroups: [""], resources: ["namespaces"], operations: ["CREATE"] })] };
     await withHook(scene, () => ({ allowed: false }), { hook, inForce }, async ({ server }) => {
       expect((await api.post("/api/v1/namespaces?dryRun=All", namespace(unique("other"), {}))).status).toBe(201);
-      expect(server.asked).toEqual([]);
+      expect(server.requests).toEqual([]);
       await inForce();
-      expect(plain(server.asked[0])).toMatchObject({ name: mark, kind: { group: "", version: "v1", kind: "Namespace" }, object: { kind: "Namespace" }, dryRun: true });
+      expect(withoutGenerated(server.requests[0])).toMatchObject({ name: mark, kind: { group: "", version: "v1", kind: "Namespace" }, object: { kind: "Namespace" }, dryRun: true });
     });
   }),
   row("the caller is named: user, groups, uid and extra", async (scene) => {
     const { api, ns } = scene;
     await withHook(scene, allow, {}, async ({ server }) => {
       await trial(api.as({ impersonate: "eve", groups: ["system:masters"], uid: "u-1", extra: { scopes: "view" } }), ns);
-      expect(server.asked[0].userInfo).toEqual({ username: "eve", uid: "u-1", groups: ["system:masters", "system:authenticated"], extra: { scopes: ["view"] } });
+      expect(server.requests[0].userInfo).toEqual({ username: "eve", uid: "u-1", groups: ["system:masters", "system:authenticated"], extra: { scopes: ["view"] } });
     });
   }),
   row("a generated name is not known to mutating webhooks", async (scene) => {
@@ -192,7 +192,7 @@ export const webhookRows = [
     await withHook(scene, allow, { kind: "Mutating" }, async ({ server }) => {
       const { body } = await api.post(widgets(ns), { apiVersion: `${group}/v1`, kind: "Widget", metadata: { generateName: "gen-" }, spec: {} });
       expect(body.metadata.name).toMatch(/^gen-/);
-      expect([server.asked[0].name, server.asked[0].object.metadata.name]).toEqual([undefined, undefined]);
+      expect([server.requests[0].name, server.requests[0].object.metadata.name]).toEqual([undefined, undefined]);
     });
   }),
   row("a JSON patch changes what is stored, is defaulted, and nobody owns what it set", async (scene) => {
@@ -365,7 +365,7 @@ export const webhookRows = [
       expect(body).toMatchObject({ reason: "Forbidden", message: `widgets.conformance.example "trial" is forbidden: expression 'object.spec.color == 'red'' resulted in error: no such key: color` });
       await api.patch("json", `${plural("Validating")}/${name}`, [{ op: "replace", path: "/webhooks/0/failurePolicy", value: "Ignore" }]);
       await scene.eventually(async () => expect((await trial(api, ns)).status).toBe(201));
-      expect(server.asked).toEqual([]);
+      expect(server.requests).toEqual([]);
       expect((await trial(api, ns, { color: "red" })).status).toBe(400);
     });
   }),
@@ -392,7 +392,7 @@ export const webhookRows = [
       const rules = [rule({ resources: [plurals] })];
       await withHook(scene, () => ({ allowed: false }), { hook: { rules }, inForce: async () => expect((await send()).status).toBe(400) }, async ({ name, server }) => {
         await send();
-        expect(server.asked[0]).toMatchObject({ kind: { version: "v1" }, resource: { version: "v1" }, requestKind: { version: "v2" }, requestResource: { version: "v2" }, object: { apiVersion: `${group}/v1` } });
+        expect(server.requests[0]).toMatchObject({ kind: { version: "v1" }, resource: { version: "v1" }, requestKind: { version: "v2" }, requestResource: { version: "v2" }, object: { apiVersion: `${group}/v1` } });
         await api.patch("json", `${plural("Validating")}/${name}`, [{ op: "replace", path: "/webhooks/0/matchPolicy", value: "Exact" }]);
         await eventually(async () => expect((await send()).status).toBe(201));
       });
@@ -406,7 +406,7 @@ export const webhookRows = [
     await withHook(scene, () => ({ allowed: false, status: { message: "no", code: 403 } }), { kind: "Mutating", hook: { sideEffects: "NoneOnDryRun" } }, async ({ server }) => {
       const { status, body } = await trial(api, ns);
       expect([status, body.message]).toEqual([403, 'admission webhook "judge.conformance.example" denied the request: no']);
-      expect([server.asked[0].dryRun, server.asked[0].options.dryRun]).toEqual([true, ["All"]]);
+      expect([server.requests[0].dryRun, server.requests[0].options.dryRun]).toEqual([true, ["All"]]);
     });
   }),
   row("a configuration gets defaults and counts its generations", async ({ api, unique }) => {
@@ -443,7 +443,7 @@ export const webhookRows = [
     // Without a namespace selector it would catch what is not in a namespace, if it could.
     await withHook(scene, ({ name }) => ({ allowed: name === "trial" }), { hook: { rules, objectSelector: {}, namespaceSelector: { matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: [ns] }] } } }, async ({ name, server }) => {
       expect((await api.patch("merge", `${plural("Validating")}/${name}`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
-      expect(server.asked).toEqual([]);
+      expect(server.requests).toEqual([]);
     });
   }),
 ];
