@@ -3,14 +3,41 @@ import tseslint from "typescript-eslint";
 
 // Functions over 40 lines, each because it is a factory: its lines are the small methods of the one object that it returns.
 const FACTORIES = [
-  "api/cache/cluster-cache.ts", "backends/builders/host/build-queue.ts", "backends/routers/local/exchange.ts", "backends/routers/local/routing-table.ts", "backends/runners/process/lrp-instances.ts",
-  "backends/runners/process/usage-meter.ts", "backends/runners/process/run-instance.ts", "backends/runners/process/tail-file.ts", "blobs/directory/directory-store.ts", "kube/controller/owned-objects.ts", "kube/cache/value-index.ts",
-  "kube/cache/informers.ts", "local/apiserver/apply/type-view.ts", "local/apiserver/discovery/paths.ts", "local/apiserver/gc/work-queue.ts", "local/apiserver/memory-store.ts",
-  "local/apiserver/registry/watch.ts", "local/apiserver/server.ts", "local/apiserver/storage/store.ts", "local/apiserver/storage/table.ts",
+  "api/cache/cluster-cache.ts",
+  "backends/builders/host/build-queue.ts",
+  "backends/routers/local/exchange.ts",
+  "backends/routers/local/routing-table.ts",
+  "backends/runners/process/lrp-instances.ts",
+  "backends/runners/process/usage-meter.ts",
+  "backends/runners/process/run-instance.ts",
+  "backends/runners/process/tail-file.ts",
+  "blobs/directory/directory-store.ts",
+  "kube/controller/owned-objects.ts",
+  "kube/cache/value-index.ts",
+  "kube/cache/informers.ts",
+  "local/apiserver/apply/type-view.ts",
+  "local/apiserver/discovery/paths.ts",
+  "local/apiserver/gc/work-queue.ts",
+  "local/apiserver/memory-store.ts",
+  "local/apiserver/registry/watch.ts",
+  "local/apiserver/server.ts",
+  "local/apiserver/storage/store.ts",
+  "local/apiserver/storage/table.ts",
 ];
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "deploy/", "examples/", "backends/builders/host/buildpacks/**", "**/*.golden.*", "**/testdata/**", "scripts/*.mjs", "eslint.config.js"] },
+  {
+    ignores: [
+      "node_modules/",
+      "deploy/",
+      "examples/",
+      "backends/builders/host/buildpacks/**",
+      "**/*.golden.*",
+      "**/testdata/**",
+      "scripts/*.mjs",
+      "eslint.config.js",
+    ],
+  },
   {
     files: ["**/*.ts"],
     extends: [tseslint.configs.base],
@@ -29,9 +56,15 @@ export default tseslint.config(
       "object-shorthand": ["error", "properties"],
       "no-useless-rename": "error",
       "@typescript-eslint/no-explicit-any": "error",
-      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrorsIgnorePattern: "^_" }],
+      "@typescript-eslint/no-unused-vars": [
+        "error",
+        { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrorsIgnorePattern: "^_" },
+      ],
       "@typescript-eslint/no-floating-promises": "error",
-      "@typescript-eslint/no-misused-promises": ["error", { checksVoidReturn: { arguments: false, attributes: false } }],
+      "@typescript-eslint/no-misused-promises": [
+        "error",
+        { checksVoidReturn: { arguments: false, attributes: false } },
+      ],
       "@typescript-eslint/await-thenable": "error",
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
       "@typescript-eslint/only-throw-error": "error",
@@ -42,6 +75,9 @@ export default tseslint.config(
     },
   },
   { files: ["cli/**/*.ts", "scripts/**/*.ts", "test/**/*.ts"], rules: { "no-console": "off" } },
-  { files: FACTORIES, rules: { "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }] } },
+  {
+    files: FACTORIES,
+    rules: { "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }] },
+  },
   { files: ["**/*.test.ts", "test/**/*.ts"], rules: { "max-lines-per-function": "off" } },
 );

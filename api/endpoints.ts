@@ -28,9 +28,27 @@ import { whoamiEndpoints } from "./whoami/whoami.ts";
 /** All rows, ready to be served. */
 export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
-    ...discoveryEndpoints, ...whoamiEndpoints, ...jobEndpoints, ...logCacheEndpoints(services),
-    ...orgEndpoints, ...spaceEndpoints, ...roleEndpoints, ...userEndpoints, ...domainEndpoints, ...routeEndpoints, ...buildpackEndpoints, ...stackEndpoints, ...orgQuotaEndpoints, ...featureFlagEndpoints,
-    ...appEndpoints, ...processEndpoints(services), ...packageEndpoints(services), ...buildEndpoints, ...dropletEndpoints(services), ...manifestEndpoints, ...resourceMatchEndpoints,
+    ...discoveryEndpoints,
+    ...whoamiEndpoints,
+    ...jobEndpoints,
+    ...logCacheEndpoints(services),
+    ...orgEndpoints,
+    ...spaceEndpoints,
+    ...roleEndpoints,
+    ...userEndpoints,
+    ...domainEndpoints,
+    ...routeEndpoints,
+    ...buildpackEndpoints,
+    ...stackEndpoints,
+    ...orgQuotaEndpoints,
+    ...featureFlagEndpoints,
+    ...appEndpoints,
+    ...processEndpoints(services),
+    ...packageEndpoints(services),
+    ...buildEndpoints,
+    ...dropletEndpoints(services),
+    ...manifestEndpoints,
+    ...resourceMatchEndpoints,
     ...stubEndpoints,
   ];
   return [...rows, openApiEndpoint(rows)];

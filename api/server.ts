@@ -49,19 +49,55 @@ export interface Api {
 }
 
 /** Starts watching and returns the handler; requests are answered 503 until the data is there. @throws Error when the token issuer's settings are unsafe */
-export function createApi({ client, watches, telemetry, blobs, log, url, peers, tokenIssuer, authorization = "rbac", now = () => new Date() }: ApiDeps): Api {
+export function createApi({
+  client,
+  watches,
+  telemetry,
+  blobs,
+  log,
+  url,
+  peers,
+  tokenIssuer,
+  authorization = "rbac",
+  now = () => new Date(),
+}: ApiDeps): Api {
   const cache = createClusterCache(watches);
   const endpoints = createEndpoints({ telemetry, blobs, cache, platformClient: client, now });
-  const permissions = { authorizer: cache.authorizer, ...(authorization !== "rbac" && { review: { reviewer: createAccessReviewer(client, now), trustsRbac: authorization === "rbac+review", requiredPermissions: listRequiredPermissions(endpoints) } }) };
+  const permissions = {
+    authorizer: cache.authorizer,
+    ...(authorization !== "rbac" && {
+      review: {
+        reviewer: createAccessReviewer(client, now),
+        trustsRbac: authorization === "rbac+review",
+        requiredPermissions: listRequiredPermissions(endpoints),
+      },
+    }),
+  };
   const peerGroup = createPeerGroup({ cache, log, ...peers });
   const deps = { cache, platformClient: client, peers: peerGroup, now, review: permissions.review };
   const handler = createRouting({
     endpoints,
     log,
     ...(url !== undefined && { url }),
-    authenticate: createAuthenticator({ client, decide: (caller, asked) => createCallerPermissions(permissions, { caller, signal: AbortSignal.timeout(DECIDE_TIMEOUT_MS), writes: true }).decide(asked), issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }), now }),
+    authenticate: createAuthenticator({
+      client,
+      decide: (caller, asked) =>
+        createCallerPermissions(permissions, {
+          caller,
+          signal: AbortSignal.timeout(DECIDE_TIMEOUT_MS),
+          writes: true,
+        }).decide(asked),
+      issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }),
+      now,
+    }),
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
     createSession: (request) => createSession(deps, request),
   });
-  return { handler, cache, peers: peerGroup, isReady: () => cache.isSynced() && peerGroup.isReady(), waitUntilReady: (deadlineMs) => cache.waitUntilSynced(deadlineMs) };
+  return {
+    handler,
+    cache,
+    peers: peerGroup,
+    isReady: () => cache.isSynced() && peerGroup.isReady(),
+    waitUntilReady: (deadlineMs) => cache.waitUntilSynced(deadlineMs),
+  };
 }

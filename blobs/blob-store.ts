@@ -73,8 +73,10 @@ export class InvalidBlobName extends Error {
 
 /** Throws unless both are of the form a key has: they become parts of paths. */
 export function checkBlobName(space: string, digest?: Digest): void {
-  if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(space)) throw new InvalidBlobName("a space GUID has only letters, digits and dashes");
-  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest)) throw new InvalidBlobName("a digest is sha256: and 64 hex digits");
+  if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(space))
+    throw new InvalidBlobName("a space GUID has only letters, digits and dashes");
+  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest))
+    throw new InvalidBlobName("a digest is sha256: and 64 hex digits");
 }
 
 /** Passes bytes through and fails with `BlobTooLarge` after `maxBytes`. */

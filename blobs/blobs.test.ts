@@ -51,7 +51,8 @@ async function zipOf(items: readonly Item[]): Promise<Buffer> {
   return Buffer.from(bytes, "latin1");
 }
 
-const receive = (zip: Buffer, more: object = {}) => receivePackage(store, { space, bits: Readable.from([zip]), maxBytes, scratch: directory, ...more });
+const receive = (zip: Buffer, more: object = {}) =>
+  receivePackage(store, { space, bits: Readable.from([zip]), maxBytes, scratch: directory, ...more });
 const sha1 = (body: string): string => createHash("sha1").update(body).digest("hex");
 
 async function unpacked(digest: string): Promise<string> {
@@ -82,8 +83,18 @@ test("a package comes back as it was sent: content, modes, links, empty files an
 });
 
 test("the same files in another order give the same digest", async () => {
-  const one = await receive(await zipOf([{ path: "a", body: "1" }, { path: "b", body: "2" }]));
-  const two = await receive(await zipOf([{ path: "b", body: "2" }, { path: "a", body: "1" }]));
+  const one = await receive(
+    await zipOf([
+      { path: "a", body: "1" },
+      { path: "b", body: "2" },
+    ]),
+  );
+  const two = await receive(
+    await zipOf([
+      { path: "b", body: "2" },
+      { path: "a", body: "1" },
+    ]),
+  );
   expect(two.digest).toBe(one.digest);
   expect(await store.list({ space })).toHaveLength(1);
 });
@@ -92,25 +103,79 @@ test.each<[string, Item[], RegExp]>([
   ["..", [{ path: "../evil", body: "x" }], /"\.\.\/evil" leads out/],
   [".. inside", [{ path: "a/../../evil", body: "x" }], /leads out/],
   ["an absolute path", [{ path: "/etc/passwd", body: "x" }], /absolute/],
-  ["a symlink to an absolute path", [{ path: "a", body: "x" }, { path: "link", body: "/etc/passwd", mode: 0o120777 }], /symlink "link" -> "\/etc\/passwd" leads out/],
-  ["a symlink out of the root", [{ path: "d/link", body: "../../x", mode: 0o120777 }, { path: "a", body: "x" }], /leads out/],
-  ["a symlink out by way of another", [{ path: "b", body: ".", mode: 0o120777 }, { path: "c", body: "b/../x", mode: 0o120777 }, { path: "a", body: "x" }], /leads out/],
-  ["symlinks in a circle", [{ path: "b", body: "c", mode: 0o120777 }, { path: "c", body: "b", mode: 0o120777 }, { path: "a", body: "x" }], /leads out/],
-  ["a file below a symlink", [{ path: "d", body: "e", mode: 0o120777 }, { path: "d/f", body: "x" }], /below "d", which is a symlink/],
-  ["a path twice", [{ path: "a", body: "1" }, { path: "./a", body: "2" }], /"a" is there twice/],
+  [
+    "a symlink to an absolute path",
+    [
+      { path: "a", body: "x" },
+      { path: "link", body: "/etc/passwd", mode: 0o120777 },
+    ],
+    /symlink "link" -> "\/etc\/passwd" leads out/,
+  ],
+  [
+    "a symlink out of the root",
+    [
+      { path: "d/link", body: "../../x", mode: 0o120777 },
+      { path: "a", body: "x" },
+    ],
+    /leads out/,
+  ],
+  [
+    "a symlink out by way of another",
+    [
+      { path: "b", body: ".", mode: 0o120777 },
+      { path: "c", body: "b/../x", mode: 0o120777 },
+      { path: "a", body: "x" },
+    ],
+    /leads out/,
+  ],
+  [
+    "symlinks in a circle",
+    [
+      { path: "b", body: "c", mode: 0o120777 },
+      { path: "c", body: "b", mode: 0o120777 },
+      { path: "a", body: "x" },
+    ],
+    /leads out/,
+  ],
+  [
+    "a file below a symlink",
+    [
+      { path: "d", body: "e", mode: 0o120777 },
+      { path: "d/f", body: "x" },
+    ],
+    /below "d", which is a symlink/,
+  ],
+  [
+    "a path twice",
+    [
+      { path: "a", body: "1" },
+      { path: "./a", body: "2" },
+    ],
+    /"a" is there twice/,
+  ],
   ["a device", [{ path: "dev", body: "", mode: 0o020644 }], /neither a file/],
   ["nothing", [{ path: "d/" }], /no files/],
 ])("refused with its reason: %s", async (_name, items, reason) => {
-  await expect(receive(await zipOf(items))).rejects.toThrow(expect.objectContaining({ name: "ArchiveRejected", message: expect.stringMatching(reason) }));
+  await expect(receive(await zipOf(items))).rejects.toThrow(
+    expect.objectContaining({ name: "ArchiveRejected", message: expect.stringMatching(reason) }),
+  );
   expect(await store.list()).toEqual([]);
 });
 
 test("bombs are refused before anything is unpacked", async () => {
   const limits = { maxEntries: 3, maxUnpackedBytes: 1_000_000, maxRatio: 100, ratioFrom: 100_000 };
-  await expect(receive(await zipOf([{ path: "a", body: Buffer.alloc(500_000) }]), { limits })).rejects.toThrow(/zip bomb/);
-  await expect(receive(await zipOf([{ path: "a", body: Buffer.alloc(2_000_000) }]), { limits })).rejects.toThrow(/unpacks to 2000000 bytes/);
-  await expect(receive(await zipOf(["a", "b", "c", "d"].map((path) => ({ path }))), { limits })).rejects.toThrow(/4 entries/);
-  await expect(receive(Buffer.from("no zip at all"))).rejects.toThrow(expect.objectContaining({ name: "ArchiveRejected" }));
+  await expect(receive(await zipOf([{ path: "a", body: Buffer.alloc(500_000) }]), { limits })).rejects.toThrow(
+    /zip bomb/,
+  );
+  await expect(receive(await zipOf([{ path: "a", body: Buffer.alloc(2_000_000) }]), { limits })).rejects.toThrow(
+    /unpacks to 2000000 bytes/,
+  );
+  await expect(receive(await zipOf(["a", "b", "c", "d"].map((path) => ({ path }))), { limits })).rejects.toThrow(
+    /4 entries/,
+  );
+  await expect(receive(Buffer.from("no zip at all"))).rejects.toThrow(
+    expect.objectContaining({ name: "ArchiveRejected" }),
+  );
   await expect(receive(await zipOf([{ path: "a", body: "x" }]), { maxBytes: 10 })).rejects.toBeInstanceOf(BlobTooLarge);
 });
 
@@ -126,7 +191,9 @@ test("known files need not be sent again, in their own space only", async () => 
   const body = "known content";
   await receive(await zipOf([{ path: "lib/known.js", body }]));
   const resource = { path: "other/name.js", mode: "755", sha1: sha1(body), size: body.length };
-  expect(await matchResources(store, space, [resource, { ...resource, size: 1 }, { ...resource, sha1: sha1("?") }])).toEqual([resource]);
+  expect(
+    await matchResources(store, space, [resource, { ...resource, size: 1 }, { ...resource, sha1: sha1("?") }]),
+  ).toEqual([resource]);
   expect(await matchResources(store, otherSpace, [resource])).toEqual([]);
 
   const { digest } = await receive(await zipOf([{ path: "new.js", body: "new" }]), { resources: [resource] });
@@ -162,10 +229,12 @@ test("content is found by space and digest, both together", async () => {
 });
 
 test("a failed put leaves nothing behind", async () => {
-  const failing = Readable.from((async function* () {
-    yield Buffer.from("half");
-    throw new Error("the client went away");
-  })());
+  const failing = Readable.from(
+    (async function* () {
+      yield Buffer.from("half");
+      throw new Error("the client went away");
+    })(),
+  );
   await expect(store.put(space, "package", failing, { maxBytes })).rejects.toThrow("went away");
   expect(await readdir(join(directory, "blobs", ".incoming"))).toEqual([]);
 });
@@ -180,14 +249,18 @@ test("unpacking never writes through a symlink and refuses what is no file", asy
     return Readable.from(tar);
   };
   const gz = async (tar: Readable): Promise<Readable> => Readable.from([gzipSync(await buffer(tar))]);
-  const attack = await gz(tarOf([{ name: "d", type: "symlink", linkname: outside }], [{ name: "d/f", type: "file" }, "evil"]));
+  const attack = await gz(
+    tarOf([{ name: "d", type: "symlink", linkname: outside }], [{ name: "d/f", type: "file" }, "evil"]),
+  );
   const target = join(directory, "target");
   await mkdir(target);
   await unpackTar(attack, target, { maxBytes, symlinks: "any" }).catch(() => undefined);
   expect(await readdir(outside)).toEqual([]);
   for (const type of ["link", "character-device", "fifo"] as const) {
     const empty = await mkdtemp(join(directory, "t-"));
-    await expect(unpackTar(await gz(tarOf([{ name: "x", type, linkname: "/etc/passwd" }])), empty, { maxBytes, symlinks: "any" })).rejects.toThrow(/only files, directories and symlinks/);
+    await expect(
+      unpackTar(await gz(tarOf([{ name: "x", type, linkname: "/etc/passwd" }])), empty, { maxBytes, symlinks: "any" }),
+    ).rejects.toThrow(/only files, directories and symlinks/);
   }
 });
 
@@ -209,8 +282,18 @@ test("a packed directory is unpacked the same, and packs to the same bytes", asy
 test("only what nothing refers to, and what is old enough, is removed", () => {
   const hour = 3_600_000;
   const now = 100 * hour;
-  const blob = (digest: string, age: number, kind: "package" | "cache" = "package") => ({ space, kind, digest, size: 1, modified: now - age * hour });
+  const blob = (digest: string, age: number, kind: "package" | "cache" = "package") => ({
+    space,
+    kind,
+    digest,
+    size: 1,
+    modified: now - age * hour,
+  });
   const blobs = [blob("old", 25), blob("young", 23), blob("needed", 99), blob("cache", 99, "cache")];
-  expect(planBlobRemoval({ blobs, references: [{ space, digest: "needed" }], now }).map((row) => row.digest)).toEqual(["old"]);
-  expect(planBlobRemoval({ blobs, references: [{ space: otherSpace, digest: "needed" }], now }).map((row) => row.digest)).toEqual(["old", "needed"]);
+  expect(planBlobRemoval({ blobs, references: [{ space, digest: "needed" }], now }).map((row) => row.digest)).toEqual([
+    "old",
+  ]);
+  expect(
+    planBlobRemoval({ blobs, references: [{ space: otherSpace, digest: "needed" }], now }).map((row) => row.digest),
+  ).toEqual(["old", "needed"]);
 });

@@ -11,9 +11,16 @@ export interface BlobReference {
 }
 
 /** The blobs that nothing refers to and whose grace is over at `now` (ms since the epoch). Caches are not judged here. */
-export function planBlobRemoval(options: { blobs: readonly StoredBlob[]; references: Iterable<BlobReference>; now: number; graceMs?: number }): StoredBlob[] {
+export function planBlobRemoval(options: {
+  blobs: readonly StoredBlob[];
+  references: Iterable<BlobReference>;
+  now: number;
+  graceMs?: number;
+}): StoredBlob[] {
   const referenced = new Set<string>();
   for (const { space, digest } of options.references) referenced.add(`${space} ${digest}`);
   const before = options.now - (options.graceMs ?? removalGraceMs);
-  return options.blobs.filter((blob) => blob.kind !== "cache" && blob.modified < before && !referenced.has(`${blob.space} ${blob.digest}`));
+  return options.blobs.filter(
+    (blob) => blob.kind !== "cache" && blob.modified < before && !referenced.has(`${blob.space} ${blob.digest}`),
+  );
 }

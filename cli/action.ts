@@ -12,7 +12,9 @@ export interface CommonOptions {
 
 /** Runs an action that needs a target, which is loaded only now, prints what it answers and sets the exit code. */
 export function withContext<Args extends unknown[]>(action: (context: Context, ...args: Args) => Promise<Result>) {
-  return withoutContext(async (progress: Progress, ...args: Args) => action(await (await import("./context.ts")).makeContext(progress), ...args));
+  return withoutContext(async (progress: Progress, ...args: Args) =>
+    action(await (await import("./context.ts")).makeContext(progress), ...args),
+  );
 }
 
 /** As withContext, for commands that need no target. Commander calls it with the arguments, the options and the command. */
@@ -22,7 +24,9 @@ export function withoutContext<Args extends unknown[]>(action: (progress: Progre
     const json = command.optsWithGlobals<CommonOptions>().json === true;
     try {
       const result = await action(stderrProgress(json), ...(all.slice(0, -1) as unknown as Args));
-      process.stdout.write(json ? `${JSON.stringify(result.json, null, 2)}\n` : result.text.map((line) => `${line}\n`).join(""));
+      process.stdout.write(
+        json ? `${JSON.stringify(result.json, null, 2)}\n` : result.text.map((line) => `${line}\n`).join(""),
+      );
     } catch (error) {
       report(error, json);
     }
@@ -30,8 +34,14 @@ export function withoutContext<Args extends unknown[]>(action: (progress: Progre
 }
 
 function report(error: unknown, json: boolean): void {
-  const failure = error instanceof Failure ? error : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
+  const failure =
+    error instanceof Failure
+      ? error
+      : new Failure(error instanceof Error ? error.message : String(error), { cause: error });
   process.exitCode = EXIT_CODES[failure.kind];
-  if (json) process.stdout.write(`${JSON.stringify({ error: { kind: failure.kind, message: failure.message, next: failure.next } }, null, 2)}\n`);
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ error: { kind: failure.kind, message: failure.message, next: failure.next } }, null, 2)}\n`,
+    );
   else process.stderr.write(`${pc.red("✗")} ${failure.message}\n${failure.next ? `  Next: ${failure.next}\n` : ""}`);
 }

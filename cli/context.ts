@@ -24,21 +24,46 @@ export async function makeContext(progress: Progress): Promise<Context> {
 
 /** The context of a target. Org and space default to the only ones there are. */
 export function contextFor(target: Target, api: ApiClient, progress: Progress): Context {
-  const org = (): Promise<{ guid: string; name: string }> => (target.org ? Promise.resolve(target.org) : getOnly(api, "/v3/organizations", "org"));
-  const space = async (): Promise<{ guid: string; name: string }> => target.space ?? getOnly(api, "/v3/spaces", "space", { organization_guids: (await org()).guid });
-  return { target, api, progress, org, space, app: async (name) => getNamed(api, "/v3/apps", name, { space_guids: (await space()).guid }) };
+  const org = (): Promise<{ guid: string; name: string }> =>
+    target.org ? Promise.resolve(target.org) : getOnly(api, "/v3/organizations", "org");
+  const space = async (): Promise<{ guid: string; name: string }> =>
+    target.space ?? getOnly(api, "/v3/spaces", "space", { organization_guids: (await org()).guid });
+  return {
+    target,
+    api,
+    progress,
+    org,
+    space,
+    app: async (name) => getNamed(api, "/v3/apps", name, { space_guids: (await space()).guid }),
+  };
 }
 
-async function getOnly(api: ApiClient, path: string, what: string, query: Record<string, string> = {}): Promise<Resource> {
+async function getOnly(
+  api: ApiClient,
+  path: string,
+  what: string,
+  query: Record<string, string> = {},
+): Promise<Resource> {
   const [first, ...more] = await api.list(path, query);
   if (first && more.length === 0) return first;
-  throw new Failure(first ? `there are several ${what}s` : `you have no ${what}`, { kind: "target", next: first ? `cup target --${what} NAME` : `cup create-${what} NAME` });
+  throw new Failure(first ? `there are several ${what}s` : `you have no ${what}`, {
+    kind: "target",
+    next: first ? `cup target --${what} NAME` : `cup create-${what} NAME`,
+  });
 }
 
 /** One object by name. @throws Failure that says so when there is none. */
-export async function getNamed(api: ApiClient, path: string, name: string, query: Record<string, string> = {}): Promise<Resource> {
+export async function getNamed(
+  api: ApiClient,
+  path: string,
+  name: string,
+  query: Record<string, string> = {},
+): Promise<Resource> {
   const what = path.split("/").at(-1)?.replace(/s$/, "") ?? "object";
   const [found] = await api.list(path, { names: encodeURIComponent(name), ...query });
-  if (!found) throw new Failure(`${what} ${name} does not exist, or you may not see it`, { next: what === "app" ? "cup apps" : `cup ${what === "organization" ? "org" : what}s` });
+  if (!found)
+    throw new Failure(`${what} ${name} does not exist, or you may not see it`, {
+      next: what === "app" ? "cup apps" : `cup ${what === "organization" ? "org" : what}s`,
+    });
   return found;
 }

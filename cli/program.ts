@@ -35,9 +35,29 @@ function addLocal(program: Command): void {
     .option("--kube-port <n>", "port of the Kubernetes API", toPort, 6443)
     .option("--empty", "push no example app")
     .option("--detach", "return when it is ready, and leave it running")
-    .action(withoutContext(async (progress, options: StartOptions) => (await import("./local/start.ts")).localStart(progress, options)));
-  local.command("stop").description("stop Cupola and its apps").addOption(home()).action(withoutContext(async (progress, options: { home?: string }) => (await import("./local/stop.ts")).localStop(progress, options)));
-  local.command("status").description("is it running, and where").addOption(home()).action(withoutContext(async (_progress, options: { home?: string }) => (await import("./local/status.ts")).localStatus(options)));
+    .action(
+      withoutContext(async (progress, options: StartOptions) =>
+        (await import("./local/start.ts")).localStart(progress, options),
+      ),
+    );
+  local
+    .command("stop")
+    .description("stop Cupola and its apps")
+    .addOption(home())
+    .action(
+      withoutContext(async (progress, options: { home?: string }) =>
+        (await import("./local/stop.ts")).localStop(progress, options),
+      ),
+    );
+  local
+    .command("status")
+    .description("is it running, and where")
+    .addOption(home())
+    .action(
+      withoutContext(async (_progress, options: { home?: string }) =>
+        (await import("./local/status.ts")).localStatus(options),
+      ),
+    );
 }
 
 function addTarget(program: Command): void {
@@ -49,19 +69,29 @@ function addTarget(program: Command): void {
     .option("--kubeconfig <file>", "kubeconfig to take credentials from")
     .option("-o, --org <name>")
     .option("-s, --space <name>")
-    .action(withoutContext(async (_progress, options: LoginOptions) => (await import("./target/login.ts")).login(options)));
+    .action(
+      withoutContext(async (_progress, options: LoginOptions) => (await import("./target/login.ts")).login(options)),
+    );
   program
     .command("target")
     .description("show, or set, org and space")
     .option("-o, --org <name>")
     .option("-s, --space <name>")
-    .action(withContext(async (context, options: { org?: string; space?: string }) => (await import("./target/target.ts")).target(context, options)));
+    .action(
+      withContext(async (context, options: { org?: string; space?: string }) =>
+        (await import("./target/target.ts")).target(context, options),
+      ),
+    );
   program
     .command("curl <path>")
     .description("call the API")
     .option("-X, --request <method>", "HTTP method")
     .option("-d, --data <json>", "body")
-    .action(withContext(async (context, path: string, options: { request?: string; data?: string }) => (await import("./target/curl.ts")).curl(context, path, options)));
+    .action(
+      withContext(async (context, path: string, options: { request?: string; data?: string }) =>
+        (await import("./target/curl.ts")).curl(context, path, options),
+      ),
+    );
 }
 
 function addPushOptions(command: Command): Command {
@@ -89,26 +119,55 @@ function addPushOptions(command: Command): Command {
 function addApps(program: Command): void {
   addPushOptions(program.command("push [app]").description("build and start an app from this folder"))
     .option("--no-start", "do not start it")
-    .action(withContext(async (context, app: string | undefined, options: PushOptions) => (await import("./push/push.ts")).push(context, app, options)));
-  addPushOptions(program.command("render [app]").description("print the objects that a push would write, as YAML")).action(
-    withContext(async (context, app: string | undefined, options: PushOptions) => (await import("./push/render.ts")).renderCommand(context, app, options)),
+    .action(
+      withContext(async (context, app: string | undefined, options: PushOptions) =>
+        (await import("./push/push.ts")).push(context, app, options),
+      ),
+    );
+  addPushOptions(
+    program.command("render [app]").description("print the objects that a push would write, as YAML"),
+  ).action(
+    withContext(async (context, app: string | undefined, options: PushOptions) =>
+      (await import("./push/render.ts")).renderCommand(context, app, options),
+    ),
   );
-  program.command("apps").description("list apps").action(withContext(async (context) => (await import("./app/list.ts")).listApps(context)));
-  program.command("app <app>").description("show an app and its instances").action(withContext(async (context, name: string) => (await import("./app/show.ts")).showApp(context, name)));
+  program
+    .command("apps")
+    .description("list apps")
+    .action(withContext(async (context) => (await import("./app/list.ts")).listApps(context)));
+  program
+    .command("app <app>")
+    .description("show an app and its instances")
+    .action(withContext(async (context, name: string) => (await import("./app/show.ts")).showApp(context, name)));
   program
     .command("logs <app>")
     .description("follow an app's log")
     .option("--recent", "print what there is, and end")
-    .action(withContext(async (context, name: string, options: { recent?: boolean }) => (await import("./app/logs.ts")).logs(context, name, options)));
-  program.command("env <app>").description("show an app's environment").action(withContext(async (context, name: string) => (await import("./app/env.ts")).showEnv(context, name)));
+    .action(
+      withContext(async (context, name: string, options: { recent?: boolean }) =>
+        (await import("./app/logs.ts")).logs(context, name, options),
+      ),
+    );
+  program
+    .command("env <app>")
+    .description("show an app's environment")
+    .action(withContext(async (context, name: string) => (await import("./app/env.ts")).showEnv(context, name)));
   program
     .command("set-env <app> <name> <value>")
     .description("set a variable; takes effect at the next start")
-    .action(withContext(async (context, app: string, name: string, value: string) => (await import("./app/env.ts")).setEnv(context, app, { [name]: value })));
+    .action(
+      withContext(async (context, app: string, name: string, value: string) =>
+        (await import("./app/env.ts")).setEnv(context, app, { [name]: value }),
+      ),
+    );
   program
     .command("unset-env <app> <name>")
     .description("remove a variable")
-    .action(withContext(async (context, app: string, name: string) => (await import("./app/env.ts")).setEnv(context, app, { [name]: null })));
+    .action(
+      withContext(async (context, app: string, name: string) =>
+        (await import("./app/env.ts")).setEnv(context, app, { [name]: null }),
+      ),
+    );
 }
 
 function addAppVerbs(program: Command): void {
@@ -116,9 +175,14 @@ function addAppVerbs(program: Command): void {
     program
       .command(`${verb} <app>`)
       .description(`${verb} an app`)
-      .action(withContext(async (context, name: string) => (await import("./app/verbs.ts")).runVerb(context, verb, name)));
+      .action(
+        withContext(async (context, name: string) => (await import("./app/verbs.ts")).runVerb(context, verb, name)),
+      );
   }
-  program.command("restage <app>").description("build the newest package again, and restart").action(withContext(async (context, name: string) => (await import("./app/restage.ts")).restage(context, name)));
+  program
+    .command("restage <app>")
+    .description("build the newest package again, and restart")
+    .action(withContext(async (context, name: string) => (await import("./app/restage.ts")).restage(context, name)));
   program
     .command("scale <app>")
     .description("change number or size of instances")
@@ -126,47 +190,96 @@ function addAppVerbs(program: Command): void {
     .option("-m, --memory <size>", "memory per instance; restarts the app")
     .option("-k, --disk <size>", "disk per instance; restarts the app")
     .option("--process <type>", "process type", "web")
-    .action(withContext(async (context, name: string, options: ScaleOptions) => (await import("./app/scale.ts")).scale(context, name, options)));
+    .action(
+      withContext(async (context, name: string, options: ScaleOptions) =>
+        (await import("./app/scale.ts")).scale(context, name, options),
+      ),
+    );
   program
     .command("delete <app>")
     .description("delete an app")
     .option("-r, --routes", "its routes too")
-    .action(withContext(async (context, name: string, options: { routes?: boolean }) => (await import("./app/delete.ts")).deleteApp(context, name, options)));
+    .action(
+      withContext(async (context, name: string, options: { routes?: boolean }) =>
+        (await import("./app/delete.ts")).deleteApp(context, name, options),
+      ),
+    );
 }
 
 function addRoutes(program: Command): void {
-  const address = (command: Command): Command => command.option("-n, --hostname <host>", "host").option("--path <path>", "path");
-  program.command("routes").description("list routes of the space").action(withContext(async (context) => (await import("./route/route.ts")).listRoutes(context)));
-  program.command("domains").description("list domains").action(withContext(async (context) => (await import("./route/route.ts")).listDomains(context)));
+  const address = (command: Command): Command =>
+    command.option("-n, --hostname <host>", "host").option("--path <path>", "path");
+  program
+    .command("routes")
+    .description("list routes of the space")
+    .action(withContext(async (context) => (await import("./route/route.ts")).listRoutes(context)));
+  program
+    .command("domains")
+    .description("list domains")
+    .action(withContext(async (context) => (await import("./route/route.ts")).listDomains(context)));
   address(program.command("create-route <domain>").description("make a route")).action(
-    withContext(async (context, domain: string, options: RouteOptions) => (await import("./route/route.ts")).createRoute(context, domain, options)),
+    withContext(async (context, domain: string, options: RouteOptions) =>
+      (await import("./route/route.ts")).createRoute(context, domain, options),
+    ),
   );
   address(program.command("delete-route <domain>").description("delete a route")).action(
-    withContext(async (context, domain: string, options: RouteOptions) => (await import("./route/route.ts")).deleteRoute(context, domain, options)),
+    withContext(async (context, domain: string, options: RouteOptions) =>
+      (await import("./route/route.ts")).deleteRoute(context, domain, options),
+    ),
   );
   address(program.command("map-route <app> <domain>").description("let an app answer at a route")).action(
-    withContext(async (context, app: string, domain: string, options: RouteOptions) => (await import("./route/map.ts")).mapRoute(context, { app, domain, ...options })),
+    withContext(async (context, app: string, domain: string, options: RouteOptions) =>
+      (await import("./route/map.ts")).mapRoute(context, { app, domain, ...options }),
+    ),
   );
   address(program.command("unmap-route <app> <domain>").description("let an app answer there no more")).action(
-    withContext(async (context, app: string, domain: string, options: RouteOptions) => (await import("./route/map.ts")).unmapRoute(context, { app, domain, ...options })),
+    withContext(async (context, app: string, domain: string, options: RouteOptions) =>
+      (await import("./route/map.ts")).unmapRoute(context, { app, domain, ...options }),
+    ),
   );
 }
 
 function addOrgs(program: Command): void {
-  program.command("orgs").description("list orgs").action(withContext(async (context) => (await import("./org/org.ts")).listOrgs(context)));
-  program.command("create-org <name>").description("make an org").action(withContext(async (context, name: string) => (await import("./org/org.ts")).createOrg(context, name)));
-  program.command("delete-org <name>").description("delete an org and all in it").action(withContext(async (context, name: string) => (await import("./org/org.ts")).deleteOrg(context, name)));
-  program.command("spaces").description("list spaces of the org").action(withContext(async (context) => (await import("./space/space.ts")).listSpaces(context)));
-  program.command("create-space <name>").description("make a space").action(withContext(async (context, name: string) => (await import("./space/space.ts")).createSpace(context, name)));
-  program.command("delete-space <name>").description("delete a space and all in it").action(withContext(async (context, name: string) => (await import("./space/space.ts")).deleteSpace(context, name)));
+  program
+    .command("orgs")
+    .description("list orgs")
+    .action(withContext(async (context) => (await import("./org/org.ts")).listOrgs(context)));
+  program
+    .command("create-org <name>")
+    .description("make an org")
+    .action(withContext(async (context, name: string) => (await import("./org/org.ts")).createOrg(context, name)));
+  program
+    .command("delete-org <name>")
+    .description("delete an org and all in it")
+    .action(withContext(async (context, name: string) => (await import("./org/org.ts")).deleteOrg(context, name)));
+  program
+    .command("spaces")
+    .description("list spaces of the org")
+    .action(withContext(async (context) => (await import("./space/space.ts")).listSpaces(context)));
+  program
+    .command("create-space <name>")
+    .description("make a space")
+    .action(
+      withContext(async (context, name: string) => (await import("./space/space.ts")).createSpace(context, name)),
+    );
+  program
+    .command("delete-space <name>")
+    .description("delete a space and all in it")
+    .action(
+      withContext(async (context, name: string) => (await import("./space/space.ts")).deleteSpace(context, name)),
+    );
   for (const what of ["buildpacks", "stacks"] as const) {
-    program.command(what).description(`list ${what}`).action(withContext(async (context) => (await import("./platform/list.ts")).listPlatform(context, what)));
+    program
+      .command(what)
+      .description(`list ${what}`)
+      .action(withContext(async (context) => (await import("./platform/list.ts")).listPlatform(context, what)));
   }
 }
 
 function toPort(text: string): number {
   const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) throw new InvalidArgumentError("a port is a number from 0 to 65535.");
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new InvalidArgumentError("a port is a number from 0 to 65535.");
   return port;
 }
 

@@ -6,18 +6,34 @@ import { fieldPolicies } from "./field-policies.ts";
 import { GROUP } from "./groups.ts";
 import { ANNOTATIONS, STABLE_LABELS } from "./labels.ts";
 import { Org } from "./org/org.ts";
-import { CALLER_IS_PLATFORM, EXCEPT_KUBERNETES, EXCEPT_PLATFORM, toPolicyResource, toPolicyObjects, type AdmissionPolicy } from "./admission-policy.ts";
+import {
+  CALLER_IS_PLATFORM,
+  EXCEPT_KUBERNETES,
+  EXCEPT_PLATFORM,
+  toPolicyResource,
+  toPolicyObjects,
+  type AdmissionPolicy,
+} from "./admission-policy.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
 
 /** Each policy with its binding. */
 export function listAdmissionPolicies(): KubeObject[] {
-  return [...fieldPolicies(), guidPolicy(), deletionPolicy(), creatorPolicy(), ...tenancyPolicies(), ...suspensionPolicies(), ...featureFlagPolicies()].flatMap(toPolicyObjects);
+  return [
+    ...fieldPolicies(),
+    guidPolicy(),
+    deletionPolicy(),
+    creatorPolicy(),
+    ...tenancyPolicies(),
+    ...suspensionPolicies(),
+    ...featureFlagPolicies(),
+  ].flatMap(toPolicyObjects);
 }
 
 /** Who made an org becomes its manager, so nobody says that another did. Only the platform changes it later. */
 function creatorPolicy(): AdmissionPolicy {
-  const by = (object: string): string => `(has(${object}.metadata.annotations) && '${ANNOTATIONS.createdBy}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${ANNOTATIONS.createdBy}'] : '')`;
+  const by = (object: string): string =>
+    `(has(${object}.metadata.annotations) && '${ANNOTATIONS.createdBy}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${ANNOTATIONS.createdBy}'] : '')`;
   return {
     name: "org-creators.cupola.dev",
     resources: [toPolicyResource(Org)],
@@ -58,7 +74,8 @@ function guidPolicy(): AdmissionPolicy {
  * finalizer a deletion leaves behind what the object stands for.
  */
 function deletionPolicy(): AdmissionPolicy {
-  const listOf = (field: string, object: string): string => `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : [])`;
+  const listOf = (field: string, object: string): string =>
+    `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : [])`;
   const owners = (object: string): string => listOf("ownerReferences", object);
   const keptFinalizers = `${listOf("finalizers", "oldObject")}.all(name, !name.startsWith('${GROUP}/') || name in ${listOf("finalizers", "object")})`;
   // One expression for all kinds; those of the cluster have no namespace.

@@ -51,7 +51,13 @@ export function toPolicyObjects(policy: AdmissionPolicy): KubeObject[] {
       metadata,
       spec: {
         policyName: policy.name,
-        ...(params && { paramRef: { name: params.name, namespace: SYSTEM_NAMESPACE, parameterNotFoundAction: params.required ? "Deny" : "Allow" } }),
+        ...(params && {
+          paramRef: {
+            name: params.name,
+            namespace: SYSTEM_NAMESPACE,
+            parameterNotFoundAction: params.required ? "Deny" : "Allow",
+          },
+        }),
         validationActions: ["Deny"],
       },
     },
@@ -80,14 +86,26 @@ function namespaceSelector({ namespaceLabel }: AdmissionPolicy): object {
 export const MAX_AUTHORIZER_CHECKS = 2;
 
 /** One right of the caller, as an expression. `namespace` and `name` are expressions; without them the right on all of the cluster, or of the namespace, is meant. */
-export function authorizerAllows(right: { group: string; resource: string; subresource?: string; namespace?: string; name?: string; verb: string }): string {
+export function authorizerAllows(right: {
+  group: string;
+  resource: string;
+  subresource?: string;
+  namespace?: string;
+  name?: string;
+  verb: string;
+}): string {
   const { group, resource, subresource, namespace, name, verb } = right;
   const narrowed = `${subresource ? `.subresource('${subresource}')` : ""}${namespace ? `.namespace(${namespace})` : ""}${name ? `.name(${name})` : ""}`;
   return `authorizer.group('${group}').resource('${resource}')${narrowed}.check('${verb}').allowed()`;
 }
 
 /** The platform's identities are those that may write claims; admins are, too. */
-export const CALLER_IS_PLATFORM = authorizerAllows({ group: "cupola.dev", resource: "claims", namespace: `'${SYSTEM_NAMESPACE}'`, verb: "create" });
+export const CALLER_IS_PLATFORM = authorizerAllows({
+  group: "cupola.dev",
+  resource: "claims",
+  namespace: `'${SYSTEM_NAMESPACE}'`,
+  verb: "create",
+});
 
 /** CF's admins: those with rights on every org. */
 export const CALLER_IS_ADMIN = authorizerAllows({ group: "cupola.dev", resource: "orgs", verb: "update" });
@@ -95,7 +113,8 @@ export const CALLER_IS_ADMIN = authorizerAllows({ group: "cupola.dev", resource:
 /** Match condition: not what the cluster itself does, such as emptying a namespace that goes or collecting garbage. */
 export const EXCEPT_KUBERNETES = {
   name: "not-the-cluster",
-  expression: "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-') && !('system:masters' in request.userInfo.groups)",
+  expression:
+    "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-') && !('system:masters' in request.userInfo.groups)",
 };
 
 const PLATFORM_CALLER = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
@@ -107,6 +126,9 @@ export const EXCEPT_PLATFORM = { name: "not-the-platform", expression: `!${PLATF
 export const ONLY_PLATFORM = { name: "the-platform", expression: PLATFORM_CALLER };
 
 /** Group and plural of a kind; with `subresource`, of that. */
-export function toPolicyResource({ group, plural }: Pick<ResourceRef, "group" | "plural">, subresource?: string): { group: string; plural: string } {
+export function toPolicyResource(
+  { group, plural }: Pick<ResourceRef, "group" | "plural">,
+  subresource?: string,
+): { group: string; plural: string } {
   return { group, plural: subresource ? `${plural}/${subresource}` : plural };
 }

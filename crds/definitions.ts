@@ -22,6 +22,24 @@ import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 
 export const DEFINITIONS: readonly ResourceDefinition[] = [
-  Org, Space, App, Process, Package, Build, Droplet, Revision, Domain, Route, Buildpack, Stack, OrgQuota, FeatureFlag, Claim, Replica,
-  LRP, Staging, RouteBinding, BackendClass,
+  Org,
+  Space,
+  App,
+  Process,
+  Package,
+  Build,
+  Droplet,
+  Revision,
+  Domain,
+  Route,
+  Buildpack,
+  Stack,
+  OrgQuota,
+  FeatureFlag,
+  Claim,
+  Replica,
+  LRP,
+  Staging,
+  RouteBinding,
+  BackendClass,
 ];

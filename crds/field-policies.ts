@@ -2,7 +2,13 @@
 import { toStructuralSchema, type SchemaNode } from "../kube/api/crd.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { FIELD_PERMISSIONS, type FieldPermission } from "./permissions.ts";
-import { authorizerAllows, CALLER_IS_PLATFORM, toPolicyResource, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
+import {
+  authorizerAllows,
+  CALLER_IS_PLATFORM,
+  toPolicyResource,
+  type AdmissionPolicy,
+  type Validation,
+} from "./admission-policy.ts";
 
 /** One policy for each kind with such fields. */
 export function fieldPolicies(): AdmissionPolicy[] {
@@ -17,7 +23,10 @@ export function fieldPolicies(): AdmissionPolicy[] {
 
 function toValidation(right: FieldPermission): Validation {
   const { on, subresource, fields, metadata } = right;
-  const untouched = [...fields.map(isSpecFieldUnchanged), ...(metadata ? ["labels", "annotations"].map((field) => isFieldUnchanged("metadata", field)) : [])];
+  const untouched = [
+    ...fields.map(isSpecFieldUnchanged),
+    ...(metadata ? ["labels", "annotations"].map((field) => isFieldUnchanged("metadata", field)) : []),
+  ];
   const defaults = fields.map((field) => isDefaultValue(on, field));
   const what = [...fields.map((field) => `spec.${field}`), ...(metadata ? ["labels, annotations"] : [])].join(", ");
   return {
@@ -31,7 +40,14 @@ function toValidation(right: FieldPermission): Validation {
 function canUpdateSubresource(on: ResourceDefinition, subresource: string): string {
   // A request for a cluster-scoped object has no namespace, and asking for it would be an error.
   const namespace = on.namespaced ? { namespace: "request.namespace" } : {};
-  return authorizerAllows({ group: on.group, resource: on.plural, subresource, ...namespace, name: "oldObject == null ? '' : oldObject.metadata.name", verb: "update" });
+  return authorizerAllows({
+    group: on.group,
+    resource: on.plural,
+    subresource,
+    ...namespace,
+    name: "oldObject == null ? '' : oldObject.metadata.name",
+    verb: "update",
+  });
 }
 
 function allOf(conditions: readonly string[]): string {
@@ -54,7 +70,12 @@ function hasField(base: string, field: string): string {
 }
 
 function getFieldSchema(schema: SchemaNode, field: string): SchemaNode {
-  const found = field.split(".").reduce<SchemaNode | undefined>((node, step) => (node?.["properties"] as Record<string, SchemaNode> | undefined)?.[step], schema);
+  const found = field
+    .split(".")
+    .reduce<SchemaNode | undefined>(
+      (node, step) => (node?.["properties"] as Record<string, SchemaNode> | undefined)?.[step],
+      schema,
+    );
   if (!found) throw new Error(`no field ${field} to give a right for`);
   return found;
 }
@@ -73,10 +94,12 @@ function equalsValue(path: string, value: unknown, schema: SchemaNode): string {
   }
   if (typeof value === "object" && value !== null) {
     const properties = schema["properties"] as Record<string, SchemaNode>;
-    return allOf(Object.entries(properties).map(([name, node]) => {
-      const inner = (value as Record<string, unknown>)[name];
-      return inner === undefined ? `!has(${path}.${name})` : equalsValue(`${path}.${name}`, inner, node);
-    }));
+    return allOf(
+      Object.entries(properties).map(([name, node]) => {
+        const inner = (value as Record<string, unknown>)[name];
+        return inner === undefined ? `!has(${path}.${name})` : equalsValue(`${path}.${name}`, inner, node);
+      }),
+    );
   }
   return `${path} == ${typeof value === "string" ? `'${value}'` : JSON.stringify(value)}`;
 }

@@ -46,5 +46,12 @@ export const ANNOTATIONS = {
 /** Is this label or annotation key the platform's or Kubernetes' own, and so no CF metadata? */
 export function isReservedKey(key: string): boolean {
   const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
-  return prefix === "cupola.dev" || prefix.endsWith(".cupola.dev") || prefix === "kubernetes.io" || prefix.endsWith(".kubernetes.io") || prefix === "k8s.io" || prefix.endsWith(".k8s.io");
+  return (
+    prefix === "cupola.dev" ||
+    prefix.endsWith(".cupola.dev") ||
+    prefix === "kubernetes.io" ||
+    prefix.endsWith(".kubernetes.io") ||
+    prefix === "k8s.io" ||
+    prefix.endsWith(".k8s.io")
+  );
 }

@@ -18,7 +18,10 @@ export interface Manifest {
 /** The generated files, in the order of application. */
 export function listManifests(): Manifest[] {
   return [
-    ...DEFINITIONS.map((definition) => ({ file: `crds/${definition.plural}.${definition.group}.yaml`, objects: [toCustomResourceDefinition(definition)] })),
+    ...DEFINITIONS.map((definition) => ({
+      file: `crds/${definition.plural}.${definition.group}.yaml`,
+      objects: [toCustomResourceDefinition(definition)],
+    })),
     { file: "rbac/roles.yaml", objects: [...listClusterRoles(), platformRole()] },
     { file: "rbac/bindings.yaml", objects: authenticatedUserBindings() },
     { file: "settings/feature-flags.yaml", objects: featureFlagObjects(), createOnly: true },

@@ -30,7 +30,11 @@ export function foldName(name: string): string {
  * The object name for a CF name: its slug, with five digest characters when the slug loses something, is too long or `isTaken`.
  * `fallback` names the kind, for names without a single letter or digit of ASCII.
  */
-export function objectNameFor(name: string, fallback: string, isTaken: (candidate: string) => boolean = () => false): string {
+export function objectNameFor(
+  name: string,
+  fallback: string,
+  isTaken: (candidate: string) => boolean = () => false,
+): string {
   const plain = slug(name);
   const lossless = plain === name && plain.length <= MAX_SLUG;
   if (lossless && !isTaken(plain)) return plain;

@@ -17,7 +17,16 @@ import { Package } from "./package/package.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
 import {
-  ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, listClusterRoleNames, GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE, SYSTEM_READER,
+  ADMIN_CLUSTER_ROLE,
+  ADMIN_READ_ONLY_CLUSTER_ROLE,
+  CF_ROLES,
+  CLUSTER_READER,
+  listClusterRoleNames,
+  GLOBAL_AUDITOR_CLUSTER_ROLE,
+  ORG_AUDITOR_IN_SPACE,
+  ORG_CREATOR,
+  ORG_MANAGER_IN_SPACE,
+  SYSTEM_READER,
 } from "./roles.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { Route } from "./route/route.ts";
@@ -73,7 +82,12 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   { on: [Process], subresource: "scale", verbs: ["get", "update", "patch"], roles: appOperators },
   { on: [Process], subresource: "settings", verbs: ["update"], roles: [developer] },
   { on: [Package, Droplet], subresource: "content", verbs: ["get", "update"], roles: [developer] },
-  { on: [Droplet], subresource: "content", verbs: ["get"], roles: [manager, auditor, ORG_MANAGER_IN_SPACE, globalAuditor] },
+  {
+    on: [Droplet],
+    subresource: "content",
+    verbs: ["get"],
+    roles: [manager, auditor, ORG_MANAGER_IN_SPACE, globalAuditor],
+  },
   { on: [Space], verbs: [...READ, ...WRITE], roles: [orgManager] },
   // In the org's namespace: to suspend a space. In the space's: to work in it while it is suspended.
   { on: [Space], subresource: "limits", verbs: ["update"], roles: [orgManager, ORG_MANAGER_IN_SPACE] },
@@ -103,7 +117,11 @@ export const FIELD_PERMISSIONS: readonly FieldPermission[] = [
   { on: App, subresource: "droplet", fields: ["droplet"] },
   { on: App, subresource: "content", fields: ["lifecycle", "builder", "sidecars"] },
   { on: App, subresource: "settings", fields: ["name", "features.ssh"], metadata: true },
-  { on: Process, subresource: "scale", fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"] },
+  {
+    on: Process,
+    subresource: "scale",
+    fields: ["instances", "memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"],
+  },
   { on: Process, subresource: "settings", fields: ["runner", "ports"] },
   { on: Package, subresource: "content", fields: ["content"] },
   { on: Space, subresource: "limits", fields: ["suspended"] },
@@ -132,7 +150,9 @@ function toClusterRoleRules(row: RolePermission): ClusterRoleRule[] {
   const groups = [...new Set(row.on.map((definition) => definition.group))];
   return groups.map((group) => ({
     apiGroups: [group],
-    resources: row.on.filter((definition) => definition.group === group).map((definition) => (row.subresource ? `${definition.plural}/${row.subresource}` : definition.plural)),
+    resources: row.on
+      .filter((definition) => definition.group === group)
+      .map((definition) => (row.subresource ? `${definition.plural}/${row.subresource}` : definition.plural)),
     verbs: [...row.verbs],
   }));
 }
@@ -155,7 +175,12 @@ function toClusterRole(name: string, rules: ClusterRoleRule[]): KubeObject {
 /** The ClusterRoles of the table, and those of the platform's own people. */
 export function listClusterRoles(): KubeObject[] {
   const rbac = ["rbac.authorization.k8s.io"];
-  const bindAll = { apiGroups: rbac, resources: ["clusterroles"], verbs: ["bind"], resourceNames: Object.values(CF_ROLES).map((role) => role.clusterRole) };
+  const bindAll = {
+    apiGroups: rbac,
+    resources: ["clusterroles"],
+    verbs: ["bind"],
+    resourceNames: Object.values(CF_ROLES).map((role) => role.clusterRole),
+  };
   const readRoles = { apiGroups: rbac, resources: ["rolebindings"], verbs: [...READ] };
   const ours = { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"] };
   const own: [string, ClusterRoleRule[]][] = [
@@ -164,7 +189,16 @@ export function listClusterRoles(): KubeObject[] {
     [GLOBAL_AUDITOR_CLUSTER_ROLE, [readRoles]],
   ];
   // A role that gives nothing by itself is still a role: its holders are members of the org.
-  const names = new Set([...own.map(([name]) => name), ...ROLE_PERMISSIONS.flatMap((row) => row.roles), ...Object.values(CF_ROLES).map((role) => role.clusterRole)]);
-  const ofTable = (name: string): ClusterRoleRule[] => [...ROLE_PERMISSIONS.filter((row) => row.roles.includes(name)).flatMap(toClusterRoleRules), ...toGrantRules(name)];
-  return [...names].map((name) => toClusterRole(name, [...(own.find(([one]) => one === name)?.[1] ?? []), ...ofTable(name)]));
+  const names = new Set([
+    ...own.map(([name]) => name),
+    ...ROLE_PERMISSIONS.flatMap((row) => row.roles),
+    ...Object.values(CF_ROLES).map((role) => role.clusterRole),
+  ]);
+  const ofTable = (name: string): ClusterRoleRule[] => [
+    ...ROLE_PERMISSIONS.filter((row) => row.roles.includes(name)).flatMap(toClusterRoleRules),
+    ...toGrantRules(name),
+  ];
+  return [...names].map((name) =>
+    toClusterRole(name, [...(own.find(([one]) => one === name)?.[1] ?? []), ...ofTable(name)]),
+  );
 }

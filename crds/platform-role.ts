@@ -16,14 +16,42 @@ export function platformRole(): KubeObject {
     metadata: { name: PLATFORM_CLUSTER_ROLE },
     rules: [
       { apiGroups: [GROUP, WORKLOADS_GROUP], resources: ["*"], verbs: ["*"] },
-      { apiGroups: [""], resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
+      {
+        apiGroups: [""],
+        resources: ["namespaces", "secrets", "services", "events", "configmaps", "serviceaccounts"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+      },
       { apiGroups: [""], resources: ["pods", "pods/log"], verbs: ["get", "list", "watch", "patch"] },
-      { apiGroups: ["apps"], resources: ["deployments", "statefulsets"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
-      { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
-      { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
-      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] },
-      { apiGroups: [RBAC], resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"] },
-      { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "list", "watch"] },
+      {
+        apiGroups: ["apps"],
+        resources: ["deployments", "statefulsets"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+      },
+      {
+        apiGroups: ["policy"],
+        resources: ["poddisruptionbudgets"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+      },
+      {
+        apiGroups: ["networking.k8s.io"],
+        resources: ["ingresses"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+      },
+      {
+        apiGroups: ["coordination.k8s.io"],
+        resources: ["leases"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+      },
+      {
+        apiGroups: [RBAC],
+        resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"],
+      },
+      {
+        apiGroups: ["apiextensions.k8s.io"],
+        resources: ["customresourcedefinitions"],
+        verbs: ["get", "list", "watch"],
+      },
       { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
       { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
     ],
@@ -36,8 +64,20 @@ export function authenticatedUserBindings(): KubeObject[] {
   const ref = (name: string): object => ({ apiGroup: RBAC, kind: "ClusterRole", name });
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM_NAMESPACE } },
-    { apiVersion: `${RBAC}/v1`, kind: "RoleBinding", metadata: { name: SYSTEM_READER, namespace: SYSTEM_NAMESPACE }, roleRef: ref(SYSTEM_READER), subjects: everyone },
-    { apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name: CLUSTER_READER }, roleRef: ref(CLUSTER_READER), subjects: everyone },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: SYSTEM_READER, namespace: SYSTEM_NAMESPACE },
+      roleRef: ref(SYSTEM_READER),
+      subjects: everyone,
+    },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: CLUSTER_READER },
+      roleRef: ref(CLUSTER_READER),
+      subjects: everyone,
+    },
     {
       apiVersion: `${RBAC}/v1`,
       kind: "ClusterRoleBinding",

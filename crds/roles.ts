@@ -16,7 +16,11 @@ export interface RoleInfo {
 export const CF_ROLES = {
   organization_manager: { clusterRole: "cupola-org-manager", scope: "org", title: "organization_manager" },
   organization_auditor: { clusterRole: "cupola-org-auditor", scope: "org", title: "organization_auditor" },
-  organization_billing_manager: { clusterRole: "cupola-org-billing-manager", scope: "org", title: "organization_billing_manager" },
+  organization_billing_manager: {
+    clusterRole: "cupola-org-billing-manager",
+    scope: "org",
+    title: "organization_billing_manager",
+  },
   organization_user: { clusterRole: "cupola-org-user", scope: "org", title: "organization_user" },
   space_developer: { clusterRole: "cupola-space-developer", scope: "space", title: "space_developer" },
   space_manager: { clusterRole: "cupola-space-manager", scope: "space", title: "space_manager" },
@@ -42,7 +46,9 @@ export const SYSTEM_READER = "cupola-system-reader";
 /** What every authenticated user may read cluster-wide: backend classes. */
 export const CLUSTER_READER = "cupola-cluster-reader";
 
-const ROLE_BY_CLUSTER_ROLE = new Map<string, CFRole>((Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]));
+const ROLE_BY_CLUSTER_ROLE = new Map<string, CFRole>(
+  (Object.keys(CF_ROLES) as CFRole[]).map((role) => [CF_ROLES[role].clusterRole, role]),
+);
 
 /** The CF role that a ClusterRole means; undefined for any other ClusterRole. */
 export function findCFRole(clusterRole: string): CFRole | undefined {
@@ -51,7 +57,9 @@ export function findCFRole(clusterRole: string): CFRole | undefined {
 
 /** The ClusterRoles that mean a CF role of this scope. */
 export function listClusterRoleNames(scope: RoleScope): string[] {
-  return Object.values(CF_ROLES).filter((role) => role.scope === scope).map((role) => role.clusterRole);
+  return Object.values(CF_ROLES)
+    .filter((role) => role.scope === scope)
+    .map((role) => role.clusterRole);
 }
 
 /** The GUID of a role: one per binding and subject. */
@@ -62,7 +70,9 @@ export function roleGUID(bindingUid: string, subject: { kind: string; namespace?
 /** The subject that a Kubernetes user name is. */
 export function toSubject(user: string): { kind: string; apiGroup?: string; namespace?: string; name: string } {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
-  return namespace && name ? { kind: "ServiceAccount", namespace, name } : { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user };
+  return namespace && name
+    ? { kind: "ServiceAccount", namespace, name }
+    : { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user };
 }
 
 /** The name of the RoleBinding that gives one role to one user. */
@@ -71,7 +81,12 @@ export function roleBindingName(type: CFRole, user: string): string {
 }
 
 /** The Kubernetes user name of a RoleBinding's subject; undefined for groups. A service account without a namespace is one of the binding's. */
-export function findUserName(subject: { kind: string; namespace?: string; name: string }, bindingNamespace: string): string | undefined {
+export function findUserName(
+  subject: { kind: string; namespace?: string; name: string },
+  bindingNamespace: string,
+): string | undefined {
   if (subject.kind === "User") return subject.name;
-  return subject.kind === "ServiceAccount" ? `system:serviceaccount:${subject.namespace || bindingNamespace}:${subject.name}` : undefined;
+  return subject.kind === "ServiceAccount"
+    ? `system:serviceaccount:${subject.namespace || bindingNamespace}:${subject.name}`
+    : undefined;
 }

@@ -10,11 +10,16 @@ export const objectName = z
   .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
 
 /** For kinds whose object names are put together with a dot between them, as in a consent to adoption. */
-export const noDotInName = (kind: string): CelRule => ({ rule: "!self.metadata.name.contains('.')", message: `the name of ${kind} has no dot` });
+export const noDotInName = (kind: string): CelRule => ({
+  rule: "!self.metadata.name.contains('.')",
+  message: `the name of ${kind} has no dot`,
+});
 
 /** A reference by name inside the same namespace. It may dangle: that is a condition, and heals when the name appears. */
 export function refTo(kind: string) {
-  return z.object({ name: objectName.describe(`Name of the ${kind}.`) }).describe(`The ${kind}, by name, in this namespace.`);
+  return z
+    .object({ name: objectName.describe(`Name of the ${kind}.`) })
+    .describe(`The ${kind}, by name, in this namespace.`);
 }
 
 /** The name of a BackendClass. */
@@ -25,7 +30,12 @@ export const className = z
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
 
 /** The name shown by `cf`; `metadata.name` when left out. */
-export const displayName = z.string().min(1).max(255).optional().describe("The name that cf shows. Defaults to metadata.name. Changing it renames; metadata.name never changes.");
+export const displayName = z
+  .string()
+  .min(1)
+  .max(255)
+  .optional()
+  .describe("The name that cf shows. Defaults to metadata.name. Changing it renames; metadata.name never changes.");
 
 export const secretKeyRef = z
   .object({
@@ -42,7 +52,10 @@ export const envVars = listMap(
         z.object({
           name: z.string().min(1).max(255).describe("Name of the variable."),
           value: z.string().max(131072).optional().describe("The value, in clear. For a secret use valueFrom."),
-          valueFrom: z.object({ secretKeyRef }).optional().describe("Where the value is kept: a key of a Secret in this namespace."),
+          valueFrom: z
+            .object({ secretKeyRef })
+            .optional()
+            .describe("Where the value is kept: a key of a Secret in this namespace."),
         }),
         [{ rule: "has(self.value) != has(self.valueFrom)", message: "give either value or valueFrom" }],
       ),
@@ -63,11 +76,28 @@ export const content = z.object({ digest, size: z.int().min(0).describe("Bytes."
 export type Content = z.output<typeof content>;
 
 export const healthCheck = z.object({
-  type: z.enum(["port", "http", "process"]).describe("port: accepts a connection. http: answers 200. process: is alive."),
+  type: z
+    .enum(["port", "http", "process"])
+    .describe("port: accepts a connection. http: answers 200. process: is alive."),
   endpoint: z.string().max(2048).optional().describe("Path for http; / when left out."),
-  timeoutSeconds: z.int().min(1).max(3600).optional().describe("How long a start may take until the first success; 60 when left out."),
-  invocationTimeoutSeconds: z.int().min(1).max(3600).optional().describe("How long one check may take; 1 when left out."),
-  intervalSeconds: z.int().min(1).max(3600).optional().describe("Between two checks of a running instance; 30 when left out."),
+  timeoutSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .optional()
+    .describe("How long a start may take until the first success; 60 when left out."),
+  invocationTimeoutSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .optional()
+    .describe("How long one check may take; 1 when left out."),
+  intervalSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .optional()
+    .describe("Between two checks of a running instance; 30 when left out."),
 });
 export type HealthCheck = z.output<typeof healthCheck>;
 

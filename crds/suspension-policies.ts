@@ -2,7 +2,15 @@
 import { DEFINITIONS } from "./definitions.ts";
 import { INTERNAL_LABELS, SUSPENDED } from "./labels.ts";
 import { Org } from "./org/org.ts";
-import { authorizerAllows, CALLER_IS_ADMIN, CALLER_IS_PLATFORM, EXCEPT_KUBERNETES, EXCEPT_PLATFORM, toPolicyResource, type AdmissionPolicy } from "./admission-policy.ts";
+import {
+  authorizerAllows,
+  CALLER_IS_ADMIN,
+  CALLER_IS_PLATFORM,
+  EXCEPT_KUBERNETES,
+  EXCEPT_PLATFORM,
+  toPolicyResource,
+  type AdmissionPolicy,
+} from "./admission-policy.ts";
 import { Space } from "./space/space.ts";
 
 /** What refusals say; the CF API knows them by it. */
@@ -13,7 +21,13 @@ export function suspensionPolicies(): AdmissionPolicy[] {
   return [contentPolicy(), orgPolicy(), spacePolicy()];
 }
 
-const limits = { group: Space.group, resource: Space.plural, subresource: "limits", namespace: "request.namespace", verb: "update" };
+const limits = {
+  group: Space.group,
+  resource: Space.plural,
+  subresource: "limits",
+  namespace: "request.namespace",
+  verb: "update",
+};
 
 /** Everything in the namespaces of a suspended org or space, the roles there among it. Scaling is a resource of its own. */
 function contentPolicy(): AdmissionPolicy {
@@ -33,7 +47,11 @@ function contentPolicy(): AdmissionPolicy {
     variables: [{ name: "isExempt", expression: `${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}` }],
     validations: [
       { expression: `${isSpace} || variables.isExempt`, message: ORG_IS_SUSPENDED, reason: "Forbidden" },
-      { expression: `!(${isSpace}) || ${authorizerAllows(limits)} || variables.isExempt`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" },
+      {
+        expression: `!(${isSpace}) || ${authorizerAllows(limits)} || variables.isExempt`,
+        message: SPACE_IS_SUSPENDED,
+        reason: "Forbidden",
+      },
     ],
   };
 }
@@ -45,7 +63,13 @@ function orgPolicy(): AdmissionPolicy {
     resources: [toPolicyResource(Org)],
     operations: ["UPDATE", "DELETE"],
     matchConditions: [EXCEPT_KUBERNETES],
-    validations: [{ expression: `!oldObject.spec.suspended || ${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}`, message: ORG_IS_SUSPENDED, reason: "Forbidden" }],
+    validations: [
+      {
+        expression: `!oldObject.spec.suspended || ${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}`,
+        message: ORG_IS_SUSPENDED,
+        reason: "Forbidden",
+      },
+    ],
   };
 }
 
@@ -56,6 +80,12 @@ function spacePolicy(): AdmissionPolicy {
     resources: [toPolicyResource(Space)],
     operations: ["UPDATE"],
     matchConditions: [EXCEPT_KUBERNETES],
-    validations: [{ expression: `!oldObject.spec.suspended || ${authorizerAllows(limits)} || ${CALLER_IS_PLATFORM}`, message: SPACE_IS_SUSPENDED, reason: "Forbidden" }],
+    validations: [
+      {
+        expression: `!oldObject.spec.suspended || ${authorizerAllows(limits)} || ${CALLER_IS_PLATFORM}`,
+        message: SPACE_IS_SUSPENDED,
+        reason: "Forbidden",
+      },
+    ],
   };
 }

@@ -4,5 +4,10 @@ import { apiVersionOf, type ResourceRef } from "../kube/api/resource-ref.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 
 export function systemObject(ref: ResourceRef, name: string, spec: object): KubeObject {
-  return { apiVersion: apiVersionOf(ref), kind: ref.kind, metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) }, spec };
+  return {
+    apiVersion: apiVersionOf(ref),
+    kind: ref.kind,
+    metadata: { name, ...(ref.namespaced && { namespace: SYSTEM_NAMESPACE }) },
+    spec,
+  };
 }

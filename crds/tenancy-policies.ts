@@ -3,7 +3,13 @@ import { Org } from "./org/org.ts";
 import { SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS, STABLE_LABELS } from "./labels.ts";
 import { GRANT_PERMISSION } from "./permissions.ts";
-import { authorizerAllows, CALLER_IS_PLATFORM, ONLY_PLATFORM, EXCEPT_KUBERNETES, type AdmissionPolicy } from "./admission-policy.ts";
+import {
+  authorizerAllows,
+  CALLER_IS_PLATFORM,
+  ONLY_PLATFORM,
+  EXCEPT_KUBERNETES,
+  type AdmissionPolicy,
+} from "./admission-policy.ts";
 import { listClusterRoleNames } from "./roles.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -20,11 +26,13 @@ const PLATFORM_PREFIX = "cupola-";
 /** The platform's bindings are its own; who is a manager by our roles binds CF's roles of that place and touches nothing else. */
 function bindingPolicy(): AdmissionPolicy {
   const managed = `'${OBSERVE_LABELS.managedBy}'`;
-  const has = (object: string): string => `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
+  const has = (object: string): string =>
+    `(${object} != null && has(${object}.metadata.labels) && ${managed} in ${object}.metadata.labels)`;
   const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;
   const kind = `namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}']`;
   const isManager = `${authorizerAllows({ ...GRANT_PERMISSION, namespace: "request.namespace" })} && !${authorizerAllows({ group: RBAC, resource: "rolebindings", verb: "create" })}`;
-  const finalizers = (object: string): string => `(has(${object}.metadata.finalizers) ? ${object}.metadata.finalizers : [])`;
+  const finalizers = (object: string): string =>
+    `(has(${object}.metadata.finalizers) ? ${object}.metadata.finalizers : [])`;
   const goesAtOnce = `object == null ? !has(request.options.propagationPolicy) || request.options.propagationPolicy != 'Foreground' : ${finalizers("object")}.all(name, oldObject != null && name in ${finalizers("oldObject")})`;
   const listed = `variables.role.kind == 'ClusterRole' && variables.role.name in (${kind} == 'org' ? ${list(listClusterRoleNames("org"))} : ${list(listClusterRoleNames("space"))})`;
   return {
@@ -42,13 +50,15 @@ function bindingPolicy(): AdmissionPolicy {
       },
       {
         expression: `(${listed}) || !(${isManager})`,
-        message: "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
+        message:
+          "a manager of an org or a space binds, changes and takes away only the ClusterRoles of CF roles that exist there",
         reason: "Forbidden",
       },
       {
         // A finalizer would keep a role that is taken away; so would an object that the binding owns, where the deletion waits for those.
         expression: `(${goesAtOnce}) || !(${isManager})`,
-        message: "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
+        message:
+          "a manager puts no finalizer on a RoleBinding and deletes none in the foreground: RBAC honours it until it is gone",
         reason: "Forbidden",
       },
       {
@@ -68,7 +78,8 @@ function bindingPolicy(): AdmissionPolicy {
 function namespacePolicy(): AdmissionPolicy {
   const ours = (object: string): string =>
     `(${object} == null || !has(${object}.metadata.labels) ? [] : ${object}.metadata.labels.map(key, key.startsWith('cupola.dev/') && key != '${INTERNAL_LABELS.adoptableBy}', key))`;
-  const same = (key: string): string => `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
+  const same = (key: string): string =>
+    `${key} in object.metadata.labels && object.metadata.labels[${key}] == oldObject.metadata.labels[${key}]`;
   return {
     name: "namespace-labels.cupola.dev",
     // A namespace's labels can be written through its subresources, too.
@@ -97,22 +108,37 @@ function imagePolicy(): AdmissionPolicy {
   const first = "image.split('/')[0]";
   const withHost = `(image.contains('/') && (${first}.contains('.') || ${first}.contains(':') || ${first} == 'localhost') ? image : 'docker.io/' + image)`;
   const spelled = (text: string): string => `${text}.replace('index.docker.io/', 'docker.io/').replace(':443/', '/')`;
-  const images = (list: string): string => `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
-  const volumes = "(has(object.spec.volumes) ? object.spec.volumes.filter(one, has(one.image) && has(one.image.reference)).map(one, one.image.reference.lowerAscii()) : [])";
+  const images = (list: string): string =>
+    `(has(object.spec.${list}) ? object.spec.${list}.map(one, one.image.lowerAscii()) : [])`;
+  const volumes =
+    "(has(object.spec.volumes) ? object.spec.volumes.filter(one, has(one.image) && has(one.image.reference)).map(one, one.image.reference.lowerAscii()) : [])";
   return {
     name: "images.cupola.dev",
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, values: ["space"] },
-    resources: [{ group: "", plural: "pods" }, { group: "", plural: "pods/ephemeralcontainers" }],
+    resources: [
+      { group: "", plural: "pods" },
+      { group: "", plural: "pods/ephemeralcontainers" },
+    ],
     operations: ["CREATE", "UPDATE"],
     params: { apiVersion: "v1", kind: "ConfigMap", name: REGISTRY_CONFIG, required: false },
     variables: [
-      { name: "prefix", expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''` },
-      { name: "own", expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'` },
-      { name: "images", expression: `(${[...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + ")}).map(image, ${spelled(withHost)})` },
+      {
+        name: "prefix",
+        expression: `has(params.data) && 'prefix' in params.data ? ${spelled("(params.data['prefix'].lowerAscii() + '/')")} : ''`,
+      },
+      {
+        name: "own",
+        expression: `variables.prefix + namespaceObject.metadata.labels['${STABLE_LABELS.space}'].lowerAscii() + '/'`,
+      },
+      {
+        name: "images",
+        expression: `(${[...["containers", "initContainers", "ephemeralContainers"].map(images), volumes].join(" + ")}).map(image, ${spelled(withHost)})`,
+      },
     ],
     validations: [
       {
-        expression: "variables.prefix in ['', '/'] || variables.images.all(image, !image.startsWith(variables.prefix) || image.startsWith(variables.own))",
+        expression:
+          "variables.prefix in ['', '/'] || variables.images.all(image, !image.startsWith(variables.prefix) || image.startsWith(variables.own))",
         message: `this image belongs to another space: below the platform's registry prefix (ConfigMap ${SYSTEM_NAMESPACE}/${REGISTRY_CONFIG}) a space runs its own images only`,
         reason: "Forbidden",
       },

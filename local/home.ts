@@ -82,7 +82,8 @@ export function readState(home: Home): LocalState {
   const found = readJson(home.stateFile);
   if (found === undefined) return {};
   const parsed = state.safeParse(found);
-  if (!parsed.success) throw new Error(`${home.stateFile} is damaged; move ${home.dir} away to start afresh`, { cause: parsed.error });
+  if (!parsed.success)
+    throw new Error(`${home.stateFile} is damaged; move ${home.dir} away to start afresh`, { cause: parsed.error });
   return parsed.data;
 }
 

@@ -25,7 +25,9 @@ export function seedObjects(): KubeObject[] {
     systemObject(BackendClass, "local", { role: "router", default: true }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
-    ...["nodejs", "staticfile", "procfile"].map((name, at) => systemObject(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 })),
+    ...["nodejs", "staticfile", "procfile"].map((name, at) =>
+      systemObject(Buildpack, name, { name: `${name}_buildpack`, path: name, position: at + 1 }),
+    ),
     systemObject(OrgQuota, "default", { name: "default", default: true }),
     systemObject(Org, LOCAL_ORG, {}),
   ];
@@ -33,7 +35,12 @@ export function seedObjects(): KubeObject[] {
 
 /** The first space, once the org has its namespace. */
 export function seedSpace(orgNamespace: string): KubeObject {
-  return { apiVersion: apiVersionOf(Space), kind: Space.kind, metadata: { name: LOCAL_SPACE, namespace: orgNamespace }, spec: {} };
+  return {
+    apiVersion: apiVersionOf(Space),
+    kind: Space.kind,
+    metadata: { name: LOCAL_SPACE, namespace: orgNamespace },
+    spec: {},
+  };
 }
 
 /** The developer's roles in the first org and space. */

@@ -75,9 +75,18 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   });
   disposables.defer(() => platform.stop({ instances: "end" }));
   await seed(home, admin);
-  const users = [{ name: "admin", token: tokens.admin }, { name: DEVELOPER, token: tokens.developer }];
+  const users = [
+    { name: "admin", token: tokens.admin },
+    { name: DEVELOPER, token: tokens.developer },
+  ];
   writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
-  await writeRunning(home, { url: platform.url, kubeUrl: server.url, port: portOf(platform.url), kubePort: portOf(server.url), startedAt: new Date().toISOString() });
+  await writeRunning(home, {
+    url: platform.url,
+    kubeUrl: server.url,
+    port: portOf(platform.url),
+    kubePort: portOf(server.url),
+    startedAt: new Date().toISOString(),
+  });
   const stop = async (): Promise<void> => {
     await disposables.disposeAsync();
     clearRunning(home);
@@ -94,7 +103,13 @@ async function startKubernetes({ home, kubePort, log }: LocalOptions, tokens: To
     [tokens.developer, { name: DEVELOPER, groups: [] }],
   ]);
   try {
-    return await startApiServer({ dir: home.kube, host: HOST, port: kubePort, tokens: users, onError: (err) => log.error({ err }, "Kubernetes API") });
+    return await startApiServer({
+      dir: home.kube,
+      host: HOST,
+      port: kubePort,
+      tokens: users,
+      onError: (err) => log.error({ err }, "Kubernetes API"),
+    });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause;
     throw new Error(`port ${kubePort} is taken by another program; choose another with --kube-port`, { cause });
@@ -136,12 +151,17 @@ async function seed(home: Home, admin: KubeClient): Promise<void> {
 }
 
 /** The namespace that a controller made for an Org or a Space. */
-async function waitForNamespace(admin: KubeClient, ref: ResourceRef<Org> | ResourceRef<Space>, key: ObjectKey): Promise<string> {
+async function waitForNamespace(
+  admin: KubeClient,
+  ref: ResourceRef<Org> | ResourceRef<Space>,
+  key: ObjectKey,
+): Promise<string> {
   const deadline = Date.now() + SEED_DEADLINE_MS;
   for (;;) {
     const found = await admin.get<Org | Space>(ref as ResourceRef<Org | Space>, key);
     if (found.status?.namespace) return found.status.namespace;
-    if (Date.now() > deadline) throw new Error(`${ref.kind} ${key.name} got no namespace in ${SEED_DEADLINE_MS / 1000} s: see the log`);
+    if (Date.now() > deadline)
+      throw new Error(`${ref.kind} ${key.name} got no namespace in ${SEED_DEADLINE_MS / 1000} s: see the log`);
     await delay(20);
   }
 }

@@ -46,10 +46,27 @@ const options = addTokenIssuerOptions(new Command("cupola"))
   .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
   .option("--tls-key <file>", "its key")
   .option("--public-url <url>", "address of the CF API as clients see it")
-  .addOption(new Option("--authorization <mode>", "whose word counts at the CF API: RBAC's, RBAC's with its no confirmed by the cluster's authorizers, or theirs").choices(AUTHORIZATION_MODES).default("rbac"))
+  .addOption(
+    new Option(
+      "--authorization <mode>",
+      "whose word counts at the CF API: RBAC's, RBAC's with its no confirmed by the cluster's authorizers, or theirs",
+    )
+      .choices(AUTHORIZATION_MODES)
+      .default("rbac"),
+  )
   .option("--peer-address <address>", "where the other replicas reach this one (in a pod: its address)", "127.0.0.1")
-  .option("--lease-seconds <n>", "a replica that was killed is taken for a living one so long", parseSeconds, LEASE_SECONDS)
-  .option("--webhook-address <host:port>", "where API servers reach the operation webhook (in a pod: at port 9443, through the Service cupola-webhook)", parseWebhookAddress, IN_POD ? { host: "0.0.0.0", port: 9443, service: true } : undefined)
+  .option(
+    "--lease-seconds <n>",
+    "a replica that was killed is taken for a living one so long",
+    parseSeconds,
+    LEASE_SECONDS,
+  )
+  .option(
+    "--webhook-address <host:port>",
+    "where API servers reach the operation webhook (in a pod: at port 9443, through the Service cupola-webhook)",
+    parseWebhookAddress,
+    IN_POD ? { host: "0.0.0.0", port: 9443, service: true } : undefined,
+  )
   .option("--grace <seconds>", "at the end, serve on so long while /readyz says no", parseSeconds, IN_POD ? 10 : 0)
   .parse()
   .opts<Options>();
@@ -64,7 +81,8 @@ function parseOperationsOption(text: string): Operation[] {
 
 function parsePort(text: string): number {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 0 || number > 65535) throw new InvalidArgumentError("a port is a number from 0 to 65535.");
+  if (!Number.isInteger(number) || number < 0 || number > 65535)
+    throw new InvalidArgumentError("a port is a number from 0 to 65535.");
   return number;
 }
 
@@ -88,9 +106,15 @@ function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | 
 }
 
 const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false }));
-const access = await loadDefaultAccess({ ...(options.kubeconfig && { path: options.kubeconfig }), ...(options.context && { context: options.context }) });
+const access = await loadDefaultAccess({
+  ...(options.kubeconfig && { path: options.kubeconfig }),
+  ...(options.context && { context: options.context }),
+});
 let platform: RunningPlatform | undefined;
-const shutdown = createShutdown({ stop: () => platform?.stop({ instances: "keep" }), exit: (code) => process.exit(code) });
+const shutdown = createShutdown({
+  stop: () => platform?.stop({ instances: "keep" }),
+  exit: (code) => process.exit(code),
+});
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutdown.trigger());
 
 try {

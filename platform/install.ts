@@ -3,7 +3,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { resourcePath } from "../kube/api/resource-ref.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import {
-  ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Namespace, RoleBinding, Secret, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+  ClusterRole,
+  ClusterRoleBinding,
+  CustomResourceDefinition,
+  Namespace,
+  RoleBinding,
+  Secret,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
 } from "../kube/api/builtin.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isAlreadyExists } from "../kube/client/errors.ts";
@@ -15,19 +22,38 @@ const INSTALL_FIELD_MANAGER = "cupola-install";
 const DEADLINE_MS = 30_000;
 
 const REFS = new Map<string, ResourceRef>(
-  [ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Namespace, RoleBinding, Secret, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ...DEFINITIONS].map((ref) => [ref.kind, ref]),
+  [
+    ClusterRole,
+    ClusterRoleBinding,
+    CustomResourceDefinition,
+    Namespace,
+    RoleBinding,
+    Secret,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ...DEFINITIONS,
+  ].map((ref) => [ref.kind, ref]),
 );
 
 /** Applies the generated manifests and waits until our kinds are served. Idempotent. @throws KubeError, or Error when a kind is not served in 30 s. */
 export async function installManifests(client: KubeClient): Promise<void> {
   const all = listManifests();
-  const [crds, rest] = partitionCRDs(all.filter(({ createOnly }) => !createOnly).flatMap((manifest) => manifest.objects));
+  const [crds, rest] = partitionCRDs(
+    all.filter(({ createOnly }) => !createOnly).flatMap((manifest) => manifest.objects),
+  );
   await Promise.all(crds.map((object) => applyObject(client, object)));
   await Promise.all(DEFINITIONS.map((definition) => waitUntilServed(client, definition)));
   // Policies last: they read what is made once.
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith(ValidatingAdmissionPolicy.kind);
-  await applyObjects(client, rest.filter((object) => !isPolicy(object)));
-  await Promise.all(all.filter(({ createOnly }) => createOnly).flatMap((manifest) => manifest.objects.map((object) => createIfAbsent(client, object))));
+  await applyObjects(
+    client,
+    rest.filter((object) => !isPolicy(object)),
+  );
+  await Promise.all(
+    all
+      .filter(({ createOnly }) => createOnly)
+      .flatMap((manifest) => manifest.objects.map((object) => createIfAbsent(client, object))),
+  );
   await applyObjects(client, rest.filter(isPolicy));
 }
 

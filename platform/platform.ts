@@ -88,9 +88,20 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 
 async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { access, operations, log, onRequest, signal = new AbortController().signal } = options;
-  const client = createClient({ ...access, fieldManager: API_FIELD_MANAGER, userAgent: "cupola", ...omitUndefined({ onRequest }) });
+  const client = createClient({
+    ...access,
+    fieldManager: API_FIELD_MANAGER,
+    userAgent: "cupola",
+    ...omitUndefined({ onRequest }),
+  });
   disposables.defer(() => client.close());
-  const watches = createInformers({ client, log, transform: recordLastWrite, namespaceScope: PLATFORM_NAMESPACES, ...omitUndefined({ timing: options.watchTiming }) });
+  const watches = createInformers({
+    client,
+    log,
+    transform: recordLastWrite,
+    namespaceScope: PLATFORM_NAMESPACES,
+    ...omitUndefined({ timing: options.watchTiming }),
+  });
   disposables.defer(() => watches.close());
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const readiness = createReadiness();
@@ -101,9 +112,23 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   disposables.defer(() => server.close());
 
   const shutdownMode: ShutdownMode = { instances: "keep" };
-  const startupContext = { options, log, client, watches, blobs, readiness, disposables, signal, shutdownMode, apiURL: options.publicURL ?? server.url };
+  const startupContext = {
+    options,
+    log,
+    client,
+    watches,
+    blobs,
+    readiness,
+    disposables,
+    signal,
+    shutdownMode,
+    apiURL: options.publicURL ?? server.url,
+  };
   const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
-  const context: PlatformContext = { ...startupContext, membership: await joinPeers(startupContext, peerServers, handlers) };
+  const context: PlatformContext = {
+    ...startupContext,
+    membership: await joinPeers(startupContext, peerServers, handlers),
+  };
   handlers.backends = await startBackends(context, peerServers);
   if (operations.includes("logs")) startLogsOperation(context, peerServers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
@@ -125,7 +150,11 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
 }
 
 /** No new requests, then what is in hand, then the work of controllers and backends, then the Leases, then the connection. */
-async function stop({ options, readiness, disposables, shutdownMode }: PlatformContext, server: HttpServer, instances: ShutdownMode["instances"]): Promise<void> {
+async function stop(
+  { options, readiness, disposables, shutdownMode }: PlatformContext,
+  server: HttpServer,
+  instances: ShutdownMode["instances"],
+): Promise<void> {
   const { graceMs = 0, drainMs = DEFAULT_DRAIN_MS } = options.shutdown ?? {};
   shutdownMode.instances = instances;
   readiness.close("shutting down");
@@ -136,9 +165,20 @@ async function stop({ options, readiness, disposables, shutdownMode }: PlatformC
 }
 
 /** `kubectl get replicas` tells what this process does and what it cannot see. */
-function startReplicaReporter({ client, membership, watches, readiness, options, log, disposables }: PlatformContext, handlers: RequestHandlers, leads: () => string[]): void {
+function startReplicaReporter(
+  { client, membership, watches, readiness, options, log, disposables }: PlatformContext,
+  handlers: RequestHandlers,
+  leads: () => string[],
+): void {
   const abort = new AbortController();
-  const stopped = reportReplica({ client, membership, operations: options.operations, observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: watches.status() }), signal: abort.signal, log });
+  const stopped = reportReplica({
+    client,
+    membership,
+    operations: options.operations,
+    observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: watches.status() }),
+    signal: abort.signal,
+    log,
+  });
   disposables.defer(() => {
     abort.abort();
     return stopped;

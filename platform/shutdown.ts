@@ -11,7 +11,13 @@ export interface Shutdown {
 }
 
 /** `stop` gives undefined as long as there is nothing to stop; then only `signal` says that the start is to be given up. `exit` ends the process. */
-export function createShutdown({ stop, exit }: { stop: () => Promise<void> | undefined; exit: (code: number) => void }): Shutdown {
+export function createShutdown({
+  stop,
+  exit,
+}: {
+  stop: () => Promise<void> | undefined;
+  exit: (code: number) => void;
+}): Shutdown {
   const abort = new AbortController();
   let stopping: Promise<void> | undefined;
   return {

@@ -6,8 +6,16 @@ const url = "https://uaa.example/oauth/token";
 
 test.each([
   ["none", {}, undefined],
-  ["the issuer alone", { tokenIssuer: url }, { url, audience: "cloud_controller", userClaim: "sub", prefix: `${url}#` }],
-  ["as for UAA", { tokenIssuer: url, tokenUserClaim: "user_name", tokenGroupsClaim: "scope", userPrefix: "uaa:" }, { url, audience: "cloud_controller", userClaim: "user_name", groupsClaim: "scope", prefix: "uaa:" }],
+  [
+    "the issuer alone",
+    { tokenIssuer: url },
+    { url, audience: "cloud_controller", userClaim: "sub", prefix: `${url}#` },
+  ],
+  [
+    "as for UAA",
+    { tokenIssuer: url, tokenUserClaim: "user_name", tokenGroupsClaim: "scope", userPrefix: "uaa:" },
+    { url, audience: "cloud_controller", userClaim: "user_name", groupsClaim: "scope", prefix: "uaa:" },
+  ],
 ])("%s", (_what, options, settings) => {
   expect(toTokenIssuerSettings(options)).toEqual(settings);
 });

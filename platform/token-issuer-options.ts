@@ -18,12 +18,18 @@ const DEFAULT_AUDIENCE = "cloud_controller";
 
 export function addTokenIssuerOptions(command: Command): Command {
   return command
-    .option("--token-issuer <url>", "take tokens of this issuer, which kube-apiserver does not trust, and impersonate their users (see docs/security.md first)")
+    .option(
+      "--token-issuer <url>",
+      "take tokens of this issuer, which kube-apiserver does not trust, and impersonate their users (see docs/security.md first)",
+    )
     .option("--token-audience <name>", `audience that its tokens must have (default: "${DEFAULT_AUDIENCE}")`)
     .option("--token-ca <file>", "authority of the issuer's certificate (default: the system's)")
     .option("--token-user-claim <claim>", 'claim with the user\'s name (default: "sub")')
     .option("--token-groups-claim <claim>", "claim with the groups' names (default: no groups)")
-    .option("--user-prefix <prefix>", "before its users' and groups' names in Kubernetes (default: the issuer's URL and #)");
+    .option(
+      "--user-prefix <prefix>",
+      "before its users' and groups' names in Kubernetes (default: the issuer's URL and #)",
+    );
 }
 
 /** @throws Error when options are given without the issuer, or are unsafe, or the file cannot be read */
@@ -31,7 +37,8 @@ export function toTokenIssuerSettings(options: TokenIssuerOptions): TokenIssuerS
   const { tokenIssuer: url, tokenAudience, tokenCa, tokenUserClaim, tokenGroupsClaim, userPrefix } = options;
   const others = [tokenAudience, tokenCa, tokenUserClaim, tokenGroupsClaim, userPrefix];
   if (url === undefined) {
-    if (others.some((one) => one !== undefined)) throw new Error("--token-audience, --token-ca, --token-*-claim and --user-prefix go with --token-issuer");
+    if (others.some((one) => one !== undefined))
+      throw new Error("--token-audience, --token-ca, --token-*-claim and --user-prefix go with --token-issuer");
     return undefined;
   }
   const settings: TokenIssuerSettings = {
@@ -39,7 +46,10 @@ export function toTokenIssuerSettings(options: TokenIssuerOptions): TokenIssuerS
     audience: tokenAudience ?? DEFAULT_AUDIENCE,
     userClaim: tokenUserClaim ?? "sub",
     prefix: userPrefix ?? `${url}#`,
-    ...omitUndefined({ groupsClaim: tokenGroupsClaim, ca: tokenCa === undefined ? undefined : readFileSync(tokenCa, "utf8") }),
+    ...omitUndefined({
+      groupsClaim: tokenGroupsClaim,
+      ca: tokenCa === undefined ? undefined : readFileSync(tokenCa, "utf8"),
+    }),
   };
   checkTokenIssuer(settings);
   return settings;

@@ -22,7 +22,22 @@ import { Deployment, Ingress, PodDisruptionBudget, Service } from "../kube/api/b
 
 type NamespaceKind = "org" | "space" | "system";
 
-const SPACE_SCOPED = [App, Process, Package, Build, Droplet, Revision, Route, LRP, Staging, RouteBinding, Deployment, Service, PodDisruptionBudget, Ingress];
+const SPACE_SCOPED = [
+  App,
+  Process,
+  Package,
+  Build,
+  Droplet,
+  Revision,
+  Route,
+  LRP,
+  Staging,
+  RouteBinding,
+  Deployment,
+  Service,
+  PodDisruptionBudget,
+  Ingress,
+];
 
 /** Where our objects of a kind are; kinds that are not named may be anywhere. */
 const NAMESPACE_KINDS = new Map<string, readonly NamespaceKind[]>([

@@ -21,7 +21,12 @@ export function fidelityDocument(): string {
     ...differences(),
     "## The contract",
     "",
-    ...Object.entries(tables).flatMap(([table, entries]) => tableOf(table, entries.map(({ name }) => name))),
+    ...Object.entries(tables).flatMap(([table, entries]) =>
+      tableOf(
+        table,
+        entries.map(({ name }) => name),
+      ),
+    ),
     "## kubectl's requests",
     "",
     "| command | kube-apiserver | embedded |",
@@ -41,7 +46,8 @@ const gapCount = (gaps: Record<string, string>) => {
 };
 
 const cell = (text: string) => text.replaceAll("|", "\\|");
-const line = (promise: string, gap: string | undefined) => `| ${cell(promise)} | yes | ${gap ? `no: ${cell(gap)}` : "yes"} |`;
+const line = (promise: string, gap: string | undefined) =>
+  `| ${cell(promise)} | yes | ${gap ? `no: ${cell(gap)}` : "yes"} |`;
 
 function differences(): string[] {
   const gaps = [...Object.entries(embeddedGaps), ...Object.entries(kubectlGaps)].map(([name, why]) => [name, why]);
@@ -49,7 +55,9 @@ function differences(): string[] {
   return [
     "| what | why |",
     "|---|---|",
-    ...[...gaps, ...known, ...Object.entries(notServed)].map(([what = "", why = ""]) => `| ${cell(what)} | ${cell(why)} |`),
+    ...[...gaps, ...known, ...Object.entries(notServed)].map(
+      ([what = "", why = ""]) => `| ${cell(what)} | ${cell(why)} |`,
+    ),
     "",
   ];
 }

@@ -34,7 +34,14 @@ function generated(): [path: string, content: string][] {
     const path = join("docs", "kinds", `${kindFolder(definition.kind)}.md`);
     return [path, renewPage(definition, current(path))];
   });
-  return [...deployed, ...pages, ["docs/roles.md", rolesDocument()], ["docs/fidelity.md", fidelityDocument()], ["docs/errors.md", errorsDocument()], ["docs/api.md", apiReference(table())]];
+  return [
+    ...deployed,
+    ...pages,
+    ["docs/roles.md", rolesDocument()],
+    ["docs/fidelity.md", fidelityDocument()],
+    ["docs/errors.md", errorsDocument()],
+    ["docs/api.md", apiReference(table())],
+  ];
 }
 
 function current(path: string): string | undefined {
@@ -57,5 +64,7 @@ if (process.argv.includes("--check")) {
   process.exitCode = stale.length > 0 ? 1 : 0;
 } else {
   for (const [path, content] of stale) write(path, content);
-  console.log(stale.length === 0 ? "Generated files are up to date." : `Wrote ${stale.map(([path]) => path).join(", ")}.`);
+  console.log(
+    stale.length === 0 ? "Generated files are up to date." : `Wrote ${stale.map(([path]) => path).join(", ")}.`,
+  );
 }

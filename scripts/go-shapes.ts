@@ -32,7 +32,8 @@ export function goShapes(roots: { dir: string; prefix: string }[]): Record<strin
   const structs = new Map<string, { fields: GoField[]; prefix: string }>();
   for (const { dir, prefix } of roots) {
     for (const file of globSync("*.go", { cwd: dir }).filter((name) => !/_test\.go$|generated/.test(name))) {
-      for (const [, name = "", body = ""] of readFileSync(join(dir, file), "utf8").matchAll(STRUCT)) structs.set(`${prefix}.${name}`, { fields: fieldsOf(body), prefix });
+      for (const [, name = "", body = ""] of readFileSync(join(dir, file), "utf8").matchAll(STRUCT))
+        structs.set(`${prefix}.${name}`, { fields: fieldsOf(body), prefix });
     }
   }
   const shapeOf = (name: string): GoShape => {
@@ -43,7 +44,8 @@ export function goShapes(roots: { dir: string; prefix: string }[]): Record<strin
         const inner = shapeOf(`${prefix}.${type.replace(/^.*\./, "")}`);
         shape.drop.push(...inner.drop);
         shape.keep.push(...inner.keep);
-      } else if (json !== "" && !type.startsWith("*")) shape[flags.includes("omitempty") || flags.includes("omitzero") ? "drop" : "keep"].push(json);
+      } else if (json !== "" && !type.startsWith("*"))
+        shape[flags.includes("omitempty") || flags.includes("omitzero") ? "drop" : "keep"].push(json);
     }
     return shape;
   };

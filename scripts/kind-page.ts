@@ -16,7 +16,9 @@ export function renewPage(definition: ResourceDefinition, current: string | unde
   const part = `${BEGIN}\n${generatedPart(definition)}\n${END}`;
   if (current === undefined) return `# ${definition.kind}\n\n${definition.description}\n\n${part}\n`;
   const [before, after] = [current.indexOf(BEGIN), current.indexOf(END)];
-  return before < 0 || after < before ? `${current.trimEnd()}\n\n${part}\n` : current.slice(0, before) + part + current.slice(after + END.length);
+  return before < 0 || after < before
+    ? `${current.trimEnd()}\n\n${part}\n`
+    : current.slice(0, before) + part + current.slice(after + END.length);
 }
 
 function generatedPart(definition: ResourceDefinition): string {
@@ -40,7 +42,13 @@ function generatedPart(definition: ResourceDefinition): string {
 
 function table(schema: SchemaNode): string[] {
   const rows = fields(schema, "");
-  return rows.length === 0 ? ["Nothing of its own."] : ["| field | type | default | what it says |", "|---|---|---|---|", ...rows.map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)];
+  return rows.length === 0
+    ? ["Nothing of its own."]
+    : [
+        "| field | type | default | what it says |",
+        "|---|---|---|---|",
+        ...rows.map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`),
+      ];
 }
 
 function fields(schema: SchemaNode, path: string): string[][] {
@@ -56,7 +64,12 @@ function fields(schema: SchemaNode, path: string): string[][] {
 
 function toRow(path: string, node: SchemaNode, isRequired: boolean): string[] {
   const initial = node["default"] === undefined ? "" : `\`${JSON.stringify(node["default"])}\``;
-  return [`\`${path}\`${isRequired ? " (required)" : ""}`, typeOf(node), initial, String(node["description"] ?? "").replaceAll("\n", " ")];
+  return [
+    `\`${path}\`${isRequired ? " (required)" : ""}`,
+    typeOf(node),
+    initial,
+    String(node["description"] ?? "").replaceAll("\n", " "),
+  ];
 }
 
 function typeOf(node: SchemaNode): string {
@@ -69,6 +82,9 @@ function typeOf(node: SchemaNode): string {
 function permissions(definition: ResourceDefinition): string[] {
   const rows = ROLE_PERMISSIONS.filter((row) => row.on.includes(definition));
   if (rows.length === 0) return [];
-  const lines = rows.map((row) => `| ${definition.plural}${row.subresource ? `/${row.subresource}` : ""} | ${row.verbs.join(", ")} | ${row.roles.join(", ")} |`);
+  const lines = rows.map(
+    (row) =>
+      `| ${definition.plural}${row.subresource ? `/${row.subresource}` : ""} | ${row.verbs.join(", ")} | ${row.roles.join(", ")} |`,
+  );
   return ["## Who may", "", "| resource | verbs | ClusterRoles |", "|---|---|---|", ...lines];
 }

@@ -1,7 +1,16 @@
 // docs/roles.md: who may do what, printed from the permission table, so that the page is what is in force.
 import { FIELD_PERMISSIONS, ROLE_PERMISSIONS } from "../crds/permissions.ts";
 import {
-  ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, CLUSTER_READER, GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE, SYSTEM_READER, type CFRole,
+  ADMIN_CLUSTER_ROLE,
+  ADMIN_READ_ONLY_CLUSTER_ROLE,
+  CF_ROLES,
+  CLUSTER_READER,
+  GLOBAL_AUDITOR_CLUSTER_ROLE,
+  ORG_AUDITOR_IN_SPACE,
+  ORG_CREATOR,
+  ORG_MANAGER_IN_SPACE,
+  SYSTEM_READER,
+  type CFRole,
 } from "../crds/roles.ts";
 
 /** Columns of the table: short heading, and the ClusterRole behind it. */
@@ -34,7 +43,9 @@ function meanings(): string[] {
     "",
     "| CF role | ClusterRole | bound in |",
     "|---|---|---|",
-    ...(Object.keys(CF_ROLES) as CFRole[]).map((role) => `| ${role} | \`${CF_ROLES[role].clusterRole}\` | the namespace of the ${CF_ROLES[role].scope} |`),
+    ...(Object.keys(CF_ROLES) as CFRole[]).map(
+      (role) => `| ${role} | \`${CF_ROLES[role].clusterRole}\` | the namespace of the ${CF_ROLES[role].scope} |`,
+    ),
     `| admin | \`${ADMIN_CLUSTER_ROLE}\`: everything of ours | the cluster (ClusterRoleBinding) |`,
     `| admin_read_only | \`${ADMIN_READ_ONLY_CLUSTER_ROLE}\`: reads everything of ours, secrets included | the cluster |`,
     `| global_auditor | \`${GLOBAL_AUDITOR_CLUSTER_ROLE}\`: reads everything of ours but environments, packages and secrets | the cluster |`,
@@ -54,7 +65,9 @@ function onResources(): string[] {
     "",
     `| resource | ${COLUMNS.map(([heading]) => heading).join(" | ")} |`,
     `|---|${COLUMNS.map(() => "---").join("|")}|`,
-    ...resources().map((resource) => `| ${resource} | ${COLUMNS.map(([, role]) => verbsOf(resource, role)).join(" | ")} |`),
+    ...resources().map(
+      (resource) => `| ${resource} | ${COLUMNS.map(([, role]) => verbsOf(resource, role)).join(" | ")} |`,
+    ),
     "",
   ];
 }
@@ -67,7 +80,10 @@ function onFields(): string[] {
     "",
     "| kind | fields | right |",
     "|---|---|---|",
-    ...FIELD_PERMISSIONS.map(({ on, subresource, fields, metadata }) => `| ${on.kind} | ${[...fields.map((field) => `\`${field}\``), ...(metadata ? ["labels, annotations"] : [])].join(", ")} | update \`${on.plural}/${subresource}\` |`),
+    ...FIELD_PERMISSIONS.map(
+      ({ on, subresource, fields, metadata }) =>
+        `| ${on.kind} | ${[...fields.map((field) => `\`${field}\``), ...(metadata ? ["labels, annotations"] : [])].join(", ")} | update \`${on.plural}/${subresource}\` |`,
+    ),
     "",
     "On every kind, who changes `metadata.ownerReferences`, or removes a finalizer of `cupola.dev/`, needs the right to delete the object: it would go, or go at once, by that.",
     "The label `cupola.dev/guid` is given at creation, or later by the platform; nobody else changes it, takes it away, or adds it to an object that has none.",
@@ -76,15 +92,19 @@ function onFields(): string[] {
 }
 
 const GRANTING = [
-    "## Giving roles",
-    "",
-    "Managers of an org give its roles and those of its spaces, managers of a space give the space's, as themselves: RBAC's `bind` on the ClusterRoles of those roles. A policy keeps their",
-    "RoleBindings to these ClusterRoles and away from the bindings that the platform keeps and from names that begin with `cupola-`. They put no finalizer on one, since RBAC honours it until it is gone. For CF a space role needs a role in the org before; `kubectl` does not ask for it.",
-    "",
+  "## Giving roles",
+  "",
+  "Managers of an org give its roles and those of its spaces, managers of a space give the space's, as themselves: RBAC's `bind` on the ClusterRoles of those roles. A policy keeps their",
+  "RoleBindings to these ClusterRoles and away from the bindings that the platform keeps and from names that begin with `cupola-`. They put no finalizer on one, since RBAC honours it until it is gone. For CF a space role needs a role in the org before; `kubectl` does not ask for it.",
+  "",
 ];
 
 function resources(): string[] {
-  return [...new Set(ROLE_PERMISSIONS.flatMap((row) => row.on.map((definition) => nameOf(definition.plural, row.subresource))))];
+  return [
+    ...new Set(
+      ROLE_PERMISSIONS.flatMap((row) => row.on.map((definition) => nameOf(definition.plural, row.subresource))),
+    ),
+  ];
 }
 
 function nameOf(plural: string, subresource: string | undefined): string {
@@ -93,6 +113,10 @@ function nameOf(plural: string, subresource: string | undefined): string {
 
 function verbsOf(resource: string, role: string): string {
   const roles = role === SYSTEM_READER ? [SYSTEM_READER, CLUSTER_READER] : [role];
-  const rows = ROLE_PERMISSIONS.filter((row) => row.roles.some((one) => roles.includes(one)) && row.on.some((definition) => nameOf(definition.plural, row.subresource) === resource));
+  const rows = ROLE_PERMISSIONS.filter(
+    (row) =>
+      row.roles.some((one) => roles.includes(one)) &&
+      row.on.some((definition) => nameOf(definition.plural, row.subresource) === resource),
+  );
   return [...new Set(rows.flatMap((row) => row.verbs))].join(", ").replace(READ, "r");
 }

@@ -12,9 +12,16 @@ export interface CommandOptions {
 const keptBytes = 4_000_000;
 
 /** `output` is stdout and stderr as they came, its last four megabytes. `code` is null when the deadline passed or it died by a signal. */
-export function runCommand([program, ...args]: [string, ...string[]], options: CommandOptions): Promise<{ code: number | null; output: string }> {
+export function runCommand(
+  [program, ...args]: [string, ...string[]],
+  options: CommandOptions,
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: options.cwd, env: { ...process.env, ...options.env }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     const take = (chunk: string) => {
       output = (output + chunk).slice(-keptBytes);

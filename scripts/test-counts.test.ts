@@ -4,7 +4,14 @@ import { closingLine, parseClosingLine, readVitestReport, sum } from "./test-cou
 
 test("the line says skipped only where something was", () => {
   expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).toBe("3 passed, 0 failed");
-  expect(closingLine(sum([{ passed: 1, failed: 2, skipped: 0 }, { passed: 2, failed: 0, skipped: 1 }]))).toBe("3 passed, 2 failed, 1 skipped");
+  expect(
+    closingLine(
+      sum([
+        { passed: 1, failed: 2, skipped: 0 },
+        { passed: 2, failed: 0, skipped: 1 },
+      ]),
+    ),
+  ).toBe("3 passed, 2 failed, 1 skipped");
 });
 
 test.each([

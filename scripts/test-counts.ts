@@ -8,13 +8,22 @@ export interface Count {
   skipped: number;
 }
 
-const vitestReport = z.object({ numPassedTests: z.int(), numFailedTests: z.int(), numPendingTests: z.int(), numTodoTests: z.int().default(0) });
+const vitestReport = z.object({
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  numPendingTests: z.int(),
+  numTodoTests: z.int().default(0),
+});
 
 /** Reads vitest's JSON report. A run that wrote none counts as one failure. */
 export function readVitestReport(path: string): Count {
   if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0 };
   const report = vitestReport.parse(JSON.parse(readFileSync(path, "utf8")));
-  return { passed: report.numPassedTests, failed: report.numFailedTests, skipped: report.numPendingTests + report.numTodoTests };
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
 }
 
 /** `3 passed, 0 failed`, and `, 1 skipped` where something was. */
@@ -29,5 +38,8 @@ export function parseClosingLine(output: string): Count | undefined {
 }
 
 export function sum(counts: Count[]): Count {
-  return counts.reduce((a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }), { passed: 0, failed: 0, skipped: 0 });
+  return counts.reduce(
+    (a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }),
+    { passed: 0, failed: 0, skipped: 0 },
+  );
 }

@@ -41,7 +41,14 @@ async function vitest(...selection: string[]): Promise<Count> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-report-"));
   try {
     const report = join(dir, "vitest.json");
-    const command: [string, ...string[]] = [bin("vitest"), "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...selection];
+    const command: [string, ...string[]] = [
+      bin("vitest"),
+      "run",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${report}`,
+      ...selection,
+    ];
     const { code, output } = await runCommand(command, { cwd: root, deadlineMs: 40 * minute, env: { NO_COLOR: "1" } });
     const count = readVitestReport(report);
     // Vitest also fails for what is no test: an unhandled rejection, a file that does not load.
@@ -54,7 +61,11 @@ async function vitest(...selection: string[]): Promise<Count> {
 }
 
 async function journeys(...args: string[]): Promise<Count> {
-  const { code, output } = await runCommand([process.execPath, "test/e2e/main.ts", ...args], { cwd: root, deadlineMs: 40 * minute, echo: true });
+  const { code, output } = await runCommand([process.execPath, "test/e2e/main.ts", ...args], {
+    cwd: root,
+    deadlineMs: 40 * minute,
+    echo: true,
+  });
   const count = parseClosingLine(output);
   if (!count) return { passed: 0, failed: 1, skipped: 0 };
   return { ...count, failed: count.failed + (code !== 0 && count.failed === 0 ? 1 : 0) };
@@ -66,8 +77,14 @@ const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
 /** Each seed is a test. */
 async function chaos(): Promise<Count> {
   const reason = whyNoControlPlane();
-  if (reason) return process.env.CI ? { passed: 0, failed: CHAOS_RUNS, skipped: 0 } : { passed: 0, failed: 0, skipped: CHAOS_RUNS };
-  const { output } = await runCommand([process.execPath, "test/chaos/main.ts", "--seed", "1", "--runs", String(CHAOS_RUNS)], { cwd: root, deadlineMs: 20 * minute, echo: true });
+  if (reason)
+    return process.env.CI
+      ? { passed: 0, failed: CHAOS_RUNS, skipped: 0 }
+      : { passed: 0, failed: 0, skipped: CHAOS_RUNS };
+  const { output } = await runCommand(
+    [process.execPath, "test/chaos/main.ts", "--seed", "1", "--runs", String(CHAOS_RUNS)],
+    { cwd: root, deadlineMs: 20 * minute, echo: true },
+  );
   const diverged = Number(/^diverged: (\d+)$/m.exec(output)?.[1] ?? CHAOS_RUNS);
   return { passed: Math.max(CHAOS_RUNS - diverged, 0), failed: diverged, skipped: 0 };
 }
@@ -75,13 +92,25 @@ const CHAOS_RUNS = 20;
 
 const stages: Stage[] = [
   { name: "type check", run: () => asOneTest([bin("tsc"), "--noEmit"]) },
+  {
+    name: "format",
+    run: () => asOneTest([bin("prettier"), "--check", "--log-level=warn", "."]),
+  },
   { name: "lint", run: () => asOneTest([bin("eslint"), "--max-warnings=0", "."]) },
   { name: "layout", run: () => vitest("test/layout") },
-  { name: "generated files up to date", needs: "scripts/gen.ts", run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]) },
+  {
+    name: "generated files up to date",
+    needs: "scripts/gen.ts",
+    run: () => asOneTest([process.execPath, "scripts/gen.ts", "--check"]),
+  },
   { name: "control plane binaries", run: provideControlPlane },
   { name: "unit and contract tests", run: () => vitest("--exclude=test/layout/**") },
   { name: "end-to-end journeys", needs: "test/e2e/main.ts", run: () => journeys() },
-  { name: "journeys on a real control plane", needs: "test/e2e/main.ts", run: () => journeys("--on", "cluster", ...CLUSTER_JOURNEYS) },
+  {
+    name: "journeys on a real control plane",
+    needs: "test/e2e/main.ts",
+    run: () => journeys("--on", "cluster", ...CLUSTER_JOURNEYS),
+  },
   { name: "chaos", needs: "test/chaos/main.ts", run: chaos },
 ];
 

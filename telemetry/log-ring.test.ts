@@ -9,7 +9,14 @@ const text = (payload: string): string => Buffer.from(payload, "base64").toStrin
 function filled(lines: number) {
   let now = 1000n;
   const ring = createLogRing(defaultRingLimits, () => (now += 10n));
-  for (let i = 0; i < lines; i++) ring.log({ source: "app", sourceType: "APP/PROC/WEB", message: `line ${i}`, stream: i % 2 ? "ERR" : "OUT", instance: "3" });
+  for (let i = 0; i < lines; i++)
+    ring.log({
+      source: "app",
+      sourceType: "APP/PROC/WEB",
+      message: `line ${i}`,
+      stream: i % 2 ? "ERR" : "OUT",
+      instance: "3",
+    });
   return ring;
 }
 
@@ -37,7 +44,11 @@ describe("reading", () => {
     ["an empty window", { start: 1040n, end: 1020n }, []],
   ];
   it.each(rows)("%s", (_name, query, wanted) => {
-    expect(filled(5).read("app", query).map((envelope) => text(envelope.log.payload))).toEqual(wanted.map((i) => `line ${i}`));
+    expect(
+      filled(5)
+        .read("app", query)
+        .map((envelope) => text(envelope.log.payload)),
+    ).toEqual(wanted.map((i) => `line ${i}`));
   });
 
   it("gives strictly increasing times within a source, so that a reader can go on from the last", () => {

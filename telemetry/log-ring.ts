@@ -10,7 +10,12 @@ export interface RingLimits {
 }
 
 /** Bounds of a laptop: 128 MiB for everything, however many apps there are. */
-export const defaultRingLimits: RingLimits = { linesPerSource: 10_000, bytesPerSource: 4 << 20, bytes: 128 << 20, sources: 20_000 };
+export const defaultRingLimits: RingLimits = {
+  linesPerSource: 10_000,
+  bytesPerSource: 4 << 20,
+  bytes: 128 << 20,
+  sources: 20_000,
+};
 
 /** What a kept line costs besides its text. */
 export const lineOverhead = 160;
@@ -53,14 +58,20 @@ export function createLogRing(limits: RingLimits = defaultRingLimits, nowNs: () 
   return {
     log(entry) {
       const ring = touch(store, entry.source);
-      const kept = entry.message.length > maxLineLength ? { ...entry, message: entry.message.slice(0, maxLineLength) } : entry;
+      const kept =
+        entry.message.length > maxLineLength ? { ...entry, message: entry.message.slice(0, maxLineLength) } : entry;
       const last = ring.lines.at(-1)?.time ?? 0n;
       const wanted = entry.time ?? nowNs();
-      const line: Line = { time: wanted > last ? wanted : last + 1n, entry: kept, cost: kept.message.length + lineOverhead };
+      const line: Line = {
+        time: wanted > last ? wanted : last + 1n,
+        entry: kept,
+        cost: kept.message.length + lineOverhead,
+      };
       ring.lines.push(line);
       ring.bytes += line.cost;
       store.total += line.cost;
-      while (ring.lines.length - ring.head > limits.linesPerSource || ring.bytes > limits.bytesPerSource) shift(store, ring);
+      while (ring.lines.length - ring.head > limits.linesPerSource || ring.bytes > limits.bytesPerSource)
+        shift(store, ring);
       makeRoom(store, limits);
       if (ring.listeners.size > 0) notify(ring, toEnvelope(line));
     },
@@ -76,7 +87,12 @@ export function createLogRing(limits: RingLimits = defaultRingLimits, nowNs: () 
         if (ring?.lines.length === 0 && ring.listeners.size === 0) store.rings.delete(source);
       };
     },
-    meta: () => Object.fromEntries([...store.rings].filter(([, ring]) => ring.lines.length > ring.head).map(([source, ring]) => [source, metaOf(ring)])),
+    meta: () =>
+      Object.fromEntries(
+        [...store.rings]
+          .filter(([, ring]) => ring.lines.length > ring.head)
+          .map(([source, ring]) => [source, metaOf(ring)]),
+      ),
     drop: (source) => drop(store, source),
     size: () => store.total,
   };
@@ -144,7 +160,10 @@ function readRing(ring: Ring, query: LogQuery): Envelope[] {
   const from = query.start === undefined ? ring.head : firstAtOrAfter(ring, query.start);
   const to = query.end === undefined ? ring.lines.length : firstAtOrAfter(ring, query.end);
   if (!query.descending) return ring.lines.slice(from, Math.min(to, from + limit)).map(toEnvelope);
-  return ring.lines.slice(Math.max(from, to - limit), Math.max(from, to)).reverse().map(toEnvelope);
+  return ring.lines
+    .slice(Math.max(from, to - limit), Math.max(from, to))
+    .reverse()
+    .map(toEnvelope);
 }
 
 /** Index of the first kept line whose time is not before `time`. */

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { pickOwner } from "./source-owner.ts";
 
 const sources = Array.from({ length: 3000 }, (_, at) => `0194f1a0-${at}`);
-const owners = (members: readonly string[]): (string | undefined)[] => sources.map((source) => pickOwner(source, members));
+const owners = (members: readonly string[]): (string | undefined)[] =>
+  sources.map((source) => pickOwner(source, members));
 
 test("nobody owns anything without members", () => {
   expect(pickOwner("x", [])).toBeUndefined();

@@ -39,21 +39,33 @@ export interface TelemetryClient {
 export function telemetryClient(options: TelemetryClientOptions): TelemetryClient {
   const fetchAll = async (path: string, source?: string): Promise<unknown[]> => {
     const endpoints = distinct(options.endpoints(source));
-    const answers = await Promise.allSettled(endpoints.map((endpoint) => getJson(endpoint, path, options.timeoutMs ?? 5000)));
+    const answers = await Promise.allSettled(
+      endpoints.map((endpoint) => getJson(endpoint, path, options.timeoutMs ?? 5000)),
+    );
     const faults = answers.filter((answer) => answer.status === "rejected").map((answer) => toError(answer.reason));
-    if (faults.length > 0 && faults.length === endpoints.length) throw new Error("no telemetry endpoint answers", { cause: faults[0] });
+    if (faults.length > 0 && faults.length === endpoints.length)
+      throw new Error("no telemetry endpoint answers", { cause: faults[0] });
     for (const fault of faults) options.onError?.(fault);
     return answers.filter((answer) => answer.status === "fulfilled").map((answer) => answer.value);
   };
   return {
     async readLogs(source, query = {}) {
-      const answers = (await fetchAll(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, source)) as { envelopes: { batch: Envelope[] } }[];
-      return mergeEnvelopes(answers.map((answer) => answer.envelopes.batch), query);
+      const answers = (await fetchAll(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, source)) as {
+        envelopes: { batch: Envelope[] };
+      }[];
+      return mergeEnvelopes(
+        answers.map((answer) => answer.envelopes.batch),
+        query,
+      );
     },
     followLogs: (source, follow) => followAll(options, source, follow),
     async stats(query) {
-      const params = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined));
-      return ((await fetchAll(`/stats?${params}`)) as { instances: InstanceStats[] }[]).flatMap((answer) => answer.instances);
+      const params = new URLSearchParams(
+        Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined),
+      );
+      return ((await fetchAll(`/stats?${params}`)) as { instances: InstanceStats[] }[]).flatMap(
+        (answer) => answer.instances,
+      );
     },
     async meta() {
       const answers = (await fetchAll("/meta")) as { meta: Record<string, SourceMeta> }[];
@@ -65,7 +77,10 @@ export function telemetryClient(options: TelemetryClientOptions): TelemetryClien
 /** Merges batches that are each in the query's order, and cuts the result to its limit. */
 export function mergeEnvelopes(batches: readonly Envelope[][], query: LogQuery): Envelope[] {
   const sign = query.descending ? -1 : 1;
-  const merged = batches.length === 1 ? (batches[0] ?? []) : batches.flat().sort((a, b) => sign * compareTimes(a.timestamp, b.timestamp));
+  const merged =
+    batches.length === 1
+      ? (batches[0] ?? [])
+      : batches.flat().sort((a, b) => sign * compareTimes(a.timestamp, b.timestamp));
   return merged.slice(0, query.limit ?? 100);
 }
 
@@ -74,7 +89,11 @@ function compareTimes(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-async function* followAll(options: TelemetryClientOptions, source: string, { start, signal }: { start?: bigint; signal: AbortSignal }): AsyncGenerator<Envelope> {
+async function* followAll(
+  options: TelemetryClientOptions,
+  source: string,
+  { start, signal }: { start?: bigint; signal: AbortSignal },
+): AsyncGenerator<Envelope> {
   const queue: Envelope[] = [];
   let notify = (): void => undefined;
   const push = (envelope: Envelope): void => {
@@ -105,14 +124,19 @@ async function followOne(task: FollowOptions): Promise<void> {
   let from = task.from;
   while (!task.signal.aborted) {
     try {
-      const response = await fetch(`${task.endpoint.url}/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`, {
-        headers: { authorization: `Bearer ${task.endpoint.token}` },
-        signal: task.signal,
-        redirect: "error",
-        ...agentFor(task.endpoint),
-      });
+      const response = await fetch(
+        `${task.endpoint.url}/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`,
+        {
+          headers: { authorization: `Bearer ${task.endpoint.token}` },
+          signal: task.signal,
+          redirect: "error",
+          ...agentFor(task.endpoint),
+        },
+      );
       if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
-      for await (const line of createInterface({ input: Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]) })) {
+      for await (const line of createInterface({
+        input: Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]),
+      })) {
         const envelope = JSON.parse(line) as Envelope;
         from = BigInt(envelope.timestamp) + 1n;
         task.push(envelope);
@@ -135,7 +159,12 @@ function toParams(query: LogQuery): URLSearchParams {
 }
 
 async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: number): Promise<unknown> {
-  const response = await fetch(`${endpoint.url}${path}`, { headers: { authorization: `Bearer ${endpoint.token}` }, signal: AbortSignal.timeout(timeoutMs), redirect: "error", ...agentFor(endpoint) });
+  const response = await fetch(`${endpoint.url}${path}`, {
+    headers: { authorization: `Bearer ${endpoint.token}` },
+    signal: AbortSignal.timeout(timeoutMs),
+    redirect: "error",
+    ...agentFor(endpoint),
+  });
   if (!response.ok) throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
   return response.json();
 }

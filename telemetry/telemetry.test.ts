@@ -13,7 +13,8 @@ async function serve(telemetry: Telemetry, port = 0) {
   return server;
 }
 const endpoint = (url: string) => ({ url, token: "secret" });
-const messages = (envelopes: { log: { payload: string } }[]) => envelopes.map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
+const messages = (envelopes: { log: { payload: string } }[]) =>
+  envelopes.map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
 
 describe("telemetry endpoint", () => {
   it("answers only its token", async () => {
@@ -38,13 +39,18 @@ describe("telemetry endpoint", () => {
   it("gives what the others have when one is down, and throws when all are", async () => {
     const telemetry = createTelemetry();
     telemetry.log({ source: "app", sourceType: "STG", message: "here" });
-    const [up, down] = [await serve(telemetry), await startTelemetryServer({ telemetry: createTelemetry(), token: "secret" })];
+    const [up, down] = [
+      await serve(telemetry),
+      await startTelemetryServer({ telemetry: createTelemetry(), token: "secret" }),
+    ];
     await down.close();
     const onError = vi.fn();
     const endpoints = [endpoint(up.url), endpoint(down.url)];
     expect(messages(await telemetryClient({ endpoints: () => endpoints, onError }).readLogs("app"))).toEqual(["here"]);
     expect(onError).toHaveBeenCalledOnce();
-    await expect(telemetryClient({ endpoints: () => [endpoint(down.url)] }).readLogs("app")).rejects.toThrow("no telemetry endpoint answers");
+    await expect(telemetryClient({ endpoints: () => [endpoint(down.url)] }).readLogs("app")).rejects.toThrow(
+      "no telemetry endpoint answers",
+    );
   });
 
   it("follows across a restart of the endpoint", async () => {
@@ -52,7 +58,10 @@ describe("telemetry endpoint", () => {
     telemetry.log({ source: "app", sourceType: "STG", message: "before", time: 1n });
     const first = await serve(telemetry);
     const abort = new AbortController();
-    const lines = telemetryClient({ endpoints: () => [endpoint(first.url)] }).followLogs("app", { start: 0n, signal: abort.signal });
+    const lines = telemetryClient({ endpoints: () => [endpoint(first.url)] }).followLogs("app", {
+      start: 0n,
+      signal: abort.signal,
+    });
     const next = async () => messages([(await lines.next()).value as { log: { payload: string } }])[0];
     expect(await next()).toBe("before");
     telemetry.log({ source: "app", sourceType: "STG", message: "live" });
@@ -73,7 +82,9 @@ describe("telemetry endpoint", () => {
     const client = telemetryClient({ endpoints: () => [], timeoutMs: 1000 });
     expect(await client.stats({ process: "p" })).toEqual([]);
     const server = await serve(telemetry);
-    expect(await telemetryClient({ endpoints: () => [endpoint(server.url)] }).stats({ process: "p" })).toEqual([{ process: "p", index: 0 }]);
+    expect(await telemetryClient({ endpoints: () => [endpoint(server.url)] }).stats({ process: "p" })).toEqual([
+      { process: "p", index: 0 },
+    ]);
     expect(onError).toHaveBeenCalledOnce();
   });
 });

@@ -3,7 +3,16 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { startListening } from "../kube/server/start-listening.ts";
-import { type Envelope, type EnvelopeType, type InstanceStats, type LogEntry, type LogQuery, maxReadLimit, type StatsProvider, type StatsQuery } from "./envelope.ts";
+import {
+  type Envelope,
+  type EnvelopeType,
+  type InstanceStats,
+  type LogEntry,
+  type LogQuery,
+  maxReadLimit,
+  type StatsProvider,
+  type StatsQuery,
+} from "./envelope.ts";
 import { createLogRing, type LogRing } from "./log-ring.ts";
 
 /** What builders, runners and routers of one process share. */
@@ -77,7 +86,12 @@ export interface TelemetryServer {
 }
 
 /** Serves `telemetryHandler` on loopback; `port` 0 picks a free one. `onFault` is told of connections that could not be taken. */
-export async function startTelemetryServer(options: { telemetry: Telemetry; token: string; port?: number; onFault?: (error: Error) => void }): Promise<TelemetryServer> {
+export async function startTelemetryServer(options: {
+  telemetry: Telemetry;
+  token: string;
+  port?: number;
+  onFault?: (error: Error) => void;
+}): Promise<TelemetryServer> {
   const server = createServer(telemetryHandler(options.telemetry, options.token));
   await startListening(server, { port: options.port ?? 0, host: "127.0.0.1" }, options.onFault ?? (() => undefined));
   const { port } = server.address() as AddressInfo;
@@ -126,7 +140,11 @@ function followSource(ring: LogRing, source: string, query: LogQuery, response: 
 /** Every kept line from `start` on. */
 function* backlog(ring: LogRing, source: string, start: bigint): Generator<Envelope> {
   let from = start;
-  for (let page = ring.read(source, { start: from, limit: maxReadLimit }); page.length > 0; page = ring.read(source, { start: from, limit: maxReadLimit })) {
+  for (
+    let page = ring.read(source, { start: from, limit: maxReadLimit });
+    page.length > 0;
+    page = ring.read(source, { start: from, limit: maxReadLimit })
+  ) {
     yield* page;
     from = BigInt(page.at(-1)?.timestamp ?? 0) + 1n;
   }

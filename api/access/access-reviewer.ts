@@ -41,7 +41,12 @@ export interface AccessReviewer {
 /** Asks with the platform's identity, which may create SubjectAccessReviews. */
 export function createAccessReviewer(client: KubeClient, now: () => Date): AccessReviewer {
   // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps.
-  const answers = new LRUCache<string, { allowed: boolean; until: number }>({ max: maxCachedReviews, ttl: REVIEW_TTL_MS, ttlResolution: 0, perf: performance });
+  const answers = new LRUCache<string, { allowed: boolean; until: number }>({
+    max: maxCachedReviews,
+    ttl: REVIEW_TTL_MS,
+    ttlResolution: 0,
+    perf: performance,
+  });
   const inFlight = new Map<string, Promise<boolean>>();
   const limit = pLimit(maxInFlight);
 
@@ -49,14 +54,18 @@ export function createAccessReviewer(client: KubeClient, now: () => Date): Acces
     const answer = answers.get(key);
     return answer && now().getTime() < answer.until ? answer.allowed : undefined;
   };
-  const storeAnswer = (key: string, allowed: boolean, ttl: number): unknown => answers.set(key, { allowed, until: now().getTime() + ttl }, { ttl });
+  const storeAnswer = (key: string, allowed: boolean, ttl: number): unknown =>
+    answers.set(key, { allowed, until: now().getTime() + ttl }, { ttl });
   const reviewOnce = (key: string, subject: ReviewSubject, asked: ReviewAttributes): Promise<boolean> => {
     const running = inFlight.get(key);
     if (running) return running;
     // Without the request's signal: others may wait for the same answer.
     const answer = limit(() => review(client, subject, asked)).finally(() => inFlight.delete(key));
     inFlight.set(key, answer);
-    void answer.then((allowed) => storeAnswer(key, allowed, !allowed && asked.rbacAllowed ? UNCONFIRMED_DENIAL_TTL_MS : REVIEW_TTL_MS), () => undefined);
+    void answer.then(
+      (allowed) => storeAnswer(key, allowed, !allowed && asked.rbacAllowed ? UNCONFIRMED_DENIAL_TTL_MS : REVIEW_TTL_MS),
+      () => undefined,
+    );
     return answer;
   };
   return {
@@ -81,24 +90,53 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-async function review(client: KubeClient, { name, groups, uid, extra }: ReviewSubject, { verb, on, subresource, namespace, name: object }: AccessAttributes): Promise<boolean> {
-  const resourceAttributes = { verb, group: on.group, version: on.version, resource: on.plural, ...(subresource && { subresource }), ...(on.namespaced && namespace && { namespace }), ...(object && { name: object }) };
+async function review(
+  client: KubeClient,
+  { name, groups, uid, extra }: ReviewSubject,
+  { verb, on, subresource, namespace, name: object }: AccessAttributes,
+): Promise<boolean> {
+  const resourceAttributes = {
+    verb,
+    group: on.group,
+    version: on.version,
+    resource: on.plural,
+    ...(subresource && { subresource }),
+    ...(on.namespaced && namespace && { namespace }),
+    ...(object && { name: object }),
+  };
   try {
-    const { status } = await client.review(SubjectAccessReview, { spec: { user: name, groups, ...(uid && { uid }), ...(extra && { extra }), resourceAttributes } }, { deadlineMs });
+    const { status } = await client.review(
+      SubjectAccessReview,
+      { spec: { user: name, groups, ...(uid && { uid }), ...(extra && { extra }), resourceAttributes } },
+      { deadlineMs },
+    );
     return status?.allowed ?? false;
   } catch (cause) {
     throw unavailable("The rights cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
   }
 }
 
-function keyOf(subject: ReviewSubject, { verb, on, subresource = "", namespace = "", name = "", rbacAllowed }: ReviewAttributes): string {
-  return JSON.stringify([verb, on.group, on.plural, subresource, on.namespaced ? namespace : "", name, rbacAllowed, subjectKey(subject)]);
+function keyOf(
+  subject: ReviewSubject,
+  { verb, on, subresource = "", namespace = "", name = "", rbacAllowed }: ReviewAttributes,
+): string {
+  return JSON.stringify([
+    verb,
+    on.group,
+    on.plural,
+    subresource,
+    on.namespaced ? namespace : "",
+    name,
+    rbacAllowed,
+    subjectKey(subject),
+  ]);
 }
 
 const subjectKeys = new WeakMap<ReviewSubject, string>();
 
 function subjectKey(subject: ReviewSubject): string {
   let key = subjectKeys.get(subject);
-  if (key === undefined) subjectKeys.set(subject, (key = JSON.stringify([subject.name, subject.groups, subject.uid, subject.extra])));
+  if (key === undefined)
+    subjectKeys.set(subject, (key = JSON.stringify([subject.name, subject.groups, subject.uid, subject.extra])));
   return key;
 }

@@ -16,7 +16,13 @@ const space: AccessAttributes = { verb: "get", on: Space, namespace: "acme", nam
 
 /** A cluster whose RBAC is seen here (`rbac`), and whose API server answers reviews (`says`), each when it is told. */
 function cluster(trustsRbac = false) {
-  const state = { rbac: false as boolean | "unseen", says: false, now: 1e12, asked: 0, held: undefined as Promise<void> | undefined };
+  const state = {
+    rbac: false as boolean | "unseen",
+    says: false,
+    now: 1e12,
+    asked: 0,
+    held: undefined as Promise<void> | undefined,
+  };
   const client = {
     review: async () => {
       state.asked++;
@@ -30,7 +36,10 @@ function cluster(trustsRbac = false) {
     return state.rbac;
   };
   const reviews = createAccessReviewer(client, () => new Date(state.now));
-  const deps = { authorizer: { allows } as unknown as RbacAuthorizer, review: { reviewer: reviews, trustsRbac, requiredPermissions: [] } };
+  const deps = {
+    authorizer: { allows } as unknown as RbacAuthorizer,
+    review: { reviewer: reviews, trustsRbac, requiredPermissions: [] },
+  };
   /** As one request. */
   const request = () => createCallerPermissions(deps, { caller, signal: AbortSignal.timeout(5_000), writes: false });
   return { state, request, decide: (asked = space) => request().decide(asked) };

@@ -50,8 +50,17 @@ export interface CallerPermissionsDeps {
 
 /** Every right that some endpoint declares, once. */
 export function listRequiredPermissions(endpoints: readonly Endpoint[]): RequiredPermission[] {
-  const permissions = endpoints.flatMap(({ options: { permission } }) => (typeof permission === "string" ? [] : [permission].flat()));
-  return [...new Map(permissions.map((right) => [`${right.verb} ${right.on.group}/${right.on.plural}/${right.subresource ?? ""}`, right])).values()];
+  const permissions = endpoints.flatMap(({ options: { permission } }) =>
+    typeof permission === "string" ? [] : [permission].flat(),
+  );
+  return [
+    ...new Map(
+      permissions.map((right) => [
+        `${right.verb} ${right.on.group}/${right.on.plural}/${right.subresource ?? ""}`,
+        right,
+      ]),
+    ).values(),
+  ];
 }
 
 interface PermissionsRequest {
@@ -62,7 +71,10 @@ interface PermissionsRequest {
 }
 
 /** The rights of a request. */
-export function createCallerPermissions({ authorizer, review }: CallerPermissionsDeps, request: PermissionsRequest): CallerPermissions {
+export function createCallerPermissions(
+  { authorizer, review }: CallerPermissionsDeps,
+  request: PermissionsRequest,
+): CallerPermissions {
   return review ? new ReviewedPermissions(authorizer, review, request) : rbacPermissions(authorizer, request.caller);
 }
 
@@ -82,13 +94,19 @@ function rbacPermissions(authorizer: RbacAuthorizer, caller: Caller): CallerPerm
   };
 }
 
-function visibleByRbac<T extends KubeObject>(authorizer: RbacAuthorizer, caller: Caller, ref: ResourceRef<T>, objects: Iterable<T>): T[] {
+function visibleByRbac<T extends KubeObject>(
+  authorizer: RbacAuthorizer,
+  caller: Caller,
+  ref: ResourceRef<T>,
+  objects: Iterable<T>,
+): T[] {
   const names = new Map<string, AllowedNames>();
   const visible: T[] = [];
   for (const object of objects) {
     const namespace = object.metadata.namespace ?? "";
     let allowed = names.get(namespace);
-    if (allowed === undefined) names.set(namespace, (allowed = authorizer.allowedNames(caller, { verb: "get", on: ref, namespace })));
+    if (allowed === undefined)
+      names.set(namespace, (allowed = authorizer.allowedNames(caller, { verb: "get", on: ref, namespace })));
     if (allowed === "all" || allowed.has(object.metadata.name)) visible.push(object);
   }
   return visible;
@@ -138,12 +156,22 @@ class ReviewedPermissions implements CallerPermissions {
     const get = { verb: "get", on: ref };
     if (this.#config.trustsRbac && ref.namespaced && this.allows({ ...get, namespace: "" })) return [...objects];
     const places = [...Map.groupBy(objects, (object) => object.metadata.namespace ?? "")];
-    const whole = places.map(([namespace]) => ({ ...get, namespace })).filter((asked) => this.#find(asked) === undefined);
+    const whole = places
+      .map(([namespace]) => ({ ...get, namespace }))
+      .filter((asked) => this.#find(asked) === undefined);
     const guess = whole.length === 0 || this.#recordMissing(whole);
-    const single = places.flatMap(([namespace, all]) => (this.#find({ ...get, namespace }) === false ? all.map(({ metadata: { name } }) => ({ ...get, namespace, name })) : []));
+    const single = places.flatMap(([namespace, all]) =>
+      this.#find({ ...get, namespace }) === false
+        ? all.map(({ metadata: { name } }) => ({ ...get, namespace, name }))
+        : [],
+    );
     const unknown = single.filter((asked) => this.#find(asked) === undefined);
     const guessOne = unknown.length === 0 || this.#recordMissing(unknown);
-    return places.flatMap(([namespace, all]) => ((this.#find({ ...get, namespace }) ?? guess) ? all : all.filter(({ metadata: { name } }) => this.#find({ ...get, namespace, name }) ?? guessOne)));
+    return places.flatMap(([namespace, all]) =>
+      (this.#find({ ...get, namespace }) ?? guess)
+        ? all
+        : all.filter(({ metadata: { name } }) => this.#find({ ...get, namespace, name }) ?? guessOne),
+    );
   }
 
   visibleNamespaces(): undefined {
@@ -158,7 +186,9 @@ class ReviewedPermissions implements CallerPermissions {
   async prefetch(namespace: string): Promise<void> {
     if (this.#prefetched.has(namespace)) return;
     this.#prefetched.add(namespace);
-    const asked = this.#config.requiredPermissions.filter(({ on }) => on.namespaced === (namespace !== "")).map(({ verb, on, subresource }) => ({ verb, on, namespace, ...(subresource && { subresource }) }));
+    const asked = this.#config.requiredPermissions
+      .filter(({ on }) => on.namespaced === (namespace !== ""))
+      .map(({ verb, on, subresource }) => ({ verb, on, namespace, ...(subresource && { subresource }) }));
     await this.#fetch(asked.filter((one) => this.#find(one) === undefined));
   }
 
@@ -207,7 +237,10 @@ class ReviewedPermissions implements CallerPermissions {
     for (const one of asked) this.#missing.set(keyOf(one), one);
     if (this.#answers.size + this.#missing.size > maxReviews) {
       this.#missing.clear();
-      throw new CFError("UnprocessableEntity", `This needs more than ${maxReviews} access reviews. Narrow it down, for example by space_guids or guids.`);
+      throw new CFError(
+        "UnprocessableEntity",
+        `This needs more than ${maxReviews} access reviews. Narrow it down, for example by space_guids or guids.`,
+      );
     }
     if (this.#request.writes) throw new ReviewNeeded();
     return true;
@@ -236,6 +269,13 @@ async function captureResult<T>(attempt: () => Promise<T> | T): Promise<{ answer
   }
 }
 
-function keyOf({ verb, on, subresource = "", namespace = "", name = "", rbacAllowed }: AccessAttributes & Partial<Pick<ReviewAttributes, "rbacAllowed">>): string {
+function keyOf({
+  verb,
+  on,
+  subresource = "",
+  namespace = "",
+  name = "",
+  rbacAllowed,
+}: AccessAttributes & Partial<Pick<ReviewAttributes, "rbacAllowed">>): string {
   return `${verb} ${on.group}/${on.plural}/${subresource} ${on.namespaced ? namespace : ""}/${name} ${String(rbacAllowed)}`;
 }

@@ -12,14 +12,20 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 const draft = { metadata: { name: "shop", namespace: "acme-dev" }, spec: { name: "Shop" } };
 
 function app(name: string): KubeObject {
-  return { apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name: "shop", namespace: "acme-dev", uid: "1" }, spec: { name } };
+  return {
+    apiVersion: "cupola.dev/v1alpha1",
+    kind: "App",
+    metadata: { name: "shop", namespace: "acme-dev", uid: "1" },
+    spec: { name },
+  };
 }
 
 /** A cluster in which the claim is free, and where this is the object of the draft's name. */
 function cluster(found: KubeObject | Error | undefined): { client: KubeClient; deleted: string[] } {
   const deleted: string[] = [];
   const client = {
-    create: (_ref: unknown, claim: Claim) => Promise.resolve({ ...claim, metadata: { ...claim.metadata, uid: "c", resourceVersion: "7" } }),
+    create: (_ref: unknown, claim: Claim) =>
+      Promise.resolve({ ...claim, metadata: { ...claim.metadata, uid: "c", resourceVersion: "7" } }),
     find: () => (found instanceof Error ? Promise.reject(found) : Promise.resolve(found)),
     delete: (ref: { kind: string }, key: { name: string }) => {
       deleted.push(`${ref.kind} ${key.name.split("-")[0]}`);
@@ -51,6 +57,10 @@ test.each([
   ["taken over by somebody else", () => Promise.reject(new KubeError({ code: 409, reason: "Conflict" })), false],
   ["unknown, since the cluster does not answer", () => Promise.reject(new Error("no answer")), false],
 ])("the end of a claim that is %s", async (_what, answer, isGone) => {
-  const claim = newClaim({ scope: "app/acme-dev", claimed: "shop" }, { kind: "App", namespace: "acme-dev", name: "shop" }, new Date(0));
+  const claim = newClaim(
+    { scope: "app/acme-dev", claimed: "shop" },
+    { kind: "App", namespace: "acme-dev", name: "shop" },
+    new Date(0),
+  );
   expect(await releaseClaim({ delete: answer } as unknown as KubeClient, claim)).toBe(isGone);
 });

@@ -1,7 +1,19 @@
 // Claims: taken by the platform before a named object is created or renamed, given back when that fails. Rules: crds/claim/rules.ts.
 import { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
-import { appName, type ClaimedName, domainName, isClaimant, isClaimStale, newClaim, orgName, routeName, spaceName, type ClaimState, toClaimState } from "../../crds/claim/rules.ts";
+import {
+  appName,
+  type ClaimedName,
+  domainName,
+  isClaimant,
+  isClaimStale,
+  newClaim,
+  orgName,
+  routeName,
+  spaceName,
+  type ClaimState,
+  toClaimState,
+} from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -34,7 +46,10 @@ const claimedKinds = new Map<string, ResourceRef>([Org, Space, App, Domain, Rout
 
 /** A route that is still to be created may leave defaulted fields out. */
 function withRouteDefaults(route: Route): Route {
-  return { ...route, spec: { ...route.spec, host: route.spec.host ?? "", path: route.spec.path ?? "", port: route.spec.port ?? 0 } };
+  return {
+    ...route,
+    spec: { ...route.spec, host: route.spec.host ?? "", path: route.spec.path ?? "", port: route.spec.port ?? 0 },
+  };
 }
 
 /** The name an object bears or would bear; undefined for kinds whose names are free, and for a route whose domain is unknown. */
@@ -87,7 +102,12 @@ export interface HeldClaim {
  * Takes the claim on the name that `object` would bear. `taken` makes the error for the loser.
  * @throws what `taken` makes, KubeError
  */
-export async function acquireClaim(context: { client: KubeClient; cache: ClusterCache; signal: AbortSignal; now: () => Date }, ref: ResourceRef, object: NamedObject, taken: (cause?: unknown) => Error): Promise<HeldClaim | undefined> {
+export async function acquireClaim(
+  context: { client: KubeClient; cache: ClusterCache; signal: AbortSignal; now: () => Date },
+  ref: ResourceRef,
+  object: NamedObject,
+  taken: (cause?: unknown) => Error,
+): Promise<HeldClaim | undefined> {
   const name = claimedName(context.cache, ref, object);
   if (!name) return undefined;
   const { namespace, name: objectName = "" } = object.metadata;
@@ -99,7 +119,8 @@ export async function acquireClaim(context: { client: KubeClient; cache: Cluster
     if (!isAlreadyExists(error)) throw error;
   }
   const current = await context.client.find(Claim, claimKey(name), options);
-  if (current && isClaimant(current, ref.kind, object as KubeObject)) return { resourceVersion: undefined, release: async () => {} };
+  if (current && isClaimant(current, ref.kind, object as KubeObject))
+    return { resourceVersion: undefined, release: async () => {} };
   if (current && !isClaimStale(current, await findClaimantName(context, current), context.now())) throw taken();
   return takeOverClaim(context, wanted, current, taken);
 }
@@ -118,11 +139,23 @@ async function findClaimantName(context: ClaimContext, claim: Claim): Promise<Cl
 }
 
 /** Takes over a stale claim, or takes one that has just vanished; whoever was quicker wins. */
-async function takeOverClaim(context: ClaimContext, wanted: Claim, current: Claim | undefined, taken: (cause?: unknown) => Error): Promise<HeldClaim> {
+async function takeOverClaim(
+  context: ClaimContext,
+  wanted: Claim,
+  current: Claim | undefined,
+  taken: (cause?: unknown) => Error,
+): Promise<HeldClaim> {
   const { client } = context;
   try {
     const claim = current
-      ? await client.update<Claim>(Claim, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: current.metadata.resourceVersion, uid: current.metadata.uid } })
+      ? await client.update<Claim>(Claim, {
+          ...wanted,
+          metadata: {
+            ...wanted.metadata,
+            resourceVersion: current.metadata.resourceVersion,
+            uid: current.metadata.uid,
+          },
+        })
       : await client.create<Claim>(Claim, wanted);
     return toHeldClaim(context, claim);
   } catch (error) {
@@ -145,7 +178,11 @@ export async function releaseClaim(client: KubeClient, claim: Claim): Promise<bo
   const { name, namespace = "", uid = "", resourceVersion } = claim.metadata;
   try {
     // Exactly this version: somebody who has taken it over since keeps it.
-    await client.delete(Claim, { name, namespace }, { preconditions: { uid, ...(resourceVersion && { resourceVersion }) } });
+    await client.delete(
+      Claim,
+      { name, namespace },
+      { preconditions: { uid, ...(resourceVersion && { resourceVersion }) } },
+    );
     return true;
   } catch (error) {
     return isNotFound(error);
@@ -153,7 +190,12 @@ export async function releaseClaim(client: KubeClient, claim: Claim): Promise<bo
 }
 
 /** The claim by which an object holds the name that it bears. */
-export function findClaimOf(cache: ClusterCache, name: ClaimedName | undefined, ref: ResourceRef, object: KubeObject): Claim | undefined {
+export function findClaimOf(
+  cache: ClusterCache,
+  name: ClaimedName | undefined,
+  ref: ResourceRef,
+  object: KubeObject,
+): Claim | undefined {
   const claim = name && cache.store(Claim).find(claimKey(name));
   return claim && isClaimant(claim, ref.kind, object) ? claim : undefined;
 }

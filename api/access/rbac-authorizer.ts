@@ -41,9 +41,15 @@ export type RbacWatch = Pick<InformerHandle<KubeObject>, "store" | "freshAsOf">;
 export const rbacKinds = { Role, ClusterRole, RoleBinding, ClusterRoleBinding } as const;
 
 /** Keeps an index up to date with the four watches for as long as they live. They must be ensured with `hearWithinMs` of the bound or less. */
-export function createRbacAuthorizer(watches: Record<RbacKind, RbacWatch>, maxStalenessMs = RBAC_MAX_STALENESS_MS): RbacAuthorizer {
+export function createRbacAuthorizer(
+  watches: Record<RbacKind, RbacWatch>,
+  maxStalenessMs = RBAC_MAX_STALENESS_MS,
+): RbacAuthorizer {
   const all = Object.values(watches);
-  const stores = Object.fromEntries(Object.entries(watches).map(([kind, { store }]) => [kind, store])) as Record<RbacKind, Store>;
+  const stores = Object.fromEntries(Object.entries(watches).map(([kind, { store }]) => [kind, store])) as Record<
+    RbacKind,
+    Store
+  >;
   const index = createWatchedRbacIndex(stores);
   const requireFresh = (namespace = ""): void => {
     const oldest = performance.now() - maxStalenessMs;
@@ -51,7 +57,8 @@ export function createRbacAuthorizer(watches: Record<RbacKind, RbacWatch>, maxSt
       // A store that cannot see throws the right error from any read.
       if (!store.synced) store.find({ name: "-" });
       // What was granted there before we lost sight of it counts for nothing.
-      if (namespace && store.ref.namespaced && !store.syncStatusOf(namespace).synced) store.find({ namespace, name: "-" });
+      if (namespace && store.ref.namespaced && !store.syncStatusOf(namespace).synced)
+        store.find({ namespace, name: "-" });
       if (freshAsOf() < oldest) throw new NotSynced(resourceId(store.ref));
     }
   };

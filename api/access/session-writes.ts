@@ -22,7 +22,12 @@ const rbacLagMs = 2000;
 const maxAttempts = 6;
 
 /** What writes need: `own` speaks as the caller. */
-export type WriteContext = SessionReader & Pick<SessionDeps, "peers"> & { readonly platformClient: KubeClient; callerClient: () => KubeClient; permissions: CallerPermissions };
+export type WriteContext = SessionReader &
+  Pick<SessionDeps, "peers"> & {
+    readonly platformClient: KubeClient;
+    callerClient: () => KubeClient;
+    permissions: CallerPermissions;
+  };
 
 /** As `require`, and what may be asked next about the namespace is asked ahead: after a write the handler cannot be run again. */
 async function authorizeWrite({ permissions }: WriteContext, asked: AccessAttributes): Promise<void> {
@@ -34,22 +39,35 @@ async function authorizeWrite({ permissions }: WriteContext, asked: AccessAttrib
 export function createSessionWriter(context: WriteContext): SessionWriter {
   return {
     create: (ref, draft, taken = nameTakenError) => create(context, ref, draft, taken),
-    patch: (ref, object, patch, renamed) => (renamed ? rename(context, ref, object, { patch, ...renamed }) : patchObject(context, ref, object, patch)),
+    patch: (ref, object, patch, renamed) =>
+      renamed ? rename(context, ref, object, { patch, ...renamed }) : patchObject(context, ref, object, patch),
     patchWithRetry: (ref, object, body) => patchWithRetry(context, ref, object, body),
     delete: (ref, object) => remove(context, ref, object),
     publishObserved: (refs) => context.peers.publishObserved(refs),
   };
 }
 
-async function create<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, draft: Draft, taken: () => CFError): Promise<T> {
+async function create<T extends KubeObject>(
+  context: WriteContext,
+  ref: ResourceRef<T>,
+  draft: Draft,
+  taken: () => CFError,
+): Promise<T> {
   const { cache, signal, callerClient, now, platformClient, peers } = context;
   const { namespace } = draft.metadata;
   const asked: AccessAttributes = { verb: "create", on: ref, ...(namespace && { namespace }) };
   await authorizeWrite(context, asked);
   const claim = await acquireClaim({ client: platformClient, cache, signal, now }, ref, draft, taken);
   try {
-    const isRetriable = (error: unknown): boolean => (isRbacDenial(error) || isNotFound(error)) && context.allows(asked);
-    const created = recordLastWrite(await retryWhile(() => callerClient().create<T>(ref, draft, { signal, fieldManager: API_FIELD_MANAGER }), isRetriable, signal));
+    const isRetriable = (error: unknown): boolean =>
+      (isRbacDenial(error) || isNotFound(error)) && context.allows(asked);
+    const created = recordLastWrite(
+      await retryWhile(
+        () => callerClient().create<T>(ref, draft, { signal, fieldManager: API_FIELD_MANAGER }),
+        isRetriable,
+        signal,
+      ),
+    );
     await peers.publishWrites([...toWriteMarks(ref, created), ...toClaimMarks(claim)]);
     return created;
   } catch (error) {
@@ -59,12 +77,24 @@ async function create<T extends KubeObject>(context: WriteContext, ref: Resource
   }
 }
 
-async function patchObject<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, patch: Patch): Promise<T> {
+async function patchObject<T extends KubeObject>(
+  context: WriteContext,
+  ref: ResourceRef<T>,
+  object: T,
+  patch: Patch,
+): Promise<T> {
   const { peers, signal, callerClient } = context;
   const asked: AccessAttributes = { verb: "patch", on: ref, ...objectKey(object) };
-  const retry = (error: unknown): boolean => (isRbacDenial(error) && context.allows(asked)) || (isConflict(error) && !hasResourceVersion(patch));
+  const retry = (error: unknown): boolean =>
+    (isRbacDenial(error) && context.allows(asked)) || (isConflict(error) && !hasResourceVersion(patch));
   try {
-    const made = recordLastWrite(await retryWhile(() => callerClient().patch<T>(ref, objectKey(object), patch, { signal, fieldManager: API_FIELD_MANAGER }), retry, signal));
+    const made = recordLastWrite(
+      await retryWhile(
+        () => callerClient().patch<T>(ref, objectKey(object), patch, { signal, fieldManager: API_FIELD_MANAGER }),
+        retry,
+        signal,
+      ),
+    );
     await peers.publishWrites(toWriteMarks(ref, made));
     return made;
   } catch (error) {
@@ -72,14 +102,22 @@ async function patchObject<T extends KubeObject>(context: WriteContext, ref: Res
   }
 }
 
-async function patchWithRetry<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T> {
+async function patchWithRetry<T extends KubeObject>(
+  context: WriteContext,
+  ref: ResourceRef<T>,
+  object: T,
+  body: (current: T) => Record<string, unknown> | undefined,
+): Promise<T> {
   // Nothing to do is no way around the right to do it.
   await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
   let current = object;
   for (let attempt = 1; ; attempt++) {
     const patch = body(current);
     if (!patch) return current;
-    const metadata = { ...(patch["metadata"] as object | undefined), resourceVersion: current.metadata.resourceVersion };
+    const metadata = {
+      ...(patch["metadata"] as object | undefined),
+      resourceVersion: current.metadata.resourceVersion,
+    };
     try {
       return await patchObject(context, ref, current, { type: "merge", body: { ...patch, metadata } });
     } catch (error) {
@@ -92,7 +130,12 @@ async function patchWithRetry<T extends KubeObject>(context: WriteContext, ref: 
   }
 }
 
-async function rename<T extends KubeObject>(context: WriteContext, ref: ResourceRef<T>, object: T, options: { patch: Patch; to: T; taken: () => CFError }): Promise<T> {
+async function rename<T extends KubeObject>(
+  context: WriteContext,
+  ref: ResourceRef<T>,
+  object: T,
+  options: { patch: Patch; to: T; taken: () => CFError },
+): Promise<T> {
   const { cache, signal, now, platformClient } = context;
   await authorizeWrite(context, { verb: "patch", on: ref, ...objectKey(object) });
   const before = claimedName(cache, ref, object);
@@ -117,7 +160,11 @@ async function remove(context: WriteContext, ref: ResourceRef, object: KubeObjec
   const claim = findClaimOf(cache, claimedName(cache, ref, object), ref, object);
   const { uid = "", namespace, resourceVersion = "" } = object.metadata;
   try {
-    await retryWhile(() => callerClient().delete(ref, objectKey(object), { signal, preconditions: { uid } }), (error) => isRbacDenial(error) && context.allows(asked), signal);
+    await retryWhile(
+      () => callerClient().delete(ref, objectKey(object), { signal, preconditions: { uid } }),
+      (error) => isRbacDenial(error) && context.allows(asked),
+      signal,
+    );
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -138,11 +185,18 @@ function isRbacDenial(error: unknown): boolean {
 }
 
 function hasResourceVersion(patch: Patch): boolean {
-  return patch.type !== "json" && (patch.body["metadata"] as { resourceVersion?: string } | undefined)?.resourceVersion !== undefined;
+  return (
+    patch.type !== "json" &&
+    (patch.body["metadata"] as { resourceVersion?: string } | undefined)?.resourceVersion !== undefined
+  );
 }
 
 /** Tries again, with growing pauses and for two seconds, what fails for a reason that should pass by itself. */
-async function retryWhile<T>(attempt: () => Promise<T | Status>, shouldRetry: (error: unknown) => boolean, signal: AbortSignal): Promise<T> {
+async function retryWhile<T>(
+  attempt: () => Promise<T | Status>,
+  shouldRetry: (error: unknown) => boolean,
+  signal: AbortSignal,
+): Promise<T> {
   const deadline = Date.now() + rbacLagMs;
   for (let backoff = 20; ; backoff *= 2) {
     try {
@@ -159,10 +213,14 @@ function toWriteMarks(ref: ResourceRef, { metadata: { namespace, resourceVersion
 }
 
 function toClaimMarks(claim: HeldClaim | undefined): WriteMark[] {
-  return claim?.resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: claim.resourceVersion }] : [];
+  return claim?.resourceVersion
+    ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: claim.resourceVersion }]
+    : [];
 }
 
 /** Whose a host is, claims say: once a deletion is answered, every replica knows that it is free. */
 function toClaimDeletionMarks({ metadata: { uid, resourceVersion } }: Claim): WriteMark[] {
-  return uid && resourceVersion ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: resourceVersion, gone: uid }] : [];
+  return uid && resourceVersion
+    ? [{ resource: resourceId(Claim), namespace: SYSTEM_NAMESPACE, version: resourceVersion, gone: uid }]
+    : [];
 }

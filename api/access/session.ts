@@ -54,12 +54,21 @@ export interface Session {
   /** Creates as the caller. Kinds with unique names are claimed first; `taken` makes the loser's error. */
   create<T extends KubeObject>(ref: ResourceRef<T>, draft: Draft, taken?: () => CFError): Promise<T>;
   /** Patches as the caller. Give `renamed` (the object as it will be) when that changes the CF name. */
-  patch<T extends KubeObject>(ref: ResourceRef<T>, object: T, patch: Patch, renamed?: { to: T; taken: () => CFError }): Promise<T>;
+  patch<T extends KubeObject>(
+    ref: ResourceRef<T>,
+    object: T,
+    patch: Patch,
+    renamed?: { to: T; taken: () => CFError },
+  ): Promise<T>;
   /**
    * Read, modify, write: `body` makes the merge patch from the object as it is (undefined: nothing to do). The version goes along; when somebody was
    * quicker it is made again from the newer object, a few times.
    */
-  patchWithRetry<T extends KubeObject>(ref: ResourceRef<T>, object: T, body: (current: T) => Record<string, unknown> | undefined): Promise<T>;
+  patchWithRetry<T extends KubeObject>(
+    ref: ResourceRef<T>,
+    object: T,
+    body: (current: T) => Record<string, unknown> | undefined,
+  ): Promise<T>;
   /** Deletes as the caller; returns once the object is gone or terminating at every replica, or none answers before it is. */
   delete(ref: ResourceRef, object: KubeObject): Promise<void>;
   /** To be called before answering with what others have written: all replicas have then seen of these kinds what this one has. */
@@ -108,7 +117,11 @@ export function createSession(deps: SessionDeps, request: SessionRequest): Sessi
 export type SessionWriter = Pick<Session, "create" | "patch" | "patchWithRetry" | "delete" | "publishObserved">;
 export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient">;
 
-function createSessionReader({ cache, now }: SessionDeps, { caller, signal, permission }: SessionRequest, permissions: CallerPermissions): SessionReader {
+function createSessionReader(
+  { cache, now }: SessionDeps,
+  { caller, signal, permission }: SessionRequest,
+  permissions: CallerPermissions,
+): SessionReader {
   const requiredPermissions = typeof permission === "string" ? [] : [permission].flat();
   const reader: SessionReader = {
     caller,
@@ -121,7 +134,8 @@ function createSessionReader({ cache, now }: SessionDeps, { caller, signal, perm
     authorize(asked) {
       if (!reader.allows(asked)) throw notAuthorized();
     },
-    canSee: (ref, object) => isNameHolder(cache, ref, object) && reader.allows({ verb: "get", on: ref, ...objectKey(object) }),
+    canSee: (ref, object) =>
+      isNameHolder(cache, ref, object) && reader.allows({ verb: "get", on: ref, ...objectKey(object) }),
     find(ref, guid) {
       const object = cache.findByGUID(ref, guid);
       return object && reader.canSee(ref, object) ? object : undefined;
@@ -143,13 +157,25 @@ function createSessionReader({ cache, now }: SessionDeps, { caller, signal, perm
 }
 
 /** The visible objects of a kind. By RBAC only namespaces are walked where the caller has a role, unless a cluster-wide rule opens all. */
-function listVisible<T extends KubeObject>(cache: ClusterCache, permissions: CallerPermissions, ref: ResourceRef<T>, scope: ListScope): T[] {
+function listVisible<T extends KubeObject>(
+  cache: ClusterCache,
+  permissions: CallerPermissions,
+  ref: ResourceRef<T>,
+  scope: ListScope,
+): T[] {
   const store = cache.store(ref);
-  const visible = permissions.filterVisible(ref, listCandidates(store, permissions, ref, scope)).filter((object) => isNameHolder(cache, ref, object));
+  const visible = permissions
+    .filterVisible(ref, listCandidates(store, permissions, ref, scope))
+    .filter((object) => isNameHolder(cache, ref, object));
   return store.synced ? visible : store.list();
 }
 
-function listCandidates<T extends KubeObject>(store: Store<T>, permissions: CallerPermissions, ref: ResourceRef<T>, scope: ListScope): Iterable<T> {
+function listCandidates<T extends KubeObject>(
+  store: Store<T>,
+  permissions: CallerPermissions,
+  ref: ResourceRef<T>,
+  scope: ListScope,
+): Iterable<T> {
   if (scope.index) return store.byIndex(scope.index[0], scope.index[1]);
   const namespaces = scope.namespaces ?? (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined);
   return namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();

@@ -11,5 +11,6 @@ export function requireNotSuspended(as: Pick<Session, "cache" | "allows">, names
   const suspended = as.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
   if (suspended === undefined || isAdmin(as)) return;
   if (suspended !== SUSPENDED.space) throw new CFError("OrgSuspended");
-  if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" })) throw new CFError("SpaceSuspended");
+  if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" }))
+    throw new CFError("SpaceSuspended");
 }

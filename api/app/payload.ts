@@ -16,7 +16,11 @@ export const createAppBody = z.strictObject({
   lifecycle: lifecycleSchema.optional(),
   metadata: metadataSchema.optional(),
 });
-export const updateAppBody = z.strictObject({ name: nameSchema.optional(), lifecycle: lifecycleSchema.optional(), metadata: metadataSchema.optional() });
+export const updateAppBody = z.strictObject({
+  name: nameSchema.optional(),
+  lifecycle: lifecycleSchema.optional(),
+  metadata: metadataSchema.optional(),
+});
 export const setVariablesBody = z.strictObject({ var: variablesSchema });
 export const featureBody = z.strictObject({ enabled: z.boolean() });
 export const currentDropletBody = z.strictObject({ data: z.strictObject({ guid: z.string().min(1) }) });
@@ -40,8 +44,13 @@ export function appNameTaken(name: string): () => CFError {
 }
 
 /** The merge patch that an update means. @throws CFError 422 when it would change the lifecycle's type */
-export function toAppPatch(cache: ClusterCache, app: App, body: z.output<typeof updateAppBody>): { metadata: object; spec: Record<string, unknown> } {
-  if (body.lifecycle && body.lifecycle.type !== app.spec.lifecycle.type) throw unprocessable("Lifecycle type cannot be changed");
+export function toAppPatch(
+  cache: ClusterCache,
+  app: App,
+  body: z.output<typeof updateAppBody>,
+): { metadata: object; spec: Record<string, unknown> } {
+  if (body.lifecycle && body.lifecycle.type !== app.spec.lifecycle.type)
+    throw unprocessable("Lifecycle type cannot be changed");
   const { type: _type, ...lifecycle } = toLifecycle(cache, body.lifecycle);
   return {
     metadata: toMetadataPatch(body.metadata, app),

@@ -34,12 +34,19 @@ const createBuildBody = z.strictObject({
   metadata: metadataSchema.optional(),
 });
 const states = csvEnum("STAGING", "STAGED", "FAILED").optional();
-const buildListQuery = listQuery({ states, app_guids: csv.optional(), package_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
+const buildListQuery = listQuery({
+  states,
+  app_guids: csv.optional(),
+  package_guids: csv.optional(),
+  space_guids: csv.optional(),
+  organization_guids: csv.optional(),
+});
 const appBuildListQuery = listQuery({ states });
 
 interface ListRequest {
   as: Session;
-  query: z.output<typeof appBuildListQuery> & Pick<z.output<typeof buildListQuery>, "app_guids" | "package_guids" | "space_guids" | "organization_guids">;
+  query: z.output<typeof appBuildListQuery> &
+    Pick<z.output<typeof buildListQuery>, "app_guids" | "package_guids" | "space_guids" | "organization_guids">;
   base: string;
   url: string;
 }
@@ -50,33 +57,57 @@ function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
   const found = listObjects(as, Build, query, {
     url,
     ...(within && { scope: within }),
-    filter: (build) => isOneOf(query.states, buildState(as.cache, build)) && isOneOf(query.app_guids, appGUIDOf(as.cache, build)) && isOneOf(query.package_guids, packageGUIDOf(as, build)),
+    filter: (build) =>
+      isOneOf(query.states, buildState(as.cache, build)) &&
+      isOneOf(query.app_guids, appGUIDOf(as.cache, build)) &&
+      isOneOf(query.package_guids, packageGUIDOf(as, build)),
     dependsOn: [App, Package, Droplet],
   });
   return ok(presentPage(found, { base, url, query }, (build) => presentBuild(as.cache, build, base)));
 }
 
 function packageGUIDOf(as: Session, build: Build): string {
-  const found = as.cache.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
+  const found = as.cache
+    .store(Package)
+    .find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
   return found ? as.cache.guid(Package, found) : "";
 }
 
-const create = endpoint("POST", "/v3/builds", { permission: { verb: "create", on: Build }, body: createBuildBody, summary: "Build a package" }, async ({ as, body, base }) => {
-  const found = as.find(Package, body.package.guid);
-  const app = found && appOf(as.cache, found);
-  if (!found || !app) throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
-  if (toPackageState(found) !== "READY") throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
-  const running = as.list(Build, { index: ["app", appKey(app)] }).some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
-  if (running) throw new CFError("StagingInProgress");
-  return created(presentBuild(as.cache, await as.create(Build, toBuild(as, app, { found, body })), base));
-});
+const create = endpoint(
+  "POST",
+  "/v3/builds",
+  { permission: { verb: "create", on: Build }, body: createBuildBody, summary: "Build a package" },
+  async ({ as, body, base }) => {
+    const found = as.find(Package, body.package.guid);
+    const app = found && appOf(as.cache, found);
+    if (!found || !app)
+      throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
+    if (toPackageState(found) !== "READY")
+      throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
+    const running = as
+      .list(Build, { index: ["app", appKey(app)] })
+      .some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
+    if (running) throw new CFError("StagingInProgress");
+    return created(presentBuild(as.cache, await as.create(Build, toBuild(as, app, { found, body })), base));
+  },
+);
 
-function toBuild(as: Session, app: App, { found, body }: { found: Package; body: z.output<typeof createBuildBody> }): Draft {
+function toBuild(
+  as: Session,
+  app: App,
+  { found, body }: { found: Package; body: z.output<typeof createBuildBody> },
+): Draft {
   const guid = newGUID();
   const { labels, annotations } = toNewMetadata(body.metadata);
   const { name } = as.caller;
   return {
-    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: appOwnerReferences(app) },
+    metadata: {
+      name: nameFromGUID(app, guid),
+      namespace: app.metadata.namespace,
+      labels: { ...labels, [LABELS.guid]: guid },
+      annotations,
+      ownerReferences: appOwnerReferences(app),
+    },
     spec: {
       appRef: { name: app.metadata.name },
       packageRef: { name: found.metadata.name },
@@ -89,12 +120,35 @@ function toBuild(as: Session, app: App, { found, body }: { found: Package; body:
 }
 
 export const buildEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/builds", { permission: "authenticated", query: buildListQuery, summary: "List builds" }, (request) => listReply(request)),
-  endpoint("GET", "/v3/apps/:guid/builds", { permission: { verb: "get", on: Build }, query: appBuildListQuery, summary: "List builds of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
-  endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) => ok(presentBuild(as.cache, as.get(Build, params["guid"] ?? ""), base))),
+  endpoint(
+    "GET",
+    "/v3/builds",
+    { permission: "authenticated", query: buildListQuery, summary: "List builds" },
+    (request) => listReply(request),
+  ),
+  endpoint(
+    "GET",
+    "/v3/apps/:guid/builds",
+    { permission: { verb: "get", on: Build }, query: appBuildListQuery, summary: "List builds of an app" },
+    (request) => listReply(request, request.as.get(App, request.params["guid"] ?? "")),
+  ),
+  endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) =>
+    ok(presentBuild(as.cache, as.get(Build, params["guid"] ?? ""), base)),
+  ),
   create,
-  endpoint("PATCH", path, { permission: { verb: "patch", on: Build }, body: metadataOnlySchema, summary: "Update a build's metadata" }, async ({ as, params, body, base }) => {
-    const build = as.get(Build, params["guid"] ?? "");
-    return ok(presentBuild(as.cache, await as.patch(Build, build, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, build) } }), base));
-  }),
+  endpoint(
+    "PATCH",
+    path,
+    { permission: { verb: "patch", on: Build }, body: metadataOnlySchema, summary: "Update a build's metadata" },
+    async ({ as, params, body, base }) => {
+      const build = as.get(Build, params["guid"] ?? "");
+      return ok(
+        presentBuild(
+          as.cache,
+          await as.patch(Build, build, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, build) } }),
+          base,
+        ),
+      );
+    },
+  ),
 ];

@@ -42,7 +42,11 @@ export function presentBuild(cache: ClusterCache, build: Build, base: string): o
     created_by: createdBy(build),
     relationships: { app: toOneRelationship(app) },
     ...presentMetadata(build),
-    links: { self: link(`${base}/v3/builds/${at.guid}`), app: link(`${base}/v3/apps/${app}`), ...(dropletGUID && { droplet: link(`${base}/v3/droplets/${dropletGUID}`) }) },
+    links: {
+      self: link(`${base}/v3/builds/${at.guid}`),
+      app: link(`${base}/v3/apps/${app}`),
+      ...(dropletGUID && { droplet: link(`${base}/v3/droplets/${dropletGUID}`) }),
+    },
   };
 }
 
@@ -60,6 +64,8 @@ function dropletOf(cache: ClusterCache, build: Build): Droplet | undefined {
 }
 
 function packageGUID(cache: ClusterCache, build: Build): string {
-  const found = cache.store(Package).find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
+  const found = cache
+    .store(Package)
+    .find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
   return found ? cache.guid(Package, found) : "";
 }

@@ -8,7 +8,10 @@ import { presentIdentity, link, presentMetadata } from "../http/presentation.ts"
 import { csv, listQuery } from "../http/query.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
-const buildpackListQuery = listQuery({ names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() }, { orders: ["position", "lifecycle"] });
+const buildpackListQuery = listQuery(
+  { names: csv.optional(), stacks: csv.optional(), lifecycle: z.enum(["buildpack", "cnb"]).optional() },
+  { orders: ["position", "lifecycle"] },
+);
 
 function presentBuildpack(cache: ClusterCache, buildpack: Buildpack, base: string): object {
   const at = presentIdentity(cache, Buildpack, buildpack);
@@ -24,7 +27,10 @@ function presentBuildpack(cache: ClusterCache, buildpack: Buildpack, base: strin
     enabled,
     locked,
     ...presentMetadata(buildpack),
-    links: { self: link(`${base}/v3/buildpacks/${at.guid}`), upload: link(`${base}/v3/buildpacks/${at.guid}/upload`, "POST") },
+    links: {
+      self: link(`${base}/v3/buildpacks/${at.guid}`),
+      upload: link(`${base}/v3/buildpacks/${at.guid}/upload`, "POST"),
+    },
   };
 }
 
@@ -33,14 +39,27 @@ function byPosition(buildpack: Buildpack): string {
 }
 
 export const buildpackEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/buildpacks", { permission: "authenticated", query: buildpackListQuery, summary: "List buildpacks" }, ({ as, query, base, url }) => {
-    const found = listObjects(as, Buildpack, query, {
-      url,
-      filter: ({ spec }) => isOneOf(query.names, spec.name) && isOneOf(query.stacks, spec.stack ?? "") && (query.lifecycle === undefined || spec.lifecycle === query.lifecycle),
-      defaultSortKey: byPosition,
-      sortKeys: { position: ({ spec }) => String(spec.position).padStart(6, "0"), lifecycle: byPosition },
-    });
-    return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.cache, buildpack, base)));
-  }),
-  endpoint("GET", "/v3/buildpacks/:guid", { permission: { verb: "get", on: Buildpack }, summary: "Get a buildpack" }, ({ as, params, base }) => ok(presentBuildpack(as.cache, as.get(Buildpack, params["guid"] ?? ""), base))),
+  endpoint(
+    "GET",
+    "/v3/buildpacks",
+    { permission: "authenticated", query: buildpackListQuery, summary: "List buildpacks" },
+    ({ as, query, base, url }) => {
+      const found = listObjects(as, Buildpack, query, {
+        url,
+        filter: ({ spec }) =>
+          isOneOf(query.names, spec.name) &&
+          isOneOf(query.stacks, spec.stack ?? "") &&
+          (query.lifecycle === undefined || spec.lifecycle === query.lifecycle),
+        defaultSortKey: byPosition,
+        sortKeys: { position: ({ spec }) => String(spec.position).padStart(6, "0"), lifecycle: byPosition },
+      });
+      return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.cache, buildpack, base)));
+    },
+  ),
+  endpoint(
+    "GET",
+    "/v3/buildpacks/:guid",
+    { permission: { verb: "get", on: Buildpack }, summary: "Get a buildpack" },
+    ({ as, params, base }) => ok(presentBuildpack(as.cache, as.get(Buildpack, params["guid"] ?? ""), base)),
+  ),
 ];

@@ -24,7 +24,13 @@ import { ifSynced, type IndexFunction, type Store } from "../../kube/cache/reade
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { hasReached } from "../../kube/cache/store.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
-import { type RbacAuthorizer, createRbacAuthorizer, RBAC_MAX_STALENESS_MS, rbacKinds, type RbacWatch } from "../access/rbac-authorizer.ts";
+import {
+  type RbacAuthorizer,
+  createRbacAuthorizer,
+  RBAC_MAX_STALENESS_MS,
+  rbacKinds,
+  type RbacWatch,
+} from "../access/rbac-authorizer.ts";
 import { roleGUIDs } from "../cf/roles.ts";
 import { recordLastWrite } from "./object-times.ts";
 
@@ -38,8 +44,11 @@ function cachedKind<T extends KubeObject>(ref: ResourceRef<T>, indexes: Indexes<
   return { ref, indexes } as unknown as CachedKind;
 }
 
-const indexByApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: { name: string } } }): string[] => [`${object.metadata.namespace}/${object.spec.appRef.name}`];
-const indexByStatusNamespace = (object: { status?: { namespace?: string } }): string[] => (object.status?.namespace ? [object.status.namespace] : []);
+const indexByApp = (object: { metadata: KubeObject["metadata"]; spec: { appRef: { name: string } } }): string[] => [
+  `${object.metadata.namespace}/${object.spec.appRef.name}`,
+];
+const indexByStatusNamespace = (object: { status?: { namespace?: string } }): string[] =>
+  object.status?.namespace ? [object.status.namespace] : [];
 
 /** Every kind this API reads, with the ways it is looked up beyond name, namespace, label, uid and GUID. */
 const cachedKinds: readonly CachedKind[] = [
@@ -107,10 +116,24 @@ export function createClusterCache(watches: Informers): ClusterCache {
   const byRef = new Map<object, TrackedStore>();
   let changeCount = 0;
   for (const { ref, indexes } of cachedKinds) {
-    const { store } = watches.ensure(ref, { indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] }, transform: recordLastWrite });
+    const { store } = watches.ensure(ref, {
+      indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] },
+      transform: recordLastWrite,
+    });
     track(ref, store);
   }
-  const rbac = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { indexes: { uid: (object) => [object.metadata.uid ?? ""], ...(kind === RoleBinding.kind && { guid: roleGUIDs }) }, maxStalenessMs: RBAC_MAX_STALENESS_MS })])) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
+  const rbac = Object.fromEntries(
+    Object.entries(rbacKinds).map(([kind, ref]) => [
+      kind,
+      watches.ensure(ref as ResourceRef, {
+        indexes: {
+          uid: (object) => [object.metadata.uid ?? ""],
+          ...(kind === RoleBinding.kind && { guid: roleGUIDs }),
+        },
+        maxStalenessMs: RBAC_MAX_STALENESS_MS,
+      }),
+    ]),
+  ) as unknown as Record<keyof typeof rbacKinds, RbacWatch>;
   for (const ref of Object.values(rbacKinds)) track(ref as ResourceRef, rbac[ref.kind as keyof typeof rbacKinds].store);
   return {
     store,
@@ -119,7 +142,10 @@ export function createClusterCache(watches: Informers): ClusterCache {
     relist: (ref) => watches.relist(ref),
     authorizer: createRbacAuthorizer(rbac),
     guid: guidIn,
-    findByGUID: (ref, guid) => store(ref).byIndex("guid", guid).find((object) => guidIn(ref, object) === guid),
+    findByGUID: (ref, guid) =>
+      store(ref)
+        .byIndex("guid", guid)
+        .find((object) => guidIn(ref, object) === guid),
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
     versionOf: (refs) => refs.reduce((sum, ref) => sum + getTracked(ref).changeCount, 0),
@@ -175,7 +201,8 @@ function resolvedGUID(store: Store, object: KubeObject): string {
   const own = ownGUID(object);
   if (own === object.metadata.uid) return own;
   const others = store.byIndex("guid", own);
-  const guidOwner = others.length < 2 ? object : others.filter((one) => guidOf(one) === own).reduce(pickGUIDHolder, object);
+  const guidOwner =
+    others.length < 2 ? object : others.filter((one) => guidOf(one) === own).reduce(pickGUIDHolder, object);
   return guidOwner.metadata.uid === object.metadata.uid ? own : (object.metadata.uid ?? own);
 }
 

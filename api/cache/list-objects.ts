@@ -30,14 +30,24 @@ export interface ListOptions<T> {
 const cachedLists = new WeakMap<object, LRUCache<string, { version: string; items: readonly KubeObject[] }>>();
 
 /** The list as asked, whole and in order: page it afterwards. */
-export function listObjects<T extends KubeObject>(session: Session, ref: ResourceRef<T>, query: ListParameters, options: ListOptions<T> = {}): readonly T[] {
+export function listObjects<T extends KubeObject>(
+  session: Session,
+  ref: ResourceRef<T>,
+  query: ListParameters,
+  options: ListOptions<T> = {},
+): readonly T[] {
   if (options.url === undefined || !session.canCacheLists) return findMatching(session, ref, query, options);
   const { cache, caller } = session;
   let lists = cachedLists.get(cache);
   if (!lists) cachedLists.set(cache, (lists = new LRUCache({ max: 500 })));
   // Without page and per_page: all pages of one list are cut from the same items.
   // As JSON: names of users and groups may hold any separator.
-  const key = JSON.stringify([caller.name, caller.groups, ref.plural, options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, "")]);
+  const key = JSON.stringify([
+    caller.name,
+    caller.groups,
+    ref.plural,
+    options.url.replace(/(?<=[?&])(?:per_)?page=[^&]*&?/g, ""),
+  ]);
   const version = `${cache.versionOf([ref, Claim, ...(options.dependsOn ?? [])])} ${cache.authorizer.version()}`;
   const hit = lists.get(key);
   if (hit?.version === version) {
@@ -49,7 +59,12 @@ export function listObjects<T extends KubeObject>(session: Session, ref: Resourc
   return items;
 }
 
-function findMatching<T extends KubeObject>(session: Session, ref: ResourceRef<T>, query: ListParameters, options: ListOptions<T>): T[] {
+function findMatching<T extends KubeObject>(
+  session: Session,
+  ref: ResourceRef<T>,
+  query: ListParameters,
+  options: ListOptions<T>,
+): T[] {
   const found = query.guids ? byGUIDs(session, ref, query.guids) : session.list(ref, options.scope);
   const matches = commonFilter(query);
   return sorted(

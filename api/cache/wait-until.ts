@@ -9,7 +9,12 @@ const recheckIntervalMs = 100;
 export const NAMESPACE_READY_TIMEOUT_MS = 10_000;
 
 /** True as soon as `met` is, checked whenever one of these kinds (or RBAC) changes; false at the deadline (milliseconds). */
-export async function waitUntil(cache: ClusterCache, refs: readonly ResourceRef[], condition: () => boolean, deadlineMs: number): Promise<boolean> {
+export async function waitUntil(
+  cache: ClusterCache,
+  refs: readonly ResourceRef[],
+  condition: () => boolean,
+  deadlineMs: number,
+): Promise<boolean> {
   const waiters = createWaiters();
   const stops = refs.map((ref) => cache.store(ref).onChange(() => waiters.checkAll()));
   // Rights that are reviewed (caller-rights.ts) become known without a change of any object.

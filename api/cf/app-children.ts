@@ -70,17 +70,32 @@ export function currentDroplet(cache: ClusterCache, app: App): Droplet | undefin
 }
 
 /** A process to create. Web gets no GUID of its own. */
-export function newProcess(app: App, type: string, more: { spec?: object; labels?: Record<string, string> } = {}): Draft {
+export function newProcess(
+  app: App,
+  type: string,
+  more: { spec?: object; labels?: Record<string, string> } = {},
+): Draft {
   return {
-    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: more.labels ?? {}, ownerReferences: appOwnerReferences(app) },
+    metadata: {
+      name: processName(app.metadata.name, type),
+      namespace: app.metadata.namespace,
+      labels: more.labels ?? {},
+      ownerReferences: appOwnerReferences(app),
+    },
     spec: { ...more.spec, appRef: { name: app.metadata.name }, type },
   };
 }
 
 /** Creates a process, or patches the one that is there or that a controller has just made. */
-export async function createOrPatchProcess(as: Session, app: App, type: string, spec: Record<string, unknown>): Promise<Process> {
+export async function createOrPatchProcess(
+  as: Session,
+  app: App,
+  type: string,
+  spec: Record<string, unknown>,
+): Promise<Process> {
   const known = processesOf(as, app).find((process) => process.spec.type === type);
-  if (known) return Object.keys(spec).length === 0 ? known : as.patch(Process, known, { type: "merge", body: { spec } });
+  if (known)
+    return Object.keys(spec).length === 0 ? known : as.patch(Process, known, { type: "merge", body: { spec } });
   const draft = newProcess(app, type, { spec: withoutNulls(spec) });
   try {
     return await as.create(Process, draft, processTakenError);
@@ -114,4 +129,3 @@ export function sortNewestFirst<T extends KubeObject>(objects: readonly T[]): T[
 export function nameFromGUID(app: App, guid: string): string {
   return `${app.metadata.name.slice(0, 28).replace(/-+$/, "")}-${guid.replaceAll("-", "").slice(-20)}`;
 }
-

@@ -7,24 +7,53 @@ import { CFError } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 import { anyVariablesSchema, readVariables, variablesSchema, writeVariables } from "./app-env.ts";
 
-test.each<[string, string | undefined]>([["A", undefined], ["a.b-c d", undefined], ["PORTS", undefined], ["XVCAP_A", undefined], ["port", "cannot set 'port'"], ["Vcap_x", "cannot set 'Vcap_x'"], ["VMC_X", "cannot set 'VMC_X'"], ["", "minimum length of 1"], ["x".repeat(256), "too long"]])("the name %s", (name, problem) => {
+test.each<[string, string | undefined]>([
+  ["A", undefined],
+  ["a.b-c d", undefined],
+  ["PORTS", undefined],
+  ["XVCAP_A", undefined],
+  ["port", "cannot set 'port'"],
+  ["Vcap_x", "cannot set 'Vcap_x'"],
+  ["VMC_X", "cannot set 'VMC_X'"],
+  ["", "minimum length of 1"],
+  ["x".repeat(256), "too long"],
+])("the name %s", (name, problem) => {
   const message = variablesSchema.safeParse({ [name]: "x" }).error?.issues[0]?.message;
   if (problem) expect(message).toMatch(problem);
   else expect(message).toBeUndefined();
 });
 
 test("a new app's variables may be any JSON, kept as text", () => {
-  expect(anyVariablesSchema.parse({ A: 1, B: true, C: null, D: { e: [1] }, F: "f" })).toEqual({ A: "1", B: "true", C: "", D: '{"e":[1]}', F: "f" });
+  expect(anyVariablesSchema.parse({ A: 1, B: true, C: null, D: { e: [1] }, F: "f" })).toEqual({
+    A: "1",
+    B: "true",
+    C: "",
+    D: '{"e":[1]}',
+    F: "f",
+  });
   expect(variablesSchema.safeParse({ A: 1 }).success).toBe(false);
 });
 
 /** A session in which `may` is allowed, with a Secret of the app whose GUID is `owner`, and what was written. */
-function bench(may: readonly string[], values: Record<string, string>, env: object[] = Object.keys(values).map((name) => ({ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } })), owner = "guid") {
-  const data = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
+function bench(
+  may: readonly string[],
+  values: Record<string, string>,
+  env: object[] = Object.keys(values).map((name) => ({
+    name,
+    valueFrom: { secretKeyRef: { name: "app-env", key: name } },
+  })),
+  owner = "guid",
+) {
+  const data = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString("base64")]),
+  );
   const app = { metadata: { name: "app", namespace: "ns" }, spec: { env } } as unknown as App;
   const written: { secret: object[]; app: object[] } = { secret: [], app: [] };
   const platform = {
-    find: (ref: unknown) => Promise.resolve(ref === Secret ? { metadata: { name: "app-env", labels: { "cupola.dev/app-guid": owner } }, data } : undefined),
+    find: (ref: unknown) =>
+      Promise.resolve(
+        ref === Secret ? { metadata: { name: "app-env", labels: { "cupola.dev/app-guid": owner } }, data } : undefined,
+      ),
     patch: (_ref: unknown, _key: unknown, patch: { body: object }) => Promise.resolve(written.secret.push(patch.body)),
   } as unknown as KubeClient;
   const as = {
@@ -39,14 +68,23 @@ function bench(may: readonly string[], values: Record<string, string>, env: obje
 }
 
 test("values are for who may get apps/env, and only from the app's own Secret", async () => {
-  const foreign = [{ name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } }, { name: "THEIRS", valueFrom: { secretKeyRef: { name: "other", key: "OWN" } } }, { name: "PLAIN", value: "p" }];
+  const foreign = [
+    { name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } },
+    { name: "THEIRS", valueFrom: { secretKeyRef: { name: "other", key: "OWN" } } },
+    { name: "PLAIN", value: "p" },
+  ];
   const { as, app } = bench(["get"], { OWN: "o" }, foreign);
   expect(await readVariables(as, app)).toEqual({ OWN: "o", THEIRS: "", PLAIN: "p" });
   await expect(readVariables(bench(["update"], {}).as, app)).rejects.toThrow("not authorized");
 });
 
 test("a Secret of the right name that another app's GUID is on is neither read nor written", async () => {
-  const { as, app, written } = bench(["get", "update"], { OWN: "o" }, [{ name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } }], "another");
+  const { as, app, written } = bench(
+    ["get", "update"],
+    { OWN: "o" },
+    [{ name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } }],
+    "another",
+  );
   expect(await readVariables(as, app)).toEqual({ OWN: "" });
   await expect(writeVariables(as, app, { OWN: "mine" })).rejects.toThrow("is not this app's own");
   expect(written).toEqual({ secret: [], app: [] });
@@ -54,7 +92,9 @@ test("a Secret of the right name that another app's GUID is on is neither read n
 
 test("setting needs update alone; the size counts what is there although it may not be read", async () => {
   const full = bench(["update"], { A: "x".repeat(400 * 1024) });
-  await expect(writeVariables(full.as, full.app, { B: "x".repeat(200 * 1024) })).rejects.toThrow("524288 bytes together");
+  await expect(writeVariables(full.as, full.app, { B: "x".repeat(200 * 1024) })).rejects.toThrow(
+    "524288 bytes together",
+  );
   expect(full.written).toEqual({ secret: [], app: [] });
   await writeVariables(full.as, full.app, { A: null, B: "x".repeat(200 * 1024) });
   expect(full.written.secret).toHaveLength(1);
@@ -68,9 +108,16 @@ test("values go to the Secret, names to the App; what is so already is not writt
   expect(written).toEqual({ secret: [], app: [] });
   await writeVariables(as, app, { A: "1", B: "3", "odd name": "x" });
   const [{ data } = { data: {} }] = written.secret as { data: Record<string, string> }[];
-  expect(Object.entries(data)).toEqual([["B", Buffer.from("3").toString("base64")], [expect.stringMatching(/^[-._a-zA-Z0-9]+$/), Buffer.from("x").toString("base64")]]);
+  expect(Object.entries(data)).toEqual([
+    ["B", Buffer.from("3").toString("base64")],
+    [expect.stringMatching(/^[-._a-zA-Z0-9]+$/), Buffer.from("x").toString("base64")],
+  ]);
   expect(JSON.stringify(written.app)).not.toContain('"3"');
-  expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map(({ name }) => name)).toEqual(["A", "B", "odd name"]);
+  expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map(({ name }) => name)).toEqual([
+    "A",
+    "B",
+    "odd name",
+  ]);
 });
 
 const inherited = ["constructor", "toString", "valueOf"];
@@ -78,7 +125,10 @@ const inherited = ["constructor", "toString", "valueOf"];
 test.each(inherited)("a variable named %s is as any other: it stays when another is set", async (name) => {
   const { as, app, written } = bench(["get", "update"], { [name]: "mine", A: "1" });
   await writeVariables(as, app, { A: "2" });
-  expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map((one) => one.name)).toEqual([name, "A"]);
+  expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map((one) => one.name)).toEqual([
+    name,
+    "A",
+  ]);
   expect(await readVariables(as, app)).toEqual({ [name]: "mine", A: "1" });
 });
 

@@ -23,10 +23,15 @@ const ATTEMPTS = 5;
 function nameProblem(name: string): string | undefined {
   if (name === "") return "key must be a minimum length of 1";
   if (name.length > 255) return `key '${name.slice(0, 40)}...' is too long (maximum is 255 characters)`;
-  return isPlatformVariable(name) ? `cannot set '${name}': names that start with VCAP_ or VMC, and PORT, are the platform's` : undefined;
+  return isPlatformVariable(name)
+    ? `cannot set '${name}': names that start with VCAP_ or VMC, and PORT, are the platform's`
+    : undefined;
 }
 
-function checkVariableNames(variables: Record<string, unknown>, context: { addIssue: (issue: { code: "custom"; message: string }) => void }): void {
+function checkVariableNames(
+  variables: Record<string, unknown>,
+  context: { addIssue: (issue: { code: "custom"; message: string }) => void },
+): void {
   for (const name of Object.keys(variables)) {
     const message = nameProblem(name);
     if (message) context.addIssue({ code: "custom", message });
@@ -34,12 +39,25 @@ function checkVariableNames(variables: Record<string, unknown>, context: { addIs
 }
 
 /** Variables to set; null removes one. */
-export const variablesSchema = z.record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" })).superRefine(checkVariableNames);
+export const variablesSchema = z
+  .record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" }))
+  .superRefine(checkVariableNames);
 /** Variables of a new app or a manifest: any JSON value, kept as text. */
-export const anyVariablesSchema = z.record(z.string(), z.unknown()).superRefine(checkVariableNames).transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])));
+export const anyVariablesSchema = z
+  .record(z.string(), z.unknown())
+  .superRefine(checkVariableNames)
+  .transform((variables) =>
+    Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, toText(value)])),
+  );
 
 function toText(value: unknown): string {
-  return typeof value === "string" ? value : value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "string"
+    ? value
+    : value === null || value === undefined
+      ? ""
+      : typeof value === "object"
+        ? JSON.stringify(value)
+        : String(value);
 }
 
 function secretName(app: App): string {
@@ -48,7 +66,11 @@ function secretName(app: App): string {
 
 /** The Secret with an app's values, if there is one. One of that name that is not the app's is `foreign`: it is neither read nor changed. */
 async function findSecret(as: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
-  const secret = await as.platformClient.find(Secret, { namespace: app.metadata.namespace ?? "", name: secretName(app) }, { signal: as.signal });
+  const secret = await as.platformClient.find(
+    Secret,
+    { namespace: app.metadata.namespace ?? "", name: secretName(app) },
+    { signal: as.signal },
+  );
   return secret && !isAppSecret(secret, app.metadata.name, as.cache.guid(App, app)) ? "foreign" : secret;
 }
 
@@ -56,7 +78,10 @@ async function findSecret(as: Session, app: App): Promise<ObjectOf<typeof Secret
 async function isSecretMissing(as: Session, app: App): Promise<boolean> {
   const found = await findSecret(as, app);
   if (found !== "foreign") return found === undefined;
-  throw new CFError("UnprocessableEntity", `The Secret ${secretName(app)} is not this app's own, so its variables cannot be kept there. Choose another name for the app.`);
+  throw new CFError(
+    "UnprocessableEntity",
+    `The Secret ${secretName(app)} is not this app's own, so its variables cannot be kept there. Choose another name for the app.`,
+  );
 }
 
 /** A variable's key in the Secret: its name, where Secrets take it. */
@@ -65,7 +90,13 @@ function secretKey(name: string): string {
 }
 
 function envAccess(verb: "get" | "update", app: App) {
-  return { verb, on: App, subresource: "env", namespace: app.metadata.namespace ?? "", name: app.metadata.name } as const;
+  return {
+    verb,
+    on: App,
+    subresource: "env",
+    namespace: app.metadata.namespace ?? "",
+    name: app.metadata.name,
+  } as const;
 }
 
 /** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
@@ -94,7 +125,8 @@ export async function writeVariables(as: Session, app: App, wanted: Record<strin
   as.authorize(envAccess("update", app));
   requireNotSuspended(as, app.metadata.namespace ?? "");
   const before = await valuesOf(as, app);
-  const isChange = ([name, value]: [string, string | null]): boolean => (value === null ? before.has(name) : before.get(name) !== value);
+  const isChange = ([name, value]: [string, string | null]): boolean =>
+    value === null ? before.has(name) : before.get(name) !== value;
   const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));
   if (Object.keys(changes).length === 0) return app;
   checkSize(before, changes);
@@ -102,10 +134,17 @@ export async function writeVariables(as: Session, app: App, wanted: Record<strin
   for (let attempt = 1, current = app; ; attempt++) {
     try {
       const env = nextEnv(current, changes);
-      return await as.patch(App, current, { type: "merge", body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } } });
+      return await as.patch(App, current, {
+        type: "merge",
+        body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } },
+      });
     } catch (error) {
       if (!isConflict(error) || attempt === ATTEMPTS) throw error;
-      current = await as.platformClient.get(App, { namespace: app.metadata.namespace ?? "", name: app.metadata.name }, { signal: as.signal });
+      current = await as.platformClient.get(
+        App,
+        { namespace: app.metadata.namespace ?? "", name: app.metadata.name },
+        { signal: as.signal },
+      );
     }
   }
 }
@@ -113,23 +152,46 @@ export async function writeVariables(as: Session, app: App, wanted: Record<strin
 function nextEnv(app: App, changes: Record<string, string | null>): EnvVar[] {
   const kept = app.spec.env.filter(({ name }) => !Object.hasOwn(changes, name));
   const set = Object.entries(changes).filter(([, value]) => value !== null);
-  return [...kept, ...set.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: secretName(app), key: secretKey(name) } } }))];
+  return [
+    ...kept,
+    ...set.map(([name]) => ({ name, valueFrom: { secretKeyRef: { name: secretName(app), key: secretKey(name) } } })),
+  ];
 }
 
 function checkSize(before: ReadonlyMap<string, string | undefined>, changes: Record<string, string | null>): void {
   const after = new Map<string, string | null | undefined>([...before, ...Object.entries(changes)]);
-  const bytes = [...after].reduce((sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value ?? "")), 0);
-  if (bytes > MAX_BYTES) throw new CFError("UnprocessableEntity", `Environment variables of an app may have ${MAX_BYTES} bytes together; these have ${bytes}.`);
+  const bytes = [...after].reduce(
+    (sum, [name, value]) => sum + (value === null ? 0 : Buffer.byteLength(name) + Buffer.byteLength(value ?? "")),
+    0,
+  );
+  if (bytes > MAX_BYTES)
+    throw new CFError(
+      "UnprocessableEntity",
+      `Environment variables of an app may have ${MAX_BYTES} bytes together; these have ${bytes}.`,
+    );
 }
 
 async function putSecret(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
   const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
-  const data = Object.fromEntries(Object.entries(changes).map(([name, value]) => [secretKey(name), value === null ? null : Buffer.from(value).toString("base64")]));
+  const data = Object.fromEntries(
+    Object.entries(changes).map(([name, value]) => [
+      secretKey(name),
+      value === null ? null : Buffer.from(value).toString("base64"),
+    ]),
+  );
   if (await isSecretMissing(as, app)) {
     const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
-    const metadata = { ...key, labels: { [LABELS.app]: as.cache.guid(App, app) }, ownerReferences: appOwnerReferences(app) };
+    const metadata = {
+      ...key,
+      labels: { [LABELS.app]: as.cache.guid(App, app) },
+      ownerReferences: appOwnerReferences(app),
+    };
     try {
-      return void (await as.platformClient.create(Secret, { metadata, type: "Opaque", data: present }, { signal: as.signal }));
+      return void (await as.platformClient.create(
+        Secret,
+        { metadata, type: "Opaque", data: present },
+        { signal: as.signal },
+      ));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       await isSecretMissing(as, app);

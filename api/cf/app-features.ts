@@ -18,7 +18,11 @@ interface PresentedFeature {
 
 /** All features of an app. */
 export function presentFeatures(app: App): PresentedFeature[] {
-  return FEATURES.map(({ name, description, has }) => ({ name, description, enabled: has && (app.spec.features?.[name] ?? true) }));
+  return FEATURES.map(({ name, description, has }) => ({
+    name,
+    description,
+    enabled: has && (app.spec.features?.[name] ?? true),
+  }));
 }
 
 /** @throws CFError 404 */
@@ -33,7 +37,10 @@ export function toFeaturesPatch(wanted: Readonly<Record<string, boolean>>): Reco
   const patch: Record<string, boolean> = {};
   for (const [name, enabled] of Object.entries(wanted)) {
     const feature = FEATURES.find((one) => one.name === name);
-    if (!feature) throw unprocessable(`Features '${name}' is not a valid feature; valid ones are ${FEATURES.map((one) => `'${one.name}'`).join(", ")}`);
+    if (!feature)
+      throw unprocessable(
+        `Features '${name}' is not a valid feature; valid ones are ${FEATURES.map((one) => `'${one.name}'`).join(", ")}`,
+      );
     if (feature.has) patch[name] = enabled;
     else if (enabled) throw unprocessable(`The feature ${name} is not available here: services cannot be bound yet.`);
   }

@@ -11,7 +11,12 @@ import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 import { createRoute } from "./create-route.ts";
 
-const domain: Domain = { apiVersion: "cupola.dev/v1alpha1", kind: "Domain", metadata: { name: "apps.example", namespace: SYSTEM_NAMESPACE, uid: "d" }, spec: { name: "apps.example", internal: false, sharedOrgs: [] } };
+const domain: Domain = {
+  apiVersion: "cupola.dev/v1alpha1",
+  kind: "Domain",
+  metadata: { name: "apps.example", namespace: SYSTEM_NAMESPACE, uid: "d" },
+  spec: { name: "apps.example", internal: false, sharedOrgs: [] },
+};
 
 /** A session that sees these claims on routes once it has written. */
 function sessionAmid(after: Claim[]) {
@@ -20,7 +25,11 @@ function sessionAmid(after: Claim[]) {
   const stores = new Map<ResourceRef, object>([[Claim, { byIndex: () => seen, find: () => undefined }]]);
   const none = { find: () => undefined, byIndex: (index: string) => (index === "objectName" ? [domain] : []) };
   const as = {
-    cache: { store: (ref: ResourceRef) => stores.get(ref) ?? none, spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" } }), orgOf: () => ({ metadata: { name: "acme" }, spec: {} }) },
+    cache: {
+      store: (ref: ResourceRef) => stores.get(ref) ?? none,
+      spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" } }),
+      orgOf: () => ({ metadata: { name: "acme" }, spec: {} }),
+    },
     create: (_ref: unknown, draft: object) => {
       seen.push(...after);
       return Promise.resolve({ kind: "Route", ...draft });
@@ -31,8 +40,13 @@ function sessionAmid(after: Claim[]) {
 }
 
 const claimFrom = (namespace: string, path: string): Claim =>
-  newClaim(routeName({ spec: Route.spec.parse({ host: "shop", path, domainRef: { name: "apps.example" } }) }, "apps.example"), { kind: "Route", namespace, name: "x" }, new Date(namespace === "first" ? 1 : 2));
-const make = (as: Session): Promise<Route> => createRoute(as, { namespace: "second", domain, host: "shop", path: "/b", port: 0 }, () => unprocessable("taken"));
+  newClaim(
+    routeName({ spec: Route.spec.parse({ host: "shop", path, domainRef: { name: "apps.example" } }) }, "apps.example"),
+    { kind: "Route", namespace, name: "x" },
+    new Date(namespace === "first" ? 1 : 2),
+  );
+const make = (as: Session): Promise<Route> =>
+  createRoute(as, { namespace: "second", domain, host: "shop", path: "/b", port: 0 }, () => unprocessable("taken"));
 
 test("it is taken back and refused when the other was first", async () => {
   const { as, removed } = sessionAmid([claimFrom("second", "/b"), claimFrom("first", "/a")]);
@@ -41,7 +55,12 @@ test("it is taken back and refused when the other was first", async () => {
 });
 
 test("it stays when it was first itself", async () => {
-  const { as, removed } = sessionAmid([claimFrom("second", "/b"), claimFrom("third", "/a")].map((claim, at) => ({ ...claim, spec: { ...claim.spec, since: new Date(at).toISOString() } })));
+  const { as, removed } = sessionAmid(
+    [claimFrom("second", "/b"), claimFrom("third", "/a")].map((claim, at) => ({
+      ...claim,
+      spec: { ...claim.spec, since: new Date(at).toISOString() },
+    })),
+  );
   await expect(make(as)).resolves.toMatchObject({ kind: "Route" });
   expect(removed).toEqual([]);
 });

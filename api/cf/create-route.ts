@@ -26,9 +26,24 @@ export async function createRoute(as: Session, wanted: NewRoute, taken: () => CF
   const { namespace, domain, host, path, port } = wanted;
   checkAddress(as, domain, { host, path, port }, namespace);
   const url = routeURL({ host, path, port }, domain.spec.name);
-  const name = objectNameFor(url, "route", (candidate) => as.cache.store(Route).find({ namespace, name: candidate }) !== undefined);
-  const metadata = { name, namespace, labels: { ...wanted.labels, [LABELS.guid]: newGUID() }, annotations: wanted.annotations ?? {} };
-  const spec: Route["spec"] = { host, path, port, domainRef: { name: domain.metadata.name }, destinations: [...(wanted.destinations ?? [])] };
+  const name = objectNameFor(
+    url,
+    "route",
+    (candidate) => as.cache.store(Route).find({ namespace, name: candidate }) !== undefined,
+  );
+  const metadata = {
+    name,
+    namespace,
+    labels: { ...wanted.labels, [LABELS.guid]: newGUID() },
+    annotations: wanted.annotations ?? {},
+  };
+  const spec: Route["spec"] = {
+    host,
+    path,
+    port,
+    domainRef: { name: domain.metadata.name },
+    destinations: [...(wanted.destinations ?? [])],
+  };
   checkResolvedDomain(as, domain, domainOf(as.cache, { metadata, spec }), namespace);
   const made = await as.create(Route, { metadata, spec }, taken);
   try {
@@ -45,5 +60,7 @@ export async function createRoute(as: Session, wanted: NewRoute, taken: () => CF
 function checkResolvedDomain(as: Session, wanted: Domain, resolved: Domain | undefined, namespace: string): void {
   if (resolved?.metadata.uid === wanted.metadata.uid) return;
   const org = as.cache.orgOf(as.cache.spaceOf(namespace)?.metadata.namespace);
-  throw unprocessable(`Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`);
+  throw unprocessable(
+    `Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`,
+  );
 }

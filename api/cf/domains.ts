@@ -14,7 +14,10 @@ export function owningOrg(cache: ClusterCache, domain: Domain): Org | undefined 
 }
 
 /** The Domain of a route, or of one that is still to be created; undefined when it dangles, or has lost its name to another Domain. */
-export function domainOf(cache: ClusterCache, route: DomainReferrer & Pick<KubeObject, "metadata">): Domain | undefined {
+export function domainOf(
+  cache: ClusterCache,
+  route: DomainReferrer & Pick<KubeObject, "metadata">,
+): Domain | undefined {
   const orgNamespace = cache.spaceOf(route.metadata.namespace)?.metadata.namespace ?? "";
   const named = cache.store(Domain).byIndex("objectName", route.spec.domainRef.name);
   const domain = findDomainByReference(route, {
@@ -38,5 +41,9 @@ function isNameClaimedByAnother(cache: ClusterCache, domain: Domain): boolean {
 
 /** Whether an org may make routes in a domain. */
 export function isUsableBy(domain: Domain, org: Org): boolean {
-  return isSharedDomain(domain) || domain.metadata.namespace === org.status?.namespace || domain.spec.sharedOrgs.includes(org.metadata.name);
+  return (
+    isSharedDomain(domain) ||
+    domain.metadata.namespace === org.status?.namespace ||
+    domain.spec.sharedOrgs.includes(org.metadata.name)
+  );
 }

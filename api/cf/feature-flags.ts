@@ -28,5 +28,6 @@ export function requireFlag(as: Session, name: FlagName): void {
 /** Two flags hide variables: one from everybody, one from all who do not see secrets everywhere. @throws CFError 403 */
 export function requireVisibleVariables(as: Session): void {
   requireFlag(as, "env_var_visibility");
-  if (!as.allows({ verb: "get", on: App, subresource: "secrets" })) requireFlag(as, "space_developer_env_var_visibility");
+  if (!as.allows({ verb: "get", on: App, subresource: "secrets" }))
+    requireFlag(as, "space_developer_env_var_visibility");
 }

@@ -16,7 +16,8 @@ const forms = {
 export function parseLabelSelector(text: string): LabelMatcher | { problem: string } {
   if (text.trim() === "") return { problem: "Missing label_selector value" };
   const parts = splitRequirements(text);
-  if (parts.length > maxRequirements) return { problem: `Too many label_selector requirements (maximum is ${maxRequirements})` };
+  if (parts.length > maxRequirements)
+    return { problem: `Too many label_selector requirements (maximum is ${maxRequirements})` };
   const tests: LabelMatcher[] = [];
   for (const part of parts) {
     const test = parseRequirement(part.trim());
@@ -33,7 +34,12 @@ function splitRequirements(text: string): string[] {
 
 function parseRequirement(text: string): LabelMatcher | undefined {
   const [, setKey, operator, list] = forms.set.exec(text) ?? [];
-  if (setKey && list !== undefined) return matchValues(setKey, operator === "in", list.split(",").map((value) => value.trim()));
+  if (setKey && list !== undefined)
+    return matchValues(
+      setKey,
+      operator === "in",
+      list.split(",").map((value) => value.trim()),
+    );
   const [, equalKey, sign, value] = forms.equality.exec(text) ?? [];
   if (equalKey && value !== undefined) return matchValues(equalKey, sign !== "!=", [value]);
   const [, bang, name] = forms.existence.exec(text) ?? [];

@@ -22,7 +22,10 @@ export const lifecycleSchema = z.discriminatedUnion("type", [
 export type LifecycleInput = z.output<typeof lifecycleSchema>;
 
 /** As the App keeps it. @throws CFError 422 for a stack or buildpack that is not there */
-export function toLifecycle(cache: ClusterCache, input: LifecycleInput | undefined): Partial<App["spec"]["lifecycle"]> & { type: App["spec"]["lifecycle"]["type"] } {
+export function toLifecycle(
+  cache: ClusterCache,
+  input: LifecycleInput | undefined,
+): Partial<App["spec"]["lifecycle"]> & { type: App["spec"]["lifecycle"]["type"] } {
   if (!input) return { type: "buildpack" };
   if (input.type === "docker") return { type: "docker" };
   const { buildpacks, stack } = input.data;
@@ -32,13 +35,24 @@ export function toLifecycle(cache: ClusterCache, input: LifecycleInput | undefin
 }
 
 function checkStack(cache: ClusterCache, name: string | null | undefined): void {
-  if (name && !cache.store(Stack).list().some((stack) => stack.spec.name === name)) throw unprocessable("Stack must be an existing stack");
+  if (
+    name &&
+    !cache
+      .store(Stack)
+      .list()
+      .some((stack) => stack.spec.name === name)
+  )
+    throw unprocessable("Stack must be an existing stack");
 }
 
 /** A buildpack of the platform by name, or a URL. `cf` knows the text word by word. */
 function checkBuildpack(cache: ClusterCache, name: string): void {
-  const known = cache.store(Buildpack).list().some((buildpack) => buildpack.spec.name === name);
-  if (!known && !/^(https?|git):\/\//.test(name)) throw unprocessable("Buildpack must be an existing admin buildpack or a valid git URI");
+  const known = cache
+    .store(Buildpack)
+    .list()
+    .some((buildpack) => buildpack.spec.name === name);
+  if (!known && !/^(https?|git):\/\//.test(name))
+    throw unprocessable("Buildpack must be an existing admin buildpack or a valid git URI");
 }
 
 /** Name of the stack that apps get which name none. */
@@ -60,7 +74,13 @@ export function stackOf(cache: ClusterCache, app: App): string {
 }
 
 /** `lifecycle` as CF shows it. */
-export function presentLifecycle(cache: ClusterCache, lifecycle: { type: string; buildpacks?: string[]; stack?: string }): object {
+export function presentLifecycle(
+  cache: ClusterCache,
+  lifecycle: { type: string; buildpacks?: string[]; stack?: string },
+): object {
   if (lifecycle.type === "docker") return { type: "docker", data: {} };
-  return { type: lifecycle.type, data: { buildpacks: (lifecycle.buildpacks ?? []).map(hideUserinfo), stack: lifecycle.stack ?? defaultStack(cache) } };
+  return {
+    type: lifecycle.type,
+    data: { buildpacks: (lifecycle.buildpacks ?? []).map(hideUserinfo), stack: lifecycle.stack ?? defaultStack(cache) },
+  };
 }

@@ -40,7 +40,12 @@ const labels = z.record(z.string(), z.string().nullable()).superRefine((map, con
   for (const [key, value] of Object.entries(map)) {
     const problem = keyProblem(key);
     if (problem) context.addIssue({ code: "custom", message: `label key error: ${problem}`, path: [] });
-    if (value !== null && !isLabelValue(value)) context.addIssue({ code: "custom", message: `label value error: '${value.slice(0, 64)}' contains invalid characters`, path: [] });
+    if (value !== null && !isLabelValue(value))
+      context.addIssue({
+        code: "custom",
+        message: `label value error: '${value.slice(0, 64)}' contains invalid characters`,
+        path: [],
+      });
   }
 });
 
@@ -48,18 +53,29 @@ const annotations = z.record(z.string(), z.string().nullable()).superRefine((map
   for (const [key, value] of Object.entries(map)) {
     const problem = value ? keyProblem(key) : undefined;
     if (problem) context.addIssue({ code: "custom", message: `annotation key error: ${problem}`, path: [] });
-    if (value && value.length > maxAnnotation) context.addIssue({ code: "custom", message: `annotation value error: is greater than ${maxAnnotation} characters`, path: [] });
+    if (value && value.length > maxAnnotation)
+      context.addIssue({
+        code: "custom",
+        message: `annotation value error: is greater than ${maxAnnotation} characters`,
+        path: [],
+      });
   }
 });
 
 /** The `metadata` member of a create or update body. A null value deletes. */
-export const metadataSchema = z.strictObject({ labels: labels.nullable().optional(), annotations: annotations.nullable().optional() });
+export const metadataSchema = z.strictObject({
+  labels: labels.nullable().optional(),
+  annotations: annotations.nullable().optional(),
+});
 
 /** What a body's `metadata` holds after parsing. */
 export type MetadataInput = z.output<typeof metadataSchema>;
 
 /** What CF shows of an object's labels and annotations: without the platform's and Kubernetes' own. */
-export function metadataOf(object: KubeObject): { labels: Record<string, string>; annotations: Record<string, string> } {
+export function metadataOf(object: KubeObject): {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+} {
   return { labels: shown(object.metadata.labels), annotations: shown(object.metadata.annotations) };
 }
 
@@ -73,26 +89,46 @@ const limits = { labels: 50, annotations: 200 } as const;
  * Labels and annotations of a merge patch (null removes). Keys of the platform's own are refused.
  * @throws CFError LabelLimitExceeded, AnnotationLimitExceeded, UnprocessableEntity
  */
-export function toMetadataPatch(input: MetadataInput | undefined, current?: KubeObject): { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } {
+export function toMetadataPatch(
+  input: MetadataInput | undefined,
+  current?: KubeObject,
+): { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } {
   const has = current ? metadataOf(current) : { labels: {}, annotations: {} };
-  return { ...(input?.labels && { labels: checkLimits("labels", input.labels, has.labels) }), ...(input?.annotations && { annotations: checkLimits("annotations", input.annotations, has.annotations) }) };
+  return {
+    ...(input?.labels && { labels: checkLimits("labels", input.labels, has.labels) }),
+    ...(input?.annotations && { annotations: checkLimits("annotations", input.annotations, has.annotations) }),
+  };
 }
 
-function checkLimits(kind: "labels" | "annotations", wanted: Record<string, string | null>, has: Record<string, string>): Record<string, string | null> {
+function checkLimits(
+  kind: "labels" | "annotations",
+  wanted: Record<string, string | null>,
+  has: Record<string, string>,
+): Record<string, string | null> {
   const reserved = Object.keys(wanted).find(isReservedKey);
-  if (reserved) throw unprocessable(`Metadata ${kind === "labels" ? "label" : "annotation"} key error: prefix '${reserved.split("/")[0]}' is reserved`);
+  if (reserved)
+    throw unprocessable(
+      `Metadata ${kind === "labels" ? "label" : "annotation"} key error: prefix '${reserved.split("/")[0]}' is reserved`,
+    );
   const after = new Set(Object.keys(has));
   for (const [key, value] of Object.entries(wanted)) {
     if (value === null) after.delete(key);
     else after.add(key);
   }
   const before = Object.keys(has).length;
-  if (after.size > limits[kind] && after.size > before) throw new CFError(kind === "labels" ? "LabelLimitExceeded" : "AnnotationLimitExceeded", String(after.size - before));
+  if (after.size > limits[kind] && after.size > before)
+    throw new CFError(
+      kind === "labels" ? "LabelLimitExceeded" : "AnnotationLimitExceeded",
+      String(after.size - before),
+    );
   return wanted;
 }
 
 /** Labels and annotations for a new object: nulls left out. */
-export function toNewMetadata(input: MetadataInput | undefined): { labels: Record<string, string>; annotations: Record<string, string> } {
+export function toNewMetadata(input: MetadataInput | undefined): {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+} {
   const patch = toMetadataPatch(input);
   return { labels: withoutNulls(patch.labels), annotations: withoutNulls(patch.annotations) };
 }

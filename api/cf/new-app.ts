@@ -9,9 +9,17 @@ import { toLifecycle, type LifecycleInput } from "./lifecycle.ts";
 import { toNewMetadata, type MetadataInput } from "./metadata.ts";
 
 /** Stopped, with a GUID, under a name that is free in the namespace. @throws CFError 422 for a stack or buildpack that is not there */
-export function toApp(cache: ClusterCache, namespace: string, wanted: { name: string; lifecycle?: LifecycleInput; metadata?: MetadataInput }): Draft {
+export function toApp(
+  cache: ClusterCache,
+  namespace: string,
+  wanted: { name: string; lifecycle?: LifecycleInput; metadata?: MetadataInput },
+): Draft {
   const { labels, annotations } = toNewMetadata(wanted.metadata);
-  const name = objectNameFor(wanted.name, "app", (candidate) => cache.store(App).find({ namespace, name: candidate }) !== undefined);
+  const name = objectNameFor(
+    wanted.name,
+    "app",
+    (candidate) => cache.store(App).find({ namespace, name: candidate }) !== undefined,
+  );
   return {
     metadata: { name, namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
     spec: { name: wanted.name, lifecycle: toLifecycle(cache, wanted.lifecycle) },

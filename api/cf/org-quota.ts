@@ -8,6 +8,8 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 export function quotaGUIDOf(cache: ClusterCache, org: Org): string | undefined {
   const quotas = cache.store(OrgQuota);
   const { name } = org.spec.quotaRef ?? {};
-  const quota = name ? quotas.find({ namespace: SYSTEM_NAMESPACE, name }) : quotas.list({ namespace: SYSTEM_NAMESPACE }).find((one) => one.spec.default);
+  const quota = name
+    ? quotas.find({ namespace: SYSTEM_NAMESPACE, name })
+    : quotas.list({ namespace: SYSTEM_NAMESPACE }).find((one) => one.spec.default);
   return quota && cache.guid(OrgQuota, quota);
 }

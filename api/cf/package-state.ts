@@ -1,9 +1,22 @@
 // In which of CF's states a package is.
 import type { Package } from "../../crds/package/package.ts";
 
-export const PACKAGE_STATES = ["AWAITING_UPLOAD", "PROCESSING_UPLOAD", "READY", "FAILED", "COPYING", "EXPIRED"] as const;
+export const PACKAGE_STATES = [
+  "AWAITING_UPLOAD",
+  "PROCESSING_UPLOAD",
+  "READY",
+  "FAILED",
+  "COPYING",
+  "EXPIRED",
+] as const;
 
-const STATES = { AwaitingUpload: "AWAITING_UPLOAD", ProcessingUpload: "PROCESSING_UPLOAD", Ready: "READY", Failed: "FAILED", Expired: "EXPIRED" } as const;
+const STATES = {
+  AwaitingUpload: "AWAITING_UPLOAD",
+  ProcessingUpload: "PROCESSING_UPLOAD",
+  Ready: "READY",
+  Failed: "FAILED",
+  Expired: "EXPIRED",
+} as const;
 
 /** The CF state; before a controller has looked: what the spec says. */
 export function toPackageState(found: Package): (typeof PACKAGE_STATES)[number] {

@@ -29,7 +29,9 @@ export function rolesOf(object: KubeObject): RoleAssignment[] {
   if (!type || binding.metadata.labels?.[LABELS.managedBy]) return [];
   return (binding.subjects ?? []).flatMap((subject) => {
     const user = findUserName(subject, binding.metadata.namespace ?? "");
-    return user === undefined ? [] : [{ guid: roleGUID(binding.metadata.uid ?? "", subject), type, user, binding, subject }];
+    return user === undefined
+      ? []
+      : [{ guid: roleGUID(binding.metadata.uid ?? "", subject), type, user, binding, subject }];
   });
 }
 

@@ -23,7 +23,8 @@ export function checkAddress(as: Session, domain: Domain, address: RouteAddress,
   if (domain.spec.internal) checkInternal(address);
   const hostname = routeHostname(address, domain.spec.name);
   if (hostname.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
-  if (host !== "" && as.cache.store(Domain).byIndex("name", hostname).length > 0) throw unprocessable(`Route conflicts with domain '${hostname}'.`);
+  if (host !== "" && as.cache.store(Domain).byIndex("name", hostname).length > 0)
+    throw unprocessable(`Route conflicts with domain '${hostname}'.`);
 }
 
 function checkInternal({ host, path }: RouteAddress): void {
@@ -39,6 +40,9 @@ function checkShared(as: Session, host: string): void {
 
 /** A host of a shared domain belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. @throws CFError 422 */
 export function checkHost({ cache }: Session, domain: Domain, host: string, namespace: string): void {
-  const claims = listEquivalentHosts({ host, domain: domain.spec.name }).flatMap((split) => cache.store(Claim).byIndex("host", toHostKey(split)));
-  if (isHostTaken(findOldestClaim(claims), domain, namespace)) throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
+  const claims = listEquivalentHosts({ host, domain: domain.spec.name }).flatMap((split) =>
+    cache.store(Claim).byIndex("host", toHostKey(split)),
+  );
+  if (isHostTaken(findOldestClaim(claims), domain, namespace))
+    throw unprocessable(`Route already exists with host '${host}' for domain '${domain.spec.name}' in another space.`);
 }

@@ -10,11 +10,16 @@ export function orgNamespaces(as: Session, guids: readonly string[] | undefined)
 }
 
 /** Namespaces of the spaces that these filters leave; undefined when neither was given. */
-export function spaceNamespaces(as: Session, filter: { space_guids?: readonly string[] | undefined; organization_guids?: readonly string[] | undefined }): string[] | undefined {
+export function spaceNamespaces(
+  as: Session,
+  filter: { space_guids?: readonly string[] | undefined; organization_guids?: readonly string[] | undefined },
+): string[] | undefined {
   const spaces = filter.space_guids?.flatMap((guid) => as.find(Space, guid) ?? []);
   const inOrgs = orgNamespaces(as, filter.organization_guids);
   if (!inOrgs) return spaces?.flatMap((space) => space.status?.namespace ?? []);
-  const found = spaces?.filter((space) => inOrgs.includes(space.metadata.namespace ?? "")) ?? as.list(Space, { namespaces: inOrgs });
+  const found =
+    spaces?.filter((space) => inOrgs.includes(space.metadata.namespace ?? "")) ??
+    as.list(Space, { namespaces: inOrgs });
   return found.flatMap((space) => space.status?.namespace ?? []);
 }
 

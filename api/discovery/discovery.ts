@@ -5,10 +5,38 @@ import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 export const apiVersion = "3.228.0";
 
 const resources = [
-  "app_usage_events", "apps", "audit_events", "buildpacks", "builds", "deployments", "domains", "droplets", "environment_variable_groups", "feature_flags", "info",
-  "isolation_segments", "organizations", "organization_quotas", "packages", "processes", "resource_matches", "roles", "routes", "security_groups", "service_brokers",
-  "service_instances", "service_credential_bindings", "service_offerings", "service_plans", "service_route_bindings", "service_usage_events", "spaces", "space_quotas",
-  "stacks", "tasks", "users",
+  "app_usage_events",
+  "apps",
+  "audit_events",
+  "buildpacks",
+  "builds",
+  "deployments",
+  "domains",
+  "droplets",
+  "environment_variable_groups",
+  "feature_flags",
+  "info",
+  "isolation_segments",
+  "organizations",
+  "organization_quotas",
+  "packages",
+  "processes",
+  "resource_matches",
+  "roles",
+  "routes",
+  "security_groups",
+  "service_brokers",
+  "service_instances",
+  "service_credential_bindings",
+  "service_offerings",
+  "service_plans",
+  "service_route_bindings",
+  "service_usage_events",
+  "spaces",
+  "space_quotas",
+  "stacks",
+  "tasks",
+  "users",
 ];
 
 function globalRoot(base: string): object {
@@ -34,7 +62,12 @@ function globalRoot(base: string): object {
 }
 
 function v3Root(base: string): object {
-  return { links: { self: { href: `${base}/v3` }, ...Object.fromEntries(resources.map((name) => [name, { href: `${base}/v3/${name}` }])) } };
+  return {
+    links: {
+      self: { href: `${base}/v3` },
+      ...Object.fromEntries(resources.map((name) => [name, { href: `${base}/v3/${name}` }])),
+    },
+  };
 }
 
 function info(base: string): object {
@@ -53,7 +86,15 @@ function info(base: string): object {
 
 export const discoveryEndpoints: readonly Endpoint[] = [
   endpoint("GET", "/", { permission: "anonymous", summary: "Where everything is" }, ({ base }) => ok(globalRoot(base))),
-  endpoint("GET", "/v3", { permission: "anonymous", summary: "Where each resource is" }, ({ base }) => ok(v3Root(base))),
-  endpoint("GET", "/v3/info", { permission: "anonymous", summary: "What this platform is" }, ({ base }) => ok(info(base))),
-  endpoint("GET", "/healthz", { permission: "anonymous", summary: "Whether the process answers" }, () => ({ status: 200, body: "OK", contentType: "text/plain" })),
+  endpoint("GET", "/v3", { permission: "anonymous", summary: "Where each resource is" }, ({ base }) =>
+    ok(v3Root(base)),
+  ),
+  endpoint("GET", "/v3/info", { permission: "anonymous", summary: "What this platform is" }, ({ base }) =>
+    ok(info(base)),
+  ),
+  endpoint("GET", "/healthz", { permission: "anonymous", summary: "Whether the process answers" }, () => ({
+    status: 200,
+    body: "OK",
+    contentType: "text/plain",
+  })),
 ];

@@ -31,18 +31,27 @@ const domainName = z
   .string()
   .min(3, "is too short (minimum is 3 characters)")
   .max(253, "is too long (maximum is 253 characters)")
-  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/i, "does not comply with RFC 1035 standards")
+  .regex(
+    /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/i,
+    "does not comply with RFC 1035 standards",
+  )
   .transform((name) => name.toLowerCase());
 
 const createDomainBody = z.strictObject({
   name: domainName,
   internal: z.boolean().nullish(),
   router_group: z.strictObject({ guid: z.string() }).nullish(),
-  relationships: z.strictObject({ organization: toOneSchema.optional(), shared_organizations: toManySchema.optional() }).optional(),
+  relationships: z
+    .strictObject({ organization: toOneSchema.optional(), shared_organizations: toManySchema.optional() })
+    .optional(),
   metadata: metadataSchema.optional(),
 });
 const domainListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() });
-const reservationQuery = z.strictObject({ host: z.string().optional(), path: z.string().optional(), port: z.string().optional() });
+const reservationQuery = z.strictObject({
+  host: z.string().optional(),
+  path: z.string().optional(),
+  port: z.string().optional(),
+});
 
 interface ListRequest {
   as: Session;
@@ -59,7 +68,10 @@ function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
   };
   const domains = listObjects(as, Domain, query, {
     url,
-    filter: (domain) => isOneOf(names, domain.spec.name) && isOneOf(query.organization_guids, owner(domain)) && (!org || isUsableBy(domain, org)),
+    filter: (domain) =>
+      isOneOf(names, domain.spec.name) &&
+      isOneOf(query.organization_guids, owner(domain)) &&
+      (!org || isUsableBy(domain, org)),
     dependsOn: [Org],
   });
   return ok(presentPage(domains, { base, url, query }, (domain) => presentDomain(as, domain, base)));
@@ -79,8 +91,12 @@ type CreateDomain = z.output<typeof createDomainBody>;
 /** @throws CFError 422 for what does not go together */
 function checkScope({ internal, router_group, relationships }: CreateDomain): void {
   if (router_group) throw unprocessable("TCP domains are not served here: no router group exists.");
-  if (relationships?.organization && internal) throw unprocessable("Internal domains cannot be associated with an organization.");
-  if (!relationships?.organization && relationships?.shared_organizations) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
+  if (relationships?.organization && internal)
+    throw unprocessable("Internal domains cannot be associated with an organization.");
+  if (!relationships?.organization && relationships?.shared_organizations)
+    throw unprocessable(
+      "Domains can not be shared with other organizations unless they are scoped to an organization.",
+    );
 }
 
 function toDomain(as: Session, body: CreateDomain): Draft {
@@ -90,22 +106,32 @@ function toDomain(as: Session, body: CreateDomain): Draft {
   checkOverlap(as, body.name, namespace);
   const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
   const { labels, annotations } = toNewMetadata(body.metadata);
-  const metadata = { name: objectName(as, namespace, body.name), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations };
+  const metadata = {
+    name: objectName(as, namespace, body.name),
+    namespace,
+    labels: { ...labels, [LABELS.guid]: newGUID() },
+    annotations,
+  };
   return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
 }
 
 /** Nobody takes a domain around or inside another org's own, or one that is a route's address already. @throws CFError 422 */
 function checkOverlap(as: Session, name: string, namespace: string): void {
   const { cache } = as;
-  const reserved = (by: string): CFError => unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
+  const reserved = (by: string): CFError =>
+    unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
   for (const domain of cache.store(Domain).list()) {
     const { metadata, spec } = domain;
     const isForeign = !isSharedDomain(domain) && metadata.namespace !== namespace;
     if (isForeign && (name.endsWith(`.${spec.name}`) || spec.name.endsWith(`.${name}`))) throw reserved(spec.name);
   }
   const [host = "", ...rest] = name.split(".");
-  const isRoute = cache.store(Domain).byIndex("name", rest.join(".")).some((parent) => listRoutesIn(as, parent, true).some(({ spec }) => spec.host === host));
-  if (isRoute) throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
+  const isRoute = cache
+    .store(Domain)
+    .byIndex("name", rest.join("."))
+    .some((parent) => listRoutesIn(as, parent, true).some(({ spec }) => spec.host === host));
+  if (isRoute)
+    throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
 }
 
 /** A domain is a valid object name as it is, unless it is too long. */
@@ -115,38 +141,88 @@ function objectName(as: Session, namespace: string, domain: string): string {
 }
 
 export const domainEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/domains", { permission: "authenticated", query: domainListQuery, summary: "List domains" }, (request) => listReply(request)),
-  endpoint("GET", "/v3/organizations/:guid/domains", { permission: { verb: "get", on: Org }, query: domainListQuery, summary: "List domains an organization may use" }, (request) => listReply(request, request.as.get(Org, request.params["guid"] ?? ""))),
-  endpoint("GET", "/v3/organizations/:guid/domains/default", { permission: { verb: "get", on: Org }, summary: "The domain of default routes" }, ({ as, params, base }) =>
-    ok(presentDomain(as, defaultDomain(as, as.get(Org, params["guid"] ?? "")), base))),
-  endpoint("GET", path, { permission: read, summary: "Get a domain" }, ({ as, params, base }) => ok(presentDomain(as, as.get(Domain, params["guid"] ?? ""), base))),
-  endpoint("POST", "/v3/domains", { permission: { verb: "create", on: Domain }, body: createDomainBody, summary: "Create a domain" }, async ({ as, body, base }) => {
-    const taken = (): CFError => unprocessable(`The domain name "${body.name}" is already in use`);
-    return created(presentDomain(as, await as.create(Domain, toDomain(as, body), taken), base));
-  }),
-  endpoint("PATCH", path, { permission: { verb: "patch", on: Domain }, body: metadataOnlySchema, summary: "Update a domain's metadata" }, async ({ as, params, body, base }) => {
-    const domain = as.get(Domain, params["guid"] ?? "");
-    return ok(presentDomain(as, await as.patch(Domain, domain, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, domain) } }), base));
-  }),
-  endpoint("DELETE", path, { permission: { verb: "delete", on: Domain }, summary: "Delete a domain and its routes" }, async ({ as, params }) => {
-    const domain = as.get(Domain, params["guid"] ?? "");
-    const guid = as.cache.guid(Domain, domain);
-    if (domain.spec.sharedOrgs.some((name) => as.cache.store(Org).find({ name }))) throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
-    for (const route of listRoutesIn(as, domain)) await as.delete(Route, route);
-    await as.delete(Domain, domain);
-    return accepted(newJob("domain.delete", guid, as.now()));
-  }),
-  endpoint("GET", `${path}/route_reservations`, { permission: read, query: reservationQuery, badQueryError: "UnprocessableEntity", summary: "Is a route taken" }, ({ as, params, query }) => {
-    const domain = as.get(Domain, params["guid"] ?? "");
-    const port = Number(query.port ?? 0);
-    const matching = listRoutesIn(as, domain, true).some(({ spec }) => spec.host === (query.host ?? "").toLowerCase() && foldPath(spec.path) === foldPath(query.path ?? "") && spec.port === port);
-    return ok({ matching_route: matching });
-  }),
+  endpoint(
+    "GET",
+    "/v3/domains",
+    { permission: "authenticated", query: domainListQuery, summary: "List domains" },
+    (request) => listReply(request),
+  ),
+  endpoint(
+    "GET",
+    "/v3/organizations/:guid/domains",
+    { permission: { verb: "get", on: Org }, query: domainListQuery, summary: "List domains an organization may use" },
+    (request) => listReply(request, request.as.get(Org, request.params["guid"] ?? "")),
+  ),
+  endpoint(
+    "GET",
+    "/v3/organizations/:guid/domains/default",
+    { permission: { verb: "get", on: Org }, summary: "The domain of default routes" },
+    ({ as, params, base }) => ok(presentDomain(as, defaultDomain(as, as.get(Org, params["guid"] ?? "")), base)),
+  ),
+  endpoint("GET", path, { permission: read, summary: "Get a domain" }, ({ as, params, base }) =>
+    ok(presentDomain(as, as.get(Domain, params["guid"] ?? ""), base)),
+  ),
+  endpoint(
+    "POST",
+    "/v3/domains",
+    { permission: { verb: "create", on: Domain }, body: createDomainBody, summary: "Create a domain" },
+    async ({ as, body, base }) => {
+      const taken = (): CFError => unprocessable(`The domain name "${body.name}" is already in use`);
+      return created(presentDomain(as, await as.create(Domain, toDomain(as, body), taken), base));
+    },
+  ),
+  endpoint(
+    "PATCH",
+    path,
+    { permission: { verb: "patch", on: Domain }, body: metadataOnlySchema, summary: "Update a domain's metadata" },
+    async ({ as, params, body, base }) => {
+      const domain = as.get(Domain, params["guid"] ?? "");
+      return ok(
+        presentDomain(
+          as,
+          await as.patch(Domain, domain, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, domain) } }),
+          base,
+        ),
+      );
+    },
+  ),
+  endpoint(
+    "DELETE",
+    path,
+    { permission: { verb: "delete", on: Domain }, summary: "Delete a domain and its routes" },
+    async ({ as, params }) => {
+      const domain = as.get(Domain, params["guid"] ?? "");
+      const guid = as.cache.guid(Domain, domain);
+      if (domain.spec.sharedOrgs.some((name) => as.cache.store(Org).find({ name })))
+        throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
+      for (const route of listRoutesIn(as, domain)) await as.delete(Route, route);
+      await as.delete(Domain, domain);
+      return accepted(newJob("domain.delete", guid, as.now()));
+    },
+  ),
+  endpoint(
+    "GET",
+    `${path}/route_reservations`,
+    { permission: read, query: reservationQuery, badQueryError: "UnprocessableEntity", summary: "Is a route taken" },
+    ({ as, params, query }) => {
+      const domain = as.get(Domain, params["guid"] ?? "");
+      const port = Number(query.port ?? 0);
+      const matching = listRoutesIn(as, domain, true).some(
+        ({ spec }) =>
+          spec.host === (query.host ?? "").toLowerCase() &&
+          foldPath(spec.path) === foldPath(query.path ?? "") &&
+          spec.port === port,
+      );
+      return ok({ matching_route: matching });
+    },
+  ),
   ...sharingEndpoints,
 ];
 
 /** Routes in a domain that the caller sees; with `all`, whoever may see them. */
 function listRoutesIn(as: Session, domain: Domain, all = false): Route[] {
-  const candidates = all ? as.cache.store(Route).byIndex("domain", domain.metadata.name) : as.list(Route, { index: ["domain", domain.metadata.name] });
+  const candidates = all
+    ? as.cache.store(Route).byIndex("domain", domain.metadata.name)
+    : as.list(Route, { index: ["domain", domain.metadata.name] });
   return candidates.filter((route) => domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid);
 }

@@ -17,12 +17,18 @@ export function presentDomain(as: Session, domain: Domain, base: string): object
     internal: domain.spec.internal,
     router_group: null,
     supported_protocols: ["http"],
-    relationships: { organization: toOneRelationship(ownerGUID), shared_organizations: toManyRelationship(sharedWith(as, domain)) },
+    relationships: {
+      organization: toOneRelationship(ownerGUID),
+      shared_organizations: toManyRelationship(sharedWith(as, domain)),
+    },
     ...presentMetadata(domain),
     links: {
       self: link(self),
       route_reservations: link(`${self}/route_reservations`),
-      ...(ownerGUID && { organization: link(`${base}/v3/organizations/${ownerGUID}`), shared_organizations: link(`${self}/relationships/shared_organizations`) }),
+      ...(ownerGUID && {
+        organization: link(`${base}/v3/organizations/${ownerGUID}`),
+        shared_organizations: link(`${self}/relationships/shared_organizations`),
+      }),
     },
   };
 }

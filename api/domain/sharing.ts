@@ -16,34 +16,64 @@ const write = { verb: "patch", on: Domain } as const;
 
 function privateDomain(as: Session, guid: string): Domain {
   const domain = as.get(Domain, guid);
-  if (isSharedDomain(domain)) throw unprocessable("Domains can not be shared with other organizations unless they are scoped to an organization.");
+  if (isSharedDomain(domain))
+    throw unprocessable(
+      "Domains can not be shared with other organizations unless they are scoped to an organization.",
+    );
   return domain;
 }
 
 function sharedGUIDs(as: Session, domain: Domain): string[] {
-  return domain.spec.sharedOrgs.flatMap((name) => as.cache.store(Org).find({ name }) ?? []).filter((org) => as.canSee(Org, org)).map((org) => as.cache.guid(Org, org));
+  return domain.spec.sharedOrgs
+    .flatMap((name) => as.cache.store(Org).find({ name }) ?? [])
+    .filter((org) => as.canSee(Org, org))
+    .map((org) => as.cache.guid(Org, org));
 }
 
 /** An org that has routes in the domain would lose them. @throws CFError 422 */
 function checkUnused(as: Session, domain: Domain, org: Org): void {
-  const isTheirs = (route: Route): boolean => domainOf(as.cache, route) === domain && as.cache.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
-  if (as.cache.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs)) throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
+  const isTheirs = (route: Route): boolean =>
+    domainOf(as.cache, route) === domain &&
+    as.cache.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
+  if (as.cache.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs))
+    throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
 }
 
 export const sharingEndpoints: readonly Endpoint[] = [
-  endpoint("POST", path, { permission: write, body: toManySchema, summary: "Share a private domain with organizations" }, async ({ as, params, body }) => {
-    const domain = privateDomain(as, params["guid"] ?? "");
-    const names = body.data.map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
-    const after = await as.patchWithRetry(Domain, domain, ({ spec }) => (names.every((name) => spec.sharedOrgs.includes(name)) ? undefined : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } }));
-    return ok(toManyRelationship(sharedGUIDs(as, after)));
-  }),
-  endpoint("DELETE", `${path}/:org`, { permission: write, summary: "Share a private domain no longer with an organization" }, async ({ as, params }) => {
-    const domain = privateDomain(as, params["guid"] ?? "");
-    const org = as.find(Org, params["org"] ?? "");
-    const name = org?.metadata.name ?? "";
-    if (!org || !domain.spec.sharedOrgs.includes(name)) throw unprocessable("Unable to unshare domain from organization. Ensure the domain is shared to this organization.");
-    checkUnused(as, domain, org);
-    await as.patchWithRetry(Domain, domain, ({ spec }) => (spec.sharedOrgs.includes(name) ? { spec: { sharedOrgs: spec.sharedOrgs.filter((one) => one !== name) } } : undefined));
-    return noContent();
-  }),
+  endpoint(
+    "POST",
+    path,
+    { permission: write, body: toManySchema, summary: "Share a private domain with organizations" },
+    async ({ as, params, body }) => {
+      const domain = privateDomain(as, params["guid"] ?? "");
+      const names = body.data.map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
+      const after = await as.patchWithRetry(Domain, domain, ({ spec }) =>
+        names.every((name) => spec.sharedOrgs.includes(name))
+          ? undefined
+          : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } },
+      );
+      return ok(toManyRelationship(sharedGUIDs(as, after)));
+    },
+  ),
+  endpoint(
+    "DELETE",
+    `${path}/:org`,
+    { permission: write, summary: "Share a private domain no longer with an organization" },
+    async ({ as, params }) => {
+      const domain = privateDomain(as, params["guid"] ?? "");
+      const org = as.find(Org, params["org"] ?? "");
+      const name = org?.metadata.name ?? "";
+      if (!org || !domain.spec.sharedOrgs.includes(name))
+        throw unprocessable(
+          "Unable to unshare domain from organization. Ensure the domain is shared to this organization.",
+        );
+      checkUnused(as, domain, org);
+      await as.patchWithRetry(Domain, domain, ({ spec }) =>
+        spec.sharedOrgs.includes(name)
+          ? { spec: { sharedOrgs: spec.sharedOrgs.filter((one) => one !== name) } }
+          : undefined,
+      );
+      return noContent();
+    },
+  ),
 ];

@@ -23,7 +23,12 @@ const path = "/v3/droplets/:guid";
 const DOWNLOAD_DEADLINE_MS = 15 * 60_000;
 const read = { verb: "get", on: Droplet } as const;
 const states = csvEnum(...DROPLET_STATES).optional();
-const dropletListQuery = listQuery({ app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional(), states });
+const dropletListQuery = listQuery({
+  app_guids: csv.optional(),
+  space_guids: csv.optional(),
+  organization_guids: csv.optional(),
+  states,
+});
 const ofAppQuery = listQuery({ states, current: booleanText.optional() });
 const ofPackageQuery = listQuery({ states });
 
@@ -45,10 +50,17 @@ function listReply({ as, query, base, url }: ListRequest, { app, where = () => t
   const found = listObjects(as, Droplet, query, {
     url,
     ...(within && { scope: within }),
-    filter: (droplet) => where(droplet) && isOneOf(query.states, dropletState(droplet)) && isOneOf(query.app_guids, appGUIDOf(as.cache, droplet)),
+    filter: (droplet) =>
+      where(droplet) &&
+      isOneOf(query.states, dropletState(droplet)) &&
+      isOneOf(query.app_guids, appGUIDOf(as.cache, droplet)),
     dependsOn: [App, Package],
   });
-  return ok(presentPage(found, { base, url, query }, (droplet) => presentDroplet(as.cache, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]")));
+  return ok(
+    presentPage(found, { base, url, query }, (droplet) =>
+      presentDroplet(as.cache, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]"),
+    ),
+  );
 }
 
 function present(as: Session, droplet: Droplet, base: string): Reply {
@@ -56,45 +68,108 @@ function present(as: Session, droplet: Droplet, base: string): Reply {
 }
 
 const rows: readonly Endpoint[] = [
-  endpoint("GET", "/v3/droplets", { permission: "authenticated", query: dropletListQuery, summary: "List droplets" }, (request) => listReply(request)),
-  endpoint("GET", "/v3/apps/:guid/droplets", { permission: read, query: ofAppQuery, summary: "List droplets of an app" }, (request) => {
-    const app = request.as.get(App, request.params["guid"] ?? "");
-    const current = app.spec.droplet?.name;
-    return listReply(request, { app, ...(request.query.current && { where: (droplet) => droplet.metadata.name === current }) });
-  }),
-  endpoint("GET", "/v3/packages/:guid/droplets", { permission: read, query: ofPackageQuery, summary: "List droplets of a package" }, (request) => {
-    const found = request.as.get(Package, request.params["guid"] ?? "");
-    const app = appOf(request.as.cache, found);
-    return listReply(request, { ...(app && { app }), where: (droplet) => droplet.spec.packageRef?.name === found.metadata.name && droplet.metadata.namespace === found.metadata.namespace });
-  }),
-  endpoint("GET", "/v3/apps/:guid/droplets/current", { permission: read, summary: "Get the current droplet" }, ({ as, params, base }) => {
-    const droplet = currentDroplet(as.cache, as.get(App, params["guid"] ?? ""));
-    if (!droplet || !as.canSee(Droplet, droplet)) throw notFound("Droplet");
-    return present(as, droplet, base);
-  }),
-  endpoint("GET", path, { permission: read, summary: "Get a droplet" }, ({ as, params, base }) => present(as, as.get(Droplet, params["guid"] ?? ""), base)),
-  endpoint("PATCH", path, { permission: { verb: "patch", on: Droplet }, body: metadataOnlySchema, summary: "Update a droplet's metadata" }, async ({ as, params, body, base }) => {
-    const droplet = as.get(Droplet, params["guid"] ?? "");
-    return present(as, await as.patch(Droplet, droplet, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, droplet) } }), base);
-  }),
-  endpoint("DELETE", path, { permission: { verb: "delete", on: Droplet }, summary: "Delete a droplet" }, async ({ as, params }) => {
-    const droplet = as.get(Droplet, params["guid"] ?? "");
-    const app = appOf(as.cache, droplet);
-    if (app?.spec.droplet?.name === droplet.metadata.name) throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
-    await as.delete(Droplet, droplet);
-    return accepted(newJob("droplet.delete", as.cache.guid(Droplet, droplet), as.now()));
-  }),
+  endpoint(
+    "GET",
+    "/v3/droplets",
+    { permission: "authenticated", query: dropletListQuery, summary: "List droplets" },
+    (request) => listReply(request),
+  ),
+  endpoint(
+    "GET",
+    "/v3/apps/:guid/droplets",
+    { permission: read, query: ofAppQuery, summary: "List droplets of an app" },
+    (request) => {
+      const app = request.as.get(App, request.params["guid"] ?? "");
+      const current = app.spec.droplet?.name;
+      return listReply(request, {
+        app,
+        ...(request.query.current && { where: (droplet) => droplet.metadata.name === current }),
+      });
+    },
+  ),
+  endpoint(
+    "GET",
+    "/v3/packages/:guid/droplets",
+    { permission: read, query: ofPackageQuery, summary: "List droplets of a package" },
+    (request) => {
+      const found = request.as.get(Package, request.params["guid"] ?? "");
+      const app = appOf(request.as.cache, found);
+      return listReply(request, {
+        ...(app && { app }),
+        where: (droplet) =>
+          droplet.spec.packageRef?.name === found.metadata.name &&
+          droplet.metadata.namespace === found.metadata.namespace,
+      });
+    },
+  ),
+  endpoint(
+    "GET",
+    "/v3/apps/:guid/droplets/current",
+    { permission: read, summary: "Get the current droplet" },
+    ({ as, params, base }) => {
+      const droplet = currentDroplet(as.cache, as.get(App, params["guid"] ?? ""));
+      if (!droplet || !as.canSee(Droplet, droplet)) throw notFound("Droplet");
+      return present(as, droplet, base);
+    },
+  ),
+  endpoint("GET", path, { permission: read, summary: "Get a droplet" }, ({ as, params, base }) =>
+    present(as, as.get(Droplet, params["guid"] ?? ""), base),
+  ),
+  endpoint(
+    "PATCH",
+    path,
+    { permission: { verb: "patch", on: Droplet }, body: metadataOnlySchema, summary: "Update a droplet's metadata" },
+    async ({ as, params, body, base }) => {
+      const droplet = as.get(Droplet, params["guid"] ?? "");
+      return present(
+        as,
+        await as.patch(Droplet, droplet, {
+          type: "merge",
+          body: { metadata: toMetadataPatch(body.metadata, droplet) },
+        }),
+        base,
+      );
+    },
+  ),
+  endpoint(
+    "DELETE",
+    path,
+    { permission: { verb: "delete", on: Droplet }, summary: "Delete a droplet" },
+    async ({ as, params }) => {
+      const droplet = as.get(Droplet, params["guid"] ?? "");
+      const app = appOf(as.cache, droplet);
+      if (app?.spec.droplet?.name === droplet.metadata.name)
+        throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
+      await as.delete(Droplet, droplet);
+      return accepted(newJob("droplet.delete", as.cache.guid(Droplet, droplet), as.now()));
+    },
+  ),
 ];
 
 /** Rows of droplets; contents come from the blob store. */
 export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
-  const download = endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Droplet, subresource: "content" }, timeoutMs: DOWNLOAD_DEADLINE_MS, summary: "Download a droplet" }, async ({ as, params }) => {
-    const droplet = as.get(Droplet, params["guid"] ?? "");
-    as.authorize({ verb: "get", on: Droplet, subresource: "content", namespace: droplet.metadata.namespace ?? "", name: droplet.metadata.name });
-    const { content } = droplet.spec;
-    const space = as.cache.spaceOf(droplet.metadata.namespace);
-    if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
-    return toBlobReply(blobs, as.cache.guid(Space, space), content.digest);
-  });
+  const download = endpoint(
+    "GET",
+    `${path}/download`,
+    {
+      permission: { verb: "get", on: Droplet, subresource: "content" },
+      timeoutMs: DOWNLOAD_DEADLINE_MS,
+      summary: "Download a droplet",
+    },
+    async ({ as, params }) => {
+      const droplet = as.get(Droplet, params["guid"] ?? "");
+      as.authorize({
+        verb: "get",
+        on: Droplet,
+        subresource: "content",
+        namespace: droplet.metadata.namespace ?? "",
+        name: droplet.metadata.name,
+      });
+      const { content } = droplet.spec;
+      const space = as.cache.spaceOf(droplet.metadata.namespace);
+      if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
+      return toBlobReply(blobs, as.cache.guid(Space, space), content.digest);
+    },
+  );
   return [...rows, download];
 }

@@ -9,7 +9,15 @@ import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const STATES = { Staged: "STAGED", Failed: "FAILED", Expired: "EXPIRED" } as const;
-export const DROPLET_STATES = ["STAGING", "AWAITING_UPLOAD", "PROCESSING_UPLOAD", "STAGED", "COPYING", "FAILED", "EXPIRED"] as const;
+export const DROPLET_STATES = [
+  "STAGING",
+  "AWAITING_UPLOAD",
+  "PROCESSING_UPLOAD",
+  "STAGED",
+  "COPYING",
+  "FAILED",
+  "EXPIRED",
+] as const;
 
 /** The CF state; a droplet that no controller has judged yet is taken as made. */
 export function dropletState(droplet: Droplet): (typeof DROPLET_STATES)[number] {
@@ -28,7 +36,14 @@ export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: stri
     error: null,
     lifecycle: { type: spec.lifecycleType, data: {} },
     checksum: digest ? { type: "sha256", value: digest } : null,
-    buildpacks: isDocker ? null : spec.buildpacks.map((one) => ({ name: hideUserinfo(one.name), detect_output: one.detectOutput ?? "", buildpack_name: hideUserinfo(one.buildpackName ?? one.name), version: one.version ?? null })),
+    buildpacks: isDocker
+      ? null
+      : spec.buildpacks.map((one) => ({
+          name: hideUserinfo(one.name),
+          detect_output: one.detectOutput ?? "",
+          buildpack_name: hideUserinfo(one.buildpackName ?? one.name),
+          version: one.version ?? null,
+        })),
     stack: isDocker ? null : (spec.stack ?? null),
     image: spec.image ?? null,
     execution_metadata: hidden ?? "",
@@ -39,8 +54,14 @@ export function presentDroplet(cache: ClusterCache, droplet: Droplet, base: stri
   };
 }
 
-function links(cache: ClusterCache, droplet: Droplet, { base, guid, app }: { base: string; guid: string; app: string }): object {
-  const found = droplet.spec.packageRef && cache.store(Package).find({ namespace: droplet.metadata.namespace ?? "", name: droplet.spec.packageRef.name });
+function links(
+  cache: ClusterCache,
+  droplet: Droplet,
+  { base, guid, app }: { base: string; guid: string; app: string },
+): object {
+  const found =
+    droplet.spec.packageRef &&
+    cache.store(Package).find({ namespace: droplet.metadata.namespace ?? "", name: droplet.spec.packageRef.name });
   const self = `${base}/v3/droplets/${guid}`;
   return {
     self: link(self),
@@ -53,6 +74,12 @@ function links(cache: ClusterCache, droplet: Droplet, { base, guid, app }: { bas
 
 /** Start commands may hold secrets. */
 export function redactionFor(as: Session, droplet: Droplet): string | undefined {
-  const shown = as.allows({ verb: "get", on: App, subresource: "secrets", namespace: droplet.metadata.namespace ?? "", name: droplet.spec.appRef.name });
+  const shown = as.allows({
+    verb: "get",
+    on: App,
+    subresource: "secrets",
+    namespace: droplet.metadata.namespace ?? "",
+    name: droplet.spec.appRef.name,
+  });
   return shown ? undefined : "[PRIVATE DATA HIDDEN]";
 }

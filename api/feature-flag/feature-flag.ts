@@ -1,7 +1,13 @@
 // The HTTP face of FeatureFlag: `/v3/feature_flags`. Every flag that CF knows is there, whether or not an object says something about it.
 import { z } from "zod";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
-import { FLAG_NAMES, toFlagObjectName, isFlagEnabled, isFlagName, type FlagName } from "../../crds/feature-flag/flags.ts";
+import {
+  FLAG_NAMES,
+  toFlagObjectName,
+  isFlagEnabled,
+  isFlagName,
+  type FlagName,
+} from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { notFound } from "../http/errors.ts";
@@ -15,13 +21,27 @@ import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 const path = "/v3/feature_flags/:name";
 
-const flagListQuery = z.strictObject({ ...pagingParameters, order_by: z.enum(["name", "+name", "-name"]).optional(), guids: csv.optional(), names: csv.optional() });
+const flagListQuery = z.strictObject({
+  ...pagingParameters,
+  order_by: z.enum(["name", "+name", "-name"]).optional(),
+  guids: csv.optional(),
+  names: csv.optional(),
+});
 const updateFlagBody = z.strictObject({
   enabled: z.boolean().optional(),
-  custom_error_message: z.string().min(1, "is too short (minimum is 1 character)").max(250, "is too long (maximum is 250 characters)").nullish(),
+  custom_error_message: z
+    .string()
+    .min(1, "is too short (minimum is 1 character)")
+    .max(250, "is too long (maximum is 250 characters)")
+    .nullish(),
 });
 
-function present(cache: ClusterCache, name: FlagName, base: string, flag: FeatureFlag | undefined = findFlag(cache, name)): object {
+function present(
+  cache: ClusterCache,
+  name: FlagName,
+  base: string,
+  flag: FeatureFlag | undefined = findFlag(cache, name),
+): object {
   const isConfigured = flag?.spec.enabled !== undefined || flag?.spec.customErrorMessage !== undefined;
   return {
     name,
@@ -38,23 +58,46 @@ function flagNamed(name: string | undefined): FlagName {
   return name;
 }
 
-const list = endpoint("GET", "/v3/feature_flags", { permission: "authenticated", query: flagListQuery, summary: "List feature flags" }, ({ as, query, base, url }) => {
-  const names = FLAG_NAMES.filter((name) => isOneOf(query.guids, name) && isOneOf(query.names, name));
-  if (query.order_by === "-name") names.reverse();
-  return ok(presentPage(names, { base, url, query }, (name) => present(as.cache, name, base)));
-});
+const list = endpoint(
+  "GET",
+  "/v3/feature_flags",
+  { permission: "authenticated", query: flagListQuery, summary: "List feature flags" },
+  ({ as, query, base, url }) => {
+    const names = FLAG_NAMES.filter((name) => isOneOf(query.guids, name) && isOneOf(query.names, name));
+    if (query.order_by === "-name") names.reverse();
+    return ok(presentPage(names, { base, url, query }, (name) => present(as.cache, name, base)));
+  },
+);
 
-const get = endpoint("GET", path, { permission: "authenticated", summary: "Get a feature flag" }, ({ as, params, base }) => ok(present(as.cache, flagNamed(params["name"]), base)));
+const get = endpoint(
+  "GET",
+  path,
+  { permission: "authenticated", summary: "Get a feature flag" },
+  ({ as, params, base }) => ok(present(as.cache, flagNamed(params["name"]), base)),
+);
 
-const update = endpoint("PATCH", path, { permission: { verb: "patch", on: FeatureFlag }, body: updateFlagBody, summary: "Turn a feature on or off" }, async ({ as, params, body, base }) => {
-  const name = flagNamed(params["name"]);
-  const key = { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) };
-  as.authorize({ verb: "patch", on: FeatureFlag, ...key });
-  const { enabled, custom_error_message: customErrorMessage } = body;
-  const spec = { ...(enabled !== undefined && { enabled }), ...(customErrorMessage !== undefined && { customErrorMessage }) };
-  const flag = findFlag(as.cache, name);
-  const made = flag ? await as.patch(FeatureFlag, flag, { type: "merge", body: { spec } }) : await as.create(FeatureFlag, { metadata: key, spec: { ...spec, customErrorMessage: customErrorMessage ?? undefined } });
-  return ok(present(as.cache, name, base, made));
-});
+const update = endpoint(
+  "PATCH",
+  path,
+  { permission: { verb: "patch", on: FeatureFlag }, body: updateFlagBody, summary: "Turn a feature on or off" },
+  async ({ as, params, body, base }) => {
+    const name = flagNamed(params["name"]);
+    const key = { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) };
+    as.authorize({ verb: "patch", on: FeatureFlag, ...key });
+    const { enabled, custom_error_message: customErrorMessage } = body;
+    const spec = {
+      ...(enabled !== undefined && { enabled }),
+      ...(customErrorMessage !== undefined && { customErrorMessage }),
+    };
+    const flag = findFlag(as.cache, name);
+    const made = flag
+      ? await as.patch(FeatureFlag, flag, { type: "merge", body: { spec } })
+      : await as.create(FeatureFlag, {
+          metadata: key,
+          spec: { ...spec, customErrorMessage: customErrorMessage ?? undefined },
+        });
+    return ok(present(as.cache, name, base, made));
+  },
+);
 
 export const featureFlagEndpoints: readonly Endpoint[] = [list, get, update];

@@ -12,7 +12,14 @@ function rowOf({ method, path, options }: Endpoint): string {
 }
 
 function section(name: string, rows: readonly Endpoint[]): string[] {
-  return [`## ${name.replaceAll("_", " ")}`, "", "| | path | does | right |", "|---|---|---|---|", ...rows.map(rowOf), ""];
+  return [
+    `## ${name.replaceAll("_", " ")}`,
+    "",
+    "| | path | does | right |",
+    "|---|---|---|---|",
+    ...rows.map(rowOf),
+    "",
+  ];
 }
 
 /** The whole page. */
@@ -28,7 +35,9 @@ export function apiReference(endpoints: readonly Endpoint[]): string {
     "**right** is what Kubernetes RBAC must allow the caller on the object concerned: verb, kind, and for finer rights a virtual subresource (`apps/env`). Who cannot see an object gets",
     "404, who can see but not change it 403. *authenticated*: any caller, who finds what RBAC lets them see. *anonymous*: no credential is asked for.",
     "",
-    ...[...groups].sort(([one], [other]) => (one === "entrance" ? -1 : other === "entrance" ? 1 : one < other ? -1 : 1)).flatMap(([name, members]) => section(name, members)),
+    ...[...groups]
+      .sort(([one], [other]) => (one === "entrance" ? -1 : other === "entrance" ? 1 : one < other ? -1 : 1))
+      .flatMap(([name, members]) => section(name, members)),
     "## Answers that are empty, and true",
     "",
     "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter. There is no way to create one: POST is `Unknown request`.",

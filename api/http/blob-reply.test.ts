@@ -17,7 +17,11 @@ test("the length is that of the body", async () => {
   const store = await createDirectoryStore(directory);
   const { digest } = await store.put("space", "package", Readable.from(["bits"]), { maxBytes: 100 });
   const { status, body, headers } = await toBlobReply(store, "space", digest);
-  expect([status, headers?.["content-length"], (await buffer(body as Readable)).toString()]).toEqual([200, "4", "bits"]);
+  expect([status, headers?.["content-length"], (await buffer(body as Readable)).toString()]).toEqual([
+    200,
+    "4",
+    "bits",
+  ]);
 });
 
 test("what the space does not have is the blob store's fault, in CF's words", async () => {

@@ -9,5 +9,10 @@ import type { Reply } from "./endpoint.ts";
 export async function toBlobReply(blobs: BlobStore, space: string, digest: Digest): Promise<Reply> {
   const found = await blobs.find(space, digest);
   if (!found) throw new BlobNotFound(space, digest);
-  return { status: 200, body: await blobs.open(space, digest), contentType: "application/octet-stream", headers: { "content-length": String(found.size) } };
+  return {
+    status: 200,
+    body: await blobs.open(space, digest),
+    contentType: "application/octet-stream",
+    headers: { "content-length": String(found.size) },
+  };
 }

@@ -41,14 +41,22 @@ test.each([
   ["a mapping", `{${keys.join(",")}}`],
   ["a block mapping", keys.join(":\n").concat(":")],
   ["a set", `a: !!set {${keys.join(",")}}`],
-])("%s with very many keys is read", (_name, text) => {
-  expect(JSON.stringify(parseYaml(Buffer.from(text)))).toContain(`"${keys.at(-1)}":null`);
-}, timeout);
+])(
+  "%s with very many keys is read",
+  (_name, text) => {
+    expect(JSON.stringify(parseYaml(Buffer.from(text)))).toContain(`"${keys.at(-1)}":null`);
+  },
+  timeout,
+);
 
 test.each([
   ["errors on one line", `a: '${"b' '\n ".repeat(50_000)}'`],
   ["unknown tags on one line", `[${"!<tag:yaml.org,2002:q> a,".repeat(40_000)}]`],
   ["mappings as keys of mappings", "{".repeat(500) + "a".repeat(10_000) + ": 1}".repeat(500)],
-])("very many %s are refused", (_name, text) => {
-  expect(() => parseYaml(Buffer.from(text))).toThrow(unread);
-}, timeout);
+])(
+  "very many %s are refused",
+  (_name, text) => {
+    expect(() => parseYaml(Buffer.from(text))).toThrow(unread);
+  },
+  timeout,
+);

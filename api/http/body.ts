@@ -54,7 +54,14 @@ export function parseJson(body: Buffer): Record<string, unknown> {
  * What the parser has of checks and tags that take the square of a body's length is off: it compares each key with all before it,
  * and copies the line for each error.
  */
-const yamlOptions = { schema: "core", merge: false, uniqueKeys: false, resolveKnownTags: false, prettyErrors: false, logLevel: "silent" } as const;
+const yamlOptions = {
+  schema: "core",
+  merge: false,
+  uniqueKeys: false,
+  resolveKnownTags: false,
+  prettyErrors: false,
+  logLevel: "silent",
+} as const;
 
 /** A YAML mapping without anchors, aliases or custom tags. @throws CFError MessageParseError, BadRequest */
 export function parseYaml(body: Buffer): Record<string, unknown> {
@@ -94,7 +101,8 @@ function yamlDocument(text: string): Document {
 
 function checkNode({ anchor, tag }: { anchor?: string | undefined; tag?: string | undefined }): void {
   if (anchor) refuseAlias();
-  if (tag && !tag.startsWith("tag:yaml.org,2002:")) throw new CFError("BadRequest", "Manifest does not support custom tags");
+  if (tag && !tag.startsWith("tag:yaml.org,2002:"))
+    throw new CFError("BadRequest", "Manifest does not support custom tags");
 }
 
 /** Each key once, and none that is a list or a mapping: JSON has no such keys, and writing one as text costs its whole depth. */

@@ -84,11 +84,16 @@ export interface Endpoint {
 type Parsed<T extends z.ZodType | undefined, Otherwise> = T extends z.ZodType ? z.output<T> : Otherwise;
 
 /** Makes a row. Types of query and body follow from their schemas. */
-export function endpoint<Query extends z.ZodObject | undefined = undefined, Body extends z.ZodType | undefined = undefined>(
+export function endpoint<
+  Query extends z.ZodObject | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
   method: Method,
   path: string,
   options: EndpointOptions<Query, Body>,
-  handler: (context: RequestContext<Parsed<Query, Record<string, string>>, Parsed<Body, undefined>>) => Promise<Reply> | Reply,
+  handler: (
+    context: RequestContext<Parsed<Query, Record<string, string>>, Parsed<Body, undefined>>,
+  ) => Promise<Reply> | Reply,
 ): Endpoint {
   return { method, path, options, handler: handler as Endpoint["handler"] };
 }
@@ -114,4 +119,10 @@ export function noContent(): Reply {
 }
 
 /** What a list handler passes on to lib/page.ts. */
-export type ListQuery = { page: number; per_page: number; order_by?: string; guids?: string[]; label_selector?: LabelMatcher };
+export type ListQuery = {
+  page: number;
+  per_page: number;
+  order_by?: string;
+  guids?: string[];
+  label_selector?: LabelMatcher;
+};

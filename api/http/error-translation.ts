@@ -24,7 +24,9 @@ function translateForbidden(error: KubeError): CFError {
   if (rejection.includes(ORG_IS_SUSPENDED)) return new CFError("OrgSuspended", "", { cause: error });
   if (rejection.includes(SPACE_IS_SUSPENDED)) return new CFError("SpaceSuspended", "", { cause: error });
   const [, disabled] = rejection.split(FEATURE_DISABLED);
-  return disabled === undefined ? notAuthorized({ cause: error }) : new CFError("FeatureDisabled", disabled, { cause: error });
+  return disabled === undefined
+    ? notAuthorized({ cause: error })
+    : new CFError("FeatureDisabled", disabled, { cause: error });
 }
 
 const conflict = "The resource was changed by somebody else at the same time. Try again.";
@@ -34,7 +36,8 @@ const translations: Record<number, (error: KubeError) => CFError> = {
   401: (cause) => new CFError("InvalidAuthToken", "", { cause }),
   403: translateForbidden,
   404: (cause) => new CFError("ResourceNotFound", "Resource", { cause }),
-  409: (cause) => unprocessable(cause.reason === "AlreadyExists" ? "The resource already exists." : conflict, { cause }),
+  409: (cause) =>
+    unprocessable(cause.reason === "AlreadyExists" ? "The resource already exists." : conflict, { cause }),
   413: (cause) => new CFError("PayloadTooLarge", "the Kubernetes API takes", { cause }),
   422: (cause) => unprocessable(rejectionMessage(cause), { cause }),
   429: (cause) => new CFError("RateLimitExceeded", "", { cause }),
@@ -43,7 +46,8 @@ const translations: Record<number, (error: KubeError) => CFError> = {
 function translateKubeError(error: KubeError): CFError {
   const translate = translations[error.code];
   if (translate) return translate(error);
-  if (error.code === 410 || error.code >= 500) return unavailable("The Kubernetes API is not available. Try again.", { cause: error });
+  if (error.code === 410 || error.code >= 500)
+    return unavailable("The Kubernetes API is not available. Try again.", { cause: error });
   return new CFError("UnknownError", "", { cause: error });
 }
 
@@ -55,7 +59,8 @@ export function toCFError(thrown: unknown): CFError {
     return unavailable("This API does not see all of its data yet. Try again.", { cause: thrown });
   }
   if (thrown instanceof BlobNotFound) return new CFError("BlobstoreUnavailable", "", { cause: thrown });
-  if (thrown instanceof URIError) return new CFError("BadRequest", "the path has an invalid % escape", { cause: thrown });
+  if (thrown instanceof URIError)
+    return new CFError("BadRequest", "the path has an invalid % escape", { cause: thrown });
   return new CFError("UnknownError", "", { cause: thrown });
 }
 

@@ -22,5 +22,6 @@ test("several texts are several errors", () => {
 });
 
 test("titles have CF's prefix, but for the unknown error", () => {
-  for (const [key, entry] of Object.entries(errorCatalogue)) expect(entry.title.startsWith("CF-")).toBe(key !== "UnknownError");
+  for (const [key, entry] of Object.entries(errorCatalogue))
+    expect(entry.title.startsWith("CF-")).toBe(key !== "UnknownError");
 });

@@ -14,13 +14,28 @@ interface CatalogueEntry {
 /** Every error this API answers with. Callers match on the key, never on text. */
 export const errorCatalogue = {
   InvalidAuthToken: { code: 1000, title: "CF-InvalidAuthToken", status: 401, detail: "Invalid Auth Token" },
-  MessageParseError: { code: 1001, title: "CF-MessageParseError", status: 400, detail: "Request invalid due to parse error: %s" },
+  MessageParseError: {
+    code: 1001,
+    title: "CF-MessageParseError",
+    status: 400,
+    detail: "Request invalid due to parse error: %s",
+  },
   BadRequest: { code: 1004, title: "CF-BadRequest", status: 400, detail: "Bad request: %s" },
   NotFound: { code: 10000, title: "CF-NotFound", status: 404, detail: "Unknown request" },
   UnknownError: { code: 10001, title: "UnknownError", status: 500, detail: "An unknown error occurred." },
   NotAuthenticated: { code: 10002, title: "CF-NotAuthenticated", status: 401, detail: "Authentication error" },
-  NotAuthorized: { code: 10003, title: "CF-NotAuthorized", status: 403, detail: "You are not authorized to perform the requested action" },
-  BadQueryParameter: { code: 10005, title: "CF-BadQueryParameter", status: 400, detail: "The query parameter is invalid: %s" },
+  NotAuthorized: {
+    code: 10003,
+    title: "CF-NotAuthorized",
+    status: 403,
+    detail: "You are not authorized to perform the requested action",
+  },
+  BadQueryParameter: {
+    code: 10005,
+    title: "CF-BadQueryParameter",
+    status: 400,
+    detail: "The query parameter is invalid: %s",
+  },
   UnprocessableEntity: { code: 10008, title: "CF-UnprocessableEntity", status: 422, detail: "%s" },
   ResourceNotFound: { code: 10010, title: "CF-ResourceNotFound", status: 404, detail: "%s not found" },
   RateLimitExceeded: { code: 10013, title: "CF-RateLimitExceeded", status: 429, detail: "Rate Limit Exceeded" },
@@ -29,15 +44,55 @@ export const errorCatalogue = {
   OrgSuspended: { code: 10017, title: "CF-OrgSuspended", status: 403, detail: "The organization is suspended" },
   SpaceSuspended: { code: 10019, title: "CF-SpaceSuspended", status: 403, detail: "The space is suspended" },
   ResourceBeingDeleted: { code: 10020, title: "CF-ResourceBeingDeleted", status: 422, detail: "%s is being deleted" },
-  AppBitsUploadInvalid: { code: 160001, title: "CF-AppBitsUploadInvalid", status: 400, detail: "The app upload is invalid: %s" },
-  PackageBitsAlreadyUploaded: { code: 150004, title: "CF-PackageBitsAlreadyUploaded", status: 400, detail: "Bits may be uploaded only once. Create a new package to upload different bits." },
-  AppPackageInvalid: { code: 150001, title: "CF-AppPackageInvalid", status: 400, detail: "The app package is invalid: %s" },
-  BlobstoreUnavailable: { code: 150006, title: "CF-BlobstoreUnavailable", status: 502, detail: "Failed to perform operation due to blobstore unavailability." },
-  StagingInProgress: { code: 170017, title: "CF-StagingInProgress", status: 422, detail: "Only one build can be STAGING at a time per application." },
-  PayloadTooLarge: { code: 1004, title: "CF-BadRequest", status: 413, detail: "Bad request: the body is larger than %s" },
+  AppBitsUploadInvalid: {
+    code: 160001,
+    title: "CF-AppBitsUploadInvalid",
+    status: 400,
+    detail: "The app upload is invalid: %s",
+  },
+  PackageBitsAlreadyUploaded: {
+    code: 150004,
+    title: "CF-PackageBitsAlreadyUploaded",
+    status: 400,
+    detail: "Bits may be uploaded only once. Create a new package to upload different bits.",
+  },
+  AppPackageInvalid: {
+    code: 150001,
+    title: "CF-AppPackageInvalid",
+    status: 400,
+    detail: "The app package is invalid: %s",
+  },
+  BlobstoreUnavailable: {
+    code: 150006,
+    title: "CF-BlobstoreUnavailable",
+    status: 502,
+    detail: "Failed to perform operation due to blobstore unavailability.",
+  },
+  StagingInProgress: {
+    code: 170017,
+    title: "CF-StagingInProgress",
+    status: 422,
+    detail: "Only one build can be STAGING at a time per application.",
+  },
+  PayloadTooLarge: {
+    code: 1004,
+    title: "CF-BadRequest",
+    status: 413,
+    detail: "Bad request: the body is larger than %s",
+  },
   FeatureDisabled: { code: 330002, title: "CF-FeatureDisabled", status: 403, detail: "Feature Disabled: %s" },
-  LabelLimitExceeded: { code: 390020, title: "CF-LabelLimitExceeded", status: 422, detail: "Failed to add %s labels because it would exceed maximum of 50" },
-  AnnotationLimitExceeded: { code: 390023, title: "CF-AnnotationLimitExceeded", status: 422, detail: "Failed to add %s annotations because it would exceed maximum of 200" },
+  LabelLimitExceeded: {
+    code: 390020,
+    title: "CF-LabelLimitExceeded",
+    status: 422,
+    detail: "Failed to add %s labels because it would exceed maximum of 50",
+  },
+  AnnotationLimitExceeded: {
+    code: 390023,
+    title: "CF-AnnotationLimitExceeded",
+    status: 422,
+    detail: "Failed to add %s annotations because it would exceed maximum of 200",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** Key of the catalogue. */
@@ -90,7 +145,9 @@ export function unavailable(what: string, options?: ErrorOptions): CFError {
 
 /** docs/errors.md, whole. */
 export function errorsDocument(): string {
-  const rows = Object.entries(errorCatalogue).map(([key, e]) => `| ${e.code} | ${e.title} | ${e.status} | ${e.detail.replaceAll("|", "\\|")} | \`${key}\` |`);
+  const rows = Object.entries(errorCatalogue).map(
+    ([key, e]) => `| ${e.code} | ${e.title} | ${e.status} | ${e.detail.replaceAll("|", "\\|")} | \`${key}\` |`,
+  );
   return [
     "# Errors of the CF API",
     "",

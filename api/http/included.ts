@@ -11,11 +11,24 @@ import { presentSpace } from "../space/present.ts";
 import { presentUser } from "../user/present.ts";
 
 /** The namespaces' spaces, for `include=space`; with `withOrgs` their orgs as well, for `include=space.organization`. */
-export function includedSpaces(as: Session, base: string, namespaces: Iterable<string | undefined>, withOrgs: boolean): { spaces: object[]; organizations?: object[] } {
-  const spaces = [...new Set(namespaces)].flatMap((namespace) => as.cache.spaceOf(namespace) ?? []).filter((space) => as.canSee(Space, space));
+export function includedSpaces(
+  as: Session,
+  base: string,
+  namespaces: Iterable<string | undefined>,
+  withOrgs: boolean,
+): { spaces: object[]; organizations?: object[] } {
+  const spaces = [...new Set(namespaces)]
+    .flatMap((namespace) => as.cache.spaceOf(namespace) ?? [])
+    .filter((space) => as.canSee(Space, space));
   return {
     spaces: spaces.map((space) => JSON.parse(presentSpace(as.cache, space, base)) as object),
-    ...(withOrgs && { organizations: includedOrgs(as, base, spaces.map((space) => space.metadata.namespace)) }),
+    ...(withOrgs && {
+      organizations: includedOrgs(
+        as,
+        base,
+        spaces.map((space) => space.metadata.namespace),
+      ),
+    }),
   };
 }
 

@@ -5,12 +5,27 @@ import { endpoint, type Endpoint, ok, type EndpointPermission } from "./endpoint
 import { apiVersion } from "../discovery/discovery.ts";
 
 function parameters(row: Endpoint): object[] {
-  const path = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
-  const query = Object.keys(row.options.query?.shape ?? {}).map((name) => ({ name, in: "query", required: false, schema: { type: "string" } }));
+  const path = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const query = Object.keys(row.options.query?.shape ?? {}).map((name) => ({
+    name,
+    in: "query",
+    required: false,
+    schema: { type: "string" },
+  }));
   return [...path, ...query];
 }
 
-const mediaTypes = { json: "application/json", yaml: "application/x-yaml", multipart: "multipart/form-data", stream: "application/octet-stream" };
+const mediaTypes = {
+  json: "application/json",
+  yaml: "application/x-yaml",
+  multipart: "multipart/form-data",
+  stream: "application/octet-stream",
+};
 
 function requestBody(row: Endpoint): object | undefined {
   const { body, bodyFormat = "json" } = row.options;
@@ -23,7 +38,10 @@ function requestBody(row: Endpoint): object | undefined {
 export function describePermission(permission: EndpointPermission): string[] {
   if (typeof permission === "string") return [permission];
   const permissions = "verb" in permission ? [permission] : permission;
-  return permissions.map(({ verb, on, subresource }) => `${verb} ${on.plural}${subresource ? `/${subresource}` : ""} in ${on.group || "core"}`);
+  return permissions.map(
+    ({ verb, on, subresource }) =>
+      `${verb} ${on.plural}${subresource ? `/${subresource}` : ""} in ${on.group || "core"}`,
+  );
 }
 
 function operation(row: Endpoint): object {
@@ -41,8 +59,13 @@ function operation(row: Endpoint): object {
 /** The document of these endpoints. */
 export function openApiDocument(endpoints: readonly Endpoint[]): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const row of endpoints) (paths[row.path.replace(/:(\w+)/g, "{$1}")] ??= {})[row.method.toLowerCase()] = operation(row);
-  const error = z.object({ code: z.int(), title: z.enum(Object.values(errorCatalogue).map((entry) => entry.title)), detail: z.string() });
+  for (const row of endpoints)
+    (paths[row.path.replace(/:(\w+)/g, "{$1}")] ??= {})[row.method.toLowerCase()] = operation(row);
+  const error = z.object({
+    code: z.int(),
+    title: z.enum(Object.values(errorCatalogue).map((entry) => entry.title)),
+    detail: z.string(),
+  });
   return {
     openapi: "3.0.3",
     info: { title: "Cloud Foundry API", version: apiVersion },
@@ -50,7 +73,16 @@ export function openApiDocument(endpoints: readonly Endpoint[]): object {
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-      responses: { Errors: { description: "One or more errors", content: { "application/json": { schema: z.toJSONSchema(z.object({ errors: z.array(error) }), { target: "openapi-3.0" }) } } } },
+      responses: {
+        Errors: {
+          description: "One or more errors",
+          content: {
+            "application/json": {
+              schema: z.toJSONSchema(z.object({ errors: z.array(error) }), { target: "openapi-3.0" }),
+            },
+          },
+        },
+      },
     },
   };
 }
@@ -58,5 +90,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): object {
 /** Serves the document of `rows`, which is made at the first request. */
 export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
   let text: string | undefined;
-  return endpoint("GET", "/v3/openapi.json", { permission: "anonymous", summary: "This document" }, () => ok((text ??= JSON.stringify(openApiDocument(endpoints)))));
+  return endpoint("GET", "/v3/openapi.json", { permission: "anonymous", summary: "This document" }, () =>
+    ok((text ??= JSON.stringify(openApiDocument(endpoints)))),
+  );
 }

@@ -2,10 +2,17 @@
 import { expect, test } from "vitest";
 import { presentPage } from "./page.ts";
 
-function page(total: number, number: number, size: number, search = ""): { pagination: Record<string, unknown>; resources: number[] } {
+function page(
+  total: number,
+  number: number,
+  size: number,
+  search = "",
+): { pagination: Record<string, unknown>; resources: number[] } {
   const items = Array.from({ length: total }, (_, at) => at + 1);
   const url = `/v3/apps?page=${number}&per_page=${size}${search}`;
-  return JSON.parse(presentPage(items, { base: "https://api", url, query: { page: number, per_page: size } }, String).toString()) as { pagination: Record<string, unknown>; resources: number[] };
+  return JSON.parse(
+    presentPage(items, { base: "https://api", url, query: { page: number, per_page: size } }, String).toString(),
+  ) as { pagination: Record<string, unknown>; resources: number[] };
 }
 
 test.each([
@@ -16,7 +23,13 @@ test.each([
   [3, 9, 2, [], 2, false, true],
 ] as const)("%i items, page %i of %i", (...[total, number, size, resources, pages, next, previous]) => {
   const { pagination, resources: shown } = page(total, number, size);
-  expect([shown, pagination["total_results"], pagination["total_pages"], pagination["next"] !== null, pagination["previous"] !== null]).toEqual([resources, total, pages, next, previous]);
+  expect([
+    shown,
+    pagination["total_results"],
+    pagination["total_pages"],
+    pagination["next"] !== null,
+    pagination["previous"] !== null,
+  ]).toEqual([resources, total, pages, next, previous]);
 });
 
 test("filters stay in the links, commas inside a value encoded twice as they came", () => {
@@ -25,14 +38,26 @@ test("filters stay in the links, commas inside a value encoded twice as they cam
 });
 
 test("a page is presented again when the list, the view or a part of it is another", () => {
-  const texts = new Map([[1, '"one"'], [2, '"two"']]);
+  const texts = new Map([
+    [1, '"one"'],
+    [2, '"two"'],
+  ]);
   const read = (items: readonly number[], changes?: number): { text: string; presented: number } => {
     let presented = 0;
     const url = "/v3/tests?per_page=2";
-    const body = presentPage(items, { base: "https://api", url, query: { page: 1, per_page: 2 }, ...(changes !== undefined && { changeCount: changes }) }, (item) => {
-      presented++;
-      return texts.get(item) ?? "null";
-    });
+    const body = presentPage(
+      items,
+      {
+        base: "https://api",
+        url,
+        query: { page: 1, per_page: 2 },
+        ...(changes !== undefined && { changeCount: changes }),
+      },
+      (item) => {
+        presented++;
+        return texts.get(item) ?? "null";
+      },
+    );
     return { text: JSON.stringify((JSON.parse(body.toString()) as { resources: unknown }).resources), presented };
   };
   const items = [1, 2];

@@ -42,7 +42,12 @@ function pageUrl({ base, url, query }: PageRequest, page: number): string {
 }
 
 /** A list answer as the bytes of its JSON. `items` is the whole list in order; `present` is called for the page only and may give JSON text. */
-export function presentPage<T>(items: readonly T[], request: PageRequest, present: (item: T) => object | string, included?: (page: readonly T[]) => object): Buffer {
+export function presentPage<T>(
+  items: readonly T[],
+  request: PageRequest,
+  present: (item: T) => object | string,
+  included?: (page: readonly T[]) => object,
+): Buffer {
   const key = `${request.base}${request.url}`;
   const known = pages.get(key);
   if (known?.items === items && known.changes !== undefined && known.changes === request.changeCount) return known.body;
@@ -53,7 +58,12 @@ export function presentPage<T>(items: readonly T[], request: PageRequest, presen
   });
   const more = included ? `,"included":${JSON.stringify(included(page))}` : "";
   const parts = [String(items.length), ...texts, more];
-  const body = known && isSame(known.parts, parts) ? known.body : Buffer.from(`{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`);
+  const body =
+    known && isSame(known.parts, parts)
+      ? known.body
+      : Buffer.from(
+          `{"pagination":${JSON.stringify(pagination(items.length, request))},"resources":[${texts.join(",")}]${more}}`,
+        );
   pages.set(key, { items, changes: request.changeCount, parts, body });
   return body;
 }

@@ -6,12 +6,18 @@ import { metadataOf } from "../cf/metadata.ts";
 import { createdAt, updatedAt } from "../cache/object-times.ts";
 
 /** `guid`, `created_at`, `updated_at`. */
-export function presentIdentity(cache: ClusterCache, ref: ResourceRef, object: KubeObject): { guid: string; created_at: string; updated_at: string } {
+export function presentIdentity(
+  cache: ClusterCache,
+  ref: ResourceRef,
+  object: KubeObject,
+): { guid: string; created_at: string; updated_at: string } {
   return { guid: cache.guid(ref, object), created_at: createdAt(object), updated_at: updatedAt(object) };
 }
 
 /** `metadata` with what CF shows of labels and annotations. */
-export function presentMetadata(object: KubeObject): { metadata: { labels: Record<string, string>; annotations: Record<string, string> } } {
+export function presentMetadata(object: KubeObject): {
+  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+} {
   return { metadata: metadataOf(object) };
 }
 

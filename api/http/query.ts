@@ -26,10 +26,19 @@ function splitList(text: string): string[] {
 export const csv = z.string().transform(splitList);
 
 /** A comma list of known words; `problem` says what is wrong with another one, or with a list of them. */
-function csvOfKnown<const Word extends string>(words: readonly Word[], problem: (list: readonly string[], unknown: string | undefined) => { message: string; params?: { whole: true } } | undefined) {
+function csvOfKnown<const Word extends string>(
+  words: readonly Word[],
+  problem: (
+    list: readonly string[],
+    unknown: string | undefined,
+  ) => { message: string; params?: { whole: true } } | undefined,
+) {
   const isKnown = (word: string): word is Word => (words as readonly string[]).includes(word);
   return csv.transform((list, context): Word[] => {
-    const found = problem(list, list.find((word) => !isKnown(word)));
+    const found = problem(
+      list,
+      list.find((word) => !isKnown(word)),
+    );
     if (found) context.addIssue({ code: "custom", ...found });
     return list.filter(isKnown);
   });
@@ -37,28 +46,49 @@ function csvOfKnown<const Word extends string>(words: readonly Word[], problem: 
 
 /** A comma list of known words. */
 export function csvEnum<const Word extends string>(...words: readonly Word[]) {
-  return csvOfKnown(words, (_list, unknown) => (unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` }));
+  return csvOfKnown(words, (_list, unknown) =>
+    unknown === undefined ? undefined : { message: `can only contain the following: ${words.join(", ")}` },
+  );
 }
 
 /** A comma list of integers. */
-export const csvIntegers = csv.pipe(z.array(z.string().regex(/^-?\d{1,15}$/, "must be a list of integers").transform(Number)));
+export const csvIntegers = csv.pipe(
+  z.array(
+    z
+      .string()
+      .regex(/^-?\d{1,15}$/, "must be a list of integers")
+      .transform(Number),
+  ),
+);
 
 /** `true` or `false`. */
-export const booleanText = z.enum(["true", "false"], { error: "must be one of 'true', 'false'" }).transform((text) => text === "true");
+export const booleanText = z
+  .enum(["true", "false"], { error: "must be one of 'true', 'false'" })
+  .transform((text) => text === "true");
 
 /** `include=a,b`: known words, each once. */
 export function include<const Word extends string>(...words: readonly Word[]) {
   const valid = words.map((word) => `'${word}'`).join(", ");
   return csvOfKnown(words, (list, unknown) => {
-    if (unknown !== undefined) return { message: `Invalid included resource: '${unknown}'. Valid included resources are: ${valid}`, params: { whole: true } };
+    if (unknown !== undefined)
+      return {
+        message: `Invalid included resource: '${unknown}'. Valid included resources are: ${valid}`,
+        params: { whole: true },
+      };
     const again = list.find((word, at) => list.indexOf(word) !== at);
-    return again === undefined ? undefined : { message: `Duplicate included resource: '${again}'`, params: { whole: true } };
+    return again === undefined
+      ? undefined
+      : { message: `Duplicate included resource: '${again}'`, params: { whole: true } };
   });
 }
 
 function positiveInteger(max: number) {
   const problem = max === Infinity ? "must be a positive integer" : `must be between 1 and ${max}`;
-  return z.string().regex(/^\d{1,9}$/, problem).transform(Number).refine((n) => n >= 1 && n <= max, problem);
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, problem)
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= max, problem);
 }
 
 const labelSelector = z.string().transform((text, context): LabelMatcher => {
@@ -69,7 +99,10 @@ const labelSelector = z.string().transform((text, context): LabelMatcher => {
 });
 
 /** The two parameters of every page. */
-export const pagingParameters = { page: positiveInteger(Infinity).default(1), per_page: positiveInteger(5000).default(50) };
+export const pagingParameters = {
+  page: positiveInteger(Infinity).default(1),
+  per_page: positiveInteger(5000).default(50),
+};
 
 function timeParameters<Name extends string>(name: Name) {
   return {
@@ -94,7 +127,10 @@ export interface ListParameters {
  * The schema of a list's query: paging, order_by over created_at, updated_at and `orders`, guids, both time filters, label_selector
  * (unless `labels` is false), and the list's own `filters`. Unknown parameters are refused.
  */
-export function listQuery<Filters extends z.ZodRawShape>(filters: Filters, options: { orders?: readonly string[]; labels?: boolean } = {}) {
+export function listQuery<Filters extends z.ZodRawShape>(
+  filters: Filters,
+  options: { orders?: readonly string[]; labels?: boolean } = {},
+) {
   const orders = ["created_at", "updated_at", ...(options.orders ?? [])];
   const allowed = orders.flatMap((order) => [order, `+${order}`, `-${order}`]);
   const parameters: z.ZodRawShape = {
@@ -106,7 +142,13 @@ export function listQuery<Filters extends z.ZodRawShape>(filters: Filters, optio
     ...timeParameters("updated_ats"),
     ...filters,
   };
-  return z.strictObject(parameters as typeof pagingParameters & { order_by: z.ZodOptional<z.ZodString>; guids: z.ZodOptional<typeof csv>; label_selector: z.ZodOptional<typeof labelSelector> } & Filters);
+  return z.strictObject(
+    parameters as typeof pagingParameters & {
+      order_by: z.ZodOptional<z.ZodString>;
+      guids: z.ZodOptional<typeof csv>;
+      label_selector: z.ZodOptional<typeof labelSelector>;
+    } & Filters,
+  );
 }
 
 /** The time filter of that name in a parsed list query. */

@@ -11,14 +11,28 @@ import { createRouting, normalisedUrl } from "./routing.ts";
 import type { Session } from "../access/session.ts";
 
 const rows = [
-  endpoint("GET", "/v3/things/:guid", { permission: "authenticated" }, ({ params, base, url }) => ok({ ...params, base, url })),
-  endpoint("GET", "/v3/things", { permission: "authenticated", query: listQuery({}) }, ({ query }) => ok({ page: query.page })),
-  endpoint("POST", "/v3/things", { permission: "authenticated", body: z.strictObject({ name: z.string().min(1).max(20) }) }, ({ body, warn }) => {
-    warn("careful, 100% new");
-    return { status: 201, body, job: "thing.create~1" };
-  }),
+  endpoint("GET", "/v3/things/:guid", { permission: "authenticated" }, ({ params, base, url }) =>
+    ok({ ...params, base, url }),
+  ),
+  endpoint("GET", "/v3/things", { permission: "authenticated", query: listQuery({}) }, ({ query }) =>
+    ok({ page: query.page }),
+  ),
+  endpoint(
+    "POST",
+    "/v3/things",
+    { permission: "authenticated", body: z.strictObject({ name: z.string().min(1).max(20) }) },
+    ({ body, warn }) => {
+      warn("careful, 100% new");
+      return { status: 201, body, job: "thing.create~1" };
+    },
+  ),
   endpoint("POST", "/v3/things/:guid/actions/start", { permission: "authenticated" }, () => noContent()),
-  endpoint("POST", "/v3/manifests", { permission: "authenticated", body: z.object({ applications: z.array(z.unknown()) }), bodyFormat: "yaml" }, ({ body }) => ok(body)),
+  endpoint(
+    "POST",
+    "/v3/manifests",
+    { permission: "authenticated", body: z.object({ applications: z.array(z.unknown()) }), bodyFormat: "yaml" },
+    ({ body }) => ok(body),
+  ),
   endpoint("GET", "/v3/faults/unknown", { permission: "anonymous" }, () => {
     throw new Error("the password is hunter2");
   }),
@@ -46,8 +60,20 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-async function call(method: string, path: string, init: RequestInit = {}): Promise<{ status: number; headers: Headers; json: Record<string, unknown> & { errors?: { detail: string; code: number }[] } }> {
-  const response = await fetch(base + path, { method, ...init, headers: { authorization: "bearer x", ...init.headers } });
+async function call(
+  method: string,
+  path: string,
+  init: RequestInit = {},
+): Promise<{
+  status: number;
+  headers: Headers;
+  json: Record<string, unknown> & { errors?: { detail: string; code: number }[] };
+}> {
+  const response = await fetch(base + path, {
+    method,
+    ...init,
+    headers: { authorization: "bearer x", ...init.headers },
+  });
   const text = await response.text();
   return { status: response.status, headers: response.headers, json: text ? JSON.parse(text) : {} };
 }
@@ -75,7 +101,9 @@ test("a body that holds: 201 with Location and one warning that survives CGI une
 });
 
 test("a bodyless POST may say it is JSON", async () => {
-  const { status } = await call("POST", "/v3/things/1/actions/start", { headers: { "content-type": "application/json" } });
+  const { status } = await call("POST", "/v3/things/1/actions/start", {
+    headers: { "content-type": "application/json" },
+  });
   expect(status).toBe(204);
 });
 
@@ -83,20 +111,71 @@ test.each([
   ["nothing there", "GET", "/v3/nothing", undefined, 404, 10000, "Unknown request"],
   ["broken JSON", "POST", "/v3/things", "{", 400, 1001, "Request invalid due to parse error: invalid request body"],
   ["not an object", "POST", "/v3/things", "[1]", 400, 1001, "Request invalid due to parse error: invalid request body"],
-  ["not UTF-8", "POST", "/v3/things", Buffer.from([0x7b, 0xff, 0x7d]), 400, 1001, "Request invalid due to parse error: invalid request body"],
-  ["nested beyond reason", "POST", "/v3/things", `{"name":${"[".repeat(5000)}${"]".repeat(5000)}}`, 400, 1001, "Request invalid due to parse error: invalid request body"],
+  [
+    "not UTF-8",
+    "POST",
+    "/v3/things",
+    Buffer.from([0x7b, 0xff, 0x7d]),
+    400,
+    1001,
+    "Request invalid due to parse error: invalid request body",
+  ],
+  [
+    "nested beyond reason",
+    "POST",
+    "/v3/things",
+    `{"name":${"[".repeat(5000)}${"]".repeat(5000)}}`,
+    400,
+    1001,
+    "Request invalid due to parse error: invalid request body",
+  ],
   ["unknown fields", "POST", "/v3/things", '{"a":1,"b":2,"name":"x"}', 422, 10008, "Unknown field(s): 'a', 'b'"],
-  ["two mistakes, one detail", "POST", "/v3/things", '{"a":1,"name":3}', 422, 10008, "Name must be a string, Unknown field(s): 'a'"],
+  [
+    "two mistakes, one detail",
+    "POST",
+    "/v3/things",
+    '{"a":1,"name":3}',
+    422,
+    10008,
+    "Name must be a string, Unknown field(s): 'a'",
+  ],
   ["no body", "POST", "/v3/things", undefined, 422, 10008, "Name can't be blank"],
-  ["unknown query", "GET", "/v3/things?zip=1", undefined, 400, 10005, "The query parameter is invalid: Unknown query parameter(s): 'zip'. Valid parameters are: 'page', 'per_page', 'order_by', 'guids', 'label_selector', 'created_ats', 'updated_ats'"],
-  ["page 0", "GET", "/v3/things?page=0", undefined, 400, 10005, "The query parameter is invalid: Page must be a positive integer"],
+  [
+    "unknown query",
+    "GET",
+    "/v3/things?zip=1",
+    undefined,
+    400,
+    10005,
+    "The query parameter is invalid: Unknown query parameter(s): 'zip'. Valid parameters are: 'page', 'per_page', 'order_by', 'guids', 'label_selector', 'created_ats', 'updated_ats'",
+  ],
+  [
+    "page 0",
+    "GET",
+    "/v3/things?page=0",
+    undefined,
+    400,
+    10005,
+    "The query parameter is invalid: Page must be a positive integer",
+  ],
   ["a bad escape", "GET", "/v3/things/%E0%A4%A", undefined, 400, 1004, "Bad request: the path has an invalid % escape"],
   ["not found", "GET", "/v3/faults/missing", undefined, 404, 10010, "App not found"],
-  ["our own fault, without its words", "GET", "/v3/faults/unknown", undefined, 500, 10001, "An unknown error occurred."],
+  [
+    "our own fault, without its words",
+    "GET",
+    "/v3/faults/unknown",
+    undefined,
+    500,
+    10001,
+    "An unknown error occurred.",
+  ],
   ["too slow", "GET", "/v3/faults/slow", undefined, 503, 10015, "The request took too long."],
 ] as const)("%s", async (...[, method, path, body, status, code, detail]) => {
   const answer = await call(method, path, body === undefined ? {} : { body });
-  expect([answer.status, answer.json.errors]).toEqual([status, [{ code, title: expect.stringMatching(/^CF-|^UnknownError$/) as string, detail }]]);
+  expect([answer.status, answer.json.errors]).toEqual([
+    status,
+    [{ code, title: expect.stringMatching(/^CF-|^UnknownError$/) as string, detail }],
+  ]);
 });
 
 test("no credential is 401", async () => {
@@ -110,7 +189,12 @@ test.each([
   ["a manifest", "applications: [{name: a}]", yaml, 200],
   ["JSON type", "applications: []", { "content-type": "application/json" }, 400],
   ["aliases", "applications: [&a {name: x}, *a]", yaml, 400],
-  ["a bomb", `a: &a [x,x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a, *a]`).join("\n")}\napplications: []`, yaml, 400],
+  [
+    "a bomb",
+    `a: &a [x,x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a, *a]`).join("\n")}\napplications: []`,
+    yaml,
+    400,
+  ],
   ["a custom tag", "applications: [!ruby/object x]", yaml, 400],
   ["nesting", `applications: ${"[".repeat(100_000)}`, yaml, 400],
   ["dashes", `${"- ".repeat(100_000)}x`, yaml, 400],
@@ -124,10 +208,18 @@ test.each([
 test("a huge body is refused before it is read", async () => {
   const { port } = server.address() as AddressInfo;
   const status = await new Promise<number | undefined>((resolve, reject) => {
-    const request = httpRequest({ port, method: "POST", path: "/v3/things", headers: { authorization: "bearer x", "content-length": String(1 << 30) } }, (response) => {
-      resolve(response.statusCode);
-      response.destroy();
-    });
+    const request = httpRequest(
+      {
+        port,
+        method: "POST",
+        path: "/v3/things",
+        headers: { authorization: "bearer x", "content-length": String(1 << 30) },
+      },
+      (response) => {
+        resolve(response.statusCode);
+        response.destroy();
+      },
+    );
     request.on("error", reject);
     request.write("{");
   });
@@ -138,7 +230,10 @@ test.each([
   ["of a usual size is read on, so that its sender hears why", 100_000, "keep-alive"],
   ["of a great size is cut off", 10_000_000, "close"],
 ])("a body %s, when it is refused early", async (_what, length, connection) => {
-  const sent = httpRequest(`${base}/v3/nothing-there`, { method: "POST", headers: { authorization: "bearer x", "content-type": "application/json", "content-length": length } });
+  const sent = httpRequest(`${base}/v3/nothing-there`, {
+    method: "POST",
+    headers: { authorization: "bearer x", "content-type": "application/json", "content-length": length },
+  });
   sent.on("error", () => undefined).write("{".repeat(1000));
   const answer = await new Promise<IncomingMessage>((resolve) => sent.on("response", resolve));
   expect([answer.statusCode, answer.headers.connection]).toEqual([404, connection]);

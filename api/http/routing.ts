@@ -24,7 +24,12 @@ export interface RoutingDeps {
   authenticate: (headers: NodeJS.Dict<string | string[]>, signal: AbortSignal) => Promise<Caller>;
   /** What a request waits for before anything is read; undefined when nothing. Rejects with CFError 503. */
   waitUntilCurrent: () => Promise<void> | undefined;
-  createSession: (request: { caller: Caller; signal: AbortSignal; permission: EndpointPermission; writes: boolean }) => Session;
+  createSession: (request: {
+    caller: Caller;
+    signal: AbortSignal;
+    permission: EndpointPermission;
+    writes: boolean;
+  }) => Session;
 }
 
 /** Query without its unknown parameters would hide typing errors, so paths are cleaned up here and nothing else is. */
@@ -35,7 +40,13 @@ export function normalisedUrl(url: string): string {
 }
 
 /** Express's method names. */
-const expressMethods = { GET: "get", POST: "post", PATCH: "patch", PUT: "put", DELETE: "delete" } as const satisfies Record<Method, string>;
+const expressMethods = {
+  GET: "get",
+  POST: "post",
+  PATCH: "patch",
+  PUT: "put",
+  DELETE: "delete",
+} as const satisfies Record<Method, string>;
 
 /** An application that serves the table and nothing else; everything unknown is CF's 404. It does not listen. */
 export function createRouting(deps: RoutingDeps): Express {
@@ -46,12 +57,17 @@ export function createRouting(deps: RoutingDeps): Express {
   app.use((request, response, next) => {
     request.url = normalisedUrl(request.url);
     const given = request.headers["x-vcap-request-id"];
-    response.setHeader("X-VCAP-Request-ID", typeof given === "string" && /^[\w:.-]{1,255}$/.test(given) ? given : randomUUID());
+    response.setHeader(
+      "X-VCAP-Request-ID",
+      typeof given === "string" && /^[\w:.-]{1,255}$/.test(given) ? given : randomUUID(),
+    );
     // Express would answer OPTIONS by itself with a list of methods; CF does not know it.
     if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
     else next();
   });
-  const routers = new Map([...groupByPrefix(deps.endpoints)].map(([prefix, rows]) => [prefix, createResourceRouter(deps, rows)]));
+  const routers = new Map(
+    [...groupByPrefix(deps.endpoints)].map(([prefix, rows]) => [prefix, createResourceRouter(deps, rows)]),
+  );
   // Found by a look-up; only what no resource's own rows match is left to the rows without a prefix.
   app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? nextHandler)(request, response, next));
   app.use(routers.get("") ?? nextHandler);
@@ -62,7 +78,10 @@ export function createRouting(deps: RoutingDeps): Express {
 
 function createResourceRouter(deps: RoutingDeps, rows: readonly Endpoint[]): Router {
   const router = Router({ caseSensitive: true });
-  for (const row of rows) router[expressMethods[row.method]](row.path, (request: Request, response: Response) => serve(deps, row, request, response));
+  for (const row of rows)
+    router[expressMethods[row.method]](row.path, (request: Request, response: Response) =>
+      serve(deps, row, request, response),
+    );
   return router;
 }
 
@@ -81,20 +100,26 @@ function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
 async function serve(deps: RoutingDeps, row: Endpoint, request: Request, response: Response): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
-  const timer = setTimeout(() => controller.abort(unavailable("The request took too long.")), row.options.timeoutMs ?? defaultDeadlineMs);
+  const timer = setTimeout(
+    () => controller.abort(unavailable("The request took too long.")),
+    row.options.timeoutMs ?? defaultDeadlineMs,
+  );
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
   });
   try {
     const warnings: string[] = [];
     const context = await toRequestContext(deps, row, { request, warnings, signal });
-    const result = context.caller ? context.as.runUntilDecided(() => run(row, context, warnings), discard) : row.handler(context);
+    const result = context.caller
+      ? context.as.runUntilDecided(() => run(row, context, warnings), discard)
+      : row.handler(context);
     const reply = result instanceof Promise ? await Promise.race([result, rejectOnAbort(signal)]) : result;
     clearTimeout(timer);
     if (warnings.length > 0) response.setHeader("X-Cf-Warnings", warnings.map(encodeURIComponent).join(","));
     await send(response, reply, context.base);
   } catch (thrown) {
-    if (!response.closed) fail(deps, response, signal.aborted && signal.reason instanceof CFError ? signal.reason : thrown);
+    if (!response.closed)
+      fail(deps, response, signal.aborted && signal.reason instanceof CFError ? signal.reason : thrown);
   } finally {
     clearTimeout(timer);
   }
@@ -124,13 +149,18 @@ interface RequestInput {
   signal: AbortSignal;
 }
 
-async function toRequestContext(deps: RoutingDeps, row: Endpoint, { request, warnings, signal }: RequestInput): Promise<RequestContext> {
+async function toRequestContext(
+  deps: RoutingDeps,
+  row: Endpoint,
+  { request, warnings, signal }: RequestInput,
+): Promise<RequestContext> {
   const { options } = row;
   const anonymous = options.permission === "anonymous";
   const pending = anonymous ? undefined : deps.waitUntilCurrent();
   if (pending) await pending;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
-  const session = caller && deps.createSession({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
+  const session =
+    caller && deps.createSession({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
   const raw = rawQuery(request.originalUrl);
   return {
     params: { ...(request.params as Record<string, string>) },
@@ -160,7 +190,8 @@ async function parseRequestBody(row: Endpoint, request: Request, signal: AbortSi
   if (bodyFormat === "multipart" || bodyFormat === "stream" || row.method === "GET") return undefined;
   const bytes = await readBody(request, signal);
   if (bodyFormat === "yaml") {
-    if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(request.headers["content-type"] ?? "")) throw new CFError("BadRequest", "Content-Type must be yaml");
+    if (!/^(?:application|text)\/(?:x-|vnd\.)?yaml\b/i.test(request.headers["content-type"] ?? ""))
+      throw new CFError("BadRequest", "Content-Type must be yaml");
     return schema ? parseBody(schema, parseYaml(bytes)) : parseYaml(bytes);
   }
   if (!schema) return undefined;

@@ -28,7 +28,11 @@ function seconds(text: string): number | undefined {
 /** A query value of exactly one timestamp, as seconds. */
 export const timestampSchema = z.string().transform((text, context) => {
   const second = seconds(text);
-  if (second === undefined) context.addIssue({ code: "custom", message: "has an invalid timestamp format. Timestamps should be formatted as 'YYYY-MM-DDThh:mm:ssZ'" });
+  if (second === undefined)
+    context.addIssue({
+      code: "custom",
+      message: "has an invalid timestamp format. Timestamps should be formatted as 'YYYY-MM-DDThh:mm:ssZ'",
+    });
   return second ?? 0;
 });
 

@@ -29,7 +29,9 @@ type SizeIssue = Extract<Issue, { code: "too_big" | "too_small" }>;
 
 function sizeProblem(issue: SizeIssue): string {
   const bound = issue.code === "too_big" ? issue.maximum : issue.minimum;
-  return issue.code === "too_big" ? tooBig(issue.origin, bound, issue.inclusive !== false) : tooSmall(issue.origin, bound, issue.inclusive !== false);
+  return issue.code === "too_big"
+    ? tooBig(issue.origin, bound, issue.inclusive !== false)
+    : tooSmall(issue.origin, bound, issue.inclusive !== false);
 }
 
 function tooBig(origin: string, bound: number | bigint, inclusive: boolean): string {
@@ -39,7 +41,8 @@ function tooBig(origin: string, bound: number | bigint, inclusive: boolean): str
 }
 
 function tooSmall(origin: string, bound: number | bigint, inclusive: boolean): string {
-  if (origin === "string") return Number(bound) === 1 ? "can't be blank" : `is too short (minimum is ${bound} characters)`;
+  if (origin === "string")
+    return Number(bound) === 1 ? "can't be blank" : `is too short (minimum is ${bound} characters)`;
   if (origin === "array") return `must have at least ${bound} item(s)`;
   return `must be greater than ${inclusive ? "or equal to " : ""}${bound}`;
 }
@@ -62,14 +65,17 @@ export function describeProblem(issue: Issue): string {
 function relationshipProblem(issue: Issue): string | undefined {
   const [root, name] = issue.path;
   if (root !== "relationships") return undefined;
-  if (issue.path.length === 1) return issue.code === "unrecognized_keys" ? undefined : "Relationships 'relationships' is not an object";
+  if (issue.path.length === 1)
+    return issue.code === "unrecognized_keys" ? undefined : "Relationships 'relationships' is not an object";
   const label = humanize([name ?? ""]);
-  if (issue.path.length === 2 && issue.code === "invalid_type" && issue.input === undefined) return `Relationships ${label} can't be blank`;
+  if (issue.path.length === 2 && issue.code === "invalid_type" && issue.input === undefined)
+    return `Relationships ${label} can't be blank`;
   return `Relationships ${label} must be structured like this: "${String(name)}: {"data": {"guid": "valid-guid"}}"`;
 }
 
 function describe(issue: Issue): string {
-  if (issue.code === "unrecognized_keys" && issue.path[0] !== "metadata") return `Unknown field(s): ${quotedList(issue.keys)}`;
+  if (issue.code === "unrecognized_keys" && issue.path[0] !== "metadata")
+    return `Unknown field(s): ${quotedList(issue.keys)}`;
   if (issue.code === "unrecognized_keys") return `Metadata has unexpected field(s): ${quotedList(issue.keys)}`;
   if (issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole) return issue.message;
   const relationship = relationshipProblem(issue);
@@ -96,7 +102,11 @@ function describeQuery(schema: z.ZodObject, issue: Issue): string {
 }
 
 /** A query against its schema. @throws CFError BadQueryParameter, or UnprocessableEntity where CF does that. */
-export function parseQuery<T extends z.ZodObject>(schema: T, query: Record<string, string>, key: "BadQueryParameter" | "UnprocessableEntity"): z.output<T> {
+export function parseQuery<T extends z.ZodObject>(
+  schema: T,
+  query: Record<string, string>,
+  key: "BadQueryParameter" | "UnprocessableEntity",
+): z.output<T> {
   const parsed = schema.safeParse(query, { reportInput: true });
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => describeQuery(schema, issue));

@@ -9,9 +9,19 @@ afterEach(() => void vi.restoreAllMocks());
 function known(token: string) {
   const state = { knows: true, wall: 1e12, steady: 1000 };
   vi.spyOn(performance, "now").mockImplementation(() => state.steady);
-  const client = { review: () => Promise.resolve({ status: { authenticated: state.knows, user: { username: "ann" } } }) } as unknown as KubeClient;
-  const authenticate = createAuthenticator({ client, decide: () => Promise.resolve(false), now: () => new Date(state.wall) });
-  const name = (): Promise<string> => authenticate({ authorization: `bearer ${token}` }, AbortSignal.timeout(1000)).then((caller) => caller.name, (error: unknown) => String((error as Error).message));
+  const client = {
+    review: () => Promise.resolve({ status: { authenticated: state.knows, user: { username: "ann" } } }),
+  } as unknown as KubeClient;
+  const authenticate = createAuthenticator({
+    client,
+    decide: () => Promise.resolve(false),
+    now: () => new Date(state.wall),
+  });
+  const name = (): Promise<string> =>
+    authenticate({ authorization: `bearer ${token}` }, AbortSignal.timeout(1000)).then(
+      (caller) => caller.name,
+      (error: unknown) => String((error as Error).message),
+    );
   return { state, name };
 }
 
@@ -31,5 +41,5 @@ test.each([
   state.knows = false;
   state.wall += wall;
   state.steady += steady;
-  expect(await name() === "ann").toBe(believed);
+  expect((await name()) === "ann").toBe(believed);
 });

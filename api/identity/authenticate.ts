@@ -34,9 +34,18 @@ export interface AuthenticatorDeps {
 }
 
 /** Makes the function that turns a request's headers into a caller. It throws CFError 401, or 503 when Kubernetes cannot be asked. */
-export function createAuthenticator({ client, decide, issuer, now }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
+export function createAuthenticator({
+  client,
+  decide,
+  issuer,
+  now,
+}: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
   // Bounded by a clock that nobody sets, and by the wall clock (`until`), which goes on while the machine sleeps and by which credentials end.
-  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({ max: maxCachedReviews, ttlResolution: 0, perf: performance });
+  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({
+    max: maxCachedReviews,
+    ttlResolution: 0,
+    perf: performance,
+  });
 
   const reviewOnce = (credential: Credential): Promise<Reviewed | undefined> => {
     const key = credentialHash(credential);
@@ -76,7 +85,11 @@ function toCaller(reviewed: Omit<Reviewed, "as">, connect: Caller["connect"]): C
 
 /** Kept instead of the credential. */
 function credentialHash(credential: Credential): string {
-  return hash("sha256", credential.kind === "token" ? credential.token : `${credential.cert}\0${credential.key}`, "hex");
+  return hash(
+    "sha256",
+    credential.kind === "token" ? credential.token : `${credential.cert}\0${credential.key}`,
+    "hex",
+  );
 }
 
 /** How long a review may be believed: a minute, and never past the credential's own expiry. Signatures are the API server's to check. */
@@ -105,10 +118,17 @@ function tokenExpiry(token: string): number | undefined {
   }
 }
 
-async function review(client: KubeClient, credential: Credential, issuer: TokenIssuer | undefined): Promise<Reviewed | undefined> {
-  if (credential.kind === "token" && issuer?.isIssuerOf(credential.token)) return issuer.review(client, credential.token, reviewTimeoutMs);
+async function review(
+  client: KubeClient,
+  credential: Credential,
+  issuer: TokenIssuer | undefined,
+): Promise<Reviewed | undefined> {
+  if (credential.kind === "token" && issuer?.isIssuerOf(credential.token))
+    return issuer.review(client, credential.token, reviewTimeoutMs);
   try {
-    return credential.kind === "token" ? await reviewToken(client, credential.token) : await reviewSelf(client.as(credential));
+    return credential.kind === "token"
+      ? await reviewToken(client, credential.token)
+      : await reviewSelf(client.as(credential));
   } catch (cause) {
     if (credential.kind === "certificate" && isRefusedCertificate(cause)) return undefined;
     throw unavailable("The identity cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
@@ -130,7 +150,12 @@ async function reviewSelf(client: KubeClient): Promise<Reviewed | undefined> {
 
 function toReviewed(user: UserInfo | undefined): Reviewed | undefined {
   if (!user?.username) return undefined;
-  return { name: user.username, groups: user.groups ?? [], ...(user.uid && { uid: user.uid }), ...(user.extra && { extra: user.extra }) };
+  return {
+    name: user.username,
+    groups: user.groups ?? [],
+    ...(user.uid && { uid: user.uid }),
+    ...(user.extra && { extra: user.extra }),
+  };
 }
 
 /** An untrusted or unusable certificate is answered with 401 or by ending the handshake; anything else is no answer about the certificate. */

@@ -14,7 +14,11 @@ const maxGroups = 64;
 export type DecideAccess = (caller: Caller, asked: AccessAttributes) => Promise<boolean>;
 
 /** The caller that the headers ask for; undefined when they ask for none. @throws CFError NotAuthorized */
-export async function findImpersonatedCaller(caller: Caller, headers: NodeJS.Dict<string | string[]>, decide: DecideAccess): Promise<Caller | undefined> {
+export async function findImpersonatedCaller(
+  caller: Caller,
+  headers: NodeJS.Dict<string | string[]>,
+  decide: DecideAccess,
+): Promise<Caller | undefined> {
   const asked = Object.keys(headers).filter((name) => name.startsWith("impersonate-"));
   if (asked.length === 0) return undefined;
   const user = headers["impersonate-user"];
@@ -22,7 +26,10 @@ export async function findImpersonatedCaller(caller: Caller, headers: NodeJS.Dic
   const known = asked.every((name) => name === "impersonate-user" || name === "impersonate-group");
   const groups = splitHeader(headers["impersonate-group"]);
   if (typeof user !== "string" || user === "" || !known || groups.length > maxGroups) throw notAuthorized();
-  const wanted: AccessAttributes[] = [toImpersonateAttributes(user), ...groups.map((name): AccessAttributes => ({ verb: "impersonate", on: groupsRef, name }))];
+  const wanted: AccessAttributes[] = [
+    toImpersonateAttributes(user),
+    ...groups.map((name): AccessAttributes => ({ verb: "impersonate", on: groupsRef, name })),
+  ];
   if (!(await Promise.all(wanted.map((one) => decide(caller, one)))).every(Boolean)) throw notAuthorized();
   return {
     name: user,
@@ -52,5 +59,8 @@ function withAuthenticationGroup(user: string, groups: readonly string[]): strin
 
 /** Node joins repeated headers with ", ". */
 function splitHeader(value: string | string[] | undefined): string[] {
-  return [value ?? []].flat().flatMap((one) => one.split(/,\s*/)).filter((one) => one !== "");
+  return [value ?? []]
+    .flat()
+    .flatMap((one) => one.split(/,\s*/))
+    .filter((one) => one !== "");
 }

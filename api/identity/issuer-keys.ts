@@ -17,10 +17,19 @@ const TOKEN_ERRORS = new Set(["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MAT
 /** Chooses the key of a token. It throws NoKeys, or a JOSEError when the token names no key of the issuer's. `ca` is PEM. */
 export function createIssuerKeys(issuer: string, ca: string | undefined): JWTVerifyGetKey {
   // No connection is kept: it would be used once in minutes.
-  const agent = new Agent({ connect: { timeout: DEADLINE_MS, ...(ca !== undefined && { ca }) }, pipelining: 0, maxResponseSize: MAX_BYTES, allowH2: false });
+  const agent = new Agent({
+    connect: { timeout: DEADLINE_MS, ...(ca !== undefined && { ca }) },
+    pipelining: 0,
+    maxResponseSize: MAX_BYTES,
+    allowH2: false,
+  });
   const discovery = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const get = async (url: string, signal: AbortSignal): Promise<unknown> => {
-    const { statusCode, body } = await request(url, { dispatcher: agent, signal, headers: { accept: "application/json" } });
+    const { statusCode, body } = await request(url, {
+      dispatcher: agent,
+      signal,
+      headers: { accept: "application/json" },
+    });
     const text = await body.text();
     if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`);
     return JSON.parse(text);
@@ -30,7 +39,8 @@ export function createIssuerKeys(issuer: string, ca: string | undefined): JWTVer
     cooldownDuration: COOLDOWN_MS,
     timeoutDuration: DEADLINE_MS,
     // Discovery each time, so that a new address of the keys is followed.
-    [customFetch]: async (url, { signal }) => Response.json(await get(getJwksUri(await get(url, signal), issuer), signal)),
+    [customFetch]: async (url, { signal }) =>
+      Response.json(await get(getJwksUri(await get(url, signal), issuer), signal)),
   });
   return async (header, token) => {
     try {
@@ -46,6 +56,7 @@ export function createIssuerKeys(issuer: string, ca: string | undefined): JWTVer
 function getJwksUri(document: unknown, issuer: string): string {
   const { issuer: said, jwks_uri: address } = (document ?? {}) as { issuer?: unknown; jwks_uri?: unknown };
   if (said !== issuer) throw new Error("the discovery document is of another issuer");
-  if (typeof address !== "string" || !URL.canParse(address) || new URL(address).protocol !== "https:") throw new Error("the discovery document has no https address of keys");
+  if (typeof address !== "string" || !URL.canParse(address) || new URL(address).protocol !== "https:")
+    throw new Error("the discovery document has no https address of keys");
   return address;
 }

@@ -6,12 +6,32 @@ const uaa: ClaimMapping = { userClaim: "user_name", groupsClaim: "scope", prefix
 
 test.each([
   ["a user without groups", { user_name: "ann" }, uaa, { user: "uaa:ann", groups: [] }],
-  ["groups, each once", { user_name: "ann", scope: ["ops", "dev", "ops"] }, uaa, { user: "uaa:ann", groups: ["uaa:ops", "uaa:dev"] }],
+  [
+    "groups, each once",
+    { user_name: "ann", scope: ["ops", "dev", "ops"] },
+    uaa,
+    { user: "uaa:ann", groups: ["uaa:ops", "uaa:dev"] },
+  ],
   ["one group as a string", { user_name: "ann", scope: "ops" }, uaa, { user: "uaa:ann", groups: ["uaa:ops"] }],
-  ["no groups where no claim is named", { sub: "1", scope: ["ops"] }, { userClaim: "sub", prefix: "x#" }, { user: "x#1", groups: [] }],
+  [
+    "no groups where no claim is named",
+    { sub: "1", scope: ["ops"] },
+    { userClaim: "sub", prefix: "x#" },
+    { user: "x#1", groups: [] },
+  ],
   ["a name that is one of the cluster's", { user_name: "admin" }, uaa, { user: "uaa:admin", groups: [] }],
-  ["an access token's id", { user_name: "ann", jti: "0123456789abcdef0123456789abcdef" }, uaa, { user: "uaa:ann", groups: [] }],
-  ["a verified email", { email: "a@b.example", email_verified: true }, { ...uaa, userClaim: "email" }, { user: "uaa:a@b.example", groups: [] }],
+  [
+    "an access token's id",
+    { user_name: "ann", jti: "0123456789abcdef0123456789abcdef" },
+    uaa,
+    { user: "uaa:ann", groups: [] },
+  ],
+  [
+    "a verified email",
+    { email: "a@b.example", email_verified: true },
+    { ...uaa, userClaim: "email" },
+    { user: "uaa:a@b.example", groups: [] },
+  ],
 ])("%s", (_what, claims, mapping, identity) => {
   expect(toClaimedIdentity(claims, mapping)).toEqual(identity);
 });
@@ -37,6 +57,17 @@ test.each([
   expect(toClaimedIdentity(claims, mapping)).toEqual({ refused: expect.any(String) });
 });
 
-test.each([["uaa:", true], ["https://uaa.example/oauth/token#", true], ["", false], ["uaa", false], ["s", false], ["system:", false], ["system:x:", false], ["cupola:", false], ["a b:", false], ["ä:", false]])("prefix %j: %s", (prefix, good) => {
+test.each([
+  ["uaa:", true],
+  ["https://uaa.example/oauth/token#", true],
+  ["", false],
+  ["uaa", false],
+  ["s", false],
+  ["system:", false],
+  ["system:x:", false],
+  ["cupola:", false],
+  ["a b:", false],
+  ["ä:", false],
+])("prefix %j: %s", (prefix, good) => {
   expect(findPrefixProblem(prefix) === undefined).toBe(good);
 });

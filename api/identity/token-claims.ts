@@ -40,10 +40,12 @@ export function toClaimedIdentity(claims: JWTPayload, mapping: ClaimMapping): Cl
   const user = claims[userClaim];
   const groups = [(groupsClaim && claims[groupsClaim]) ?? []].flat() as unknown[];
   if (isRefreshToken(claims)) return { refused: "it is a refresh token" };
-  if (userClaim === "email" && (claims["email_verified"] ?? true) !== true) return { refused: "its email is not verified" };
+  if (userClaim === "email" && (claims["email_verified"] ?? true) !== true)
+    return { refused: "its email is not verified" };
   if (!isName(user, prefix)) return { refused: `its claim ${userClaim} is not a user's name that may be taken over` };
   if (groups.length > MAX_GROUPS) return { refused: `its claim ${groupsClaim} has more than ${MAX_GROUPS} groups` };
-  if (!areNames(groups, prefix)) return { refused: `its claim ${groupsClaim} holds what is not a group's name that may be taken over` };
+  if (!areNames(groups, prefix))
+    return { refused: `its claim ${groupsClaim} holds what is not a group's name that may be taken over` };
   return { user: prefix + user, groups: [...new Set(groups)].map((group) => prefix + group) };
 }
 

@@ -21,7 +21,19 @@ export interface TokenIssuerSettings extends ClaimMapping {
 export const IMPERSONATOR_ROLE = "cupola-impersonator";
 
 /** Signatures by a private key only: what verifies a token must not be able to make one. */
-const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
+const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
 const SYSTEM_AUTHENTICATED = "system:authenticated";
 
 /** A caller as Kubernetes sees it, and how to speak as it. */
@@ -39,17 +51,30 @@ export interface TokenIssuer {
 }
 
 /** @throws Error when the settings would be unsafe */
-export function createTokenIssuer(settings: TokenIssuerSettings, { now, log }: { now: () => Date; log: Logger }): TokenIssuer {
+export function createTokenIssuer(
+  settings: TokenIssuerSettings,
+  { now, log }: { now: () => Date; log: Logger },
+): TokenIssuer {
   const { url, audience, ca } = settings;
   checkTokenIssuer(settings);
   const keys = createIssuerKeys(url, ca);
-  const logRejection = (reason: string): undefined => log.info({ issuer: url, reason }, "refused a token of the issuer") as undefined;
+  const logRejection = (reason: string): undefined =>
+    log.info({ issuer: url, reason }, "refused a token of the issuer") as undefined;
   const verify = async (token: string): Promise<JWTPayload | undefined> => {
     try {
-      return (await jwtVerify(token, keys, { issuer: url, audience, algorithms: ALGORITHMS, requiredClaims: ["exp"], currentDate: now() })).payload;
+      return (
+        await jwtVerify(token, keys, {
+          issuer: url,
+          audience,
+          algorithms: ALGORITHMS,
+          requiredClaims: ["exp"],
+          currentDate: now(),
+        })
+      ).payload;
     } catch (cause) {
       // Claims are looked at once the signature is good, so a stranger cannot fill the log.
-      if (cause instanceof errors.JWTClaimValidationFailed) return logRejection(`its claim ${cause.claim}: ${cause.reason}`);
+      if (cause instanceof errors.JWTClaimValidationFailed)
+        return logRejection(`its claim ${cause.claim}: ${cause.reason}`);
       if (cause instanceof errors.JOSEError) return undefined;
       throw unavailable("The identity cannot be checked: the token issuer does not answer. Try again.", { cause });
     }
@@ -61,7 +86,10 @@ export function createTokenIssuer(settings: TokenIssuerSettings, { now, log }: {
       const identity = payload && toClaimedIdentity(payload, settings);
       if (!identity) return undefined;
       if ("refused" in identity) return logRejection(identity.refused);
-      return (await verifyImpersonation(client, identity, deadlineMs)) ?? logRejection("Kubernetes sees somebody else than it names");
+      return (
+        (await verifyImpersonation(client, identity, deadlineMs)) ??
+        logRejection("Kubernetes sees somebody else than it names")
+      );
     },
   };
 }
@@ -84,12 +112,23 @@ function issuerOf(token: string): string | undefined {
 }
 
 /** Asks Kubernetes who it takes us for, which also shows that we may. Undefined when that is not exactly who the token names. */
-async function verifyImpersonation(client: KubeClient, { user, groups }: ClaimedIdentity, deadlineMs: number): Promise<ImpersonatedIdentity | undefined> {
+async function verifyImpersonation(
+  client: KubeClient,
+  { user, groups }: ClaimedIdentity,
+  deadlineMs: number,
+): Promise<ImpersonatedIdentity | undefined> {
   const as: ImpersonatedIdentity["as"] = { kind: "impersonate", user, groups };
-  const seen = await client.as(as).review(SelfSubjectReview, {}, { deadlineMs }).catch((cause: unknown) => {
-    if (isForbidden(cause)) throw unavailable(`The platform may not speak for users of the token issuer: bind it to the ClusterRole ${IMPERSONATOR_ROLE}.`, { cause });
-    throw unavailable("The identity cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
-  });
+  const seen = await client
+    .as(as)
+    .review(SelfSubjectReview, {}, { deadlineMs })
+    .catch((cause: unknown) => {
+      if (isForbidden(cause))
+        throw unavailable(
+          `The platform may not speak for users of the token issuer: bind it to the ClusterRole ${IMPERSONATOR_ROLE}.`,
+          { cause },
+        );
+      throw unavailable("The identity cannot be checked: the Kubernetes API does not answer. Try again.", { cause });
+    });
   const { username, groups: seenGroups = [] } = seen.status?.userInfo ?? {};
   const expected = new Set([...groups, SYSTEM_AUTHENTICATED]);
   const same = username === user && new Set(seenGroups).symmetricDifference(expected).size === 0;

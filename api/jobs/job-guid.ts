@@ -57,7 +57,8 @@ function truncate(errors: readonly string[]): string[] {
 
 /** The job a GUID stands for; undefined when it is none of ours. */
 export function parseJobGUID(text: string): Job | undefined {
-  const [, operation = "", guid = "", startedAt = "", outcome] = /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(text) ?? [];
+  const [, operation = "", guid = "", startedAt = "", outcome] =
+    /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(text) ?? [];
   if (!Object.hasOwn(operations, operation)) return undefined;
   const job = { operation: operation as Operation, guid: decodedPart(guid), startedAt: Number.parseInt(startedAt, 36) };
   if (outcome === undefined) return job;
@@ -77,7 +78,9 @@ function decodedPart(text: string): string {
 function parseOutcome(text: string): string[] | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string") ? value : undefined;
+    return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string")
+      ? value
+      : undefined;
   } catch {
     return undefined; // not one of our GUIDs
   }

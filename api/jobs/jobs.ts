@@ -41,14 +41,22 @@ function presentJob(guid: string, job: Job, state: string, base: string): object
     state,
     errors,
     warnings: [],
-    links: { self: { href: `${base}/v3/jobs/${encodeURIComponent(guid)}` }, ...(exists && { [noun]: { href: `${base}/v3/${noun}s/${job.guid}` } }) },
+    links: {
+      self: { href: `${base}/v3/jobs/${encodeURIComponent(guid)}` },
+      ...(exists && { [noun]: { href: `${base}/v3/${noun}s/${job.guid}` } }),
+    },
   };
 }
 
 export const jobEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/jobs/:guid", { permission: "authenticated", summary: "State of a job" }, ({ as, params, base }) => {
-    const job = parseJobGUID(params["guid"] ?? "");
-    if (!job) throw notFound("Job");
-    return ok(presentJob(params["guid"] ?? "", job, stateOf(job, as.cache), base));
-  }),
+  endpoint(
+    "GET",
+    "/v3/jobs/:guid",
+    { permission: "authenticated", summary: "State of a job" },
+    ({ as, params, base }) => {
+      const job = parseJobGUID(params["guid"] ?? "");
+      if (!job) throw notFound("Job");
+      return ok(presentJob(params["guid"] ?? "", job, stateOf(job, as.cache), base));
+    },
+  ),
 ];

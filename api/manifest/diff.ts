@@ -11,7 +11,11 @@ export interface Difference {
 }
 
 /** Items of these lists of an app are told apart by this key. */
-const LIST_KEYS: ReadonlyMap<string, string> = new Map([["processes", "type"], ["routes", "route"], ["sidecars", "name"]]);
+const LIST_KEYS: ReadonlyMap<string, string> = new Map([
+  ["processes", "type"],
+  ["routes", "route"],
+  ["sidecars", "name"],
+]);
 const SIZES = new Set(["memory", "disk-quota"]);
 /** Say how to push, not what is there. */
 const INSTRUCTIONS = new Set(["path", "default-route", "random-route", "no-route", "docker", "buildpack", "name"]);
@@ -25,7 +29,9 @@ type Json = Record<string, unknown>;
 /** `current` is the generated manifest entry of the app; undefined for an app that is not there yet. */
 export function diffApplication(wanted: Json, current: Json | undefined, path: string): Difference[] {
   if (!current) return addAll(wanted, path);
-  return Object.entries(wanted).flatMap(([key, value]) => (INSTRUCTIONS.has(key) ? [] : diffKey(key, value, { was: currentValue(key, current), path: `${path}/${key}` })));
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    INSTRUCTIONS.has(key) ? [] : diffKey(key, value, { was: currentValue(key, current), path: `${path}/${key}` }),
+  );
 }
 
 /** A key of the app itself. Further in, such a name may be a variable's or a label's. */
@@ -46,21 +52,34 @@ function own(object: Json, key: string): unknown {
 }
 
 function addAll(wanted: Json, path: string): Difference[] {
-  return Object.entries(wanted).filter(([key]) => key !== "path").map(([key, value]) => ({ op: "add", path: `${path}/${key}`, value }));
+  return Object.entries(wanted)
+    .filter(([key]) => key !== "path")
+    .map(([key, value]) => ({ op: "add", path: `${path}/${key}`, value }));
 }
 
 function diffValue(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
-  if (isObject(value)) return Object.entries(value).flatMap(([name, child]) => diffValue(name, child, { was: isObject(was) ? own(was, name) : undefined, path: `${path}/${name}` }));
+  if (isObject(value))
+    return Object.entries(value).flatMap(([name, child]) =>
+      diffValue(name, child, { was: isObject(was) ? own(was, name) : undefined, path: `${path}/${name}` }),
+    );
   const after = normalised(key, value);
   if (comparable(key, value) === comparable(key, was)) return [];
-  return [was === undefined || was === null ? { op: "add", path, value: after } : { op: "replace", path, was, value: after }];
+  return [
+    was === undefined || was === null ? { op: "add", path, value: after } : { op: "replace", path, was, value: after },
+  ];
 }
 
-function diffList(identity: string, value: readonly Json[], { was, path }: { was: readonly Json[]; path: string }): Difference[] {
+function diffList(
+  identity: string,
+  value: readonly Json[],
+  { was, path }: { was: readonly Json[]; path: string },
+): Difference[] {
   return value.flatMap((item, index) => {
     const before = was.find((one) => one[identity] === item[identity]);
     if (!before) return [{ op: "add" as const, path: `${path}/${index}`, value: item }];
-    return Object.entries(item).flatMap(([key, child]) => diffValue(key, child, { was: own(before, generatedKey(key)), path: `${path}/${index}/${key}` }));
+    return Object.entries(item).flatMap(([key, child]) =>
+      diffValue(key, child, { was: own(before, generatedKey(key)), path: `${path}/${index}/${key}` }),
+    );
   });
 }
 
@@ -73,7 +92,11 @@ function normalised(key: string, value: unknown): unknown {
 function comparable(key: string, value: unknown): string | undefined {
   if (key === "log-rate-limit-per-second") return String(toBytesPerSecond(String(value)));
   const normal = normalised(key, value);
-  return typeof normal === "number" || typeof normal === "boolean" ? String(normal) : typeof normal === "string" ? normal : JSON.stringify(normal);
+  return typeof normal === "number" || typeof normal === "boolean"
+    ? String(normal)
+    : typeof normal === "string"
+      ? normal
+      : JSON.stringify(normal);
 }
 
 function isObject(value: unknown): value is Json {

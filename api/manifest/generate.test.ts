@@ -5,29 +5,90 @@ import type { App } from "../../crds/app/app.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { toApplication, toYaml, type ManifestInput } from "./generate.ts";
 
-const app = (spec: object = {}): App => ({ metadata: { name: "app" }, spec: { name: "My App", lifecycle: { type: "buildpack", buildpacks: [] }, env: [], ...spec } }) as unknown as App;
-const process = (type: string, spec: object = {}): Process => ({ metadata: { name: `app.${type}` }, spec: { type, memoryMB: 256, diskMB: 512, logRateLimitBytesPerSecond: 1048576, ...spec } }) as unknown as Process;
-const input = (more: Partial<ManifestInput> = {}): ManifestInput => ({ app: app(), processes: [], variables: {}, routes: [], metadata: { labels: {}, annotations: {} }, image: undefined, stack: "base", ...more });
+const app = (spec: object = {}): App =>
+  ({
+    metadata: { name: "app" },
+    spec: { name: "My App", lifecycle: { type: "buildpack", buildpacks: [] }, env: [], ...spec },
+  }) as unknown as App;
+const process = (type: string, spec: object = {}): Process =>
+  ({
+    metadata: { name: `app.${type}` },
+    spec: { type, memoryMB: 256, diskMB: 512, logRateLimitBytesPerSecond: 1048576, ...spec },
+  }) as unknown as Process;
+const input = (more: Partial<ManifestInput> = {}): ManifestInput => ({
+  app: app(),
+  processes: [],
+  variables: {},
+  routes: [],
+  metadata: { labels: {}, annotations: {} },
+  image: undefined,
+  stack: "base",
+  ...more,
+});
 
 test("what is empty is left out", () => {
   expect(toApplication(input())).toEqual({ name: "My App", lifecycle: "buildpack", stack: "base" });
 });
 
 test("an image instead of buildpacks", () => {
-  expect(toApplication(input({ app: app({ lifecycle: { type: "docker" } }), image: "x/y" }))).toEqual({ name: "My App", lifecycle: "docker", docker: { image: "x/y" } });
+  expect(toApplication(input({ app: app({ lifecycle: { type: "docker" } }), image: "x/y" }))).toEqual({
+    name: "My App",
+    lifecycle: "docker",
+    docker: { image: "x/y" },
+  });
 });
 
 test("processes and routes are sorted; sizes carry units", () => {
-  const { processes, routes } = toApplication(input({ processes: [process("worker", { instances: 3 }), process("web", { logRateLimitBytesPerSecond: -1, healthCheck: { type: "http", timeoutSeconds: 9 } })], routes: [{ url: "b", protocol: "http2" }, { url: "a", protocol: "http1" }] }));
-  expect(routes).toEqual([{ route: "a", protocol: "http1" }, { route: "b", protocol: "http2" }]);
+  const { processes, routes } = toApplication(
+    input({
+      processes: [
+        process("worker", { instances: 3 }),
+        process("web", { logRateLimitBytesPerSecond: -1, healthCheck: { type: "http", timeoutSeconds: 9 } }),
+      ],
+      routes: [
+        { url: "b", protocol: "http2" },
+        { url: "a", protocol: "http1" },
+      ],
+    }),
+  );
+  expect(routes).toEqual([
+    { route: "a", protocol: "http1" },
+    { route: "b", protocol: "http2" },
+  ]);
   expect(processes).toEqual([
-    { type: "web", instances: 1, memory: "256M", disk_quota: "512M", "log-rate-limit-per-second": -1, "health-check-type": "http", "health-check-http-endpoint": "/", "readiness-health-check-type": "process", timeout: 9 },
-    { type: "worker", instances: 3, memory: "256M", disk_quota: "512M", "log-rate-limit-per-second": "1M", "health-check-type": "process", "readiness-health-check-type": "process" },
+    {
+      type: "web",
+      instances: 1,
+      memory: "256M",
+      disk_quota: "512M",
+      "log-rate-limit-per-second": -1,
+      "health-check-type": "http",
+      "health-check-http-endpoint": "/",
+      "readiness-health-check-type": "process",
+      timeout: 9,
+    },
+    {
+      type: "worker",
+      instances: 3,
+      memory: "256M",
+      disk_quota: "512M",
+      "log-rate-limit-per-second": "1M",
+      "health-check-type": "process",
+      "readiness-health-check-type": "process",
+    },
   ]);
 });
 
-test.each([[0, "0B"], [1, "1B"], [1024, "1K"], [1536, "1536B"], [3 * 1024 * 1024, "3M"]])("a log rate of %i bytes is %s", (logRateLimitBytesPerSecond, text) => {
-  expect((toApplication(input({ processes: [process("web", { logRateLimitBytesPerSecond })] }))["processes"] as object[])[0]).toMatchObject({ "log-rate-limit-per-second": text });
+test.each([
+  [0, "0B"],
+  [1, "1B"],
+  [1024, "1K"],
+  [1536, "1536B"],
+  [3 * 1024 * 1024, "3M"],
+])("a log rate of %i bytes is %s", (logRateLimitBytesPerSecond, text) => {
+  expect(
+    (toApplication(input({ processes: [process("web", { logRateLimitBytesPerSecond })] }))["processes"] as object[])[0],
+  ).toMatchObject({ "log-rate-limit-per-second": text });
 });
 
 test("values that look like something else in YAML stay text", () => {

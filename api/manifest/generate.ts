@@ -18,15 +18,27 @@ export interface ManifestInput {
 }
 
 /** One application, as an object. Empty keys are left out. */
-export function toApplication({ app, processes, variables, routes, metadata, image, stack }: ManifestInput): Record<string, unknown> {
+export function toApplication({
+  app,
+  processes,
+  variables,
+  routes,
+  metadata,
+  image,
+  stack,
+}: ManifestInput): Record<string, unknown> {
   const { lifecycle } = app.spec;
   return compact({
     name: displayNameOf(app),
     lifecycle: lifecycle.type,
-    ...(lifecycle.type === "docker" ? { docker: image && { image } } : { buildpacks: lifecycle.buildpacks, stack: lifecycle.stack ?? stack }),
+    ...(lifecycle.type === "docker"
+      ? { docker: image && { image } }
+      : { buildpacks: lifecycle.buildpacks, stack: lifecycle.stack ?? stack }),
     env: variables,
     features: app.spec.features,
-    routes: [...routes].sort((one, other) => (one.url < other.url ? -1 : 1)).map(({ url, protocol }) => ({ route: url, protocol })),
+    routes: [...routes]
+      .sort((one, other) => (one.url < other.url ? -1 : 1))
+      .map(({ url, protocol }) => ({ route: url, protocol })),
     metadata: compact(metadata),
     processes: [...processes].sort((one, other) => (one.spec.type < other.spec.type ? -1 : 1)).map(toProcess),
   });
@@ -38,7 +50,8 @@ function toProcess({ spec }: Process): Record<string, unknown> {
     instances: spec.instances ?? defaultInstances(spec.type),
     memory: `${spec.memoryMB}M`,
     disk_quota: `${spec.diskMB}M`,
-    "log-rate-limit-per-second": spec.logRateLimitBytesPerSecond === -1 ? -1 : perSecond(spec.logRateLimitBytesPerSecond),
+    "log-rate-limit-per-second":
+      spec.logRateLimitBytesPerSecond === -1 ? -1 : perSecond(spec.logRateLimitBytesPerSecond),
     command: spec.command,
     user: spec.user,
     ...checkKeys(effectiveHealthCheck(spec.type, spec.healthCheck), ""),
@@ -62,7 +75,8 @@ function perSecond(bytes: number): string {
 }
 
 function compact(fields: Record<string, unknown>): Record<string, unknown> {
-  const isEmpty = (value: unknown): boolean => value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 

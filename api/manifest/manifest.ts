@@ -46,7 +46,13 @@ function parseEntries(entries: readonly unknown[]): Application[] {
 const apply = endpoint(
   "POST",
   "/v3/spaces/:guid/actions/apply_manifest",
-  { permission: { verb: "create", on: App }, bodyFormat: "yaml", body: manifestBody, timeoutMs: DEADLINE_MS, summary: "Apply a manifest" },
+  {
+    permission: { verb: "create", on: App },
+    bodyFormat: "yaml",
+    body: manifestBody,
+    timeoutMs: DEADLINE_MS,
+    summary: "Apply a manifest",
+  },
   async ({ as, params, body }) => {
     const guid = params["guid"] ?? "";
     const namespace = spaceNamespace(as, guid);
@@ -70,16 +76,30 @@ async function ensureApps(as: Session, namespace: string, entries: readonly Appl
   for (const entry of entries) {
     const found = findApp(as, namespace, entry.name);
     const lifecycle = lifecycleOf(entry);
-    if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type) throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
-    pairs.push({ entry, app: found ?? (await createApp(as, namespace, entry).catch((error: unknown) => Promise.reject(withAppName(error, entry)))) });
+    if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type)
+      throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
+    pairs.push({
+      entry,
+      app:
+        found ??
+        (await createApp(as, namespace, entry).catch((error: unknown) => Promise.reject(withAppName(error, entry)))),
+    });
   }
   return pairs;
 }
 
 async function createApp(as: Session, namespace: string, entry: Application): Promise<App> {
   const lifecycle = lifecycleOf(entry);
-  const draft = toApp(as.cache, namespace, { name: entry.name, ...(lifecycle && { lifecycle }), ...(entry.metadata && { metadata: entry.metadata }) });
-  const app = await as.create(App, draft, () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`));
+  const draft = toApp(as.cache, namespace, {
+    name: entry.name,
+    ...(lifecycle && { lifecycle }),
+    ...(entry.metadata && { metadata: entry.metadata }),
+  });
+  const app = await as.create(
+    App,
+    draft,
+    () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`),
+  );
   // With its size from the first instant, rather than made and then changed.
   const web = processesOf(entry).find((process) => process.type === "web");
   await createOrPatchProcess(as, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
@@ -89,12 +109,19 @@ async function createApp(as: Session, namespace: string, entry: Application): Pr
 /** The same error with the application's name in front; what is nobody's mistake stays as it is. */
 function withAppName(thrown: unknown, entry: Application): CFError {
   const error = toCFError(thrown);
-  return error.key === "UnprocessableEntity" || error.key === "UniquenessError" ? unprocessable(`For application '${entry.name}': ${error.message}`, { cause: error }) : error;
+  return error.key === "UnprocessableEntity" || error.key === "UniquenessError"
+    ? unprocessable(`For application '${entry.name}': ${error.message}`, { cause: error })
+    : error;
 }
 
 function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
-  const clean = (value: unknown): unknown => (typeof value === "object" && value !== null ? withoutNulls(value as Record<string, unknown>) : value);
-  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null).map(([key, value]) => [key, clean(value)]));
+  const clean = (value: unknown): unknown =>
+    typeof value === "object" && value !== null ? withoutNulls(value as Record<string, unknown>) : value;
+  return Object.fromEntries(
+    Object.entries(spec)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, clean(value)]),
+  );
 }
 
 /** The first failure ends it; what was done before stays. Its text is the job's error. */
@@ -113,7 +140,8 @@ async function applyAll(as: Session, pairs: readonly AppEntry[]): Promise<string
 
 async function applyOne(as: Session, app: App, entry: Application): Promise<void> {
   const features = entry.features && toFeaturesPatch(entry.features);
-  if (features && differs(features, app.spec.features ?? {})) await as.patch(App, app, { type: "merge", body: { spec: { features } } });
+  if (features && differs(features, app.spec.features ?? {}))
+    await as.patch(App, app, { type: "merge", body: { spec: { features } } });
   const known = appProcesses(as, app);
   for (const process of processesOf(entry)) {
     const current = known.find((one) => one.spec.type === process.type);
@@ -132,7 +160,12 @@ function specOf(entry: ReturnType<typeof processesOf>[number], current: Process 
 
 /** A process's spec with what holds where it names nothing. */
 function effectiveSpec({ spec }: Process): Record<string, unknown> {
-  return { ...spec, instances: spec.instances ?? defaultInstances(spec.type), healthCheck: effectiveHealthCheck(spec.type, spec.healthCheck), readinessHealthCheck: effectiveReadinessCheck(spec.readinessHealthCheck) };
+  return {
+    ...spec,
+    instances: spec.instances ?? defaultInstances(spec.type),
+    healthCheck: effectiveHealthCheck(spec.type, spec.healthCheck),
+    readinessHealthCheck: effectiveReadinessCheck(spec.readinessHealthCheck),
+  };
 }
 
 /** Would the merge patch change anything? */
@@ -140,49 +173,74 @@ function differs(patch: Record<string, unknown>, current: Record<string, unknown
   return Object.entries(patch).some(([key, value]) => {
     const before = current[key];
     if (value === null) return before !== undefined;
-    return typeof value === "object" ? before === undefined || differs(value as Record<string, unknown>, before as Record<string, unknown>) : value !== before;
+    return typeof value === "object"
+      ? before === undefined || differs(value as Record<string, unknown>, before as Record<string, unknown>)
+      : value !== before;
   });
 }
 
 async function updateApp(as: Session, app: App, entry: Application): Promise<App> {
   const { type: _type, ...lifecycle } = toLifecycle(as.cache, lifecycleOf(entry));
-  const body = { metadata: toMetadataPatch(entry.metadata, app), spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) } };
-  const isNoChange = !differs(body.metadata, app.metadata as object as Record<string, unknown>) && !differs(body.spec as Record<string, unknown>, app.spec);
+  const body = {
+    metadata: toMetadataPatch(entry.metadata, app),
+    spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) },
+  };
+  const isNoChange =
+    !differs(body.metadata, app.metadata as object as Record<string, unknown>) &&
+    !differs(body.spec as Record<string, unknown>, app.spec);
   return isNoChange ? app : as.patch(App, app, { type: "merge", body });
 }
 
 async function generated(as: Session, app: App): Promise<Record<string, unknown>> {
   const [newest] = sortNewestFirst(as.list(Package, { index: ["app", appKey(app)] }));
-  const protocolOf = (route: Route): string => route.spec.destinations.find((one) => one.app === app.metadata.name)?.protocol ?? "http1";
+  const protocolOf = (route: Route): string =>
+    route.spec.destinations.find((one) => one.app === app.metadata.name)?.protocol ?? "http1";
   return toApplication({
     app,
     processes: appProcesses(as, app),
     variables: await readVariables(as, app),
-    routes: as.list(Route, { index: ["app", appKey(app)] }).map((route) => ({ url: routeURLOf(as.cache, route), protocol: protocolOf(route) })),
+    routes: as
+      .list(Route, { index: ["app", appKey(app)] })
+      .map((route) => ({ url: routeURLOf(as.cache, route), protocol: protocolOf(route) })),
     metadata: metadataOf(app),
     image: newest?.spec.image,
     stack: defaultStack(as.cache),
   });
 }
 
-const generate = endpoint("GET", "/v3/apps/:guid/manifest", { permission: { verb: "get", on: App, subresource: "secrets" }, summary: "The manifest of an app" }, async ({ as, params }) => ({
-  status: 200,
-  body: toYaml(await generated(as, as.get(App, params["guid"] ?? ""))),
-  contentType: "application/x-yaml",
-}));
+const generate = endpoint(
+  "GET",
+  "/v3/apps/:guid/manifest",
+  { permission: { verb: "get", on: App, subresource: "secrets" }, summary: "The manifest of an app" },
+  async ({ as, params }) => ({
+    status: 200,
+    body: toYaml(await generated(as, as.get(App, params["guid"] ?? ""))),
+    contentType: "application/x-yaml",
+  }),
+);
 
-const diff = endpoint("POST", "/v3/spaces/:guid/manifest_diff", { permission: { verb: "create", on: App }, bodyFormat: "yaml", body: manifestBody, summary: "What a manifest would change" }, async ({ as, params, body }) => {
-  const namespace = spaceNamespace(as, params["guid"] ?? "");
-  as.authorize({ verb: "create", on: App, namespace });
-  const entries = body.applications as Record<string, unknown>[];
-  parseEntries(entries);
-  const differences = await Promise.all(
-    entries.map(async (entry, index) => {
-      const app = findApp(as, namespace, String(entry["name"]));
-      return diffApplication(entry, app && (await generated(as, app)), `/applications/${index}`);
-    }),
-  );
-  return { status: 201, body: { diff: differences.flat() } };
-});
+const diff = endpoint(
+  "POST",
+  "/v3/spaces/:guid/manifest_diff",
+  {
+    permission: { verb: "create", on: App },
+    bodyFormat: "yaml",
+    body: manifestBody,
+    summary: "What a manifest would change",
+  },
+  async ({ as, params, body }) => {
+    const namespace = spaceNamespace(as, params["guid"] ?? "");
+    as.authorize({ verb: "create", on: App, namespace });
+    const entries = body.applications as Record<string, unknown>[];
+    parseEntries(entries);
+    const differences = await Promise.all(
+      entries.map(async (entry, index) => {
+        const app = findApp(as, namespace, String(entry["name"]));
+        return diffApplication(entry, app && (await generated(as, app)), `/applications/${index}`);
+      }),
+    );
+    return { status: 201, body: { diff: differences.flat() } };
+  },
+);
 
 export const manifestEndpoints: readonly Endpoint[] = [apply, generate, diff];

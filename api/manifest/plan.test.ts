@@ -14,12 +14,18 @@ test.each<[object, unknown]>([
   [{ memory: "1G" }, undefined],
   [{ docker: { image: "x" } }, { type: "docker" }],
   [{ lifecycle: "docker" }, { type: "docker" }],
-  [{ buildpacks: ["a"], stack: "s" }, { type: "buildpack", data: { buildpacks: ["a"], stack: "s" } }],
+  [
+    { buildpacks: ["a"], stack: "s" },
+    { type: "buildpack", data: { buildpacks: ["a"], stack: "s" } },
+  ],
   [{ buildpacks: [] }, { type: "buildpack", data: { buildpacks: [] } }],
   [{ buildpack: "a" }, { type: "buildpack", data: { buildpacks: ["a"] } }],
   [{ buildpack: null }, { type: "buildpack", data: { buildpacks: [] } }],
   [{ buildpack: "default" }, { type: "buildpack", data: { buildpacks: [] } }],
-  [{ lifecycle: "cnb", buildpacks: ["a"] }, { type: "cnb", data: { buildpacks: ["a"] } }],
+  [
+    { lifecycle: "cnb", buildpacks: ["a"] },
+    { type: "cnb", data: { buildpacks: ["a"] } },
+  ],
 ])("lifecycle of %j", (fields, expected) => {
   expect(lifecycleOf(application(fields))).toEqual(expected);
 });
@@ -37,12 +43,32 @@ test.each<[object, object[]]>([
 test.each<[object, { check: string; readiness: string }, object]>([
   [{}, { check: "port", readiness: "process" }, {}],
   [{ command: "null" }, { check: "port", readiness: "process" }, { command: null }],
-  [{ timeout: 5 }, { check: "port", readiness: "process" }, { healthCheck: { type: "port", timeoutSeconds: 5, endpoint: null } }],
+  [
+    { timeout: 5 },
+    { check: "port", readiness: "process" },
+    { healthCheck: { type: "port", timeoutSeconds: 5, endpoint: null } },
+  ],
   [{ timeout: 5 }, { check: "http", readiness: "process" }, { healthCheck: { type: "http", timeoutSeconds: 5 } }],
-  [{ "health-check-http-endpoint": "/x" }, { check: "port", readiness: "process" }, { healthCheck: { type: "http", endpoint: "/x" } }],
-  [{ "health-check-type": "none" }, { check: "http", readiness: "process" }, { healthCheck: { type: "process", endpoint: null } }],
-  [{ "readiness-health-check-interval": 3 }, { check: "port", readiness: "http" }, { readinessHealthCheck: { type: "http", intervalSeconds: 3 } }],
-  [{ "disk-quota": "1G", "log-rate-limit-per-second": "1K", instances: 0 }, { check: "port", readiness: "process" }, { diskMB: 1024, logRateLimitBytesPerSecond: 1024, instances: 0 }],
+  [
+    { "health-check-http-endpoint": "/x" },
+    { check: "port", readiness: "process" },
+    { healthCheck: { type: "http", endpoint: "/x" } },
+  ],
+  [
+    { "health-check-type": "none" },
+    { check: "http", readiness: "process" },
+    { healthCheck: { type: "process", endpoint: null } },
+  ],
+  [
+    { "readiness-health-check-interval": 3 },
+    { check: "port", readiness: "http" },
+    { readinessHealthCheck: { type: "http", intervalSeconds: 3 } },
+  ],
+  [
+    { "disk-quota": "1G", "log-rate-limit-per-second": "1K", instances: 0 },
+    { check: "port", readiness: "process" },
+    { diskMB: 1024, logRateLimitBytesPerSecond: 1024, instances: 0 },
+  ],
 ])("spec of %j where %j holds", (fields, current, expected) => {
   const [entry] = application({ processes: [{ type: "x", ...fields }] }).processes ?? [];
   expect(entry && processSpec(entry, current)).toEqual(expected);
@@ -72,10 +98,20 @@ test.each<[string, object | undefined]>([
   expect(splitHost(hostname, (name) => name === "a.example" || name === "b.a.example")).toEqual(expected);
 });
 
-test.each([["My App", "my-app"], ["a_b", "a-b"], ["x".repeat(63), "x".repeat(63)], ["x".repeat(64), undefined], ["日本", undefined], ["-a", undefined], ["a.b", undefined]])("default host of %s", (name, host) => {
+test.each([
+  ["My App", "my-app"],
+  ["a_b", "a-b"],
+  ["x".repeat(63), "x".repeat(63)],
+  ["x".repeat(64), undefined],
+  ["日本", undefined],
+  ["-a", undefined],
+  ["a.b", undefined],
+])("default host of %s", (name, host) => {
   expect(defaultHost(name)).toBe(host);
 });
 
 test("random hosts are hosts, of any name and any dice", () => {
-  for (const name of ["app", "日本", "x".repeat(255)]) for (const dice of [0, 0.5, 0.999999]) expect(randomHost(name, () => dice)).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+  for (const name of ["app", "日本", "x".repeat(255)])
+    for (const dice of [0, 0.5, 0.999999])
+      expect(randomHost(name, () => dice)).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 });

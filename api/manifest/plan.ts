@@ -5,8 +5,20 @@ import type { Application, ProcessEntry } from "./schema.ts";
 
 /** Process keys that an application may have itself. */
 export const LOCAL_KEYS = [
-  "command", "instances", "memory", "disk-quota", "log-rate-limit-per-second", "health-check-type", "health-check-http-endpoint", "health-check-invocation-timeout", "health-check-interval",
-  "timeout", "readiness-health-check-type", "readiness-health-check-http-endpoint", "readiness-health-check-invocation-timeout", "readiness-health-check-interval",
+  "command",
+  "instances",
+  "memory",
+  "disk-quota",
+  "log-rate-limit-per-second",
+  "health-check-type",
+  "health-check-http-endpoint",
+  "health-check-invocation-timeout",
+  "health-check-interval",
+  "timeout",
+  "readiness-health-check-type",
+  "readiness-health-check-http-endpoint",
+  "readiness-health-check-invocation-timeout",
+  "readiness-health-check-interval",
 ] as const;
 
 /** The lifecycle that an entry asks for; undefined when it says nothing about it. */
@@ -32,11 +44,17 @@ export function processesOf(app: Application): ProcessEntry[] {
 }
 
 function pick(app: Application): Omit<ProcessEntry, "type"> {
-  return Object.fromEntries(LOCAL_KEYS.filter((key) => app[key] !== undefined).map((key) => [key, app[key]])) as Omit<ProcessEntry, "type">;
+  return Object.fromEntries(LOCAL_KEYS.filter((key) => app[key] !== undefined).map((key) => [key, app[key]])) as Omit<
+    ProcessEntry,
+    "type"
+  >;
 }
 
 /** The spec part of a merge patch for a process entry; only what it names. `current` is the type of the check in force. */
-export function processSpec(entry: ProcessEntry, current: { check: string; readiness: string }): Record<string, unknown> {
+export function processSpec(
+  entry: ProcessEntry,
+  current: { check: string; readiness: string },
+): Record<string, unknown> {
   const healthCheck = check(entry, "", current.check);
   const readinessHealthCheck = check(entry, "readiness-", current.readiness);
   return omitUndefined({
@@ -51,7 +69,11 @@ export function processSpec(entry: ProcessEntry, current: { check: string; readi
   });
 }
 
-function check(entry: ProcessEntry, prefix: "" | "readiness-", currentType: string): Record<string, unknown> | undefined {
+function check(
+  entry: ProcessEntry,
+  prefix: "" | "readiness-",
+  currentType: string,
+): Record<string, unknown> | undefined {
   const given: Record<string, unknown> = omitUndefined({
     type: entry[`${prefix}health-check-type`],
     endpoint: entry[`${prefix}health-check-http-endpoint`],
@@ -74,11 +96,16 @@ export interface Address {
 /** `https://host.domain:1024/path` and less. */
 export function parseRoute(text: string): Address | undefined {
   const [, hostname, port, path = ""] = /^(?:[a-z]+:\/\/)?([^/:?#\s]+)(?::(\d{1,5}))?(\/[^?#\s]*)?$/i.exec(text) ?? [];
-  return hostname === undefined ? undefined : { hostname: hostname.toLowerCase(), path: path === "/" ? "" : path, port: Number(port ?? 0) };
+  return hostname === undefined
+    ? undefined
+    : { hostname: hostname.toLowerCase(), path: path === "/" ? "" : path, port: Number(port ?? 0) };
 }
 
 /** Splits a hostname by the domains there are: the whole of it as a domain first, then what follows its first label. */
-export function splitHost(hostname: string, isDomain: (name: string) => boolean): { host: string; domain: string } | undefined {
+export function splitHost(
+  hostname: string,
+  isDomain: (name: string) => boolean,
+): { host: string; domain: string } | undefined {
   if (!hostname.startsWith("*") && isDomain(hostname)) return { host: "", domain: hostname };
   const dot = hostname.indexOf(".");
   const domain = hostname.slice(dot + 1);
@@ -91,13 +118,57 @@ export function defaultHost(name: string): string | undefined {
   return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(host) ? host : undefined;
 }
 
-const ADJECTIVES = ["brave", "bright", "calm", "clever", "eager", "fair", "fond", "gentle", "glad", "happy", "keen", "kind", "lively", "merry", "proud", "quick", "quiet", "shiny", "smart", "wise"];
-const NOUNS = ["badger", "bear", "crane", "deer", "eagle", "falcon", "fox", "hare", "heron", "lynx", "otter", "owl", "panda", "raven", "robin", "seal", "swan", "tiger", "whale", "wolf"];
+const ADJECTIVES = [
+  "brave",
+  "bright",
+  "calm",
+  "clever",
+  "eager",
+  "fair",
+  "fond",
+  "gentle",
+  "glad",
+  "happy",
+  "keen",
+  "kind",
+  "lively",
+  "merry",
+  "proud",
+  "quick",
+  "quiet",
+  "shiny",
+  "smart",
+  "wise",
+];
+const NOUNS = [
+  "badger",
+  "bear",
+  "crane",
+  "deer",
+  "eagle",
+  "falcon",
+  "fox",
+  "hare",
+  "heron",
+  "lynx",
+  "otter",
+  "owl",
+  "panda",
+  "raven",
+  "robin",
+  "seal",
+  "swan",
+  "tiger",
+  "whale",
+  "wolf",
+];
 
 /** A host that is probably free: `<app>-<adjective>-<noun>-<two letters>`. `random` gives 0 ≤ x < 1. */
 export function randomHost(name: string, random: () => number): string {
   const one = (words: readonly string[]): string => words[Math.floor(random() * words.length)] ?? "";
   const base = (defaultHost(name) ?? "app").slice(0, 40).replace(/-+$/, "");
-  const suffix = Math.floor(random() * 36 ** 2).toString(36).padStart(2, "0");
+  const suffix = Math.floor(random() * 36 ** 2)
+    .toString(36)
+    .padStart(2, "0");
   return `${base}-${one(ADJECTIVES)}-${one(NOUNS)}-${suffix}`;
 }

@@ -36,12 +36,22 @@ async function unmapAll(as: Session, app: App, routes: readonly Route[]): Promis
 
 function desiredRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): DesiredRoute[] {
   const domains = listUsableDomains(as, app.metadata.namespace);
-  if (entry.routes) return entry.routes.map(({ route, protocol }) => ({ ...resolveRoute(route, domains), ...(protocol && { protocol }) }));
+  if (entry.routes)
+    return entry.routes.map(({ route, protocol }) => ({
+      ...resolveRoute(route, domains),
+      ...(protocol && { protocol }),
+    }));
   if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
   const domain = domains.find((one) => !one.spec.internal);
-  if (!domain) throw unprocessable("No default domain: the platform has no domain for this org. Create one, or push with no-route.");
+  if (!domain)
+    throw unprocessable(
+      "No default domain: the platform has no domain for this org. Create one, or push with no-route.",
+    );
   const host = entry["random-route"] ? randomHost(displayNameOf(app), Math.random) : defaultHost(displayNameOf(app));
-  if (!host) throw unprocessable(`The app's name is no host. Give it a route, for example ${app.metadata.name}.${domain.spec.name}`);
+  if (!host)
+    throw unprocessable(
+      `The app's name is no host. Give it a route, for example ${app.metadata.name}.${domain.spec.name}`,
+    );
   return [{ host, domain, path: "", port: 0 }];
 }
 
@@ -73,14 +83,23 @@ async function mapRoute(as: Session, app: App, wanted: DesiredRoute): Promise<vo
     const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
     if (mine?.protocol === protocol) return undefined;
     const others = spec.destinations.filter((one) => one !== mine);
-    return { spec: { destinations: [...others, { ...mine, app: app.metadata.name, process: "web", port: mine?.port ?? 0, protocol }] } };
+    return {
+      spec: {
+        destinations: [...others, { ...mine, app: app.metadata.name, process: "web", port: mine?.port ?? 0, protocol }],
+      },
+    };
   });
 }
 
 function findRoute(as: Session, app: App, { host, domain, path, port }: DesiredRoute): Route | undefined {
   const same = (route: Route): boolean =>
-    route.spec.host === host && route.spec.port === port && foldPath(route.spec.path) === foldPath(path) && domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid;
-  return as.list(Route, { index: ["domain", domain.metadata.name] }).find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
+    route.spec.host === host &&
+    route.spec.port === port &&
+    foldPath(route.spec.path) === foldPath(path) &&
+    domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid;
+  return as
+    .list(Route, { index: ["domain", domain.metadata.name] })
+    .find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
 }
 
 async function makeRoute(as: Session, app: App, { host, domain, path, port }: DesiredRoute): Promise<Route> {

@@ -49,7 +49,12 @@ const logRate = z.union([z.string(), z.number()], { error: UNIT_PROBLEM }).trans
 });
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600);
-const resettable = z.string().min(1).max(4096).nullable().transform((value) => (value === "null" || value === "default" ? null : value));
+const resettable = z
+  .string()
+  .min(1)
+  .max(4096)
+  .nullable()
+  .transform((value) => (value === "null" || value === "default" ? null : value));
 const checkType = z.enum(["http", "port", "process", "none"]).transform((type) => (type === "none" ? "process" : type));
 
 const processShape = {
@@ -70,10 +75,18 @@ const processShape = {
 };
 
 const webProcess = z.looseObject(processShape);
-const processEntry = z.looseObject({ ...processShape, type: z.string().min(1).max(255), user: z.string().min(1).max(255).nullable().optional() });
+const processEntry = z.looseObject({
+  ...processShape,
+  type: z.string().min(1).max(255),
+  user: z.string().min(1).max(255).nullable().optional(),
+});
 export type ProcessEntry = z.output<typeof processEntry>;
 
-const routeEntry = z.looseObject({ route: z.string().min(1).max(512), protocol: z.enum(["http1", "http2"]).optional(), options: z.record(z.string(), z.unknown()).nullish() });
+const routeEntry = z.looseObject({
+  route: z.string().min(1).max(512),
+  protocol: z.enum(["http1", "http2"]).optional(),
+  options: z.record(z.string(), z.unknown()).nullish(),
+});
 
 const application = webProcess.extend({
   name: nameSchema,
@@ -96,27 +109,44 @@ const application = webProcess.extend({
 export type Application = z.output<typeof application>;
 
 /** The body: normalised before it is checked, so that errors name keys with dashes. */
-export const manifestBody = z.preprocess(withDashes, z.looseObject({ version: z.literal(1).optional(), applications: z.array(z.unknown()).min(1, "must contain at least one application").max(100) }));
+export const manifestBody = z.preprocess(
+  withDashes,
+  z.looseObject({
+    version: z.literal(1).optional(),
+    applications: z.array(z.unknown()).min(1, "must contain at least one application").max(100),
+  }),
+);
 
 const FREE = new Set(["env", "features", "metadata", "parameters"]);
 
 function withDashes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withDashes);
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [FREE.has(key) ? key : key.replaceAll("_", "-"), FREE.has(key) ? child : withDashes(child)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [
+      FREE.has(key) ? key : key.replaceAll("_", "-"),
+      FREE.has(key) ? child : withDashes(child),
+    ]),
+  );
 }
 
 /** The applications, or every problem with them, each with the application's name in front. */
 export function parseApplications(entries: readonly unknown[]): { applications: Application[]; problems: string[] } {
   const parsed = entries.map((entry) => application.safeParse(entry, { reportInput: true }));
-  const problems = parsed.flatMap((result, index) => (result.success ? findConflicts(result.data) : result.error.issues.map(toText)).map((text) => `${prefix(entries[index], index)}: ${text}`));
+  const problems = parsed.flatMap((result, index) =>
+    (result.success ? findConflicts(result.data) : result.error.issues.map(toText)).map(
+      (text) => `${prefix(entries[index], index)}: ${text}`,
+    ),
+  );
   return { applications: parsed.flatMap((result) => (result.success ? [result.data] : [])), problems };
 }
 
 function toText(issue: z.core.$ZodIssue): string {
   const [first = "", ...rest] = issue.path.map(String);
   const field = `${first.charAt(0).toUpperCase()}${first.slice(1).replaceAll("-", " ")}${rest.length > 0 ? ` ${rest.join(".")}` : ""}`;
-  return issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole ? issue.message : `${field} ${describeProblem(issue)}`.trim();
+  return issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole
+    ? issue.message
+    : `${field} ${describeProblem(issue)}`.trim();
 }
 
 function prefix(entry: unknown, index: number): string {
@@ -131,9 +161,21 @@ const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][]
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
   [(app) => app.services?.length, "Services cannot be bound here yet"],
   [(app) => app.sidecars?.length, "Sidecars are not served here yet"],
-  [(app) => app.routes?.some(({ options }) => Object.keys(options ?? {}).length > 0), "Options of routes are not supported here yet"],
-  [(app) => [app, ...(app.processes ?? [])].some((process) => isEndpointUnused(process, "") || isEndpointUnused(process, "readiness-")), "Health check type must be \"http\" to set a health check HTTP endpoint."],
-  [(app) => new Set(app.processes?.map(({ type }) => type)).size < (app.processes?.length ?? 0), "Process types must be unique"],
+  [
+    (app) => app.routes?.some(({ options }) => Object.keys(options ?? {}).length > 0),
+    "Options of routes are not supported here yet",
+  ],
+  [
+    (app) =>
+      [app, ...(app.processes ?? [])].some(
+        (process) => isEndpointUnused(process, "") || isEndpointUnused(process, "readiness-"),
+      ),
+    'Health check type must be "http" to set a health check HTTP endpoint.',
+  ],
+  [
+    (app) => new Set(app.processes?.map(({ type }) => type)).size < (app.processes?.length ?? 0),
+    "Process types must be unique",
+  ],
 ];
 
 function isEndpointUnused(process: z.output<typeof webProcess>, prefix: "" | "readiness-"): boolean {
@@ -142,7 +184,10 @@ function isEndpointUnused(process: z.output<typeof webProcess>, prefix: "" | "re
 }
 
 function findConflicts(app: Application): string[] {
-  return [...CONFLICTS.flatMap(([holds, text]) => (holds(app) ? [text] : [])), ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`)];
+  return [
+    ...CONFLICTS.flatMap(([holds, text]) => (holds(app) ? [text] : [])),
+    ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`),
+  ];
 }
 
 function malformedRoutes(routes: Application["routes"]): string[] {

@@ -11,12 +11,18 @@ import { csv, listQuery } from "../http/query.ts";
 import { quotaGUIDOf } from "../cf/org-quota.ts";
 import type { Session } from "../access/session.ts";
 
-const quotaListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional() }, { orders: ["name"], labels: false });
+const quotaListQuery = listQuery(
+  { names: csv.optional(), organization_guids: csv.optional() },
+  { orders: ["name"], labels: false },
+);
 
 /** GUIDs of the orgs, of those the caller sees, for which a quota holds. */
 function listOrgsWithQuota(as: Session, quota: OrgQuota): string[] {
   const guid = as.cache.guid(OrgQuota, quota);
-  return as.list(Org).filter((org) => quotaGUIDOf(as.cache, org) === guid).map((org) => as.cache.guid(Org, org));
+  return as
+    .list(Org)
+    .filter((org) => quotaGUIDOf(as.cache, org) === guid)
+    .map((org) => as.cache.guid(Org, org));
 }
 
 function presentQuota(as: Session, quota: OrgQuota, base: string): object {
@@ -33,7 +39,11 @@ function presentQuota(as: Session, quota: OrgQuota, base: string): object {
       per_app_tasks: limit(spec.totalAppTasks),
       log_rate_limit_in_bytes_per_second: limit(spec.logRateLimitBytesPerSecond),
     },
-    services: { paid_services_allowed: spec.paidServices, total_service_instances: limit(spec.totalServiceInstances), total_service_keys: limit(spec.totalServiceKeys) },
+    services: {
+      paid_services_allowed: spec.paidServices,
+      total_service_instances: limit(spec.totalServiceInstances),
+      total_service_keys: limit(spec.totalServiceKeys),
+    },
     routes: { total_routes: limit(spec.totalRoutes), total_reserved_ports: limit(spec.totalReservedPorts) },
     domains: { total_domains: limit(spec.totalDomains) },
     relationships: { organizations: toManyRelationship(listOrgsWithQuota(as, quota)) },
@@ -42,27 +52,60 @@ function presentQuota(as: Session, quota: OrgQuota, base: string): object {
 }
 
 /** Puts orgs under a quota. Other objects than orgs name no org quota. */
-const apply = endpoint("POST", "/v3/organization_quotas/:guid/relationships/organizations", { permission: [{ verb: "patch", on: Org }, { verb: "update", on: Org, subresource: "limits" }], body: toManySchema, summary: "Apply a quota to organizations" }, async ({ as, params, body, base }) => {
-  const quota = as.get(OrgQuota, params["guid"] ?? "");
-  const orgs = body.data.map(({ guid }) => as.find(Org, guid));
-  // Who may not choose quotas learns nothing about orgs.
-  for (const org of orgs) as.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
-  const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
-  if (missing.length > 0) throw unprocessable(`Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`);
-  for (const org of orgs) if (org) await as.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
-  return ok({ ...toManyRelationship(listOrgsWithQuota(as, quota)), links: { self: link(`${base}/v3/organization_quotas/${params["guid"]}/relationships/organizations`) } });
-});
+const apply = endpoint(
+  "POST",
+  "/v3/organization_quotas/:guid/relationships/organizations",
+  {
+    permission: [
+      { verb: "patch", on: Org },
+      { verb: "update", on: Org, subresource: "limits" },
+    ],
+    body: toManySchema,
+    summary: "Apply a quota to organizations",
+  },
+  async ({ as, params, body, base }) => {
+    const quota = as.get(OrgQuota, params["guid"] ?? "");
+    const orgs = body.data.map(({ guid }) => as.find(Org, guid));
+    // Who may not choose quotas learns nothing about orgs.
+    for (const org of orgs)
+      as.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
+    const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
+    if (missing.length > 0)
+      throw unprocessable(
+        `Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`,
+      );
+    for (const org of orgs)
+      if (org) await as.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
+    return ok({
+      ...toManyRelationship(listOrgsWithQuota(as, quota)),
+      links: { self: link(`${base}/v3/organization_quotas/${params["guid"]}/relationships/organizations`) },
+    });
+  },
+);
 
 export const orgQuotaEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/organization_quotas", { permission: "authenticated", query: quotaListQuery, summary: "List organization quotas" }, ({ as, query, base, url }) => {
-    const found = listObjects(as, OrgQuota, query, {
-      url,
-      filter: (quota) => isOneOf(query.names, quota.spec.name) && (!query.organization_guids || listOrgsWithQuota(as, quota).some((guid) => query.organization_guids?.includes(guid))),
-      sortKeys: { name: ({ spec }) => spec.name },
-      dependsOn: [Org],
-    });
-    return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(as, quota, base)));
-  }),
-  endpoint("GET", "/v3/organization_quotas/:guid", { permission: { verb: "get", on: OrgQuota }, summary: "Get an organization quota" }, ({ as, params, base }) => ok(presentQuota(as, as.get(OrgQuota, params["guid"] ?? ""), base))),
+  endpoint(
+    "GET",
+    "/v3/organization_quotas",
+    { permission: "authenticated", query: quotaListQuery, summary: "List organization quotas" },
+    ({ as, query, base, url }) => {
+      const found = listObjects(as, OrgQuota, query, {
+        url,
+        filter: (quota) =>
+          isOneOf(query.names, quota.spec.name) &&
+          (!query.organization_guids ||
+            listOrgsWithQuota(as, quota).some((guid) => query.organization_guids?.includes(guid))),
+        sortKeys: { name: ({ spec }) => spec.name },
+        dependsOn: [Org],
+      });
+      return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(as, quota, base)));
+    },
+  ),
+  endpoint(
+    "GET",
+    "/v3/organization_quotas/:guid",
+    { permission: { verb: "get", on: OrgQuota }, summary: "Get an organization quota" },
+    ({ as, params, base }) => ok(presentQuota(as, as.get(OrgQuota, params["guid"] ?? ""), base)),
+  ),
   apply,
 ];

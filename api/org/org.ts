@@ -18,42 +18,88 @@ import { presentOrg } from "./present.ts";
 export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
 
 export const orgEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/organizations", { permission: "authenticated", query: orgListQuery, summary: "List organizations" }, ({ as, query, base, url }) => {
-    const names = query.names?.map(foldName);
-    const orgs = listObjects(as, Org, query, { url, filter: (org) => isOneOf(names, foldName(displayNameOf(org))), sortKeys: { name: displayNameOf } });
-    return ok(presentPage(orgs, { base, url, query, changeCount: as.cache.changeCount() }, (org) => presentOrg(as.cache, org, base)));
-  }),
+  endpoint(
+    "GET",
+    "/v3/organizations",
+    { permission: "authenticated", query: orgListQuery, summary: "List organizations" },
+    ({ as, query, base, url }) => {
+      const names = query.names?.map(foldName);
+      const orgs = listObjects(as, Org, query, {
+        url,
+        filter: (org) => isOneOf(names, foldName(displayNameOf(org))),
+        sortKeys: { name: displayNameOf },
+      });
+      return ok(
+        presentPage(orgs, { base, url, query, changeCount: as.cache.changeCount() }, (org) =>
+          presentOrg(as.cache, org, base),
+        ),
+      );
+    },
+  ),
 
-  endpoint("GET", "/v3/organizations/:guid", { permission: { verb: "get", on: Org }, summary: "Get an organization" }, ({ as, params, base }) =>
-    ok(presentOrg(as.cache, as.get(Org, params["guid"] ?? ""), base))),
+  endpoint(
+    "GET",
+    "/v3/organizations/:guid",
+    { permission: { verb: "get", on: Org }, summary: "Get an organization" },
+    ({ as, params, base }) => ok(presentOrg(as.cache, as.get(Org, params["guid"] ?? ""), base)),
+  ),
 
-  endpoint("POST", "/v3/organizations", { permission: { verb: "create", on: Org }, body: createOrgBody, summary: "Create an organization" }, async ({ as, body, base }) => {
-    const { cache } = as;
-    const draft = toOrg(body, (name) => cache.store(Org).find({ name }) !== undefined, isAdmin(as) ? undefined : as.caller.name);
-    const org = await as.create(Org, draft, orgNameTaken(body.name));
-    const current = (): Org | undefined => cache.store(Org).byUid(org.metadata.uid ?? "");
-    await waitUntil(cache, [Org, Namespace, ...Object.values(rbacKinds)], () => isUsable(current()), NAMESPACE_READY_TIMEOUT_MS);
-    await as.publishObserved([Org, Namespace, ...Object.values(rbacKinds)]);
-    return created(presentOrg(cache, current() ?? org, base));
+  endpoint(
+    "POST",
+    "/v3/organizations",
+    { permission: { verb: "create", on: Org }, body: createOrgBody, summary: "Create an organization" },
+    async ({ as, body, base }) => {
+      const { cache } = as;
+      const draft = toOrg(
+        body,
+        (name) => cache.store(Org).find({ name }) !== undefined,
+        isAdmin(as) ? undefined : as.caller.name,
+      );
+      const org = await as.create(Org, draft, orgNameTaken(body.name));
+      const current = (): Org | undefined => cache.store(Org).byUid(org.metadata.uid ?? "");
+      await waitUntil(
+        cache,
+        [Org, Namespace, ...Object.values(rbacKinds)],
+        () => isUsable(current()),
+        NAMESPACE_READY_TIMEOUT_MS,
+      );
+      await as.publishObserved([Org, Namespace, ...Object.values(rbacKinds)]);
+      return created(presentOrg(cache, current() ?? org, base));
 
-    function isUsable(seen: Org | undefined): boolean {
-      const namespace = seen?.status?.namespace;
-      if (!seen || namespace === undefined || !cache.store(Namespace).find({ name: namespace })) return false;
-      return as.allows({ verb: "get", on: Space, namespace }) && as.allows({ verb: "update", on: Org, name: seen.metadata.name });
-    }
-  }),
+      function isUsable(seen: Org | undefined): boolean {
+        const namespace = seen?.status?.namespace;
+        if (!seen || namespace === undefined || !cache.store(Namespace).find({ name: namespace })) return false;
+        return (
+          as.allows({ verb: "get", on: Space, namespace }) &&
+          as.allows({ verb: "update", on: Org, name: seen.metadata.name })
+        );
+      }
+    },
+  ),
 
-  endpoint("PATCH", "/v3/organizations/:guid", { permission: { verb: "patch", on: Org }, body: updateOrgBody, summary: "Update an organization" }, async ({ as, params, body, base }) => {
-    const org = as.get(Org, params["guid"] ?? "");
-    const patch = toOrgPatch(body, org);
-    const renamed = body.name === undefined ? undefined : { to: { ...org, spec: { ...org.spec, name: body.name } }, taken: orgNameTaken(body.name) };
-    return ok(presentOrg(as.cache, await as.patch(Org, org, { type: "merge", body: patch }, renamed), base));
-  }),
+  endpoint(
+    "PATCH",
+    "/v3/organizations/:guid",
+    { permission: { verb: "patch", on: Org }, body: updateOrgBody, summary: "Update an organization" },
+    async ({ as, params, body, base }) => {
+      const org = as.get(Org, params["guid"] ?? "");
+      const patch = toOrgPatch(body, org);
+      const renamed =
+        body.name === undefined
+          ? undefined
+          : { to: { ...org, spec: { ...org.spec, name: body.name } }, taken: orgNameTaken(body.name) };
+      return ok(presentOrg(as.cache, await as.patch(Org, org, { type: "merge", body: patch }, renamed), base));
+    },
+  ),
 
-  endpoint("DELETE", "/v3/organizations/:guid", { permission: { verb: "delete", on: Org }, summary: "Delete an organization and all in it" }, async ({ as, params }) => {
-    const org = as.get(Org, params["guid"] ?? "");
-    await as.delete(Org, org);
-    return accepted(newJob("organization.delete", as.cache.guid(Org, org), as.now()));
-  }),
+  endpoint(
+    "DELETE",
+    "/v3/organizations/:guid",
+    { permission: { verb: "delete", on: Org }, summary: "Delete an organization and all in it" },
+    async ({ as, params }) => {
+      const org = as.get(Org, params["guid"] ?? "");
+      await as.delete(Org, org);
+      return accepted(newJob("organization.delete", as.cache.guid(Org, org), as.now()));
+    },
+  ),
 ];
-

@@ -30,7 +30,8 @@ const UPLOAD_DEADLINE_MS = 15 * 60_000;
 
 interface ListRequest {
   as: Session;
-  query: z.output<typeof appPackageListQuery> & Pick<z.output<typeof packageListQuery>, "app_guids" | "space_guids" | "organization_guids">;
+  query: z.output<typeof appPackageListQuery> &
+    Pick<z.output<typeof packageListQuery>, "app_guids" | "space_guids" | "organization_guids">;
   base: string;
   url: string;
 }
@@ -41,31 +42,71 @@ function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
   const found = listObjects(as, Package, query, {
     url,
     ...(within && { scope: within }),
-    filter: (one) => isOneOf(query.states, toPackageState(one)) && isOneOf(query.types, one.spec.type) && isOneOf(query.app_guids, appGUIDOf(as.cache, one)),
+    filter: (one) =>
+      isOneOf(query.states, toPackageState(one)) &&
+      isOneOf(query.types, one.spec.type) &&
+      isOneOf(query.app_guids, appGUIDOf(as.cache, one)),
     dependsOn: [App],
   });
   return ok(presentPage(found, { base, url, query }, (one) => presentPackage(as.cache, one, base)));
 }
 
 const rows: readonly Endpoint[] = [
-  endpoint("GET", "/v3/packages", { permission: "authenticated", query: packageListQuery, summary: "List packages" }, (request) => listReply(request)),
-  endpoint("GET", "/v3/apps/:guid/packages", { permission: { verb: "get", on: Package }, query: appPackageListQuery, summary: "List packages of an app" }, (request) => listReply(request, request.as.get(App, request.params["guid"] ?? ""))),
-  endpoint("GET", path, { permission: { verb: "get", on: Package }, summary: "Get a package" }, ({ as, params, base }) => ok(presentPackage(as.cache, as.get(Package, params["guid"] ?? ""), base))),
-  endpoint("PATCH", path, { permission: { verb: "patch", on: Package }, body: metadataOnlySchema, summary: "Update a package's metadata" }, async ({ as, params, body, base }) => {
-    const found = as.get(Package, params["guid"] ?? "");
-    return ok(presentPackage(as.cache, await as.patch(Package, found, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, found) } }), base));
-  }),
-  endpoint("POST", "/v3/packages", { permission: { verb: "create", on: Package }, body: createPackageBody, summary: "Create a package" }, async ({ as, body, base }) => {
-    const app = resolveApp(as, body.relationships.app.data.guid);
-    if ((body.type === "docker") !== (app.spec.lifecycle.type === "docker")) throw unprocessable(`Cannot create ${body.type} package for a ${app.spec.lifecycle.type} app.`);
-    const secret = await keepCredentials(as, app, body);
-    return created(presentPackage(as.cache, await as.create(Package, toPackage(app, body, secret)), base));
-  }),
-  endpoint("DELETE", path, { permission: { verb: "delete", on: Package }, summary: "Delete a package" }, async ({ as, params }) => {
-    const found = as.get(Package, params["guid"] ?? "");
-    await as.delete(Package, found);
-    return accepted(newJob("package.delete", as.cache.guid(Package, found), as.now()));
-  }),
+  endpoint(
+    "GET",
+    "/v3/packages",
+    { permission: "authenticated", query: packageListQuery, summary: "List packages" },
+    (request) => listReply(request),
+  ),
+  endpoint(
+    "GET",
+    "/v3/apps/:guid/packages",
+    { permission: { verb: "get", on: Package }, query: appPackageListQuery, summary: "List packages of an app" },
+    (request) => listReply(request, request.as.get(App, request.params["guid"] ?? "")),
+  ),
+  endpoint(
+    "GET",
+    path,
+    { permission: { verb: "get", on: Package }, summary: "Get a package" },
+    ({ as, params, base }) => ok(presentPackage(as.cache, as.get(Package, params["guid"] ?? ""), base)),
+  ),
+  endpoint(
+    "PATCH",
+    path,
+    { permission: { verb: "patch", on: Package }, body: metadataOnlySchema, summary: "Update a package's metadata" },
+    async ({ as, params, body, base }) => {
+      const found = as.get(Package, params["guid"] ?? "");
+      return ok(
+        presentPackage(
+          as.cache,
+          await as.patch(Package, found, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, found) } }),
+          base,
+        ),
+      );
+    },
+  ),
+  endpoint(
+    "POST",
+    "/v3/packages",
+    { permission: { verb: "create", on: Package }, body: createPackageBody, summary: "Create a package" },
+    async ({ as, body, base }) => {
+      const app = resolveApp(as, body.relationships.app.data.guid);
+      if ((body.type === "docker") !== (app.spec.lifecycle.type === "docker"))
+        throw unprocessable(`Cannot create ${body.type} package for a ${app.spec.lifecycle.type} app.`);
+      const secret = await keepCredentials(as, app, body);
+      return created(presentPackage(as.cache, await as.create(Package, toPackage(app, body, secret)), base));
+    },
+  ),
+  endpoint(
+    "DELETE",
+    path,
+    { permission: { verb: "delete", on: Package }, summary: "Delete a package" },
+    async ({ as, params }) => {
+      const found = as.get(Package, params["guid"] ?? "");
+      await as.delete(Package, found);
+      return accepted(newJob("package.delete", as.cache.guid(Package, found), as.now()));
+    },
+  ),
 ];
 
 /** A pull Secret for the image's credentials; never part of a noun. */
@@ -77,9 +118,19 @@ async function keepCredentials(as: Session, app: App, body: CreatePackage): Prom
   const name = `${nameFromGUID(app, newGUID())}-pull`.slice(-63).replace(/^-+/, "");
   const registry = registryOf(body.data.image);
   const auth = Buffer.from(`${body.data.username}:${body.data.password}`).toString("base64");
-  const config = JSON.stringify({ auths: { [registry]: { username: body.data.username, password: body.data.password, auth } } });
+  const config = JSON.stringify({
+    auths: { [registry]: { username: body.data.username, password: body.data.password, auth } },
+  });
   const metadata = { name, namespace, ownerReferences: appOwnerReferences(app) };
-  await as.platformClient.create(Secret, { metadata, type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": Buffer.from(config).toString("base64") } }, { signal: as.signal });
+  await as.platformClient.create(
+    Secret,
+    {
+      metadata,
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": Buffer.from(config).toString("base64") },
+    },
+    { signal: as.signal },
+  );
   return name;
 }
 
@@ -95,13 +146,25 @@ export function packageEndpoints({ blobs }: Services): readonly Endpoint[] {
   return [...rows, uploadRow(blobs), downloadRow(blobs)];
 }
 
-const contentRight = (verb: "get" | "update", found: Package) => ({ verb, on: Package, subresource: "content", namespace: found.metadata.namespace ?? "", name: found.metadata.name }) as const;
+const contentRight = (verb: "get" | "update", found: Package) =>
+  ({
+    verb,
+    on: Package,
+    subresource: "content",
+    namespace: found.metadata.namespace ?? "",
+    name: found.metadata.name,
+  }) as const;
 
 function uploadRow(blobs: BlobStore): Endpoint {
   return endpoint(
     "POST",
     `${path}/upload`,
-    { permission: { verb: "update", on: Package, subresource: "content" }, bodyFormat: "multipart", timeoutMs: UPLOAD_DEADLINE_MS, summary: "Upload bits" },
+    {
+      permission: { verb: "update", on: Package, subresource: "content" },
+      bodyFormat: "multipart",
+      timeoutMs: UPLOAD_DEADLINE_MS,
+      summary: "Upload bits",
+    },
     async ({ as, params, base, request, signal }) => {
       const found = as.get(Package, params["guid"] ?? "");
       as.authorize(contentRight("update", found));
@@ -110,19 +173,30 @@ function uploadRow(blobs: BlobStore): Endpoint {
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
       const content = await storeUpload(blobs, spaceGUID(as, found), request, signal);
-      return ok(presentPackage(as.cache, await as.patch(Package, found, { type: "merge", body: { spec: { content } } }), base));
+      return ok(
+        presentPackage(as.cache, await as.patch(Package, found, { type: "merge", body: { spec: { content } } }), base),
+      );
     },
   );
 }
 
 function downloadRow(blobs: BlobStore): Endpoint {
-  return endpoint("GET", `${path}/download`, { permission: { verb: "get", on: Package, subresource: "content" }, timeoutMs: UPLOAD_DEADLINE_MS, summary: "Download bits" }, async ({ as, params }) => {
-    const found = as.get(Package, params["guid"] ?? "");
-    as.authorize(contentRight("get", found));
-    const { content } = found.spec;
-    if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
-    return toBlobReply(blobs, spaceGUID(as, found), content.digest);
-  });
+  return endpoint(
+    "GET",
+    `${path}/download`,
+    {
+      permission: { verb: "get", on: Package, subresource: "content" },
+      timeoutMs: UPLOAD_DEADLINE_MS,
+      summary: "Download bits",
+    },
+    async ({ as, params }) => {
+      const found = as.get(Package, params["guid"] ?? "");
+      as.authorize(contentRight("get", found));
+      const { content } = found.spec;
+      if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
+      return toBlobReply(blobs, spaceGUID(as, found), content.digest);
+    },
+  );
 }
 
 function spaceGUID(as: Session, found: Package): string {

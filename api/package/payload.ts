@@ -11,16 +11,30 @@ import { toOneSchema } from "../http/shared-schemas.ts";
 import { csv, csvEnum, listQuery } from "../http/query.ts";
 
 const relationships = z.strictObject({ app: toOneSchema });
-const dockerData = z.strictObject({ image: z.string().min(1).max(1024), username: z.string().max(255).nullish(), password: z.string().max(5000).nullish() });
+const dockerData = z.strictObject({
+  image: z.string().min(1).max(1024),
+  username: z.string().max(255).nullish(),
+  password: z.string().max(5000).nullish(),
+});
 
 export const createPackageBody = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("bits"), relationships, data: z.strictObject({}).optional(), metadata: metadataSchema.optional() }),
+  z.strictObject({
+    type: z.literal("bits"),
+    relationships,
+    data: z.strictObject({}).optional(),
+    metadata: metadataSchema.optional(),
+  }),
   z.strictObject({ type: z.literal("docker"), relationships, data: dockerData, metadata: metadataSchema.optional() }),
 ]);
 export type CreatePackage = z.output<typeof createPackageBody>;
 
 const ownFilters = { states: csvEnum(...PACKAGE_STATES).optional(), types: csvEnum("bits", "docker").optional() };
-export const packageListQuery = listQuery({ ...ownFilters, app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
+export const packageListQuery = listQuery({
+  ...ownFilters,
+  app_guids: csv.optional(),
+  space_guids: csv.optional(),
+  organization_guids: csv.optional(),
+});
 export const appPackageListQuery = listQuery(ownFilters);
 
 /** The Package to create. Credentials go to a Secret, named here. */
@@ -28,11 +42,20 @@ export function toPackage(app: App, body: CreatePackage, pullSecret: string | un
   const guid = newGUID();
   const { labels, annotations } = toNewMetadata(body.metadata);
   return {
-    metadata: { name: nameFromGUID(app, guid), namespace: app.metadata.namespace, labels: { ...labels, [LABELS.guid]: guid }, annotations, ownerReferences: appOwnerReferences(app) },
+    metadata: {
+      name: nameFromGUID(app, guid),
+      namespace: app.metadata.namespace,
+      labels: { ...labels, [LABELS.guid]: guid },
+      annotations,
+      ownerReferences: appOwnerReferences(app),
+    },
     spec: {
       appRef: { name: app.metadata.name },
       type: body.type,
-      ...(body.type === "docker" && { image: body.data.image, ...(pullSecret && { imagePullSecretRef: { name: pullSecret } }) }),
+      ...(body.type === "docker" && {
+        image: body.data.image,
+        ...(pullSecret && { imagePullSecretRef: { name: pullSecret } }),
+      }),
     },
   };
 }

@@ -13,7 +13,9 @@ export function presentPackage(cache: ClusterCache, found: Package, base: string
   return {
     ...at,
     type: found.spec.type,
-    data: isBits ? bitsData(found) : { image: found.spec.image, username: null, password: found.spec.imagePullSecretRef ? "***" : null },
+    data: isBits
+      ? bitsData(found)
+      : { image: found.spec.image, username: null, password: found.spec.imagePullSecretRef ? "***" : null },
     state: toPackageState(found),
     relationships: { app: toOneRelationship(app) },
     ...presentMetadata(found),
@@ -26,5 +28,8 @@ export function presentPackage(cache: ClusterCache, found: Package, base: string
 }
 
 function bitsData(found: Package): object {
-  return { error: found.status?.error ?? null, checksum: { type: "sha256", value: found.spec.content?.digest.replace(/^sha256:/, "") ?? null } };
+  return {
+    error: found.status?.error ?? null,
+    checksum: { type: "sha256", value: found.spec.content?.digest.replace(/^sha256:/, "") ?? null },
+  };
 }

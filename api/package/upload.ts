@@ -19,10 +19,19 @@ const MAX_RESOURCES_BYTES = 8 * 1024 * 1024;
 
 const resourceSchema = z
   .union([
-    z.object({ path: z.string(), mode: z.string().default("644"), checksum: z.object({ value: z.string() }), size_in_bytes: z.int().min(0) }),
+    z.object({
+      path: z.string(),
+      mode: z.string().default("644"),
+      checksum: z.object({ value: z.string() }),
+      size_in_bytes: z.int().min(0),
+    }),
     z.object({ fn: z.string(), mode: z.string().default("644"), sha1: z.string(), size: z.int().min(0) }),
   ])
-  .transform((entry): Resource => ("path" in entry ? { path: entry.path, mode: entry.mode, sha1: entry.checksum.value, size: entry.size_in_bytes } : { path: entry.fn, mode: entry.mode, sha1: entry.sha1, size: entry.size }));
+  .transform((entry): Resource =>
+    "path" in entry
+      ? { path: entry.path, mode: entry.mode, sha1: entry.checksum.value, size: entry.size_in_bytes }
+      : { path: entry.fn, mode: entry.mode, sha1: entry.sha1, size: entry.size },
+  );
 const resourcesSchema = z.array(resourceSchema).max(100_000);
 
 interface Parts {
@@ -31,12 +40,24 @@ interface Parts {
 }
 
 /** Stores what was uploaded. @throws CFError 400, 413, 422 for anything wrong with it */
-export async function storeUpload(blobs: BlobStore, space: string, request: IncomingMessage, signal: AbortSignal): Promise<Blob> {
+export async function storeUpload(
+  blobs: BlobStore,
+  space: string,
+  request: IncomingMessage,
+  signal: AbortSignal,
+): Promise<Blob> {
   const scratch = await mkdtemp(join(tmpdir(), "cupola-package-"));
   try {
     const { bits, resources } = await readParts(request, scratch, signal);
-    if (bits === undefined && resources.length === 0) throw unprocessable("Upload must include either resources or bits");
-    return await receivePackage(blobs, { space, ...(bits && { bits }), resources, maxBytes: MAX_PACKAGE_BYTES, scratch });
+    if (bits === undefined && resources.length === 0)
+      throw unprocessable("Upload must include either resources or bits");
+    return await receivePackage(blobs, {
+      space,
+      ...(bits && { bits }),
+      resources,
+      maxBytes: MAX_PACKAGE_BYTES,
+      scratch,
+    });
   } catch (error) {
     throw toRefusal(error);
   } finally {
@@ -45,14 +66,17 @@ export async function storeUpload(blobs: BlobStore, space: string, request: Inco
 }
 
 function toRefusal(error: unknown): unknown {
-  if (error instanceof ArchiveRejected) return new CFError("UnprocessableEntity", `The app package is invalid: ${error.message}`, { cause: error });
-  if (error instanceof BlobTooLarge) return new CFError("PayloadTooLarge", `${MAX_PACKAGE_BYTES} bytes`, { cause: error });
+  if (error instanceof ArchiveRejected)
+    return new CFError("UnprocessableEntity", `The app package is invalid: ${error.message}`, { cause: error });
+  if (error instanceof BlobTooLarge)
+    return new CFError("PayloadTooLarge", `${MAX_PACKAGE_BYTES} bytes`, { cause: error });
   return error;
 }
 
 /** Reads the form; the file goes to disk as it comes. */
 async function readParts(request: IncomingMessage, scratch: string, signal: AbortSignal): Promise<Parts> {
-  if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? "")) throw new CFError("BadRequest", "an upload is multipart/form-data with the part bits");
+  if (!/^multipart\/form-data\s*;/i.test(request.headers["content-type"] ?? ""))
+    throw new CFError("BadRequest", "an upload is multipart/form-data with the part bits");
   const parts: Parts = { resources: [] };
   const files: { stream: Readable; fault: Promise<Error | undefined> }[] = [];
   const form = openForm(request);
@@ -60,7 +84,9 @@ async function readParts(request: IncomingMessage, scratch: string, signal: Abor
     const isBits = name === "bits" || name === "application";
     const path = join(scratch, "bits.zip");
     if (isBits) parts.bits = path;
-    const kept = isBits ? pipeline(stream, limitBytes(MAX_PACKAGE_BYTES), createWriteStream(path)) : collectText(stream).then((text) => takeField(parts, name, text));
+    const kept = isBits
+      ? pipeline(stream, limitBytes(MAX_PACKAGE_BYTES), createWriteStream(path))
+      : collectText(stream).then((text) => takeField(parts, name, text));
     files.push({ stream, fault: faultOf(kept, form) });
   });
   form.on("field", (name, value) => {
@@ -73,8 +99,14 @@ async function readParts(request: IncomingMessage, scratch: string, signal: Abor
   const formFault = await faultOf(pipeline(request, form, { signal }), form);
   // A form that broke off never ends the part it was in.
   if (formFault !== undefined) for (const { stream } of files) stream.destroy();
-  const faults = [...(await Promise.all(files.map(({ fault }) => fault))), formFault].filter((fault) => fault !== undefined);
-  if (faults.length > 0) throw faults.find(isOurs) ?? new CFError("MessageParseError", "the upload ended before it was whole", { cause: faults[0] });
+  const faults = [...(await Promise.all(files.map(({ fault }) => fault))), formFault].filter(
+    (fault) => fault !== undefined,
+  );
+  if (faults.length > 0)
+    throw (
+      faults.find(isOurs) ??
+      new CFError("MessageParseError", "the upload ended before it was whole", { cause: faults[0] })
+    );
   return parts;
 }
 
@@ -96,7 +128,10 @@ async function faultOf(work: Promise<unknown>, form: BusboyInstance): Promise<Er
 
 function openForm(request: IncomingMessage): BusboyInstance {
   try {
-    return new Busboy({ headers: request.headers as BusboyHeaders, limits: { fields: 20, files: 4, parts: 24, fieldSize: MAX_RESOURCES_BYTES, headerPairs: 50 } });
+    return new Busboy({
+      headers: request.headers as BusboyHeaders,
+      limits: { fields: 20, files: 4, parts: 24, fieldSize: MAX_RESOURCES_BYTES, headerPairs: 50 },
+    });
   } catch (cause) {
     throw new CFError("MessageParseError", "the upload is no multipart form", { cause });
   }
@@ -117,6 +152,10 @@ export function toResources(text: string): Resource[] {
   try {
     return resourcesSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new CFError("UnprocessableEntity", "The app package is invalid: resources is no list of files with path, mode, checksum and size", { cause });
+    throw new CFError(
+      "UnprocessableEntity",
+      "The app package is invalid: resources is no list of files with path, mode, checksum and size",
+      { cause },
+    );
   }
 }

@@ -107,7 +107,10 @@ class QueueingPeerClient implements PeerClient {
     this.#unreachable = true;
     this.#queue = [];
     this.#resolveAll(this.#pending.splice(0));
-    this.#options.log.warn({ err: error, replica: this.peer.identity }, "a replica does not answer; it is skipped until it does");
+    this.#options.log.warn(
+      { err: error, replica: this.peer.identity },
+      "a replica does not answer; it is skipped until it does",
+    );
     void this.#reconnect(isPeerGone(error));
   }
 
@@ -116,7 +119,11 @@ class QueueingPeerClient implements PeerClient {
     const { history, connection, log } = this.#options;
     const started = performance.now();
     let isGone = gone;
-    for (let pause = retry.firstMs; this.#unreachable && !this.#closed.signal.aborted; pause = Math.min(pause * 2, retry.mostMs)) {
+    for (
+      let pause = retry.firstMs;
+      this.#unreachable && !this.#closed.signal.aborted;
+      pause = Math.min(pause * 2, retry.mostMs)
+    ) {
       if (isGone || performance.now() - started > removeAfterMs) await this.#removePeer();
       await delay(pause, undefined, { signal: this.#closed.signal, ref: false }).catch(() => undefined);
       try {
@@ -136,7 +143,10 @@ class QueueingPeerClient implements PeerClient {
     try {
       await this.#options.removePeer();
     } catch (err) {
-      this.#options.log.debug({ err, replica: this.peer.identity }, "could not take the membership of a silent replica away; it expires");
+      this.#options.log.debug(
+        { err, replica: this.peer.identity },
+        "could not take the membership of a silent replica away; it expires",
+      );
     }
   }
 }

@@ -19,7 +19,11 @@ afterEach(async () => {
 });
 
 function thing(name: string, version: string, more: Partial<KubeObject["metadata"]> = {}): KubeObject {
-  return { apiVersion: "example.org/v1", kind: "Thing", metadata: { name, namespace: "space", uid: name, resourceVersion: version, ...more } };
+  return {
+    apiVersion: "example.org/v1",
+    kind: "Thing",
+    metadata: { name, namespace: "space", uid: name, resourceVersion: version, ...more },
+  };
 }
 
 /** Who is there, as the cluster would say. */
@@ -64,11 +68,19 @@ interface One {
 
 /** A replica that listens; not a member yet. */
 async function start(identity: string, all: ReturnType<typeof cluster>, sees?: () => boolean): Promise<One> {
-  const store = new WritableStore<KubeObject>(ref, { onFault: (error) => { throw error; } });
+  const store = new WritableStore<KubeObject>(ref, {
+    onFault: (error) => {
+      throw error;
+    },
+  });
   store.replace([], "100");
   store.setState("watching");
   const listed = { version: "100" };
-  const view = { findStore: (id: string) => (id === resource ? store : undefined), latestVersion: () => store.resourceVersion, relist: async () => store.replace([], listed.version) };
+  const view = {
+    findStore: (id: string) => (id === resource ? store : undefined),
+    latestVersion: () => store.resourceVersion,
+    relist: async () => store.replace([], listed.version),
+  };
   const requests: string[] = [];
   const handler = { now: (): PeerGroup["handler"] => replicas.handler };
   const server = createServer((request, response) => {
@@ -77,8 +89,16 @@ async function start(identity: string, all: ReturnType<typeof cluster>, sees?: (
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const peer = { identity, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  const replicas = createPeerGroup({ cache: view as unknown as ClusterCache, log, directory: all.directory(peer, sees), tokenFor: () => "t" });
-  ends.push(() => replicas.close(), () => (server.closeAllConnections(), server.close()));
+  const replicas = createPeerGroup({
+    cache: view as unknown as ClusterCache,
+    log,
+    directory: all.directory(peer, sees),
+    tokenFor: () => "t",
+  });
+  ends.push(
+    () => replicas.close(),
+    () => (server.closeAllConnections(), server.close()),
+  );
   return { replicas, store, peer, requests, server, listed };
 }
 
@@ -172,7 +192,9 @@ describe("two replicas", () => {
     b.requests.length = 0;
     a.store.observeVersion("200");
     b.store.observeVersion("200");
-    await Promise.all(Array.from({ length: 50 }, (_, at) => a.replicas.publishWrites([{ resource, version: String(150 + at) }])));
+    await Promise.all(
+      Array.from({ length: 50 }, (_, at) => a.replicas.publishWrites([{ resource, version: String(150 + at) }])),
+    );
     expect(b.requests.length).toBeLessThanOrEqual(2);
   });
 
@@ -195,7 +217,10 @@ describe("two replicas", () => {
     expect(b.requests).toEqual([]);
   });
 
-  test.each([["its watch stands still", "101"], ["the server was restored, and counts from an older version", "50"]])("a replica that stays behind lists again: %s", async (_why, version) => {
+  test.each([
+    ["its watch stands still", "101"],
+    ["the server was restored, and counts from an older version", "50"],
+  ])("a replica that stays behind lists again: %s", async (_why, version) => {
     const all = cluster();
     const [a, b] = [await joined("a", all), await joined("b", all)];
     a.store.observeVersion("101");
@@ -276,7 +301,7 @@ test("a replica that stood still meets the others before it answers, and stays r
   Object.assign(b.replicas, { handler: () => undefined });
   a.store.observeVersion("101");
   await a.replicas.publishWrites([{ resource, version: "101" }]);
-  for (const end = performance.now() + 600; performance.now() < end; );
+  for (const end = performance.now() + 600; performance.now() < end;);
   const read = held(b);
   expect(read).toBeDefined();
   expect(b.replicas.isReady()).toBe(true);

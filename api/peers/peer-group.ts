@@ -96,20 +96,31 @@ class HttpPeerGroup implements PeerGroup {
     this.#barrier = createReadBarrier(options.cache);
     this.#synced = this.#everSynced = options.directory === undefined;
     this.#stopListening = options.directory?.onChange(() => this.#refreshPeers());
-    this.handler = createPeerHandler({ identity: options.directory?.self.identity ?? "", barrier: this.#barrier, onHello: (peer) => this.#handleHello(peer), log: options.log });
+    this.handler = createPeerHandler({
+      identity: options.directory?.self.identity ?? "",
+      barrier: this.#barrier,
+      onHello: (peer) => this.#handleHello(peer),
+      log: options.log,
+    });
   }
 
   async publishWrites(marks: readonly WriteMark[]): Promise<void> {
     if (marks.length === 0) return;
     this.#history.add(marks);
     const own = this.#barrier.addAndWait(marks, observeTimeoutMs);
-    await (this.#clients.size === 0 ? own : Promise.all([own, ...[...this.#clients.values()].map((line) => line.sendMarks(marks))]));
+    await (this.#clients.size === 0
+      ? own
+      : Promise.all([own, ...[...this.#clients.values()].map((line) => line.sendMarks(marks))]));
   }
 
   async publishObserved(refs: readonly ResourceRef[]): Promise<void> {
     if (this.#clients.size === 0) return;
     const { cache } = this.#options;
-    await this.publishWrites(refs.map((ref) => ({ resource: resourceId(ref), version: cache.latestVersion(ref) })).filter(({ version }) => version !== ""));
+    await this.publishWrites(
+      refs
+        .map((ref) => ({ resource: resourceId(ref), version: cache.latestVersion(ref) }))
+        .filter(({ version }) => version !== ""),
+    );
   }
 
   waitUntilCurrent(): Promise<void> | undefined {
@@ -164,7 +175,7 @@ class HttpPeerGroup implements PeerGroup {
 
   async #syncUntilDone(): Promise<void> {
     const { directory, log } = this.#options;
-    for (let told = false; directory && !this.#synced && !this.#closed; ) {
+    for (let told = false; directory && !this.#synced && !this.#closed;) {
       const round = this.#syncGeneration;
       try {
         await this.#syncOnce(directory);
@@ -172,7 +183,11 @@ class HttpPeerGroup implements PeerGroup {
         this.#everSynced ||= this.#synced;
         continue;
       } catch (err) {
-        if (!told) log.warn({ err }, "could not ask all replicas what they have written; nothing is answered until that has been done");
+        if (!told)
+          log.warn(
+            { err },
+            "could not ask all replicas what they have written; nothing is answered until that has been done",
+          );
         told = true;
       }
       await delay(resyncDelayMs);
@@ -224,7 +239,14 @@ class HttpPeerGroup implements PeerGroup {
     if (known) return known;
     const { directory, tokenFor, log } = this.#options;
     if (!directory || !tokenFor) throw new Error("a replica without a directory has no peers");
-    const line = createPeerClient({ peer, self: directory.self, connection: openPeerConnection(peer, tokenFor(peer.url)), history: this.#history, removePeer: () => this.#removePeer(peer), log });
+    const line = createPeerClient({
+      peer,
+      self: directory.self,
+      connection: openPeerConnection(peer, tokenFor(peer.url)),
+      history: this.#history,
+      removePeer: () => this.#removePeer(peer),
+      log,
+    });
     this.#clients.set(peer.identity, line);
     return line;
   }

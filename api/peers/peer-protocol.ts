@@ -12,7 +12,16 @@ export const peerSchema = z.object({
 });
 export type Peer = z.output<typeof peerSchema>;
 
-const marks = z.array(z.object({ resource: z.string().max(300), namespace: z.string().max(63).optional(), version: z.string().max(40), gone: z.string().max(100).optional() })).max(20_000);
+const marks = z
+  .array(
+    z.object({
+      resource: z.string().max(300),
+      namespace: z.string().max(63).optional(),
+      version: z.string().max(40),
+      gone: z.string().max(100).optional(),
+    }),
+  )
+  .max(20_000);
 
 /** `POST /replicas/floors`: the sender has written this. Answered once it was seen, or soon. */
 export const marksPath = "/replicas/floors";
@@ -36,9 +45,17 @@ export interface PeerConnection {
 
 /** Connections to one peer. */
 export function openPeerConnection(peer: Peer, token: string): PeerConnection {
-  const pool = new Pool(new URL(peer.url).origin, { connections: 4, keepAliveTimeout: 30_000, connect: { timeout: 2000, ...(peer.authority && { ca: peer.authority }) } });
+  const pool = new Pool(new URL(peer.url).origin, {
+    connections: 4,
+    keepAliveTimeout: 30_000,
+    connect: { timeout: 2000, ...(peer.authority && { ca: peer.authority }) },
+  });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const exchange = async (path: string, body: string, signal: AbortSignal): Promise<{ statusCode: number; text: string }> => {
+  const exchange = async (
+    path: string,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<{ statusCode: number; text: string }> => {
     const { statusCode, body: answer } = await pool.request({ method: "POST", path, headers, body, signal });
     return { statusCode, text: await answer.text() };
   };
@@ -46,7 +63,9 @@ export function openPeerConnection(peer: Peer, token: string): PeerConnection {
     async post(path, body, deadlineMs) {
       const signal = AbortSignal.timeout(deadlineMs);
       const { statusCode, text } = await exchange(path, JSON.stringify(body), signal).catch((cause: unknown) => {
-        throw signal.aborted ? new Error(`replica ${peer.identity} did not answer within ${deadlineMs} ms`, { cause }) : cause;
+        throw signal.aborted
+          ? new Error(`replica ${peer.identity} did not answer within ${deadlineMs} ms`, { cause })
+          : cause;
       });
       if (statusCode !== 200) throw new Error(`replica ${peer.identity} answered ${statusCode}`);
       const reply = answerSchema.parse(JSON.parse(text));
@@ -62,5 +81,8 @@ class PeerReplaced extends Error {}
 
 /** Whether an error of `post` means that no such process is there, rather than that it is slow or cut off. */
 export function isPeerGone(error: unknown): boolean {
-  return error instanceof PeerReplaced || (error instanceof Error && (error as NodeJS.ErrnoException).code === "ECONNREFUSED");
+  return (
+    error instanceof PeerReplaced ||
+    (error instanceof Error && (error as NodeJS.ErrnoException).code === "ECONNREFUSED")
+  );
 }

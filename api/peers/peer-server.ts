@@ -2,7 +2,15 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import type { ReadBarrier, WriteMark } from "./read-barrier.ts";
-import { marksPath, marksSchema, helloPath, helloSchema, maxPeerBody, type Peer, type PeerAnswer } from "./peer-protocol.ts";
+import {
+  marksPath,
+  marksSchema,
+  helloPath,
+  helloSchema,
+  maxPeerBody,
+  type Peer,
+  type PeerAnswer,
+} from "./peer-protocol.ts";
 
 /** A peer waits so long at most for this replica to see a write: it need not, since this replica answers nothing before it has. Milliseconds. */
 const observeTimeoutMs = 50;

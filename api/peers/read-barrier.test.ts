@@ -6,7 +6,11 @@ import { WritableStore } from "../../kube/cache/store.ts";
 import { createReadBarrier, type WriteMark } from "./read-barrier.ts";
 
 const ref: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
-const thing: KubeObject = { apiVersion: "example.org/v1", kind: "Thing", metadata: { name: "x", namespace: "a", uid: "x", resourceVersion: "101" } };
+const thing: KubeObject = {
+  apiVersion: "example.org/v1",
+  kind: "Thing",
+  metadata: { name: "x", namespace: "a", uid: "x", resourceVersion: "101" },
+};
 const gone: WriteMark = { resource: "things.example.org", namespace: "a", version: "101", gone: "x" };
 
 /** Namespace `a`, of two: it holds the thing. */
@@ -23,7 +27,10 @@ function halfListed() {
 describe("a deletion, while another namespace of its kind is being listed", () => {
   test.each([
     ["for the first time", () => undefined],
-    ["since it is new", ({ store, b }: ReturnType<typeof halfListed>) => (b.replace([], "100"), store.namespaceStore("c"))],
+    [
+      "since it is new",
+      ({ store, b }: ReturnType<typeof halfListed>) => (b.replace([], "100"), store.namespaceStore("c")),
+    ],
   ])("%s, is waited for as ever", async (_when, before) => {
     const all = halfListed();
     before(all);

@@ -58,7 +58,10 @@ class StoreReadBarrier implements ReadBarrier {
   }
 
   async addAndWait(marks: readonly WriteMark[], deadlineMs: number): Promise<boolean> {
-    return this.#waitForAll(marks.flatMap((mark) => this.#record(mark)), deadlineMs);
+    return this.#waitForAll(
+      marks.flatMap((mark) => this.#record(mark)),
+      deadlineMs,
+    );
   }
 
   wait(deadlineMs: number): Promise<boolean> | undefined {
@@ -98,7 +101,8 @@ class StoreReadBarrier implements ReadBarrier {
   }
 
   #dropOldestDeletion(): void {
-    for (const [key, { mark }] of this.#requirements) if (mark.gone !== undefined) return void this.#requirements.delete(key);
+    for (const [key, { mark }] of this.#requirements)
+      if (mark.gone !== undefined) return void this.#requirements.delete(key);
   }
 
   /** A watch may stand still and not know it, or the server was restored and counts from an older version: in both cases a list is the truth. */
@@ -110,7 +114,8 @@ class StoreReadBarrier implements ReadBarrier {
       if (store.state === "stopped" || !this.#unmet().some((floor) => floor.store === store)) break;
       const asked = this.#now();
       await this.#cache.relist(store.ref);
-      for (const [key, floor] of this.#requirements) if (floor.store === store && floor.recordedAt <= asked) this.#requirements.delete(key);
+      for (const [key, floor] of this.#requirements)
+        if (floor.store === store && floor.recordedAt <= asked) this.#requirements.delete(key);
     }
     this.#relisting.delete(store);
   }
@@ -153,5 +158,7 @@ function isDeleted(store: Store, uid: string): boolean {
 async function waitForRequirement({ store, mark }: Requirement, deadlineMs: number): Promise<boolean> {
   const startedAt = performance.now();
   if (!(await store.waitForVersion(mark.version, deadlineMs, mark.namespace))) return false;
-  return mark.gone === undefined || store.waitDeleted(mark.gone, Math.max(deadlineMs - (performance.now() - startedAt), 0));
+  return (
+    mark.gone === undefined || store.waitDeleted(mark.gone, Math.max(deadlineMs - (performance.now() - startedAt), 0))
+  );
 }

@@ -11,7 +11,11 @@ export interface StallDetector {
 const tickMs = 100;
 
 /** `onStall` is called when this process did not run for longer than `limitMs`. */
-export function createStallDetector(limitMs: number, onStall: () => void, now: () => number = () => performance.now()): StallDetector {
+export function createStallDetector(
+  limitMs: number,
+  onStall: () => void,
+  now: () => number = () => performance.now(),
+): StallDetector {
   let lastTick = now();
   let timer: NodeJS.Timeout | undefined;
   const check = (): void => {

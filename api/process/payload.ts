@@ -11,11 +11,27 @@ const checkType = z.enum(["port", "process", "http"]);
 const healthCheck = z.strictObject({
   type: checkType.optional(),
   data: z
-    .strictObject({ timeout: z.int().min(1, "must be greater than or equal to 1").max(180, "Maximum exceeded: max 180s").nullable().optional(), invocation_timeout: seconds, interval: seconds, endpoint: endpointPath })
+    .strictObject({
+      timeout: z
+        .int()
+        .min(1, "must be greater than or equal to 1")
+        .max(180, "Maximum exceeded: max 180s")
+        .nullable()
+        .optional(),
+      invocation_timeout: seconds,
+      interval: seconds,
+      endpoint: endpointPath,
+    })
     .nullable()
     .optional(),
 });
-const readinessCheck = z.strictObject({ type: checkType.optional(), data: z.strictObject({ invocation_timeout: seconds, interval: seconds, endpoint: endpointPath }).nullable().optional() });
+const readinessCheck = z.strictObject({
+  type: checkType.optional(),
+  data: z
+    .strictObject({ invocation_timeout: seconds, interval: seconds, endpoint: endpointPath })
+    .nullable()
+    .optional(),
+});
 
 export const updateProcessBody = z.strictObject({
   command: z.string().min(1).max(4096).nullable().optional(),
@@ -25,18 +41,37 @@ export const updateProcessBody = z.strictObject({
   metadata: metadataSchema.optional(),
 });
 
-const megabytes = z.int("is not a number").min(1, "must be greater than 0").max(4_194_304, "must be less than or equal to 4194304").nullable().optional();
+const megabytes = z
+  .int("is not a number")
+  .min(1, "must be greater than 0")
+  .max(4_194_304, "must be less than or equal to 4194304")
+  .nullable()
+  .optional();
 
 export const scaleBody = z.strictObject({
-  instances: z.int("is not a number").min(0, "must be greater than or equal to 0").max(10_000, "must be less than or equal to 10000").nullable().optional(),
+  instances: z
+    .int("is not a number")
+    .min(0, "must be greater than or equal to 0")
+    .max(10_000, "must be less than or equal to 10000")
+    .nullable()
+    .optional(),
   memory_in_mb: megabytes,
   disk_in_mb: megabytes,
-  log_rate_limit_in_bytes_per_second: z.int("is not a number").min(-1, "must be greater than or equal to -1").nullable().optional(),
+  log_rate_limit_in_bytes_per_second: z
+    .int("is not a number")
+    .min(-1, "must be greater than or equal to -1")
+    .nullable()
+    .optional(),
 });
 
 const embed = csvEnum("process_instances").optional();
 const ownFilters = { types: csv.optional(), embed };
-export const processListQuery = listQuery({ ...ownFilters, app_guids: csv.optional(), space_guids: csv.optional(), organization_guids: csv.optional() });
+export const processListQuery = listQuery({
+  ...ownFilters,
+  app_guids: csv.optional(),
+  space_guids: csv.optional(),
+  organization_guids: csv.optional(),
+});
 export const appProcessListQuery = listQuery(ownFilters);
 export const processGetQuery = z.strictObject({ embed });
 
@@ -48,8 +83,12 @@ export function toProcessSpec(body: z.output<typeof updateProcessBody>, process:
   return {
     ...(body.command !== undefined && { command: body.command }),
     ...(body.user !== undefined && { user: body.user }),
-    ...(body.health_check && { healthCheck: toCheck(body.health_check, process.spec.healthCheck?.type ?? (isWeb ? "port" : "process")) }),
-    ...(body.readiness_health_check && { readinessHealthCheck: toCheck(body.readiness_health_check, process.spec.readinessHealthCheck?.type ?? "process") }),
+    ...(body.health_check && {
+      healthCheck: toCheck(body.health_check, process.spec.healthCheck?.type ?? (isWeb ? "port" : "process")),
+    }),
+    ...(body.readiness_health_check && {
+      readinessHealthCheck: toCheck(body.readiness_health_check, process.spec.readinessHealthCheck?.type ?? "process"),
+    }),
   };
 }
 
@@ -68,6 +107,15 @@ function toCheck(check: Check, currentType: string): Record<string, unknown> {
 
 /** The spec part of the patch that a scaling means. */
 export function toScaleSpec(body: z.output<typeof scaleBody>): Record<string, unknown> {
-  const { instances, memory_in_mb: memoryMB, disk_in_mb: diskMB, log_rate_limit_in_bytes_per_second: logRateLimitBytesPerSecond } = body;
-  return Object.fromEntries(Object.entries({ instances, memoryMB, diskMB, logRateLimitBytesPerSecond }).filter(([, value]) => typeof value === "number"));
+  const {
+    instances,
+    memory_in_mb: memoryMB,
+    disk_in_mb: diskMB,
+    log_rate_limit_in_bytes_per_second: logRateLimitBytesPerSecond,
+  } = body;
+  return Object.fromEntries(
+    Object.entries({ instances, memoryMB, diskMB, logRateLimitBytesPerSecond }).filter(
+      ([, value]) => typeof value === "number",
+    ),
+  );
 }

@@ -59,7 +59,11 @@ export function presentProcess(cache: ClusterCache, process: Process, base: stri
 function commandOf(cache: ClusterCache, process: Process, app: App | undefined, show: CommandView): string | null {
   if (show !== "shown") return show === "list" ? HIDDEN_IN_LISTS : HIDDEN;
   const detected = (app && currentDroplet(cache, app)?.spec.processTypes) ?? {};
-  return process.spec.command ?? (Object.hasOwn(detected, process.spec.type) ? detected[process.spec.type] : undefined) ?? null;
+  return (
+    process.spec.command ??
+    (Object.hasOwn(detected, process.spec.type) ? detected[process.spec.type] : undefined) ??
+    null
+  );
 }
 
 function revisionOf(cache: ClusterCache, app: App | undefined): object | null {
@@ -82,7 +86,13 @@ function presentCheck(check: HealthCheck, withTimeout: boolean): object {
 
 /** Start commands may hold secrets. */
 export function commandView(as: Session, process: Process): CommandView {
-  const shown = as.allows({ verb: "get", on: App, subresource: "secrets", namespace: process.metadata.namespace ?? "", name: process.spec.appRef.name });
+  const shown = as.allows({
+    verb: "get",
+    on: App,
+    subresource: "secrets",
+    namespace: process.metadata.namespace ?? "",
+    name: process.spec.appRef.name,
+  });
   return shown ? "shown" : "hidden";
 }
 
@@ -97,12 +107,17 @@ export function lrpOf(cache: ClusterCache, process: Process): LRP | undefined {
 /** The LRP, unless the app has been told to restart since: who waits for the new version must not take the old one for it. */
 function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | undefined {
   if (app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart) return undefined;
-  const revision = app.status?.revision && cache.store(Revision).find({ namespace: app.metadata.namespace ?? "", name: app.status.revision });
+  const revision =
+    app.status?.revision &&
+    cache.store(Revision).find({ namespace: app.metadata.namespace ?? "", name: app.status.revision });
   return revision && lrp?.spec.revision === String(revision.spec.version) ? lrp : undefined;
 }
 
 /** One entry for each wanted instance; those that nobody reports are DOWN, or STARTING where a start is under way. Of a stopped app all are DOWN. */
-export function instancesOf(cache: ClusterCache, process: Process): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
+export function instancesOf(
+  cache: ClusterCache,
+  process: Process,
+): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
   const app = appOf(cache, process);
   const isStarted = app?.spec.state === "Started";
   const lrp = isStarted ? answering(cache, app, lrpOf(cache, process)) : undefined;

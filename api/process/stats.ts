@@ -9,7 +9,12 @@ import { instancesOf, lrpOf } from "./present.ts";
 const MB = 1024 * 1024;
 
 /** The `resources` of `/stats`. Without an answer from the runner the usage is zero; states come from the LRP all the same. */
-export async function presentStats(cache: ClusterCache, telemetry: TelemetryClient, process: Process, now: Date): Promise<object[]> {
+export async function presentStats(
+  cache: ClusterCache,
+  telemetry: TelemetryClient,
+  process: Process,
+  now: Date,
+): Promise<object[]> {
   const instances = instancesOf(cache, process);
   if (instances.length === 0) return [];
   const measured = await measure(cache, telemetry, process);
@@ -25,12 +30,19 @@ export async function presentStats(cache: ClusterCache, telemetry: TelemetryClie
       isolation_segment: null,
       details: instance.details ?? null,
       // Of what is not there, CF says no more.
-      ...(instance.cfState !== "DOWN" && { ...placement(process, instance), usage: isUp(instance) ? usage(stats, now) : {} }),
+      ...(instance.cfState !== "DOWN" && {
+        ...placement(process, instance),
+        usage: isUp(instance) ? usage(stats, now) : {},
+      }),
     };
   });
 }
 
-async function measure(cache: ClusterCache, telemetry: TelemetryClient, process: Process): Promise<Map<number, InstanceStats>> {
+async function measure(
+  cache: ClusterCache,
+  telemetry: TelemetryClient,
+  process: Process,
+): Promise<Map<number, InstanceStats>> {
   const lrp = lrpOf(cache, process);
   if (!lrp) return new Map();
   const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => []);
@@ -42,8 +54,16 @@ function isUp({ cfState }: { cfState: string }): boolean {
 }
 
 /** Where an instance is and what it may use. */
-function placement({ spec }: Process, instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] }): object {
-  const ports = (instance.ports ?? []).map(({ port, hostPort }) => ({ external: hostPort, internal: port, external_tls_proxy_port: null, internal_tls_proxy_port: null }));
+function placement(
+  { spec }: Process,
+  instance: { guid?: string; host?: string; ports?: { port: number; hostPort: number }[] },
+): object {
+  const ports = (instance.ports ?? []).map(({ port, hostPort }) => ({
+    external: hostPort,
+    internal: port,
+    external_tls_proxy_port: null,
+    internal_tls_proxy_port: null,
+  }));
   return {
     instance_guid: instance.guid ?? "",
     host: instance.host ?? "",
@@ -67,4 +87,3 @@ function usage(stats: InstanceStats | undefined, now: Date): object {
     log_rate: 0,
   };
 }
-

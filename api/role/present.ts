@@ -15,7 +15,11 @@ export function presentRole(cache: ClusterCache, role: RoleAssignment, base: str
     created_at: createdAt(role.binding),
     updated_at: createdAt(role.binding),
     type: role.type,
-    relationships: { user: toOneRelationship(role.user), space: toOneRelationship(spaceGUID), organization: toOneRelationship(orgGUID) },
+    relationships: {
+      user: toOneRelationship(role.user),
+      space: toOneRelationship(spaceGUID),
+      organization: toOneRelationship(orgGUID),
+    },
     links: {
       self: link(`${base}/v3/roles/${role.guid}`),
       user: link(`${base}/v3/users/${encodeURIComponent(role.user)}`),

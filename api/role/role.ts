@@ -19,16 +19,39 @@ import type { Session } from "../access/session.ts";
 import { presentRole } from "./present.ts";
 
 const path = "/v3/roles/:guid";
-const ALL_TYPES = ["organization_user", "organization_auditor", "organization_manager", "organization_billing_manager", "space_auditor", "space_developer", "space_manager", "space_supporter"] as const;
+const ALL_TYPES = [
+  "organization_user",
+  "organization_auditor",
+  "organization_manager",
+  "organization_billing_manager",
+  "space_auditor",
+  "space_developer",
+  "space_manager",
+  "space_supporter",
+] as const;
 
-const user = z.strictObject({ data: z.union([z.strictObject({ guid: z.string().min(1).max(255) }), z.strictObject({ username: z.string().min(1).max(255), origin: z.string().nullish() })]) });
-const createRoleBody = z.strictObject({ type: z.enum(ALL_TYPES, { error: `must be one of the allowed types ${JSON.stringify(ALL_TYPES)}` }), relationships: z.strictObject({ user, organization: toOneSchema.optional(), space: toOneSchema.optional() }) });
+const user = z.strictObject({
+  data: z.union([
+    z.strictObject({ guid: z.string().min(1).max(255) }),
+    z.strictObject({ username: z.string().min(1).max(255), origin: z.string().nullish() }),
+  ]),
+});
+const createRoleBody = z.strictObject({
+  type: z.enum(ALL_TYPES, { error: `must be one of the allowed types ${JSON.stringify(ALL_TYPES)}` }),
+  relationships: z.strictObject({ user, organization: toOneSchema.optional(), space: toOneSchema.optional() }),
+});
 type CreateRole = z.output<typeof createRoleBody>;
 
 const includes = include("user", "space", "organization").optional();
 const roleGetQuery = z.strictObject({ include: includes });
 const roleListQuery = listQuery(
-  { types: csvEnum(...ALL_TYPES).optional(), user_guids: csv.optional(), organization_guids: csv.optional(), space_guids: csv.optional(), include: includes },
+  {
+    types: csvEnum(...ALL_TYPES).optional(),
+    user_guids: csv.optional(),
+    organization_guids: csv.optional(),
+    space_guids: csv.optional(),
+    include: includes,
+  },
   { labels: false },
 );
 
@@ -45,25 +68,30 @@ function resolveScope(as: Session, body: CreateRole, type: CFRole): { namespace:
   return { namespace: found.namespace, name: found.org.spec.name ?? found.org.metadata.name, title: "organization" };
 }
 
-const create = endpoint("POST", "/v3/roles", { permission: { verb: "create", on: RoleBinding }, body: createRoleBody, summary: "Give a role" }, async ({ as, body, base }) => {
-  const { type } = body;
-  const { data } = body.relationships.user;
-  if ("username" in data) requireFlag(as, "set_roles_by_username");
-  const name = "guid" in data ? data.guid : data.username;
-  const place = resolveScope(as, body, type);
-  const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
-  if (listRolesIn(as, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
-  if (place.title === "space") requireOrgRole(as, place.namespace, name);
-  const draft = {
-    metadata: { name: roleBindingName(type, name), namespace: place.namespace },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[type].clusterRole },
-    subjects: [toSubject(name)],
-  };
-  const binding = await as.create(RoleBinding, draft, taken);
-  const [role] = rolesOf(binding);
-  if (!role) throw unprocessable("The role was not given.");
-  return created(presentRole(as.cache, role, base));
-});
+const create = endpoint(
+  "POST",
+  "/v3/roles",
+  { permission: { verb: "create", on: RoleBinding }, body: createRoleBody, summary: "Give a role" },
+  async ({ as, body, base }) => {
+    const { type } = body;
+    const { data } = body.relationships.user;
+    if ("username" in data) requireFlag(as, "set_roles_by_username");
+    const name = "guid" in data ? data.guid : data.username;
+    const place = resolveScope(as, body, type);
+    const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
+    if (listRolesIn(as, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
+    if (place.title === "space") requireOrgRole(as, place.namespace, name);
+    const draft = {
+      metadata: { name: roleBindingName(type, name), namespace: place.namespace },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[type].clusterRole },
+      subjects: [toSubject(name)],
+    };
+    const binding = await as.create(RoleBinding, draft, taken);
+    const [role] = rolesOf(binding);
+    if (!role) throw unprocessable("The role was not given.");
+    return created(presentRole(as.cache, role, base));
+  },
+);
 
 function listRolesIn(as: Session, namespace: string): RoleAssignment[] {
   return as.cache.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
@@ -72,57 +100,106 @@ function listRolesIn(as: Session, namespace: string): RoleAssignment[] {
 /** CF's rule: members of a space are members of its org first. */
 function requireOrgRole(as: Session, spaceNamespace: string, name: string): void {
   const orgNamespace = as.cache.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
-  if (!listRolesIn(as, orgNamespace).some((role) => role.user === name)) throw unprocessable("Users cannot be assigned roles in a space if they do not have a role in that space's organization.");
+  if (!listRolesIn(as, orgNamespace).some((role) => role.user === name))
+    throw unprocessable(
+      "Users cannot be assigned roles in a space if they do not have a role in that space's organization.",
+    );
 }
 
-const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: RoleBinding }, summary: "Take a role away" }, async ({ as, params }) => {
-  const role = findRole(as, params["guid"] ?? "");
-  if (!role) throw notFound("Role");
-  if (role.type === "organization_user") requireNoSpaceRole(as, role);
-  if (role.binding.subjects?.length === 1) await as.delete(RoleBinding, role.binding);
-  else await as.patchWithRetry(RoleBinding, role.binding, (binding) => ({ subjects: (binding.subjects ?? []).filter((subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid) }));
-  return accepted(newJob("role.delete", role.guid, as.now()));
-});
+const remove = endpoint(
+  "DELETE",
+  path,
+  { permission: { verb: "delete", on: RoleBinding }, summary: "Take a role away" },
+  async ({ as, params }) => {
+    const role = findRole(as, params["guid"] ?? "");
+    if (!role) throw notFound("Role");
+    if (role.type === "organization_user") requireNoSpaceRole(as, role);
+    if (role.binding.subjects?.length === 1) await as.delete(RoleBinding, role.binding);
+    else
+      await as.patchWithRetry(RoleBinding, role.binding, (binding) => ({
+        subjects: (binding.subjects ?? []).filter(
+          (subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid,
+        ),
+      }));
+    return accepted(newJob("role.delete", role.guid, as.now()));
+  },
+);
 
 function requireNoSpaceRole(as: Session, role: RoleAssignment): void {
   const spaces = as.cache.store(Space).list({ namespace: role.binding.metadata.namespace ?? "" });
-  const holds = spaces.some((space) => space.status?.namespace && listRolesIn(as, space.status.namespace).some((one) => one.user === role.user));
-  if (holds) throw unprocessable("Cannot delete organization_user role while user has roles in spaces in that organization.");
+  const holds = spaces.some(
+    (space) => space.status?.namespace && listRolesIn(as, space.status.namespace).some((one) => one.user === role.user),
+  );
+  if (holds)
+    throw unprocessable("Cannot delete organization_user role while user has roles in spaces in that organization.");
 }
 
-const list = endpoint("GET", "/v3/roles", { permission: "authenticated", query: roleListQuery, badQueryError: "UnprocessableEntity", summary: "List roles" }, ({ as, query, base, url }) => {
-  const guidOf = (role: RoleAssignment): { org: string; space: string } => {
-    const { org, space } = scopeOf(as.cache, role);
-    return { org: org ? as.cache.guid(Org, org) : "", space: space ? as.cache.guid(Space, space) : "" };
-  };
-  const roles = listVisibleRoles(as)
-    .filter((role) => isOneOf(query.guids, role.guid) && isOneOf(query.types, role.type) && isOneOf(query.user_guids, role.user) && isOneOf(query.organization_guids, guidOf(role).org) && isOneOf(query.space_guids, guidOf(role).space))
-    .sort((one, other) => (order(one) < order(other) ? -1 : 1));
-  if (query.order_by?.startsWith("-")) roles.reverse();
-  return ok(presentPage(roles, { base, url, query }, (role) => presentRole(as.cache, role, base), included(as, base, query.include)));
-});
+const list = endpoint(
+  "GET",
+  "/v3/roles",
+  { permission: "authenticated", query: roleListQuery, badQueryError: "UnprocessableEntity", summary: "List roles" },
+  ({ as, query, base, url }) => {
+    const guidOf = (role: RoleAssignment): { org: string; space: string } => {
+      const { org, space } = scopeOf(as.cache, role);
+      return { org: org ? as.cache.guid(Org, org) : "", space: space ? as.cache.guid(Space, space) : "" };
+    };
+    const roles = listVisibleRoles(as)
+      .filter(
+        (role) =>
+          isOneOf(query.guids, role.guid) &&
+          isOneOf(query.types, role.type) &&
+          isOneOf(query.user_guids, role.user) &&
+          isOneOf(query.organization_guids, guidOf(role).org) &&
+          isOneOf(query.space_guids, guidOf(role).space),
+      )
+      .sort((one, other) => (order(one) < order(other) ? -1 : 1));
+    if (query.order_by?.startsWith("-")) roles.reverse();
+    return ok(
+      presentPage(
+        roles,
+        { base, url, query },
+        (role) => presentRole(as.cache, role, base),
+        included(as, base, query.include),
+      ),
+    );
+  },
+);
 
 function order(role: RoleAssignment): string {
   return `${role.binding.metadata.creationTimestamp ?? ""} ${role.guid}`;
 }
 
-function included(as: Session, base: string, what: readonly string[] | undefined): ((page: readonly RoleAssignment[]) => object) | undefined {
+function included(
+  as: Session,
+  base: string,
+  what: readonly string[] | undefined,
+): ((page: readonly RoleAssignment[]) => object) | undefined {
   if (!what) return undefined;
   return (page) => {
     const namespaces = page.map((role) => role.binding.metadata.namespace);
     return {
-      ...(what.includes("user") && { users: includedUsers(base, page.map((role) => role.user)) }),
+      ...(what.includes("user") && {
+        users: includedUsers(
+          base,
+          page.map((role) => role.user),
+        ),
+      }),
       ...(what.includes("space") && includedSpaces(as, base, namespaces, false)),
       ...(what.includes("organization") && { organizations: includedOrgs(as, base, namespaces) }),
     };
   };
 }
 
-const get = endpoint("GET", path, { permission: "authenticated", query: roleGetQuery, badQueryError: "UnprocessableEntity", summary: "Get a role" }, ({ as, params, query, base }) => {
-  const role = findRole(as, params["guid"] ?? "");
-  if (!role) throw notFound("Role");
-  const more = included(as, base, query.include);
-  return ok({ ...presentRole(as.cache, role, base), ...(more && { included: more([role]) }) });
-});
+const get = endpoint(
+  "GET",
+  path,
+  { permission: "authenticated", query: roleGetQuery, badQueryError: "UnprocessableEntity", summary: "Get a role" },
+  ({ as, params, query, base }) => {
+    const role = findRole(as, params["guid"] ?? "");
+    if (!role) throw notFound("Role");
+    const more = included(as, base, query.include);
+    return ok({ ...presentRole(as.cache, role, base), ...(more && { included: more([role]) }) });
+  },
+);
 
 export const roleEndpoints: readonly Endpoint[] = [list, get, create, remove];

@@ -5,7 +5,17 @@ import { endpoint, noContent, ok } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 import { isOneOf } from "../cache/list-objects.ts";
-import { addDestinations, checkReplacement, destinationListQuery, type DestinationKey, insertDestinationsBody, replaceDestinationsBody, sameDestinations, updateDestinationBody, type DestinationInput } from "./payload.ts";
+import {
+  addDestinations,
+  checkReplacement,
+  destinationListQuery,
+  type DestinationKey,
+  insertDestinationsBody,
+  replaceDestinationsBody,
+  sameDestinations,
+  updateDestinationBody,
+  type DestinationInput,
+} from "./payload.ts";
 import { destinationGUID, portOf, presentDestinationList, presentDestinations } from "./present.ts";
 
 const path = "/v3/routes/:guid/destinations";
@@ -14,13 +24,25 @@ const write = { verb: "patch", on: Route } as const;
 function toDestination(as: Session, route: Route, input: DestinationInput): Destination {
   const app = as.find(App, input.app.guid);
   if (!app) throw unprocessable(`App(s) with guid(s) "${input.app.guid}" do not exist or you do not have access.`);
-  if (app.metadata.namespace !== route.metadata.namespace) throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
-  if (input.protocol === "tcp") throw unprocessable("Cannot use 'tcp' protocol for tcp routes; valid options are: [http1, http2].");
-  return { app: app.metadata.name, process: input.app.process?.type ?? "web", port: input.port ?? 0, protocol: input.protocol ?? "http1", ...(input.weight && { weight: input.weight }) };
+  if (app.metadata.namespace !== route.metadata.namespace)
+    throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
+  if (input.protocol === "tcp")
+    throw unprocessable("Cannot use 'tcp' protocol for tcp routes; valid options are: [http1, http2].");
+  return {
+    app: app.metadata.name,
+    process: input.app.process?.type ?? "web",
+    port: input.port ?? 0,
+    protocol: input.protocol ?? "http1",
+    ...(input.weight && { weight: input.weight }),
+  };
 }
 
 /** From the destinations as they are, so that two who change the list do not undo each other. */
-async function patchDestinations(as: Session, route: Route, plan: (current: Route) => readonly Destination[]): Promise<Route> {
+async function patchDestinations(
+  as: Session,
+  route: Route,
+  plan: (current: Route) => readonly Destination[],
+): Promise<Route> {
   return as.patchWithRetry(Route, route, (current) => {
     const destinations = plan(current);
     return sameDestinations(current, destinations) ? undefined : { spec: { destinations } };
@@ -37,14 +59,19 @@ function checkDestination(as: Session, route: Route, guid: string): void {
 function keyIn(as: Session, route: Route): DestinationKey {
   return (destination) => {
     const app = as.cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
-    return [destination.app, destination.process, app ? portOf(as.cache, app, destination) : destination.port].join("\n");
+    return [destination.app, destination.process, app ? portOf(as.cache, app, destination) : destination.port].join(
+      "\n",
+    );
   };
 }
 
 /** One destination, with links of its own. */
 function presentOne(as: Session, route: Route, { guid, base }: { guid: string; base: string }): object {
   const { links } = presentDestinationList(as.cache, route, base);
-  return { ...presentDestinations(as.cache, route).find((one) => one.guid === guid), links: { destinations: links.self, route: links.route } };
+  return {
+    ...presentDestinations(as.cache, route).find((one) => one.guid === guid),
+    links: { destinations: links.self, route: links.route },
+  };
 }
 
 /** @throws CFError 422 for one whose weight counts with the others' */
@@ -54,35 +81,85 @@ function checkUnweighted(as: Session, route: Route, guid: string): void {
 }
 
 export const destinationEndpoints = [
-  endpoint("GET", path, { permission: { verb: "get", on: Route }, query: destinationListQuery, badQueryError: "UnprocessableEntity", summary: "List destinations" }, ({ as, params, query, base }) => {
-    const { destinations, links } = presentDestinationList(as.cache, as.get(Route, params["guid"] ?? ""), base);
-    return ok({ destinations: destinations.filter((one) => isOneOf(query.guids, one.guid) && isOneOf(query.app_guids, one.app.guid)), links });
-  }),
-  endpoint("POST", path, { permission: write, body: insertDestinationsBody, summary: "Add destinations" }, async ({ as, params, body, base }) => {
-    const route = as.get(Route, params["guid"] ?? "");
-    const added = body.destinations.map((input) => toDestination(as, route, input));
-    if (added.some((one) => one.weight !== undefined)) throw unprocessable("Destinations cannot be inserted with weights");
-    return ok(presentDestinationList(as.cache, await patchDestinations(as, route, (current) => addDestinations(current.spec.destinations, added, keyIn(as, route))), base));
-  }),
-  endpoint("PATCH", path, { permission: write, body: replaceDestinationsBody, summary: "Replace destinations" }, async ({ as, params, body, base }) => {
-    const route = as.get(Route, params["guid"] ?? "");
-    const destinations = body.destinations.map((input) => toDestination(as, route, input));
-    checkReplacement(destinations, keyIn(as, route));
-    return ok(presentDestinationList(as.cache, await patchDestinations(as, route, () => destinations), base));
-  }),
-  endpoint("PATCH", `${path}/:destination`, { permission: write, body: updateDestinationBody, summary: "Change a destination's protocol" }, async ({ as, params, body, base }) => {
-    const route = as.get(Route, params["guid"] ?? "");
-    const guid = params["destination"] ?? "";
-    checkDestination(as, route, guid);
-    const after = await patchDestinations(as, route, (current) => current.spec.destinations.map((one) => (destinationGUID(as.cache, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one)));
-    return ok(presentOne(as, after, { guid, base }));
-  }),
-  endpoint("DELETE", `${path}/:destination`, { permission: write, summary: "Remove a destination" }, async ({ as, params }) => {
-    const route = as.get(Route, params["guid"] ?? "");
-    const guid = params["destination"] ?? "";
-    checkDestination(as, route, guid);
-    checkUnweighted(as, route, guid);
-    await patchDestinations(as, route, (current) => current.spec.destinations.filter((one) => destinationGUID(as.cache, route, one) !== guid));
-    return noContent();
-  }),
+  endpoint(
+    "GET",
+    path,
+    {
+      permission: { verb: "get", on: Route },
+      query: destinationListQuery,
+      badQueryError: "UnprocessableEntity",
+      summary: "List destinations",
+    },
+    ({ as, params, query, base }) => {
+      const { destinations, links } = presentDestinationList(as.cache, as.get(Route, params["guid"] ?? ""), base);
+      return ok({
+        destinations: destinations.filter(
+          (one) => isOneOf(query.guids, one.guid) && isOneOf(query.app_guids, one.app.guid),
+        ),
+        links,
+      });
+    },
+  ),
+  endpoint(
+    "POST",
+    path,
+    { permission: write, body: insertDestinationsBody, summary: "Add destinations" },
+    async ({ as, params, body, base }) => {
+      const route = as.get(Route, params["guid"] ?? "");
+      const added = body.destinations.map((input) => toDestination(as, route, input));
+      if (added.some((one) => one.weight !== undefined))
+        throw unprocessable("Destinations cannot be inserted with weights");
+      return ok(
+        presentDestinationList(
+          as.cache,
+          await patchDestinations(as, route, (current) =>
+            addDestinations(current.spec.destinations, added, keyIn(as, route)),
+          ),
+          base,
+        ),
+      );
+    },
+  ),
+  endpoint(
+    "PATCH",
+    path,
+    { permission: write, body: replaceDestinationsBody, summary: "Replace destinations" },
+    async ({ as, params, body, base }) => {
+      const route = as.get(Route, params["guid"] ?? "");
+      const destinations = body.destinations.map((input) => toDestination(as, route, input));
+      checkReplacement(destinations, keyIn(as, route));
+      return ok(presentDestinationList(as.cache, await patchDestinations(as, route, () => destinations), base));
+    },
+  ),
+  endpoint(
+    "PATCH",
+    `${path}/:destination`,
+    { permission: write, body: updateDestinationBody, summary: "Change a destination's protocol" },
+    async ({ as, params, body, base }) => {
+      const route = as.get(Route, params["guid"] ?? "");
+      const guid = params["destination"] ?? "";
+      checkDestination(as, route, guid);
+      const after = await patchDestinations(as, route, (current) =>
+        current.spec.destinations.map((one) =>
+          destinationGUID(as.cache, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one,
+        ),
+      );
+      return ok(presentOne(as, after, { guid, base }));
+    },
+  ),
+  endpoint(
+    "DELETE",
+    `${path}/:destination`,
+    { permission: write, summary: "Remove a destination" },
+    async ({ as, params }) => {
+      const route = as.get(Route, params["guid"] ?? "");
+      const guid = params["destination"] ?? "";
+      checkDestination(as, route, guid);
+      checkUnweighted(as, route, guid);
+      await patchDestinations(as, route, (current) =>
+        current.spec.destinations.filter((one) => destinationGUID(as.cache, route, one) !== guid),
+      );
+      return noContent();
+    },
+  ),
 ];

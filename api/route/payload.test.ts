@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import type { Destination } from "../../crds/route/route.ts";
 import { addDestinations, checkReplacement, createRouteBody } from "./payload.ts";
 
-const one = (app: string, more: Partial<Destination> = {}): Destination => ({ app, process: "web", port: 0, protocol: "http1", ...more });
+const one = (app: string, more: Partial<Destination> = {}): Destination => ({
+  app,
+  process: "web",
+  port: 0,
+  protocol: "http1",
+  ...more,
+});
 const key = ({ app, process, port }: Destination): string => `${app} ${process} ${port || 8080}`;
 
 test.each<[string, Destination[], Destination[], Destination[] | RegExp]>([

@@ -21,8 +21,15 @@ const routePath = z
 
 /** Said, rather than taken and not done: no router here balances by them yet. */
 const options = z
-  .strictObject({ loadbalancing: z.string().nullish(), hash_header: z.string().nullish(), hash_balance: z.union([z.string(), z.number()]).nullish() })
-  .refine((given) => Object.values(given).every((value) => value === null || value === undefined), "are not supported yet");
+  .strictObject({
+    loadbalancing: z.string().nullish(),
+    hash_header: z.string().nullish(),
+    hash_balance: z.union([z.string(), z.number()]).nullish(),
+  })
+  .refine(
+    (given) => Object.values(given).every((value) => value === null || value === undefined),
+    "are not supported yet",
+  );
 
 export const createRouteBody = z.strictObject({
   host: host.nullish(),
@@ -36,7 +43,10 @@ export const updateRouteBody = z.strictObject({ options: options.nullish(), meta
 
 const destination = z.strictObject({
   guid: z.string().optional(),
-  app: z.strictObject({ guid: z.string().min(1), process: z.strictObject({ type: z.string().min(1).max(255) }).nullish() }),
+  app: z.strictObject({
+    guid: z.string().min(1),
+    process: z.strictObject({ type: z.string().min(1).max(255) }).nullish(),
+  }),
   port: z.int().min(1).max(65535).nullish(),
   protocol: z.enum(["http1", "http2", "tcp"], { error: "must be 'http1', 'http2' or 'tcp'" }).nullish(),
   weight: z.int().min(1).max(100).nullish(),
@@ -68,13 +78,21 @@ export type DestinationKey = (destination: Destination) => string;
  * With what is new; what is there already stays as it is.
  * @throws CFError 422 when one is given twice, or is there with another protocol
  */
-export function addDestinations(current: readonly Destination[], added: readonly Destination[], key: DestinationKey): Destination[] {
+export function addDestinations(
+  current: readonly Destination[],
+  added: readonly Destination[],
+  key: DestinationKey,
+): Destination[] {
   checkDistinct(added, key);
-  if (current.some((one) => one.weight !== undefined)) throw unprocessable("Destinations cannot be inserted when there are weighted destinations already configured.");
+  if (current.some((one) => one.weight !== undefined))
+    throw unprocessable("Destinations cannot be inserted when there are weighted destinations already configured.");
   const known = new Map(current.map((one) => [key(one), one]));
   for (const one of added) {
     const before = known.get(key(one));
-    if (before && before.protocol !== one.protocol) throw unprocessable(`Cannot add destination with protocol: ${one.protocol}. Destination already exists with protocol: ${before.protocol}.`);
+    if (before && before.protocol !== one.protocol)
+      throw unprocessable(
+        `Cannot add destination with protocol: ${one.protocol}. Destination already exists with protocol: ${before.protocol}.`,
+      );
   }
   return [...current, ...added.filter((one) => !known.has(key(one)))];
 }
@@ -84,12 +102,15 @@ export function checkReplacement(destinations: readonly Destination[], key: Dest
   checkDistinct(destinations, key);
   const weights = destinations.flatMap(({ weight }) => weight ?? []);
   if (weights.length === 0) return;
-  if (weights.length < destinations.length) throw unprocessable("Destinations cannot contain both weighted and unweighted destinations");
-  if (weights.reduce((sum, weight) => sum + weight, 0) !== 100) throw unprocessable("Destinations must have weights that add up to 100");
+  if (weights.length < destinations.length)
+    throw unprocessable("Destinations cannot contain both weighted and unweighted destinations");
+  if (weights.reduce((sum, weight) => sum + weight, 0) !== 100)
+    throw unprocessable("Destinations must have weights that add up to 100");
 }
 
 function checkDistinct(destinations: readonly Destination[], key: DestinationKey): void {
-  if (new Set(destinations.map(key)).size < destinations.length) throw unprocessable("Destinations cannot contain duplicates: each names another app, process type or port");
+  if (new Set(destinations.map(key)).size < destinations.length)
+    throw unprocessable("Destinations cannot contain duplicates: each names another app, process type or port");
 }
 
 /** Is this patch of destinations worth a write? */

@@ -31,7 +31,12 @@ export function presentRoute(cache: ClusterCache, route: Route, base: string): o
     destinations: presentDestinations(cache, route),
     relationships: { space: toOneRelationship(spaceGUID), domain: toOneRelationship(domainGUID) },
     ...presentMetadata(route),
-    links: { self: link(self), space: link(`${base}/v3/spaces/${spaceGUID ?? ""}`), destinations: link(`${self}/destinations`), domain: link(`${base}/v3/domains/${domainGUID ?? ""}`) },
+    links: {
+      self: link(self),
+      space: link(`${base}/v3/spaces/${spaceGUID ?? ""}`),
+      destinations: link(`${self}/destinations`),
+      domain: link(`${base}/v3/domains/${domainGUID ?? ""}`),
+    },
   };
 }
 
@@ -55,7 +60,11 @@ export function presentDestinations(cache: ClusterCache, route: Route): Presente
     .sort((one, other) => (one.guid < other.guid ? -1 : 1));
 }
 
-function presentDestination(cache: ClusterCache, route: Route, { destination, app }: { destination: Destination; app: App }): PresentedDestination {
+function presentDestination(
+  cache: ClusterCache,
+  route: Route,
+  { destination, app }: { destination: Destination; app: App },
+): PresentedDestination {
   return {
     guid: destinationGUID(cache, route, destination),
     app: { guid: cache.guid(App, app), process: { type: destination.process } },
@@ -75,12 +84,17 @@ export function destinationGUID(cache: ClusterCache, route: Route, { app, proces
 /** The port that is meant: its own, else the process's first one. */
 export function portOf(cache: ClusterCache, app: App, { port, process: type }: Destination): number {
   if (port) return port;
-  const process = cache.store(Process).find({ namespace: app.metadata.namespace ?? "", name: processName(app.metadata.name, type) });
+  const process = cache
+    .store(Process)
+    .find({ namespace: app.metadata.namespace ?? "", name: processName(app.metadata.name, type) });
   return effectivePorts(process?.spec.ports, currentDroplet(cache, app)?.spec.ports)[0] ?? 8080;
 }
 
 /** The body of `/destinations`. */
 export function presentDestinationList(cache: ClusterCache, route: Route, base: string) {
   const self = `${base}/v3/routes/${cache.guid(Route, route)}`;
-  return { destinations: presentDestinations(cache, route), links: { self: link(`${self}/destinations`), route: link(self) } };
+  return {
+    destinations: presentDestinations(cache, route),
+    links: { self: link(`${self}/destinations`), route: link(self) },
+  };
 }

@@ -15,23 +15,48 @@ export const createSpaceBody = z.strictObject({
   relationships: z.strictObject({ organization: toOneSchema }),
   metadata: metadataSchema.optional(),
 });
-export const updateSpaceBody = z.strictObject({ name: nameSchema.optional(), suspended: z.boolean().nullish(), metadata: metadataSchema.optional() });
+export const updateSpaceBody = z.strictObject({
+  name: nameSchema.optional(),
+  suspended: z.boolean().nullish(),
+  metadata: metadataSchema.optional(),
+});
 export const spaceIncludes = include("org", "organization").optional();
-export const spaceListQuery = listQuery({ names: csv.optional(), organization_guids: csv.optional(), include: spaceIncludes }, { orders: ["name"] });
+export const spaceListQuery = listQuery(
+  { names: csv.optional(), organization_guids: csv.optional(), include: spaceIncludes },
+  { orders: ["name"] },
+);
 export const spaceGetQuery = z.strictObject({ include: spaceIncludes });
 export const featureBody = z.strictObject({ enabled: z.boolean() });
 export const unmappedQuery = z.strictObject({ unmapped: booleanText });
 
 /** The Space to create in an org's namespace. */
-export function toSpace(body: z.output<typeof createSpaceBody>, namespace: string, isTaken: (name: string) => boolean): Draft {
+export function toSpace(
+  body: z.output<typeof createSpaceBody>,
+  namespace: string,
+  isTaken: (name: string) => boolean,
+): Draft {
   const { labels, annotations } = toNewMetadata(body.metadata);
   return {
-    metadata: { name: objectNameFor(body.name, "space", isTaken), namespace, labels: { ...labels, [LABELS.guid]: newGUID() }, annotations },
+    metadata: {
+      name: objectNameFor(body.name, "space", isTaken),
+      namespace,
+      labels: { ...labels, [LABELS.guid]: newGUID() },
+      annotations,
+    },
     spec: { name: body.name, suspended: body.suspended ?? false },
   };
 }
 
 /** The merge patch that an update means. */
-export function toSpacePatch(body: z.output<typeof updateSpaceBody>, space: Space): { metadata: object; spec: Record<string, unknown> } {
-  return { metadata: toMetadataPatch(body.metadata, space), spec: { ...(body.name !== undefined && { name: body.name }), ...(typeof body.suspended === "boolean" && { suspended: body.suspended }) } };
+export function toSpacePatch(
+  body: z.output<typeof updateSpaceBody>,
+  space: Space,
+): { metadata: object; spec: Record<string, unknown> } {
+  return {
+    metadata: toMetadataPatch(body.metadata, space),
+    spec: {
+      ...(body.name !== undefined && { name: body.name }),
+      ...(typeof body.suspended === "boolean" && { suspended: body.suspended }),
+    },
+  };
 }

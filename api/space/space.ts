@@ -15,7 +15,16 @@ import { presentPage } from "../http/page.ts";
 import { resolveOrg, orgNamespaces } from "../cf/scopes.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import type { Session } from "../access/session.ts";
-import { createSpaceBody, featureBody, spaceGetQuery, spaceListQuery, toSpace, toSpacePatch, unmappedQuery, updateSpaceBody } from "./payload.ts";
+import {
+  createSpaceBody,
+  featureBody,
+  spaceGetQuery,
+  spaceListQuery,
+  toSpace,
+  toSpacePatch,
+  unmappedQuery,
+  updateSpaceBody,
+} from "./payload.ts";
 import { presentSpace } from "./present.ts";
 
 const nameTaken = () => unprocessable("Name must be unique per organization");
@@ -25,65 +34,135 @@ function getSpace(as: Session, params: Record<string, string>): Space {
   return as.get(Space, params["guid"] ?? "");
 }
 
-const list = endpoint("GET", "/v3/spaces", { permission: "authenticated", query: spaceListQuery, summary: "List spaces" }, ({ as, query, base, url }) => {
-  const names = query.names?.map(foldName);
-  const namespaces = orgNamespaces(as, query.organization_guids);
-  const spaces = listObjects(as, Space, query, {
-    url,
-    ...(namespaces && { scope: { namespaces } }),
-    filter: (space) => isOneOf(names, foldName(displayNameOf(space))) && isOneOf(namespaces, space.metadata.namespace ?? ""),
-    sortKeys: { name: displayNameOf },
-    dependsOn: [Org],
-  });
-  const included = query.include ? (page: readonly Space[]) => ({ organizations: includedOrgs(as, base, page.map((space) => space.metadata.namespace)) }) : undefined;
-  return ok(presentPage(spaces, { base, url, query, changeCount: as.cache.changeCount() }, (space) => presentSpace(as.cache, space, base), included));
-});
+const list = endpoint(
+  "GET",
+  "/v3/spaces",
+  { permission: "authenticated", query: spaceListQuery, summary: "List spaces" },
+  ({ as, query, base, url }) => {
+    const names = query.names?.map(foldName);
+    const namespaces = orgNamespaces(as, query.organization_guids);
+    const spaces = listObjects(as, Space, query, {
+      url,
+      ...(namespaces && { scope: { namespaces } }),
+      filter: (space) =>
+        isOneOf(names, foldName(displayNameOf(space))) && isOneOf(namespaces, space.metadata.namespace ?? ""),
+      sortKeys: { name: displayNameOf },
+      dependsOn: [Org],
+    });
+    const included = query.include
+      ? (page: readonly Space[]) => ({
+          organizations: includedOrgs(
+            as,
+            base,
+            page.map((space) => space.metadata.namespace),
+          ),
+        })
+      : undefined;
+    return ok(
+      presentPage(
+        spaces,
+        { base, url, query, changeCount: as.cache.changeCount() },
+        (space) => presentSpace(as.cache, space, base),
+        included,
+      ),
+    );
+  },
+);
 
-const get = endpoint("GET", path, { permission: { verb: "get", on: Space }, query: spaceGetQuery, summary: "Get a space" }, ({ as, params, query, base }) => {
-  const space = getSpace(as, params);
-  const text = presentSpace(as.cache, space, base);
-  return ok(query.include ? { ...(JSON.parse(text) as object), included: { organizations: includedOrgs(as, base, [space.metadata.namespace]) } } : text);
-});
+const get = endpoint(
+  "GET",
+  path,
+  { permission: { verb: "get", on: Space }, query: spaceGetQuery, summary: "Get a space" },
+  ({ as, params, query, base }) => {
+    const space = getSpace(as, params);
+    const text = presentSpace(as.cache, space, base);
+    return ok(
+      query.include
+        ? {
+            ...(JSON.parse(text) as object),
+            included: { organizations: includedOrgs(as, base, [space.metadata.namespace]) },
+          }
+        : text,
+    );
+  },
+);
 
-const create = endpoint("POST", "/v3/spaces", { permission: { verb: "create", on: Space }, body: createSpaceBody, summary: "Create a space" }, async ({ as, body, base }) => {
-  const { cache } = as;
-  const { namespace } = resolveOrg(as, body.relationships.organization.data.guid);
-  const draft = toSpace(body, namespace, (name) => cache.store(Space).find({ namespace, name }) !== undefined);
-  const space = await as.create(Space, draft, nameTaken);
-  const current = (): Space | undefined => cache.store(Space).byUid(space.metadata.uid ?? "");
-  await waitUntil(cache, [Space, Namespace, RoleBinding], () => isUsable(as, current()), NAMESPACE_READY_TIMEOUT_MS);
-  await as.publishObserved([Space, Namespace, ...Object.values(rbacKinds)]);
-  return created(presentSpace(cache, current() ?? space, base));
-});
+const create = endpoint(
+  "POST",
+  "/v3/spaces",
+  { permission: { verb: "create", on: Space }, body: createSpaceBody, summary: "Create a space" },
+  async ({ as, body, base }) => {
+    const { cache } = as;
+    const { namespace } = resolveOrg(as, body.relationships.organization.data.guid);
+    const draft = toSpace(body, namespace, (name) => cache.store(Space).find({ namespace, name }) !== undefined);
+    const space = await as.create(Space, draft, nameTaken);
+    const current = (): Space | undefined => cache.store(Space).byUid(space.metadata.uid ?? "");
+    await waitUntil(cache, [Space, Namespace, RoleBinding], () => isUsable(as, current()), NAMESPACE_READY_TIMEOUT_MS);
+    await as.publishObserved([Space, Namespace, ...Object.values(rbacKinds)]);
+    return created(presentSpace(cache, current() ?? space, base));
+  },
+);
 
 /** Whether what the client sends next will work: the namespace is there, and the creator's rights are in it. */
 function isUsable(as: Session, space: Space | undefined): boolean {
   const namespace = space?.status?.namespace;
   if (!space || namespace === undefined || !as.cache.store(Namespace).find({ name: namespace })) return false;
-  return as.allows({ verb: "get", on: App, namespace }) && as.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name });
+  return (
+    as.allows({ verb: "get", on: App, namespace }) &&
+    as.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name })
+  );
 }
 
-const update = endpoint("PATCH", path, { permission: { verb: "patch", on: Space }, body: updateSpaceBody, summary: "Update a space" }, async ({ as, params, body, base }) => {
-  const space = getSpace(as, params);
-  const renamed = body.name === undefined ? undefined : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
-  return ok(presentSpace(as.cache, await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed), base));
-});
+const update = endpoint(
+  "PATCH",
+  path,
+  { permission: { verb: "patch", on: Space }, body: updateSpaceBody, summary: "Update a space" },
+  async ({ as, params, body, base }) => {
+    const space = getSpace(as, params);
+    const renamed =
+      body.name === undefined
+        ? undefined
+        : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
+    return ok(
+      presentSpace(
+        as.cache,
+        await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed),
+        base,
+      ),
+    );
+  },
+);
 
-const remove = endpoint("DELETE", path, { permission: { verb: "delete", on: Space }, summary: "Delete a space and all in it" }, async ({ as, params }) => {
-  const space = getSpace(as, params);
-  await as.delete(Space, space);
-  return accepted(newJob("space.delete", as.cache.guid(Space, space), as.now()));
-});
+const remove = endpoint(
+  "DELETE",
+  path,
+  { permission: { verb: "delete", on: Space }, summary: "Delete a space and all in it" },
+  async ({ as, params }) => {
+    const space = getSpace(as, params);
+    await as.delete(Space, space);
+    return accepted(newJob("space.delete", as.cache.guid(Space, space), as.now()));
+  },
+);
 
-const removeUnmapped = endpoint("DELETE", `${path}/routes`, { permission: { verb: "delete", on: Route }, query: unmappedQuery, badQueryError: "UnprocessableEntity", summary: "Delete routes without destinations" }, async ({ as, params, query }) => {
-  const space = getSpace(as, params);
-  if (!query.unmapped) throw unprocessable("Unmapped must be true");
-  const { namespace = "" } = space.status ?? {};
-  as.authorize({ verb: "delete", on: Route, namespace });
-  const orphans = as.list(Route, { namespaces: [namespace] }).filter((route) => route.spec.destinations.length === 0);
-  for (const route of orphans) await as.delete(Route, route);
-  return accepted(newJob("space.delete_unmapped_routes", as.cache.guid(Space, space), as.now()));
-});
+const removeUnmapped = endpoint(
+  "DELETE",
+  `${path}/routes`,
+  {
+    permission: { verb: "delete", on: Route },
+    query: unmappedQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "Delete routes without destinations",
+  },
+  async ({ as, params, query }) => {
+    const space = getSpace(as, params);
+    if (!query.unmapped) throw unprocessable("Unmapped must be true");
+    const { namespace = "" } = space.status ?? {};
+    as.authorize({ verb: "delete", on: Route, namespace });
+    const orphans = as.list(Route, { namespaces: [namespace] }).filter((route) => route.spec.destinations.length === 0);
+    for (const route of orphans) await as.delete(Route, route);
+    return accepted(newJob("space.delete_unmapped_routes", as.cache.guid(Space, space), as.now()));
+  },
+);
 
 const ssh = { name: "ssh", description: "Enable SSHing into apps in the space." };
 
@@ -98,17 +177,31 @@ export const spaceEndpoints: readonly Endpoint[] = [
   update,
   remove,
   removeUnmapped,
-  endpoint("GET", `${path}/features`, { permission: { verb: "get", on: Space }, summary: "List features of a space" }, ({ as, params }) =>
-    ok({ resources: [{ ...ssh, enabled: getSpace(as, params).spec.allowSSH }] })),
-  endpoint("GET", `${path}/features/:name`, { permission: { verb: "get", on: Space }, summary: "Get a feature of a space" }, ({ as, params }) => {
-    const space = getSpace(as, params);
-    checkFeature(params);
-    return ok({ ...ssh, enabled: space.spec.allowSSH });
-  }),
-  endpoint("PATCH", `${path}/features/:name`, { permission: { verb: "patch", on: Space }, body: featureBody, summary: "Turn a feature of a space on or off" }, async ({ as, params, body }) => {
-    const space = getSpace(as, params);
-    checkFeature(params);
-    const made = await as.patch(Space, space, { type: "merge", body: { spec: { allowSSH: body.enabled } } });
-    return ok({ ...ssh, enabled: made.spec.allowSSH });
-  }),
+  endpoint(
+    "GET",
+    `${path}/features`,
+    { permission: { verb: "get", on: Space }, summary: "List features of a space" },
+    ({ as, params }) => ok({ resources: [{ ...ssh, enabled: getSpace(as, params).spec.allowSSH }] }),
+  ),
+  endpoint(
+    "GET",
+    `${path}/features/:name`,
+    { permission: { verb: "get", on: Space }, summary: "Get a feature of a space" },
+    ({ as, params }) => {
+      const space = getSpace(as, params);
+      checkFeature(params);
+      return ok({ ...ssh, enabled: space.spec.allowSSH });
+    },
+  ),
+  endpoint(
+    "PATCH",
+    `${path}/features/:name`,
+    { permission: { verb: "patch", on: Space }, body: featureBody, summary: "Turn a feature of a space on or off" },
+    async ({ as, params, body }) => {
+      const space = getSpace(as, params);
+      checkFeature(params);
+      const made = await as.patch(Space, space, { type: "merge", body: { spec: { allowSSH: body.enabled } } });
+      return ok({ ...ssh, enabled: made.spec.allowSSH });
+    },
+  ),
 ];

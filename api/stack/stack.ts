@@ -28,13 +28,24 @@ function presentStack(cache: ClusterCache, stack: Stack, base: string): object {
 }
 
 export const stackEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/stacks", { permission: "authenticated", query: stackListQuery, summary: "List stacks" }, ({ as, query, base, url }) => {
-    const found = listObjects(as, Stack, query, {
-      url,
-      filter: ({ spec }) => isOneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
-      sortKeys: { name: ({ spec }) => spec.name },
-    });
-    return ok(presentPage(found, { base, url, query }, (stack) => presentStack(as.cache, stack, base)));
-  }),
-  endpoint("GET", "/v3/stacks/:guid", { permission: { verb: "get", on: Stack }, summary: "Get a stack" }, ({ as, params, base }) => ok(presentStack(as.cache, as.get(Stack, params["guid"] ?? ""), base))),
+  endpoint(
+    "GET",
+    "/v3/stacks",
+    { permission: "authenticated", query: stackListQuery, summary: "List stacks" },
+    ({ as, query, base, url }) => {
+      const found = listObjects(as, Stack, query, {
+        url,
+        filter: ({ spec }) =>
+          isOneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
+        sortKeys: { name: ({ spec }) => spec.name },
+      });
+      return ok(presentPage(found, { base, url, query }, (stack) => presentStack(as.cache, stack, base)));
+    },
+  ),
+  endpoint(
+    "GET",
+    "/v3/stacks/:guid",
+    { permission: { verb: "get", on: Stack }, summary: "Get a stack" },
+    ({ as, params, base }) => ok(presentStack(as.cache, as.get(Stack, params["guid"] ?? ""), base)),
+  ),
 ];

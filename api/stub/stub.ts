@@ -12,8 +12,20 @@ const emptyQuery = z.object(pagingParameters);
 
 /** Kinds that do not exist here, so that no list of them can have members. */
 const EMPTY_LISTS = [
-  "isolation_segments", "security_groups", "space_quotas", "service_instances", "service_brokers", "service_offerings", "service_plans", "service_credential_bindings",
-  "service_route_bindings", "deployments", "audit_events", "app_usage_events", "service_usage_events", "tasks",
+  "isolation_segments",
+  "security_groups",
+  "space_quotas",
+  "service_instances",
+  "service_brokers",
+  "service_offerings",
+  "service_plans",
+  "service_credential_bindings",
+  "service_route_bindings",
+  "deployments",
+  "audit_events",
+  "app_usage_events",
+  "service_usage_events",
+  "tasks",
 ] as const;
 
 function emptyPage({ base, url, query }: { base: string; url: string; query: z.output<typeof emptyQuery> }): Reply {
@@ -21,7 +33,18 @@ function emptyPage({ base, url, query }: { base: string; url: string; query: z.o
 }
 
 const lists = EMPTY_LISTS.map((name) =>
-  endpoint("GET", `/v3/${name}`, { permission: "authenticated", query: emptyQuery, isAlwaysEmpty: true, summary: `List ${name.replaceAll("_", " ")}: none exist here yet` }, (request) => emptyPage(request)));
+  endpoint(
+    "GET",
+    `/v3/${name}`,
+    {
+      permission: "authenticated",
+      query: emptyQuery,
+      isAlwaysEmpty: true,
+      summary: `List ${name.replaceAll("_", " ")}: none exist here yet`,
+    },
+    (request) => emptyPage(request),
+  ),
+);
 
 /** Lists below an object: 404 when the caller does not see that. */
 const nested = [
@@ -30,21 +53,43 @@ const nested = [
   { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
 ].map(({ path, on }) =>
-  endpoint("GET", path, { permission: { verb: "get", on }, query: emptyQuery, isAlwaysEmpty: true, summary: "None exist here yet" }, (request) => {
-    if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
-    else request.as.get(App, request.params["guid"] ?? "");
-    return emptyPage(request);
-  }));
+  endpoint(
+    "GET",
+    path,
+    { permission: { verb: "get", on }, query: emptyQuery, isAlwaysEmpty: true, summary: "None exist here yet" },
+    (request) => {
+      if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
+      else request.as.get(App, request.params["guid"] ?? "");
+      return emptyPage(request);
+    },
+  ),
+);
 
 const segments = [
-  endpoint("GET", "/v3/organizations/:guid/relationships/default_isolation_segment", { permission: { verb: "get", on: Org }, isAlwaysEmpty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
-    as.get(Org, params["guid"] ?? "");
-    return ok({ data: null, links: { self: { href: `${base}/v3/organizations/${params["guid"]}/relationships/default_isolation_segment` } } });
-  }),
-  endpoint("GET", "/v3/spaces/:guid/relationships/isolation_segment", { permission: { verb: "get", on: Space }, isAlwaysEmpty: true, summary: "None: all apps run in one place" }, ({ as, params, base }) => {
-    as.get(Space, params["guid"] ?? "");
-    return ok({ data: null, links: { self: { href: `${base}/v3/spaces/${params["guid"]}/relationships/isolation_segment` } } });
-  }),
+  endpoint(
+    "GET",
+    "/v3/organizations/:guid/relationships/default_isolation_segment",
+    { permission: { verb: "get", on: Org }, isAlwaysEmpty: true, summary: "None: all apps run in one place" },
+    ({ as, params, base }) => {
+      as.get(Org, params["guid"] ?? "");
+      return ok({
+        data: null,
+        links: { self: { href: `${base}/v3/organizations/${params["guid"]}/relationships/default_isolation_segment` } },
+      });
+    },
+  ),
+  endpoint(
+    "GET",
+    "/v3/spaces/:guid/relationships/isolation_segment",
+    { permission: { verb: "get", on: Space }, isAlwaysEmpty: true, summary: "None: all apps run in one place" },
+    ({ as, params, base }) => {
+      as.get(Space, params["guid"] ?? "");
+      return ok({
+        data: null,
+        links: { self: { href: `${base}/v3/spaces/${params["guid"]}/relationships/isolation_segment` } },
+      });
+    },
+  ),
 ];
 
 export const stubEndpoints: readonly Endpoint[] = [...lists, ...nested, ...segments];

@@ -11,7 +11,11 @@ import { csv, listQuery } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
 import { originOf, presentUser } from "./present.ts";
 
-const userListQuery = listQuery({ usernames: csv.optional(), partial_usernames: csv.optional(), origins: csv.optional() });
+const userListQuery = listQuery({
+  usernames: csv.optional(),
+  partial_usernames: csv.optional(),
+  origins: csv.optional(),
+});
 
 type ListQuery = z.output<typeof userListQuery>;
 
@@ -24,18 +28,51 @@ function listUsersIn(as: Session, place: { status?: { namespace?: string | undef
   return [...new Set(listVisibleRoles(as, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
 }
 
-function listReply(users: readonly string[], { query, base, url }: { query: ListQuery; base: string; url: string }): Reply {
-  const matches = (name: string): boolean => !query.partial_usernames || query.partial_usernames.some((part) => name.toLowerCase().includes(part.toLowerCase()));
-  const found = users.filter((name) => isOneOf(query.usernames, name) && isOneOf(query.guids, name) && isOneOf(query.origins, originOf(name)) && matches(name));
+function listReply(
+  users: readonly string[],
+  { query, base, url }: { query: ListQuery; base: string; url: string },
+): Reply {
+  const matches = (name: string): boolean =>
+    !query.partial_usernames || query.partial_usernames.some((part) => name.toLowerCase().includes(part.toLowerCase()));
+  const found = users.filter(
+    (name) =>
+      isOneOf(query.usernames, name) &&
+      isOneOf(query.guids, name) &&
+      isOneOf(query.origins, originOf(name)) &&
+      matches(name),
+  );
   return ok(presentPage(found, { base, url, query }, (name) => presentUser(name, base)));
 }
 
 export const userEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/v3/users", { permission: "authenticated", query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users" }, (request) => listReply(listVisibleUsers(request.as), request)),
-  endpoint("GET", "/v3/organizations/:guid/users", { permission: { verb: "get", on: Org }, query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users with a role in an organization" }, (request) =>
-    listReply(listUsersIn(request.as, request.as.get(Org, request.params["guid"] ?? "")), request)),
-  endpoint("GET", "/v3/spaces/:guid/users", { permission: { verb: "get", on: Space }, query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users with a role in a space" }, (request) =>
-    listReply(listUsersIn(request.as, request.as.get(Space, request.params["guid"] ?? "")), request)),
+  endpoint(
+    "GET",
+    "/v3/users",
+    { permission: "authenticated", query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users" },
+    (request) => listReply(listVisibleUsers(request.as), request),
+  ),
+  endpoint(
+    "GET",
+    "/v3/organizations/:guid/users",
+    {
+      permission: { verb: "get", on: Org },
+      query: userListQuery,
+      badQueryError: "UnprocessableEntity",
+      summary: "List users with a role in an organization",
+    },
+    (request) => listReply(listUsersIn(request.as, request.as.get(Org, request.params["guid"] ?? "")), request),
+  ),
+  endpoint(
+    "GET",
+    "/v3/spaces/:guid/users",
+    {
+      permission: { verb: "get", on: Space },
+      query: userListQuery,
+      badQueryError: "UnprocessableEntity",
+      summary: "List users with a role in a space",
+    },
+    (request) => listReply(listUsersIn(request.as, request.as.get(Space, request.params["guid"] ?? "")), request),
+  ),
   endpoint("GET", "/v3/users/:guid", { permission: "authenticated", summary: "Get a user" }, ({ as, params, base }) => {
     const name = listVisibleUsers(as).find((one) => one === params["guid"]);
     if (name === undefined) throw notFound("User");

@@ -31,7 +31,15 @@ const metadataFile = z.object({
   "buildpack-default-process-type": z.string().optional(),
   buildpacks: z.array(z.object({ id: z.string(), version: z.string(), api: z.string() })).default([]),
   processes: z
-    .array(z.object({ type: z.string(), command: z.array(z.string()), args: z.array(z.string()).default([]), direct: z.boolean().default(true), "working-dir": z.string().optional() }))
+    .array(
+      z.object({
+        type: z.string(),
+        command: z.array(z.string()),
+        args: z.array(z.string()).default([]),
+        direct: z.boolean().default(true),
+        "working-dir": z.string().optional(),
+      }),
+    )
     .default([]),
   labels: z.array(z.object({ key: z.string(), value: z.string() })).default([]),
 });
@@ -53,7 +61,10 @@ export async function writeMetadata(root: string, metadata: DropletMetadata): Pr
   await mkdir(dirname(path), { recursive: true });
   const file: z.input<typeof metadataFile> = {
     buildpacks: metadata.buildpacks,
-    processes: metadata.processes.map(({ workingDirectory, ...rest }) => ({ ...rest, ...(workingDirectory && { "working-dir": workingDirectory }) })),
+    processes: metadata.processes.map(({ workingDirectory, ...rest }) => ({
+      ...rest,
+      ...(workingDirectory && { "working-dir": workingDirectory }),
+    })),
     labels: Object.entries(metadata.labels).map(([key, value]) => ({ key, value })),
   };
   if (metadata.defaultProcess) file["buildpack-default-process-type"] = metadata.defaultProcess;
@@ -67,11 +78,17 @@ export async function readMetadata(root: string): Promise<DropletMetadata> {
     throw new Error(`the droplet at ${root} has no layers/config/metadata.toml`, { cause });
   });
   const parsed = metadataFile.safeParse(parse(text));
-  if (!parsed.success) throw new Error(`the droplet's metadata.toml is not as the CNB specification has it: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new Error(
+      `the droplet's metadata.toml is not as the CNB specification has it: ${z.prettifyError(parsed.error)}`,
+    );
   const { data } = parsed;
   return {
     buildpacks: data.buildpacks,
-    processes: data.processes.map(({ "working-dir": workingDirectory, ...rest }) => ({ ...rest, ...(workingDirectory && { workingDirectory }) })),
+    processes: data.processes.map(({ "working-dir": workingDirectory, ...rest }) => ({
+      ...rest,
+      ...(workingDirectory && { workingDirectory }),
+    })),
     ...(data["buildpack-default-process-type"] && { defaultProcess: data["buildpack-default-process-type"] }),
     labels: Object.fromEntries(data.labels.map(({ key, value }) => [key, value])),
   };
@@ -82,7 +99,8 @@ export function toStartCommand(process: ProcessDefinition): string {
   const argv = [...process.command, ...process.args];
   const [shell, flag, script, ...rest] = argv;
   // What goes through a shell anyway is shown as a person would type it.
-  if (shell && /^(.*\/)?(ba)?sh$/.test(shell) && flag === "-c" && script !== undefined && rest.length === 0) return script;
+  if (shell && /^(.*\/)?(ba)?sh$/.test(shell) && flag === "-c" && script !== undefined && rest.length === 0)
+    return script;
   if (!process.direct && argv.length === 1) return argv[0] ?? "";
   return argv.map(quote).join(" ");
 }

@@ -31,7 +31,12 @@ test.each<[string, Record<string, string>, Record<string, string>, Record<string
   ["a name that every object inherits", { "l/env/constructor.append": "x" }, {}, { constructor: "x" }],
   ["an unknown suffix is nothing", { "l/env/A.bak": "x" }, {}, {}],
   ["env.launch after env", { "l/env/A": "1", "l/env.launch/A": "2" }, {}, { A: "2" }],
-  ["env.launch/<process> after both", { "l/env/A": "1", "l/env.launch/A": "2", "l/env.launch/web/A": "3" }, {}, { A: "3" }],
+  [
+    "env.launch/<process> after both",
+    { "l/env/A": "1", "l/env.launch/A": "2", "l/env.launch/web/A": "3" },
+    {},
+    { A: "3" },
+  ],
   ["of defaults env wins", { "l/env/A.default": "1", "l/env.launch/web/A.default": "3" }, {}, { A: "1" }],
   ["another process' files do not count", { "l/env.launch/worker/A": "3" }, {}, {}],
   ["env.build is not for launch", { "l/env.build/A": "3" }, {}, {}],
@@ -46,8 +51,14 @@ test.each<[string, Record<string, string>, Record<string, string>, Record<string
 test("bin and lib of layers come before what is there, in the order of their names; include only while building", async () => {
   await write({ "b/bin/x": "", "a/bin/x": "", "a/lib/x": "", "a/include/x": "" });
   const layers = [join(directory, "b"), join(directory, "a")];
-  expect(await addLayers({ PATH: "/bin" }, { layers, phase: "launch" })).toEqual({ PATH: `${directory}/a/bin:${directory}/b/bin:/bin`, LD_LIBRARY_PATH: `${directory}/a/lib` });
-  expect(await addLayers({}, { layers, phase: "build" })).toMatchObject({ CPATH: `${directory}/a/include`, LIBRARY_PATH: `${directory}/a/lib` });
+  expect(await addLayers({ PATH: "/bin" }, { layers, phase: "launch" })).toEqual({
+    PATH: `${directory}/a/bin:${directory}/b/bin:/bin`,
+    LD_LIBRARY_PATH: `${directory}/a/lib`,
+  });
+  expect(await addLayers({}, { layers, phase: "build" })).toMatchObject({
+    CPATH: `${directory}/a/include`,
+    LIBRARY_PATH: `${directory}/a/lib`,
+  });
 });
 
 test("the name of a variable ends at the first dot", () => {

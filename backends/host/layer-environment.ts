@@ -12,12 +12,27 @@ export interface EnvironmentFile {
 
 /** Which subdirectory of a layer goes in front of which variable. */
 const layerPaths: Record<"build" | "launch", readonly (readonly [directory: string, variable: string])[]> = {
-  build: [["bin", "PATH"], ["lib", "LD_LIBRARY_PATH"], ["lib", "LIBRARY_PATH"], ["include", "CPATH"], ["pkgconfig", "PKG_CONFIG_PATH"]],
-  launch: [["bin", "PATH"], ["lib", "LD_LIBRARY_PATH"]],
+  build: [
+    ["bin", "PATH"],
+    ["lib", "LD_LIBRARY_PATH"],
+    ["lib", "LIBRARY_PATH"],
+    ["include", "CPATH"],
+    ["pkgconfig", "PKG_CONFIG_PATH"],
+  ],
+  launch: [
+    ["bin", "PATH"],
+    ["lib", "LD_LIBRARY_PATH"],
+  ],
 };
 
 /** Variables that hold lists of directories: a user's value is put in front of them rather than in their place. */
-export const pathVariables: ReadonlySet<string> = new Set(["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "PKG_CONFIG_PATH"]);
+export const pathVariables: ReadonlySet<string> = new Set([
+  "PATH",
+  "LD_LIBRARY_PATH",
+  "LIBRARY_PATH",
+  "CPATH",
+  "PKG_CONFIG_PATH",
+]);
 
 /** `A.append` → variable A, action append. A suffix that means nothing gives undefined. */
 export function parseFileName(fileName: string): Pick<EnvironmentFile, "name" | "action"> | undefined {
@@ -34,9 +49,17 @@ function valueOf(environment: Environment, name: string): string {
 }
 
 /** Applies one layer's files: directories in the order env, env.build or env.launch, env.launch/<process>. Returns a new environment. */
-export function applyFiles(environment: Environment, directories: readonly (readonly EnvironmentFile[])[]): Environment {
+export function applyFiles(
+  environment: Environment,
+  directories: readonly (readonly EnvironmentFile[])[],
+): Environment {
   const result = { ...environment };
-  const delimiters = new Map(directories.flat().filter((file) => file.action === "delim").map((file) => [file.name, file.content]));
+  const delimiters = new Map(
+    directories
+      .flat()
+      .filter((file) => file.action === "delim")
+      .map((file) => [file.name, file.content]),
+  );
   // Of defaults in one layer, env/ wins: it comes first, and a later one finds the variable set.
   for (const file of directories.flat()) {
     const before = valueOf(result, file.name);

@@ -6,7 +6,14 @@ import { text } from "node:stream/consumers";
 import { parse } from "smol-toml";
 import type { Environment } from "./host-environment.ts";
 import { addLayers, listDirectory } from "./layer-environment.ts";
-import { type DropletMetadata, dropletPaths, escapeId, type ProcessDefinition, readMetadata, toStartCommand } from "./droplet-metadata.ts";
+import {
+  type DropletMetadata,
+  dropletPaths,
+  escapeId,
+  type ProcessDefinition,
+  readMetadata,
+  toStartCommand,
+} from "./droplet-metadata.ts";
 
 /** What to launch. `env` is all that the process is to see besides what its layers add. */
 export interface LaunchRequest {
@@ -28,7 +35,13 @@ export interface LaunchSpec {
 
 const execTimeoutMs = 60_000;
 /** Variables of the lifecycle that a process does not see. */
-const lifecycleVariables = ["CNB_LAYERS_DIR", "CNB_APP_DIR", "CNB_PROCESS_TYPE", "CNB_PLATFORM_API", "CNB_DEPRECATION_MODE"];
+const lifecycleVariables = [
+  "CNB_LAYERS_DIR",
+  "CNB_APP_DIR",
+  "CNB_PROCESS_TYPE",
+  "CNB_PLATFORM_API",
+  "CNB_DEPRECATION_MODE",
+];
 
 /** Reads the droplet, applies its layers' environment and runs its exec.d programs. @throws Error that names the process types there are when none fits */
 export async function prepareLaunch(request: LaunchRequest): Promise<LaunchSpec> {
@@ -43,7 +56,11 @@ export async function prepareLaunch(request: LaunchRequest): Promise<LaunchSpec>
   const cwd = resolve(app, process.workingDirectory ?? ".");
   const argv = [...process.command, ...process.args];
   if (process.direct) return { command: argv, env, cwd };
-  return { command: await shellCommand({ layers: layers.flat(), process: process.type, app, cwd }, argv), env, cwd: app };
+  return {
+    command: await shellCommand({ layers: layers.flat(), process: process.type, app, cwd }, argv),
+    env,
+    cwd: app,
+  };
 }
 
 function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): ProcessDefinition {
@@ -51,7 +68,9 @@ function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): Proce
   if (request.command === undefined || request.command === "") {
     if (named) return { ...named, type: request.processType };
     const known = metadata.processes.map((process) => process.type).join(", ") || "none";
-    throw new Error(`the droplet has no process type ${request.processType} and no start command is set; its process types: ${known}`);
+    throw new Error(
+      `the droplet has no process type ${request.processType} and no start command is set; its process types: ${known}`,
+    );
   }
   // CF hands the droplet's own command back as text: then the exact process is meant.
   if (named && toStartCommand(named) === request.command) return { ...named, type: request.processType };
@@ -60,7 +79,10 @@ function chooseProcess(metadata: DropletMetadata, request: LaunchRequest): Proce
 
 function findProcess(metadata: DropletMetadata, type: string): ProcessDefinition | undefined {
   const match = metadata.processes.find((process) => process.type === type);
-  return match ?? (type === "web" ? metadata.processes.find((process) => process.type === metadata.defaultProcess) : undefined);
+  return (
+    match ??
+    (type === "web" ? metadata.processes.find((process) => process.type === metadata.defaultProcess) : undefined)
+  );
 }
 
 /** The layer directories of each buildpack, in the order of the build. */
@@ -68,7 +90,9 @@ async function launchLayers(root: string, metadata: DropletMetadata): Promise<st
   return Promise.all(
     metadata.buildpacks.map(async ({ id }) => {
       const directory = join(dropletPaths.layers(root), escapeId(id));
-      return (await listDirectory(directory)).filter((entry) => entry.isDirectory()).map((entry) => join(directory, entry.name));
+      return (await listDirectory(directory))
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => join(directory, entry.name));
     }),
   );
 }
@@ -80,14 +104,21 @@ interface LaunchContext {
 }
 
 async function listExecutables(context: LaunchContext, directory: string): Promise<string[]> {
-  const directories = [directory, join(directory, context.process)].flatMap((place) => context.layers.map((layer) => join(layer, place)));
+  const directories = [directory, join(directory, context.process)].flatMap((place) =>
+    context.layers.map((layer) => join(layer, place)),
+  );
   const found = await Promise.all(
-    directories.map(async (place) => (await listDirectory(place)).filter((entry) => !entry.isDirectory()).map((entry) => join(place, entry.name))),
+    directories.map(async (place) =>
+      (await listDirectory(place)).filter((entry) => !entry.isDirectory()).map((entry) => join(place, entry.name)),
+    ),
   );
   return found.flat();
 }
 
-async function runExecD(context: LaunchContext & { signal?: AbortSignal | undefined }, environment: Environment): Promise<Environment> {
+async function runExecD(
+  context: LaunchContext & { signal?: AbortSignal | undefined },
+  environment: Environment,
+): Promise<Environment> {
   let env = environment;
   for (const file of await listExecutables(context, "exec.d")) {
     const output = parse(await runForVariables(file, context.app, env, context.signal));
@@ -99,12 +130,22 @@ async function runExecD(context: LaunchContext & { signal?: AbortSignal | undefi
 /** Runs an exec.d program and returns what it wrote to file descriptor 3. */
 async function runForVariables(file: string, cwd: string, env: Environment, signal?: AbortSignal): Promise<string> {
   const deadline = AbortSignal.timeout(execTimeoutMs);
-  const child = spawn(file, [], { cwd, env, stdio: ["ignore", "ignore", "pipe", "pipe"], signal: signal ? AbortSignal.any([signal, deadline]) : deadline, killSignal: "SIGKILL" });
+  const child = spawn(file, [], {
+    cwd,
+    env,
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+    signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+    killSignal: "SIGKILL",
+  });
   const exited = new Promise<number | string>((resolve, reject) => {
     child.once("error", (cause) => reject(new Error(`${file} could not run`, { cause })));
     child.once("close", (code, how) => resolve(code ?? how ?? "unknown"));
   });
-  const [status, variables, errors] = await Promise.all([exited, text(child.stdio[3] as NodeJS.ReadableStream), text(child.stderr as NodeJS.ReadableStream)]);
+  const [status, variables, errors] = await Promise.all([
+    exited,
+    text(child.stdio[3] as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+  ]);
   if (status !== 0) throw new Error(`${file} ended with ${status}: ${errors.trim().slice(-500)}`);
   return variables;
 }
@@ -115,7 +156,11 @@ async function shellCommand(context: LaunchContext & { cwd: string }, argv: read
   const appProfile = join(context.app, ".profile");
   if (await exists(appProfile)) profiles.push(appProfile);
   const [command = "", ...args] = argv;
-  const script = [...profiles.map((file) => `. ${singleQuote(file)}`), `cd ${singleQuote(context.cwd)}`, `exec ${singleQuote(shell)} -c "$0" "$@"`].join("\n");
+  const script = [
+    ...profiles.map((file) => `. ${singleQuote(file)}`),
+    `cd ${singleQuote(context.cwd)}`,
+    `exec ${singleQuote(shell)} -c "$0" "$@"`,
+  ].join("\n");
   return [shell, "-c", script, command, ...(args.length > 0 ? [shell, ...args] : [])];
 }
 
@@ -125,7 +170,10 @@ async function findShell(): Promise<string> {
 }
 
 function exists(path: string): Promise<boolean> {
-  return access(path).then(() => true, () => false);
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function singleQuote(word: string): string {

@@ -23,7 +23,10 @@ export function readProcesses(): Promise<ProcessRow[]> {
 
 /** The row of one process, or undefined when it is gone (a zombie is gone: only its parent has not asked yet). */
 export async function findProcess(pid: number): Promise<ProcessRow | undefined> {
-  const row = process.platform === "linux" ? await readProcStat(pid, await bootId()) : (await readPs()).find((each) => each.pid === pid);
+  const row =
+    process.platform === "linux"
+      ? await readProcStat(pid, await bootId())
+      : (await readPs()).find((each) => each.pid === pid);
   return row && !row.zombie ? row : undefined;
 }
 
@@ -31,7 +34,7 @@ export async function findProcess(pid: number): Promise<ProcessRow | undefined> 
 export function listMembers(rows: readonly ProcessRow[], leader: number): ProcessRow[] {
   const members = new Set(rows.filter((row) => row.group === leader || row.session === leader).map((row) => row.pid));
   if (members.size === 0) return [];
-  for (let before = 0; before !== members.size; ) {
+  for (let before = 0; before !== members.size;) {
     before = members.size;
     for (const row of rows) if (members.has(row.parent)) members.add(row.pid);
   }
@@ -59,7 +62,10 @@ export async function findByEnvironment(entryPrefix: string): Promise<number[]> 
   if (process.platform !== "linux") return [];
   const pids = await listPids();
   const matches = await Promise.all(
-    pids.map(async (pid) => (await readText(`/proc/${pid}/environ`))?.split("\0").some((entry) => entry.startsWith(entryPrefix)) ?? false),
+    pids.map(
+      async (pid) =>
+        (await readText(`/proc/${pid}/environ`))?.split("\0").some((entry) => entry.startsWith(entryPrefix)) ?? false,
+    ),
   );
   return pids.filter((pid, i) => matches[i] && pid !== process.pid);
 }
@@ -69,7 +75,8 @@ export function trySignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH" && (error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH" && (error as NodeJS.ErrnoException).code !== "EPERM")
+      throw error;
   }
 }
 
@@ -115,7 +122,8 @@ export function parseStat(pid: number, text: string, boot: string): ProcessRow {
 
 async function readMemory(pid: number): Promise<{ own: number; shared: number }> {
   const status = (await readText(`/proc/${pid}/status`)) ?? "";
-  const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
   return { own: bytes("RssAnon"), shared: bytes("RssShmem") };
 }
 
@@ -129,7 +137,11 @@ async function readText(path: string): Promise<string | undefined> {
 }
 
 async function readPs(): Promise<ProcessRow[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-axo", "pid=,ppid=,pgid=,stat=,rss=,time=,lstart="], { timeout: 5000, maxBuffer: 16 << 20, env: { PATH: "/bin:/usr/bin", LC_ALL: "C" } });
+  const { stdout } = await promisify(execFile)("ps", ["-axo", "pid=,ppid=,pgid=,stat=,rss=,time=,lstart="], {
+    timeout: 5000,
+    maxBuffer: 16 << 20,
+    env: { PATH: "/bin:/usr/bin", LC_ALL: "C" },
+  });
   return stdout.split("\n").flatMap((line) => {
     const [pid, parent, group, state, rss, time, ...started] = line.trim().split(/\s+/);
     if (!pid || !parent || !group || !time) return [];

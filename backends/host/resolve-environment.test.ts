@@ -4,13 +4,22 @@ import type { EnvVar } from "../../crds/schema-fields.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { resolveEnvironment } from "./resolve-environment.ts";
 
-const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "keys", namespace: "space" }, data: { user: Buffer.from("ann").toString("base64") } };
-const client = { find: (_kind: unknown, { name }: { name: string }) => Promise.resolve(name === "keys" ? secret : undefined) } as Pick<KubeClient, "find">;
+const secret = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "keys", namespace: "space" },
+  data: { user: Buffer.from("ann").toString("base64") },
+};
+const client = {
+  find: (_kind: unknown, { name }: { name: string }) => Promise.resolve(name === "keys" ? secret : undefined),
+} as Pick<KubeClient, "find">;
 
 const from = (name: string, key: string): EnvVar => ({ name: "USER_NAME", valueFrom: { secretKeyRef: { name, key } } });
 
 test("values are literal, or those of a Secret's key", async () => {
-  expect(await resolveEnvironment(client, "space", [{ name: "A", value: "1" }, { name: "B" }, from("keys", "user")])).toEqual({ A: "1", B: "", USER_NAME: "ann" });
+  expect(
+    await resolveEnvironment(client, "space", [{ name: "A", value: "1" }, { name: "B" }, from("keys", "user")]),
+  ).toEqual({ A: "1", B: "", USER_NAME: "ann" });
 });
 
 test.each([
@@ -18,5 +27,7 @@ test.each([
   ["a key that it does not have", "keys", "password"],
   ["a key that every object inherits", "keys", "constructor"],
 ])("%s is named", async (_name, name, key) => {
-  await expect(resolveEnvironment(client, "space", [from(name, key)])).rejects.toThrow(`variable USER_NAME needs key ${key} of Secret ${name} in space, which is not there`);
+  await expect(resolveEnvironment(client, "space", [from(name, key)])).rejects.toThrow(
+    `variable USER_NAME needs key ${key} of Secret ${name} in space, which is not there`,
+  );
 });

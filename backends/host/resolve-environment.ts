@@ -5,16 +5,25 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Environment } from "./host-environment.ts";
 
 /** Values by name. @throws Error that names the Secret and key that is missing, never a value */
-export async function resolveEnvironment(client: Pick<KubeClient, "find">, namespace: string, variables: readonly EnvVar[]): Promise<Environment> {
+export async function resolveEnvironment(
+  client: Pick<KubeClient, "find">,
+  namespace: string,
+  variables: readonly EnvVar[],
+): Promise<Environment> {
   const names = new Set(variables.flatMap((variable) => variable.valueFrom?.secretKeyRef.name ?? []));
-  const secrets = new Map(await Promise.all([...names].map(async (name) => [name, await client.find(Secret, { namespace, name })] as const)));
+  const secrets = new Map(
+    await Promise.all([...names].map(async (name) => [name, await client.find(Secret, { namespace, name })] as const)),
+  );
   return Object.fromEntries(
     variables.map((variable) => {
       const ref = variable.valueFrom?.secretKeyRef;
       if (!ref) return [variable.name, variable.value ?? ""];
       const data = secrets.get(ref.name)?.data ?? {};
       const encoded = Object.hasOwn(data, ref.key) ? data[ref.key] : undefined;
-      if (encoded === undefined) throw new Error(`variable ${variable.name} needs key ${ref.key} of Secret ${ref.name} in ${namespace}, which is not there`);
+      if (encoded === undefined)
+        throw new Error(
+          `variable ${variable.name} needs key ${ref.key} of Secret ${ref.name} in ${namespace}, which is not there`,
+        );
       return [variable.name, Buffer.from(encoded, "base64").toString()];
     }),
   );

@@ -31,8 +31,15 @@ export function restoreDroplet(store: BlobStore, droplet: HostDroplet, directory
 /** A path inside the droplets directory, and one level deep: nobody's Droplet object may name another place. */
 export function checkRoot(root: string, directory: string): void {
   const name = basename(root);
-  if (resolve(root) !== root || dirname(root) !== resolve(directory) || name.startsWith(".") || !/^[A-Za-z0-9-]+$/.test(name)) {
-    throw new Error(`the droplet was built at ${root}, this machine keeps droplets under ${directory}; restage the app here`);
+  if (
+    resolve(root) !== root ||
+    dirname(root) !== resolve(directory) ||
+    name.startsWith(".") ||
+    !/^[A-Za-z0-9-]+$/.test(name)
+  ) {
+    throw new Error(
+      `the droplet was built at ${root}, this machine keeps droplets under ${directory}; restage the app here`,
+    );
   }
 }
 
@@ -44,7 +51,8 @@ export async function markRestored(root: string, digest: Digest): Promise<void> 
 /** The digest of the droplet that `root` holds whole, undefined when it holds none. */
 export async function restoredDigest(root: string): Promise<Digest | undefined> {
   return readFile(join(root, marker), "utf8").catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined;
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
+      return undefined;
     throw error;
   });
 }
@@ -54,7 +62,10 @@ async function restore(store: BlobStore, droplet: HostDroplet, directory: string
   const temporary = join(directory, `.unpack-${randomUUID()}`);
   await mkdir(temporary, { recursive: true });
   try {
-    await unpackTar(await store.open(droplet.space, droplet.digest), temporary, { maxBytes: maxDropletBytes, symlinks: "any" });
+    await unpackTar(await store.open(droplet.space, droplet.digest), temporary, {
+      maxBytes: maxDropletBytes,
+      symlinks: "any",
+    });
     await markRestored(temporary, droplet.digest);
     await moveInto(temporary, droplet, directory);
   } finally {
@@ -66,7 +77,8 @@ async function moveInto(temporary: string, droplet: HostDroplet, directory: stri
   try {
     await rename(temporary, droplet.root);
   } catch (error) {
-    const occupied = error instanceof Error && "code" in error && (error.code === "ENOTEMPTY" || error.code === "EEXIST");
+    const occupied =
+      error instanceof Error && "code" in error && (error.code === "ENOTEMPTY" || error.code === "EEXIST");
     if (!occupied) throw error;
     if ((await restoredDigest(droplet.root)) === droplet.digest) return;
     // Left by a build that was cut off: it goes aside first, so that the root is never half of two things.

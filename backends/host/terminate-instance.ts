@@ -1,9 +1,20 @@
 // Ends everything that belongs to a started program: politely, then by force, then what hid from both.
 import { setTimeout as delay } from "node:timers/promises";
-import { findByEnvironment, listMembers, type ProcessRow, readProcesses, signalInstance, trySignal } from "./process-table.ts";
+import {
+  findByEnvironment,
+  listMembers,
+  type ProcessRow,
+  readProcesses,
+  signalInstance,
+  trySignal,
+} from "./process-table.ts";
 
 /** SIGTERM, `graceMs` for all of its processes, then SIGKILL. Says whether force was needed. */
-export async function terminateInstance(leader: GroupLeader, tmp: string, graceMs: number): Promise<{ forced: boolean }> {
+export async function terminateInstance(
+  leader: GroupLeader,
+  tmp: string,
+  graceMs: number,
+): Promise<{ forced: boolean }> {
   let members = await findMembers(leader);
   if (members.length > 0) signalInstance(leader.pid, members, "SIGTERM");
   const deadline = Date.now() + graceMs;

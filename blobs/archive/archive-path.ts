@@ -21,11 +21,14 @@ const maxLinkDepth = 40;
 
 /** Turns `./a//b/` into `a/b`. @throws ArchiveRejected on an absolute path, `..`, NUL, or one that is too long. The root itself is "". */
 export function cleanPath(path: string): string {
-  if (path.length > maxPathLength) throw new ArchiveRejected(`the path ${quotePath(path)}… is longer than ${maxPathLength} characters`);
-  if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) throw new ArchiveRejected(`the path ${quotePath(path)} is absolute; paths must be relative to the app's directory`);
+  if (path.length > maxPathLength)
+    throw new ArchiveRejected(`the path ${quotePath(path)}… is longer than ${maxPathLength} characters`);
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path))
+    throw new ArchiveRejected(`the path ${quotePath(path)} is absolute; paths must be relative to the app's directory`);
   if (path.includes("\0")) throw new ArchiveRejected(`the path ${quotePath(path)} has a NUL character`);
   const segments = path.split("/").filter((part) => part !== "" && part !== ".");
-  if (segments.includes("..")) throw new ArchiveRejected(`the path ${quotePath(path)} leads out of the app's directory ("..")`);
+  if (segments.includes(".."))
+    throw new ArchiveRejected(`the path ${quotePath(path)} leads out of the app's directory ("..")`);
   return segments.join("/");
 }
 
@@ -38,20 +41,27 @@ export function checkTree(entries: readonly ArchivePath[]): void {
   const links = new Map<string, string>();
   for (const entry of entries) {
     const other = byPath.get(entry.path);
-    if (other && !(other.type === "directory" && entry.type === "directory")) throw new ArchiveRejected(`the path ${quotePath(entry.path)} is there twice`);
+    if (other && !(other.type === "directory" && entry.type === "directory"))
+      throw new ArchiveRejected(`the path ${quotePath(entry.path)} is there twice`);
     byPath.set(entry.path, entry);
     if (entry.type === "symlink") links.set(entry.path, entry.target ?? "");
   }
   for (const entry of entries) checkParents(entry.path, byPath);
   for (const [path, target] of links) {
-    if (escapesRoot(path, links)) throw new ArchiveRejected(`the symlink ${quotePath(path)} -> ${quotePath(target)} leads out of the app's directory`);
+    if (escapesRoot(path, links))
+      throw new ArchiveRejected(
+        `the symlink ${quotePath(path)} -> ${quotePath(target)} leads out of the app's directory`,
+      );
   }
 }
 
 function checkParents(path: string, byPath: ReadonlyMap<string, ArchivePath>): void {
   for (let cut = path.lastIndexOf("/"); cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
     const parent = byPath.get(path.slice(0, cut));
-    if (parent && parent.type !== "directory") throw new ArchiveRejected(`the path ${quotePath(path)} is below ${quotePath(parent.path)}, which is a ${parent.type}`);
+    if (parent && parent.type !== "directory")
+      throw new ArchiveRejected(
+        `the path ${quotePath(path)} is below ${quotePath(parent.path)}, which is a ${parent.type}`,
+      );
   }
 }
 

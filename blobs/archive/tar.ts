@@ -47,10 +47,21 @@ function packed(members: () => AsyncIterable<TarMember>): Readable {
 }
 
 async function addMember(tar: Pack, member: TarMember): Promise<void> {
-  const header = { name: member.path, mode: member.mode, type: member.type, size: member.size, mtime: fixedTime, uid: 0, gid: 0, linkname: member.target ?? "" };
+  const header = {
+    name: member.path,
+    mode: member.mode,
+    type: member.type,
+    size: member.size,
+    mtime: fixedTime,
+    uid: 0,
+    gid: 0,
+    linkname: member.target ?? "",
+  };
   if (member.type !== "file" || member.size === 0) {
     // An empty file is opened nowhere: its size says it all.
-    await new Promise<void>((resolve, reject) => tar.entry({ ...header, size: 0 }, "", (error) => (error ? reject(error) : resolve())));
+    await new Promise<void>((resolve, reject) =>
+      tar.entry({ ...header, size: 0 }, "", (error) => (error ? reject(error) : resolve())),
+    );
     return;
   }
   if (!member.content) throw new Error(`no content given for ${member.path}`);
@@ -62,7 +73,14 @@ async function* walk(root: string, path: string): AsyncGenerator<TarMember> {
   const stats = await lstat(absolute);
   const mode = stats.mode & 0o777;
   if (stats.isSymbolicLink()) yield { path, type: "symlink", mode: 0o777, size: 0, target: await readlink(absolute) };
-  else if (stats.isFile()) yield { path, type: "file", mode, size: stats.size, content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0) }) };
+  else if (stats.isFile())
+    yield {
+      path,
+      type: "file",
+      mode,
+      size: stats.size,
+      content: () => createReadStream(absolute, { end: Math.max(stats.size - 1, 0) }),
+    };
   else if (stats.isDirectory()) {
     yield { path, type: "directory", mode, size: 0 };
     for (const name of (await readdir(absolute)).sort()) yield* walk(root, `${path}/${name}`);
@@ -103,16 +121,23 @@ export async function unpackTar(content: Readable, target: string, options: Unpa
 }
 
 /** Calls `visit` for each entry, one after the other. It must consume or `resume()` the body. */
-export async function readTar(content: Readable, maxBytes: number, visit: (header: Header, body: Readable) => Promise<void>): Promise<void> {
+export async function readTar(
+  content: Readable,
+  maxBytes: number,
+  visit: (header: Header, body: Readable) => Promise<void>,
+): Promise<void> {
   const tar = extract();
   tar.on("entry", (header, stream, next) => {
     // tar-stream's own streams are not node's, and pipeline wants node's.
     const body = new PassThrough();
     const ended = pipeline(stream, body);
-    Promise.all([ended, visit(header, body)]).then(() => next(), (error: unknown) => {
-      body.destroy();
-      next(error instanceof Error ? error : new Error(String(error)));
-    });
+    Promise.all([ended, visit(header, body)]).then(
+      () => next(),
+      (error: unknown) => {
+        body.destroy();
+        next(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
   });
   await pipeline(content, createGunzip(), limitBytes(maxBytes), tar);
 }
@@ -122,5 +147,7 @@ function toEntry(header: Header): ArchivePath {
   if (header.type === "directory") return { path, type: "directory" };
   if (header.type === "symlink") return { path, type: "symlink", target: header.linkname ?? "" };
   if (header.type === "file" || header.type === "contiguous-file") return { path, type: "file" };
-  throw new ArchiveRejected(`the entry ${JSON.stringify(header.name)} is a ${header.type}; only files, directories and symlinks are allowed`);
+  throw new ArchiveRejected(
+    `the entry ${JSON.stringify(header.name)} is a ${header.type}; only files, directories and symlinks are allowed`,
+  );
 }

@@ -14,7 +14,12 @@ export interface ZipLimits {
   ratioFrom: number;
 }
 
-export const defaultZipLimits: ZipLimits = { maxEntries: 200_000, maxUnpackedBytes: 4 * 2 ** 30, maxRatio: 200, ratioFrom: 64 * 2 ** 20 };
+export const defaultZipLimits: ZipLimits = {
+  maxEntries: 200_000,
+  maxUnpackedBytes: 4 * 2 ** 30,
+  maxRatio: 200,
+  ratioFrom: 64 * 2 ** 20,
+};
 
 /** One entry of an accepted zip. `mode` holds permission bits only; `content` opens a file, and its stream fails when it unpacks to another size than declared. */
 export interface ZipMember extends ArchivePath {
@@ -33,9 +38,11 @@ const maxLinkBytes = 4096;
 
 /** Opens and judges the zip at `file`. @throws ArchiveRejected with what is wrong with it */
 export async function openZip(file: string, limits: ZipLimits = defaultZipLimits): Promise<AcceptedZip> {
-  const zip = await openPromise(file, { autoClose: false, lazyEntries: true, validateEntrySizes: true }).catch((cause: unknown) => {
-    throw new ArchiveRejected(`it is no zip file that can be read: ${messageOf(cause)}`, { cause });
-  });
+  const zip = await openPromise(file, { autoClose: false, lazyEntries: true, validateEntrySizes: true }).catch(
+    (cause: unknown) => {
+      throw new ArchiveRejected(`it is no zip file that can be read: ${messageOf(cause)}`, { cause });
+    },
+  );
   try {
     const members = await readMembers(zip, limits);
     checkTree(members);
@@ -47,7 +54,8 @@ export async function openZip(file: string, limits: ZipLimits = defaultZipLimits
 }
 
 async function readMembers(zip: ZipFile, limits: ZipLimits): Promise<ZipMember[]> {
-  if (zip.entryCount > limits.maxEntries) throw new ArchiveRejected(`it has ${zip.entryCount} entries, more than the ${limits.maxEntries} allowed`);
+  if (zip.entryCount > limits.maxEntries)
+    throw new ArchiveRejected(`it has ${zip.entryCount} entries, more than the ${limits.maxEntries} allowed`);
   const entries: Entry[] = [];
   try {
     for await (const entry of zip.eachEntry()) entries.push(entry);
@@ -67,12 +75,19 @@ function checkSizes(entries: readonly Entry[], limits: ZipLimits): void {
   let unpacked = 0;
   let packed = 0;
   for (const entry of entries) {
-    if (entry.isEncrypted()) throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} is encrypted; send a zip without a password`);
-    if (!entry.canDecodeFileData()) throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} is packed by a method that is not supported; use deflate`);
+    if (entry.isEncrypted())
+      throw new ArchiveRejected(
+        `the entry ${JSON.stringify(entry.fileName)} is encrypted; send a zip without a password`,
+      );
+    if (!entry.canDecodeFileData())
+      throw new ArchiveRejected(
+        `the entry ${JSON.stringify(entry.fileName)} is packed by a method that is not supported; use deflate`,
+      );
     unpacked += entry.uncompressedSize;
     packed += entry.compressedSize;
   }
-  if (unpacked > limits.maxUnpackedBytes) throw new ArchiveRejected(`it unpacks to ${unpacked} bytes, more than the ${limits.maxUnpackedBytes} allowed`);
+  if (unpacked > limits.maxUnpackedBytes)
+    throw new ArchiveRejected(`it unpacks to ${unpacked} bytes, more than the ${limits.maxUnpackedBytes} allowed`);
   if (unpacked > limits.ratioFrom && unpacked > packed * limits.maxRatio) {
     throw new ArchiveRejected(`it unpacks to more than ${limits.maxRatio} times its size, as only a zip bomb does`);
   }
@@ -84,13 +99,24 @@ async function toMember(zip: ZipFile, entry: Entry): Promise<ZipMember> {
   const format = unixMode & 0o170000;
   const mode = unixMode & 0o777;
   if (format === 0o120000) return { path, type: "symlink", mode: 0o777, size: 0, target: await readLink(zip, entry) };
-  if (entry.fileName.endsWith("/") || format === 0o040000) return { path, type: "directory", mode: mode === 0 ? 0o755 : mode | 0o700, size: 0 };
-  if (format !== 0 && format !== 0o100000) throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} is neither a file, a directory nor a symlink`);
-  return { path, type: "file", mode: mode === 0 ? 0o644 : mode | 0o600, size: entry.uncompressedSize, content: () => openEntry(zip, entry) };
+  if (entry.fileName.endsWith("/") || format === 0o040000)
+    return { path, type: "directory", mode: mode === 0 ? 0o755 : mode | 0o700, size: 0 };
+  if (format !== 0 && format !== 0o100000)
+    throw new ArchiveRejected(
+      `the entry ${JSON.stringify(entry.fileName)} is neither a file, a directory nor a symlink`,
+    );
+  return {
+    path,
+    type: "file",
+    mode: mode === 0 ? 0o644 : mode | 0o600,
+    size: entry.uncompressedSize,
+    content: () => openEntry(zip, entry),
+  };
 }
 
 async function readLink(zip: ZipFile, entry: Entry): Promise<string> {
-  if (entry.uncompressedSize > maxLinkBytes) throw new ArchiveRejected(`the symlink ${JSON.stringify(entry.fileName)} is too long`);
+  if (entry.uncompressedSize > maxLinkBytes)
+    throw new ArchiveRejected(`the symlink ${JSON.stringify(entry.fileName)} is too long`);
   const target = (await buffer(await openEntry(zip, entry))).toString("utf8");
   if (target.includes("\0")) throw new ArchiveRejected(`the symlink ${JSON.stringify(entry.fileName)} has a NUL in it`);
   return target;
@@ -98,7 +124,9 @@ async function readLink(zip: ZipFile, entry: Entry): Promise<string> {
 
 async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable> {
   return zip.openReadStreamPromise(entry).catch((cause: unknown) => {
-    throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new ArchiveRejected(`the entry ${JSON.stringify(entry.fileName)} cannot be read: ${messageOf(cause)}`, {
+      cause,
+    });
   });
 }
 
@@ -106,8 +134,11 @@ function entryProblem(problem: string): string {
   const relative = /^invalid relative path: (.*)$/s.exec(problem);
   if (relative) return `the path ${JSON.stringify(relative[1])} leads out of the app's directory ("..")`;
   const absolute = /^absolute path: (.*)$/s.exec(problem);
-  if (absolute) return `the path ${JSON.stringify(absolute[1])} is absolute; paths must be relative to the app's directory`;
-  return problem === "strong encryption is not supported" ? "it is encrypted; send a zip without a password" : `its directory is broken: ${problem}`;
+  if (absolute)
+    return `the path ${JSON.stringify(absolute[1])} is absolute; paths must be relative to the app's directory`;
+  return problem === "strong encryption is not supported"
+    ? "it is encrypted; send a zip without a password"
+    : `its directory is broken: ${problem}`;
 }
 
 function messageOf(error: unknown): string {

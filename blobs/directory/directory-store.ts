@@ -5,7 +5,17 @@ import { access, mkdir, open, readdir, readFile, rename, rm, stat, unlink, utime
 import { dirname, join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Blob, blobKinds, type BlobKind, BlobNotFound, type BlobStore, checkBlobName, type Digest, limitBytes, type StoredBlob } from "../blob-store.ts";
+import {
+  type Blob,
+  blobKinds,
+  type BlobKind,
+  BlobNotFound,
+  type BlobStore,
+  checkBlobName,
+  type Digest,
+  limitBytes,
+  type StoredBlob,
+} from "../blob-store.ts";
 
 /** Files that a killed process left half written are removed after this time; several processes may share one store. */
 const abandonedUploadMs = 24 * 60 * 60 * 1000;
@@ -15,7 +25,10 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
   const incoming = join(root, ".incoming");
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const { name } of await entriesOf(incoming)) {
-    const modified = await stat(join(incoming, name)).then(({ mtimeMs }) => mtimeMs, (error: unknown) => ifAbsent(error, Date.now()));
+    const modified = await stat(join(incoming, name)).then(
+      ({ mtimeMs }) => mtimeMs,
+      (error: unknown) => ifAbsent(error, Date.now()),
+    );
     if (modified < Date.now() - abandonedUploadMs) await rm(join(incoming, name), { force: true });
   }
   const findPath = async (space: string, digest: Digest): Promise<string | undefined> => {
@@ -84,7 +97,12 @@ async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
     },
   });
   try {
-    await pipeline(content, limitBytes(target.maxBytes), measure, createWriteStream(temporary, { mode: 0o600, flush: true }));
+    await pipeline(
+      content,
+      limitBytes(target.maxBytes),
+      measure,
+      createWriteStream(temporary, { mode: 0o600, flush: true }),
+    );
     const digest = `sha256:${hash.digest("hex")}`;
     await publish(temporary, blobPath(target.root, target.space, target.kind, digest));
     return { digest, size };
@@ -121,7 +139,12 @@ function openFile(path: string, space: string, digest: Digest): Promise<Readable
 
 async function listBlobs(root: string, filter: { space?: string; kind?: BlobKind }): Promise<StoredBlob[]> {
   if (filter.space !== undefined) checkBlobName(filter.space);
-  const spaces = filter.space === undefined ? (await entriesOf(root)).filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map((entry) => entry.name) : [filter.space];
+  const spaces =
+    filter.space === undefined
+      ? (await entriesOf(root))
+          .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
+          .map((entry) => entry.name)
+      : [filter.space];
   const kinds = filter.kind ? [filter.kind] : blobKinds;
   const found: StoredBlob[] = [];
   for (const space of spaces) for (const kind of kinds) found.push(...(await listKind(root, space, kind)));
@@ -144,7 +167,10 @@ function blobPath(root: string, space: string, kind: BlobKind, digest: Digest): 
 }
 
 async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(() => true, (error: unknown) => ifAbsent(error, false));
+  return access(path, constants.F_OK).then(
+    () => true,
+    (error: unknown) => ifAbsent(error, false),
+  );
 }
 
 async function entriesOf(directory: string): Promise<Dirent[]> {

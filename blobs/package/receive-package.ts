@@ -33,12 +33,14 @@ export async function receivePackage(store: BlobStore, upload: PackageUpload): P
   const scratch = await mkdtemp(join(upload.scratch ?? tmpdir(), "cupola-upload-"));
   let zip: AcceptedZip | undefined;
   try {
-    if (upload.bits !== undefined) zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), upload.limits);
+    if (upload.bits !== undefined)
+      zip = await openZip(await toFile(upload.bits, scratch, upload.maxBytes), upload.limits);
     const matched = await collectMatched(store, upload, scratch);
     // What was sent with this upload wins over what was sent before.
     const sent = new Set(zip?.members.map((member) => member.path));
     const members: TarMember[] = [...(zip?.members ?? []), ...matched.filter((member) => !sent.has(member.path))];
-    if (!members.some((member) => member.type === "file")) throw new ArchiveRejected("it has no files; is the path to the app right?");
+    if (!members.some((member) => member.type === "file"))
+      throw new ArchiveRejected("it has no files; is the path to the app right?");
     checkTree(members);
     return await storeMembers(store, upload, members);
   } finally {
@@ -49,24 +51,41 @@ export async function receivePackage(store: BlobStore, upload: PackageUpload): P
 
 async function toFile(bits: Readable | string, scratch: string, maxBytes: number): Promise<string> {
   const file = join(scratch, "bits.zip");
-  await pipeline(typeof bits === "string" ? createReadStream(bits) : bits, limitBytes(maxBytes), createWriteStream(file));
+  await pipeline(
+    typeof bits === "string" ? createReadStream(bits) : bits,
+    limitBytes(maxBytes),
+    createWriteStream(file),
+  );
   return file;
 }
 
 async function storeMembers(store: BlobStore, upload: PackageUpload, members: readonly TarMember[]): Promise<Blob> {
   const files = new Map<string, { path: string; size: number }>();
-  const hashed = members.map((member) => ({ ...member, content: member.content && hashing(member, member.content, files) }));
-  const blob = await store.put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes }).catch((error: unknown) => {
-    // A zip whose entries are not what its directory says shows itself only while it is unpacked.
-    if (error instanceof Error && /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)) throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
-    throw error;
-  });
+  const hashed = members.map((member) => ({
+    ...member,
+    content: member.content && hashing(member, member.content, files),
+  }));
+  const blob = await store
+    .put(upload.space, "package", packMembers(hashed), { maxBytes: upload.maxBytes })
+    .catch((error: unknown) => {
+      // A zip whose entries are not what its directory says shows itself only while it is unpacked.
+      if (
+        error instanceof Error &&
+        /bytes in the stream|invalid|incorrect|unexpected end|Size mismatch/i.test(error.message)
+      )
+        throw new ArchiveRejected(`its content is broken: ${error.message}`, { cause: error });
+      throw error;
+    });
   await store.writeNote(upload.space, blob.digest, toNote(files));
   return blob;
 }
 
 /** Opens a member so that its SHA-1 is in `files` once it has been read. */
-function hashing(member: TarMember, open: NonNullable<TarMember["content"]>, files: Map<string, { path: string; size: number }>): () => Promise<Readable> {
+function hashing(
+  member: TarMember,
+  open: NonNullable<TarMember["content"]>,
+  files: Map<string, { path: string; size: number }>,
+): () => Promise<Readable> {
   return async () => {
     const hash = createHash("sha1");
     const through = new Transform({
@@ -88,16 +107,29 @@ function hashing(member: TarMember, open: NonNullable<TarMember["content"]>, fil
 async function collectMatched(store: BlobStore, upload: PackageUpload, scratch: string): Promise<TarMember[]> {
   const resources = (upload.resources ?? []).map(checkResource);
   const limits = upload.limits ?? defaultZipLimits;
-  if (resources.length > limits.maxEntries) throw new ArchiveRejected(`it has ${resources.length} resources, more than the ${limits.maxEntries} allowed`);
+  if (resources.length > limits.maxEntries)
+    throw new ArchiveRejected(`it has ${resources.length} resources, more than the ${limits.maxEntries} allowed`);
   const known = await findFiles(store, upload.space, new Set(resources.map((resource) => resource.sha1)));
   const missing = resources.find((resource) => known.get(resource.sha1)?.size !== resource.size);
-  if (missing) throw new ArchiveRejected(`the resource ${JSON.stringify(missing.path)} (SHA-1 ${missing.sha1}) is not known in this space; push again`);
+  if (missing)
+    throw new ArchiveRejected(
+      `the resource ${JSON.stringify(missing.path)} (SHA-1 ${missing.sha1}) is not known in this space; push again`,
+    );
   await extractFiles({ store, space: upload.space, scratch, maxBytes: limits.maxUnpackedBytes }, known);
-  return resources.map(({ path, mode, sha1, size }) => ({ path, mode, size, type: "file", content: () => createReadStream(join(scratch, sha1)) }));
+  return resources.map(({ path, mode, sha1, size }) => ({
+    path,
+    mode,
+    size,
+    type: "file",
+    content: () => createReadStream(join(scratch, sha1)),
+  }));
 }
 
 /** Writes each known content to `<scratch>/<sha1>`, reading each package once. */
-async function extractFiles(from: { store: BlobStore; space: string; scratch: string; maxBytes: number }, known: ReadonlyMap<string, KnownFile>): Promise<void> {
+async function extractFiles(
+  from: { store: BlobStore; space: string; scratch: string; maxBytes: number },
+  known: ReadonlyMap<string, KnownFile>,
+): Promise<void> {
   const byPackage = new Map<Digest, Map<string, string>>();
   for (const [sha1, file] of known) {
     const wanted = byPackage.get(file.digest) ?? new Map<string, string>();

@@ -34,10 +34,16 @@ export function toNote(files: ReadonlyMap<string, { path: string; size: number }
 }
 
 /** Where each of these contents (SHA-1 in hex) is found in the space. What is in no package is not in the map. */
-export async function findFiles(store: BlobStore, space: string, wanted: ReadonlySet<string>): Promise<Map<string, KnownFile>> {
+export async function findFiles(
+  store: BlobStore,
+  space: string,
+  wanted: ReadonlySet<string>,
+): Promise<Map<string, KnownFile>> {
   const found = new Map<string, KnownFile>();
   if (wanted.size === 0) return found;
-  const packages = (await store.list({ space, kind: "package" })).sort((a, b) => b.modified - a.modified).slice(0, maxPackages);
+  const packages = (await store.list({ space, kind: "package" }))
+    .sort((a, b) => b.modified - a.modified)
+    .slice(0, maxPackages);
   for (const { digest } of packages) {
     const index = await readIndex(store, space, digest);
     for (const sha1 of wanted) {
@@ -50,8 +56,16 @@ export async function findFiles(store: BlobStore, space: string, wanted: Readonl
 }
 
 /** The resources, of those given, that need not be uploaded. Same SHA-1 and same size; other spaces' files never match. */
-export async function matchResources(store: BlobStore, space: string, resources: readonly Resource[]): Promise<Resource[]> {
-  const known = await findFiles(store, space, new Set(resources.filter((resource) => resource.size >= minResourceBytes).map((resource) => resource.sha1)));
+export async function matchResources(
+  store: BlobStore,
+  space: string,
+  resources: readonly Resource[],
+): Promise<Resource[]> {
+  const known = await findFiles(
+    store,
+    space,
+    new Set(resources.filter((resource) => resource.size >= minResourceBytes).map((resource) => resource.sha1)),
+  );
   return resources.filter((resource) => known.get(resource.sha1)?.size === resource.size);
 }
 
@@ -59,9 +73,13 @@ export async function matchResources(store: BlobStore, space: string, resources:
 export function checkResource(resource: Resource): { path: string; mode: number; sha1: string; size: number } {
   const path = cleanPath(resource.path);
   if (path === "") throw new ArchiveRejected("a resource has an empty path");
-  if (!/^[0-9a-f]{40}$/.test(resource.sha1)) throw new ArchiveRejected(`the resource ${JSON.stringify(path)} has no SHA-1 checksum`);
+  if (!/^[0-9a-f]{40}$/.test(resource.sha1))
+    throw new ArchiveRejected(`the resource ${JSON.stringify(path)} has no SHA-1 checksum`);
   const mode = /^[0-7]{3,6}$/.test(resource.mode) ? Number.parseInt(resource.mode, 8) & 0o777 : Number.NaN;
-  if (!(mode >= 0o600)) throw new ArchiveRejected(`the resource ${JSON.stringify(path)} has mode ${JSON.stringify(resource.mode)}; it must be octal and at least 0600`);
+  if (!(mode >= 0o600))
+    throw new ArchiveRejected(
+      `the resource ${JSON.stringify(path)} has mode ${JSON.stringify(resource.mode)}; it must be octal and at least 0600`,
+    );
   return { path, mode, sha1: resource.sha1, size: resource.size };
 }
 

@@ -30,7 +30,9 @@ export interface ApiClient {
   waitForJob(job: string | undefined, deadlineMs?: number): Promise<void>;
 }
 
-const errorBody = z.object({ errors: z.array(z.object({ code: z.number(), title: z.string(), detail: z.string() })).min(1) });
+const errorBody = z.object({
+  errors: z.array(z.object({ code: z.number(), title: z.string(), detail: z.string() })).min(1),
+});
 
 export function apiClient(base: string, authorization: string): ApiClient {
   const start: ApiClient["start"] = async (method, path, options = {}) => {
@@ -39,7 +41,8 @@ export function apiClient(base: string, authorization: string): ApiClient {
     if (!response.ok) throw toFailure(response.status, text);
     return { body: text === "" ? {} : parseBody(text, path), job: response.headers.get("location") ?? undefined };
   };
-  const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> => (await start(method, path, options)).body as T;
+  const request = async <T>(method: string, path: string, options?: RequestOptions): Promise<T> =>
+    (await start(method, path, options)).body as T;
   return {
     base,
     start,
@@ -63,8 +66,12 @@ async function pollJob(request: ApiClient["request"], job: string, deadlineMs: n
   for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
     const { state, errors } = await request<{ state: string; errors?: { detail: string }[] }>("GET", job);
     if (state === "COMPLETE") return;
-    if (state === "FAILED") throw new Failure((errors ?? []).map((error) => error.detail).join("; ") || "the job failed");
-    if (Date.now() > deadline) throw new Failure(`the job has not ended in ${deadlineMs / 1000} s`, { next: `cup curl ${new URL(job).pathname}` });
+    if (state === "FAILED")
+      throw new Failure((errors ?? []).map((error) => error.detail).join("; ") || "the job failed");
+    if (Date.now() > deadline)
+      throw new Failure(`the job has not ended in ${deadlineMs / 1000} s`, {
+        next: `cup curl ${new URL(job).pathname}`,
+      });
     await delay(pause);
   }
 }
@@ -81,12 +88,21 @@ async function send(base: string, authorization: string, { method, path, options
   try {
     return await fetch(url, {
       method,
-      headers: { authorization, accept: "application/json", "user-agent": "cup", ...(contentType && { "content-type": contentType }) },
+      headers: {
+        authorization,
+        accept: "application/json",
+        "user-agent": "cup",
+        ...(contentType && { "content-type": contentType }),
+      },
       signal: AbortSignal.timeout(options.deadlineMs ?? 30_000),
       ...(body !== undefined && { body }),
     });
   } catch (cause) {
-    throw new Failure(`${base} does not answer`, { kind: "unreachable", next: "is it running? cup local status", cause });
+    throw new Failure(`${base} does not answer`, {
+      kind: "unreachable",
+      next: "is it running? cup local status",
+      cause,
+    });
   }
 }
 
@@ -106,7 +122,10 @@ function parseBody(text: string, path: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    throw new Failure(`${path} answered something that is not JSON`, { next: "is this the address of a CF API? cup login --api URL", cause });
+    throw new Failure(`${path} answered something that is not JSON`, {
+      next: "is this the address of a CF API? cup login --api URL",
+      cause,
+    });
   }
 }
 
@@ -118,7 +137,9 @@ function toFailure(status: number, text: string): Failure {
     parsed = undefined; // a proxy's page, for example: the status must do
   }
   const known = errorBody.safeParse(parsed);
-  const detail = known.success ? known.data.errors.map((error) => error.detail).join("; ") : `the API answered ${status}`;
+  const detail = known.success
+    ? known.data.errors.map((error) => error.detail).join("; ")
+    : `the API answered ${status}`;
   if (status === 401) return new Failure(detail, { kind: "target", next: "cup login" });
   return new Failure(detail);
 }

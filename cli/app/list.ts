@@ -12,6 +12,12 @@ export async function listApps(context: Context): Promise<Result> {
       return { name: app.name, guid: app.guid, state: app["state"], instances: summarise(app, processes), urls };
     }),
   );
-  const text = rows.length === 0 ? [`No apps in space ${space.name}. Next: cup push`] : table(["name", "instances", "urls"], rows.map((row) => [row.name, row.instances, row.urls.join(", ")]));
+  const text =
+    rows.length === 0
+      ? [`No apps in space ${space.name}. Next: cup push`]
+      : table(
+          ["name", "instances", "urls"],
+          rows.map((row) => [row.name, row.instances, row.urls.join(", ")]),
+        );
   return { json: rows, text };
 }

@@ -16,7 +16,9 @@ const POLL_MS = 250;
 const PAGE = "1000";
 
 async function read(api: ApiClient, guid: string, query: Record<string, string>): Promise<LogLine[]> {
-  const body = batch.parse(await api.request("GET", `/api/v1/read/${guid}`, { query: { envelope_types: "LOG", limit: PAGE, ...query } }));
+  const body = batch.parse(
+    await api.request("GET", `/api/v1/read/${guid}`, { query: { envelope_types: "LOG", limit: PAGE, ...query } }),
+  );
   return body.envelopes.batch.flatMap((entry) => {
     const parsed = envelope.safeParse(entry);
     return parsed.success ? [toLine(parsed.data)] : [];
@@ -25,7 +27,12 @@ async function read(api: ApiClient, guid: string, query: Record<string, string>)
 
 function toLine({ timestamp, instance_id, tags, log }: z.output<typeof envelope>): LogLine {
   const source = `${tags?.["source_type"] ?? "APP"}/${instance_id ?? "0"}`;
-  return { timestamp: BigInt(timestamp), source, type: log.type, message: Buffer.from(log.payload, "base64").toString("utf8").replace(/\n$/, "") };
+  return {
+    timestamp: BigInt(timestamp),
+    source,
+    type: log.type,
+    message: Buffer.from(log.payload, "base64").toString("utf8").replace(/\n$/, ""),
+  };
 }
 
 /** The newest lines, oldest first. */
@@ -34,16 +41,21 @@ export async function recentLog(api: ApiClient, guid: string): Promise<LogLine[]
 }
 
 /** Lines from `since` (nanoseconds) on, as they come, until the signal; those that had come by then are still given. */
-export async function* followLog(api: ApiClient, guid: string, options: { since: bigint; signal: AbortSignal }): AsyncGenerator<LogLine> {
+export async function* followLog(
+  api: ApiClient,
+  guid: string,
+  options: { since: bigint; signal: AbortSignal },
+): AsyncGenerator<LogLine> {
   let next = options.since;
-  for (let isLast = false; !isLast; ) {
+  for (let isLast = false; !isLast;) {
     isLast = options.signal.aborted;
     const lines = await read(api, guid, { start_time: String(next) });
     for (const line of lines) {
       next = line.timestamp + 1n;
       yield line;
     }
-    if (lines.length === 0 && !isLast) await delay(POLL_MS, undefined, { signal: options.signal }).catch(() => undefined); // aborted: one last look
+    if (lines.length === 0 && !isLast)
+      await delay(POLL_MS, undefined, { signal: options.signal }).catch(() => undefined); // aborted: one last look
   }
 }
 

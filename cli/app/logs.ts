@@ -12,7 +12,8 @@ export async function logs(context: Context, name: string, options: { recent?: b
   context.progress.step(`Following the log of ${name}; Ctrl-C ends`);
   for (const line of lines.slice(-10)) process.stdout.write(`${formatLine(line)}\n`);
   const since = (lines.at(-1)?.timestamp ?? 0n) + 1n;
-  for await (const line of followLog(context.api, app.guid, { since, signal: stop.signal })) process.stdout.write(`${formatLine(line)}\n`);
+  for await (const line of followLog(context.api, app.guid, { since, signal: stop.signal }))
+    process.stdout.write(`${formatLine(line)}\n`);
   return { json: {}, text: [] };
 }
 

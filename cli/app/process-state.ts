@@ -29,7 +29,10 @@ export interface ProcessState {
 export async function readProcesses({ api }: Context, app: Resource): Promise<ProcessState[]> {
   const processes = await api.list<Process>(`/v3/apps/${app.guid}/processes`);
   return Promise.all(
-    processes.map(async (process) => ({ process, instances: (await api.request<{ resources: Instance[] }>("GET", `/v3/processes/${process.guid}/stats`)).resources })),
+    processes.map(async (process) => ({
+      process,
+      instances: (await api.request<{ resources: Instance[] }>("GET", `/v3/processes/${process.guid}/stats`)).resources,
+    })),
   );
 }
 
@@ -54,5 +57,7 @@ export function ratio({ process, instances }: ProcessState): string {
 
 /** The most telling state first: why it is not up, else how it is. */
 export function summarise(app: Json, processes: readonly ProcessState[]): string {
-  return app["state"] === "STOPPED" ? "stopped" : processes.map((state) => `${state.process.type}:${ratio(state)}`).join(", ");
+  return app["state"] === "STOPPED"
+    ? "stopped"
+    : processes.map((state) => `${state.process.type}:${ratio(state)}`).join(", ");
 }

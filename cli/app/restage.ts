@@ -7,7 +7,11 @@ import { runVerb } from "./verbs.ts";
 
 export async function restage(context: Context, name: string): Promise<Result> {
   const app = await context.app(name);
-  const [newest] = await context.api.list("/v3/packages", { app_guids: app.guid, states: "READY", order_by: "-created_at" });
+  const [newest] = await context.api.list("/v3/packages", {
+    app_guids: app.guid,
+    states: "READY",
+    order_by: "-created_at",
+  });
   if (!newest) throw new Failure(`${name} has no package to build`, { next: `cup push ${name}` });
   context.progress.step(`Building ${name} again`);
   await stage(context, app, newest.guid);

@@ -16,10 +16,17 @@ export interface ScaleOptions {
 
 export async function scale(context: Context, name: string, options: ScaleOptions): Promise<Result> {
   const { instances, memory, disk } = options;
-  const body: Json = omitUndefined({ instances, memory_in_mb: memory && toMegabytes(memory), disk_in_mb: disk && toMegabytes(disk) });
-  if (Object.keys(body).length === 0) throw new Failure("what should change?", { kind: "usage", next: `cup scale ${name} --instances 2` });
+  const body: Json = omitUndefined({
+    instances,
+    memory_in_mb: memory && toMegabytes(memory),
+    disk_in_mb: disk && toMegabytes(disk),
+  });
+  if (Object.keys(body).length === 0)
+    throw new Failure("what should change?", { kind: "usage", next: `cup scale ${name} --instances 2` });
   const app = await context.app(name);
-  const process = await context.api.request("POST", `/v3/apps/${app.guid}/processes/${options.process}/actions/scale`, { body });
+  const process = await context.api.request("POST", `/v3/apps/${app.guid}/processes/${options.process}/actions/scale`, {
+    body,
+  });
   const resized = Boolean(memory ?? disk);
   const isStarted = app["state"] === "STARTED";
   if (isStarted && resized) {
@@ -27,5 +34,10 @@ export async function scale(context: Context, name: string, options: ScaleOption
     await context.api.request("POST", `/v3/apps/${app.guid}/actions/restart`);
   }
   if (isStarted && (resized || instances !== 0)) await waitUntilRunning(context, app);
-  return { json: process, text: [`${name} ${options.process}: ${String(process["instances"])} instances of ${String(process["memory_in_mb"])}M.`] };
+  return {
+    json: process,
+    text: [
+      `${name} ${options.process}: ${String(process["instances"])} instances of ${String(process["memory_in_mb"])}M.`,
+    ],
+  };
 }

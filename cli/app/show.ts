@@ -7,17 +7,37 @@ export async function showApp(context: Context, name: string): Promise<Result> {
   const app = await context.app(name);
   const [processes, urls] = await Promise.all([readProcesses(context, app), readUrls(context, app)]);
   const text = [
-    ...fields([["name", app.name], ["state", String(app["state"]).toLowerCase()], ["urls", urls.join(", ") || "none: cup map-route"], ["guid", app.guid]]),
+    ...fields([
+      ["name", app.name],
+      ["state", String(app["state"]).toLowerCase()],
+      ["urls", urls.join(", ") || "none: cup map-route"],
+      ["guid", app.guid],
+    ]),
     ...processes.filter((state) => state.process.instances > 0).flatMap(toText),
   ];
-  return { json: { ...app, urls, processes: processes.map(({ process, instances }) => ({ ...process, instances: process.instances, stats: instances })) }, text };
+  return {
+    json: {
+      ...app,
+      urls,
+      processes: processes.map(({ process, instances }) => ({
+        ...process,
+        instances: process.instances,
+        stats: instances,
+      })),
+    },
+    text,
+  };
 }
 
 function toText(state: ProcessState): string[] {
   const { process, instances } = state;
   return [
     "",
-    ...fields([["process", process.type], ["instances", ratio(state)], ["memory", `${process.memory_in_mb}M`]]),
+    ...fields([
+      ["process", process.type],
+      ["instances", ratio(state)],
+      ["memory", `${process.memory_in_mb}M`],
+    ]),
     ...table(["#", "state", "up", "cpu", "memory", "disk", "details"], instances.map(toRow)),
   ];
 }

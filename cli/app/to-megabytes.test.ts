@@ -4,7 +4,13 @@ import { bytes, fields } from "../output.ts";
 import { toMegabytes } from "./to-megabytes.ts";
 
 describe("sizes", () => {
-  test.each([["256M", 256], ["1G", 1024], ["2GB", 2048], ["1t", 1_048_576], ["64mb", 64]])("%s is %d MB", (text, megabytes) => {
+  test.each([
+    ["256M", 256],
+    ["1G", 1024],
+    ["2GB", 2048],
+    ["1t", 1_048_576],
+    ["64mb", 64],
+  ])("%s is %d MB", (text, megabytes) => {
     expect(toMegabytes(text)).toBe(megabytes);
   });
 
@@ -12,11 +18,23 @@ describe("sizes", () => {
     expect(() => toMegabytes(text)).toThrow("is no size: write 256M or 1G");
   });
 
-  test.each([[0, "0B"], [1023, "1023B"], [1024, "1K"], [1536, "1.5K"], [64 * 1024 * 1024, "64M"], [10 * 1024 ** 3, "10G"]])("%d bytes read %s", (count, text) => {
+  test.each([
+    [0, "0B"],
+    [1023, "1023B"],
+    [1024, "1K"],
+    [1536, "1.5K"],
+    [64 * 1024 * 1024, "64M"],
+    [10 * 1024 ** 3, "10G"],
+  ])("%d bytes read %s", (count, text) => {
     expect(bytes(count)).toBe(text);
   });
 
   test("values of fields stand below each other", () => {
-    expect(fields([["a", "1"], ["longer", "2"]])).toEqual(["a:        1", "longer:   2"]);
+    expect(
+      fields([
+        ["a", "1"],
+        ["longer", "2"],
+      ]),
+    ).toEqual(["a:        1", "longer:   2"]);
   });
 });

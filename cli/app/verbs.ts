@@ -13,5 +13,8 @@ export async function runVerb(context: Context, verb: keyof typeof DONE, name: s
   const after = await context.api.request<Resource>("POST", `/v3/apps/${app.guid}/actions/${verb}`);
   if (verb !== "stop") await waitUntilRunning(context, app);
   const urls = await readUrls(context, app);
-  return { json: { ...after, urls }, text: [`${name} ${DONE[verb]}${verb !== "stop" && urls[0] ? `: ${urls[0]}` : "."}`] };
+  return {
+    json: { ...after, urls },
+    text: [`${name} ${DONE[verb]}${verb !== "stop" && urls[0] ? `: ${urls[0]}` : "."}`],
+  };
 }

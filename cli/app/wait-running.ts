@@ -23,7 +23,10 @@ export async function waitUntilRunning(context: Context, app: Resource): Promise
     if (!processes.some(isStuck)) unstuck = Date.now();
     const trouble = findTrouble(processes, Date.now() - unstuck);
     if (trouble) throw new Failure(trouble, { next: `cup logs ${app.name} --recent` });
-    if (Date.now() > deadline) throw new Failure(`${app.name} has not started in ${DEADLINE_MS / 60_000} minutes (${summary})`, { next: `cup logs ${app.name} --recent` });
+    if (Date.now() > deadline)
+      throw new Failure(`${app.name} has not started in ${DEADLINE_MS / 60_000} minutes (${summary})`, {
+        next: `cup logs ${app.name} --recent`,
+      });
     await delay(pause);
   }
 }
@@ -42,7 +45,11 @@ function isUp({ process, instances }: ProcessState): boolean {
 
 /** None was ever started, and the runner says why. */
 function isStuck({ process, instances }: ProcessState): boolean {
-  return process.instances > 0 && instances.length > 0 && instances.every((instance) => instance.state === "DOWN" && instance.details);
+  return (
+    process.instances > 0 &&
+    instances.length > 0 &&
+    instances.every((instance) => instance.state === "DOWN" && instance.details)
+  );
 }
 
 function isDead({ process, instances }: ProcessState): boolean {

@@ -24,14 +24,26 @@ const READY = "ready";
 export async function localStart(progress: Progress, options: StartOptions): Promise<Result> {
   const home = homeAt(options.home);
   const running = await findRunning(home);
-  if (running) throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, { next: "cup local stop, or another --home and --port" });
+  if (running)
+    throw new Failure(`Cupola runs already: ${running.url} (process ${running.pid})`, {
+      next: "cup local stop, or another --home and --port",
+    });
   return options.detach ? startDetached(home, progress, options) : startHere(home, progress, options);
 }
 
 async function startHere(home: Home, progress: Progress, options: StartOptions): Promise<Result> {
-  const [{ startLocal }, { openLog }] = await Promise.all([import("../../local/start.ts"), import("../../local/log.ts")]);
+  const [{ startLocal }, { openLog }] = await Promise.all([
+    import("../../local/start.ts"),
+    import("../../local/log.ts"),
+  ]);
   makeHome(home);
-  const cluster = await startLocal({ home, port: options.port, kubePort: options.kubePort, log: openLog(home), progress: (step) => progress.step(step) });
+  const cluster = await startLocal({
+    home,
+    port: options.port,
+    kubePort: options.kubePort,
+    log: openLog(home),
+    progress: (step) => progress.step(step),
+  });
   const stopped = untilSignal();
   try {
     const hello = options.empty ? undefined : await pushExample(home, progress);
@@ -74,7 +86,18 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   makeHome(home);
   progress.step(`Starting in the background; its log is ${home.log}`);
   const log = openSync(home.log, "a", 0o600);
-  const args = [join(import.meta.dirname, "..", "cup.ts"), "local", "start", "--home", home.dir, "--port", String(options.port), "--kube-port", String(options.kubePort), ...(options.empty ? ["--empty"] : [])];
+  const args = [
+    join(import.meta.dirname, "..", "cup.ts"),
+    "local",
+    "start",
+    "--home",
+    home.dir,
+    "--port",
+    String(options.port),
+    "--kube-port",
+    String(options.kubePort),
+    ...(options.empty ? ["--empty"] : []),
+  ];
   const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", log, log, "ipc"] });
   const ready = await Promise.race([
     new Promise<string>((resolve) => child.once("message", (message) => resolve(String(message)))),
@@ -83,7 +106,10 @@ async function startDetached(home: Home, progress: Progress, options: StartOptio
   ]);
   if (ready !== READY) {
     child.kill();
-    throw new Failure(ready === "exit" ? "it ended before it was ready" : `it was not ready in ${DETACH_DEADLINE_MS / 1000} s`, { next: `read ${home.log}` });
+    throw new Failure(
+      ready === "exit" ? "it ended before it was ready" : `it was not ready in ${DETACH_DEADLINE_MS / 1000} s`,
+      { next: `read ${home.log}` },
+    );
   }
   child.disconnect();
   child.unref();

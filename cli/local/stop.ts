@@ -15,7 +15,10 @@ export async function localStop(progress: Progress, options: { home?: string }):
   process.kill(running.pid, "SIGTERM");
   const deadline = Date.now() + DEADLINE_MS;
   while (await findRunning(home)) {
-    if (Date.now() > deadline) throw new Failure(`process ${running.pid} has not stopped in ${DEADLINE_MS / 1000} s`, { next: `read ${home.log}, or: kill -9 ${running.pid}` });
+    if (Date.now() > deadline)
+      throw new Failure(`process ${running.pid} has not stopped in ${DEADLINE_MS / 1000} s`, {
+        next: `read ${home.log}, or: kill -9 ${running.pid}`,
+      });
     await delay(50);
   }
   return { json: { running: false, stopped: running.pid }, text: ["Stopped."] };

@@ -5,7 +5,16 @@ import { table, type Result } from "../output.ts";
 
 export async function listOrgs({ api }: Context): Promise<Result> {
   const orgs = await api.list("/v3/organizations", { order_by: "name" });
-  return { json: orgs, text: orgs.length === 0 ? ["You have no orgs. Make one: cup create-org NAME"] : table(["name", "guid"], orgs.map((org) => [org.name, org.guid])) };
+  return {
+    json: orgs,
+    text:
+      orgs.length === 0
+        ? ["You have no orgs. Make one: cup create-org NAME"]
+        : table(
+            ["name", "guid"],
+            orgs.map((org) => [org.name, org.guid]),
+          ),
+  };
 }
 
 export async function createOrg({ api }: Context, name: string): Promise<Result> {

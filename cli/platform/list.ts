@@ -9,5 +9,11 @@ const COLUMNS = {
 
 export async function listPlatform({ api }: Context, what: keyof typeof COLUMNS): Promise<Result> {
   const found = await api.list(`/v3/${what}`);
-  return { json: found, text: table(COLUMNS[what], found.map((item) => COLUMNS[what].map((column) => String(item[column] ?? "")))) };
+  return {
+    json: found,
+    text: table(
+      COLUMNS[what],
+      found.map((item) => COLUMNS[what].map((column) => String(item[column] ?? ""))),
+    ),
+  };
 }

@@ -5,8 +5,18 @@ import { renderApp } from "./render.ts";
 
 describe("manifests", () => {
   test.each([
-    ["a whole value keeps the variable's type", "applications: [{ name: a, instances: ((n)) }]", { n: 3 }, [{ name: "a", instances: 3 }]],
-    ["a part is text", "applications: [{ name: a-((n)), memory: ((n))M }]", { n: 64 }, [{ name: "a-64", memory: "64M" }]],
+    [
+      "a whole value keeps the variable's type",
+      "applications: [{ name: a, instances: ((n)) }]",
+      { n: 3 },
+      [{ name: "a", instances: 3 }],
+    ],
+    [
+      "a part is text",
+      "applications: [{ name: a-((n)), memory: ((n))M }]",
+      { n: 64 },
+      [{ name: "a-64", memory: "64M" }],
+    ],
     ["keys too", "applications: [{ name: a, env: { ((k)): v } }]", { k: "KEY" }, [{ name: "a", env: { KEY: "v" } }]],
   ])("%s", (_what, text, variables, expected) => {
     expect(parseManifest(text, variables, "manifest.yml")).toEqual(expected);
@@ -16,14 +26,24 @@ describe("manifests", () => {
     ["a variable without a value", "applications: [{ name: ((who)) }]", "((who)) has no value"],
     ["no applications", "applications: []", "manifest.yml: applications"],
     ["no YAML", "applications: [", "manifest.yml is no valid YAML"],
-    ["a YAML bomb", `a: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\napplications: []`, "manifest.yml"],
+    [
+      "a YAML bomb",
+      `a: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\napplications: []`,
+      "manifest.yml",
+    ],
   ])("%s is told", (_what, text, message) => {
     expect(() => parseManifest(text, {}, "manifest.yml")).toThrow(message);
   });
 
   test("the command line wins, and a default route is asked for when nothing is said of routes", () => {
     const app = { name: "a", memory: "1G", env: { A: "b" } };
-    expect(overlay(app, { memory: "64M", instances: 2 })).toEqual({ name: "a", memory: "64M", instances: 2, env: { A: "b" }, "default-route": true });
+    expect(overlay(app, { memory: "64M", instances: 2 })).toEqual({
+      name: "a",
+      memory: "64M",
+      instances: 2,
+      env: { A: "b" },
+      "default-route": true,
+    });
     expect(overlay(app, { route: false })).toEqual({ ...app, "no-route": true });
     expect(overlay({ ...app, routes: [{ route: "x.example.org" }] }, {})).not.toHaveProperty("default-route");
   });
@@ -39,20 +59,50 @@ describe("render", () => {
   test("a plain app: App, web Process, Route", () => {
     expect(renderApp({ name: "shop" }, places)).toEqual([
       { apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name: "shop" }, spec: { state: "Started" } },
-      { apiVersion: "cupola.dev/v1alpha1", kind: "Process", metadata: { name: "shop.web" }, spec: { appRef: { name: "shop" }, type: "web" } },
-      { apiVersion: "cupola.dev/v1alpha1", kind: "Route", metadata: { name: expect.stringMatching(/^shop-apps-example-org-/) as string }, spec: { host: "shop", domainRef: { name: "apps.example.org" }, destinations: [{ app: "shop" }] } },
+      {
+        apiVersion: "cupola.dev/v1alpha1",
+        kind: "Process",
+        metadata: { name: "shop.web" },
+        spec: { appRef: { name: "shop" }, type: "web" },
+      },
+      {
+        apiVersion: "cupola.dev/v1alpha1",
+        kind: "Route",
+        metadata: { name: expect.stringMatching(/^shop-apps-example-org-/) as string },
+        spec: { host: "shop", domainRef: { name: "apps.example.org" }, destinations: [{ app: "shop" }] },
+      },
     ]);
   });
 
   test("a name that is no object name stays the app's name", () => {
     const [app] = renderApp({ name: "My Shop" }, places);
-    expect(app).toMatchObject({ metadata: { name: expect.stringMatching(/^my-shop-[a-z0-9]{5}$/) as string }, spec: { name: "My Shop" } });
+    expect(app).toMatchObject({
+      metadata: { name: expect.stringMatching(/^my-shop-[a-z0-9]{5}$/) as string },
+      spec: { name: "My Shop" },
+    });
   });
 
   test("sizes, checks and more processes", () => {
-    const objects = renderApp({ name: "a", memory: "64M", instances: 3, "health-check-type": "http", timeout: 90, processes: [{ type: "worker", instances: 1, "health-check-type": "none" }], "no-route": true }, places);
+    const objects = renderApp(
+      {
+        name: "a",
+        memory: "64M",
+        instances: 3,
+        "health-check-type": "http",
+        timeout: 90,
+        processes: [{ type: "worker", instances: 1, "health-check-type": "none" }],
+        "no-route": true,
+      },
+      places,
+    );
     expect(objects.map(({ spec }) => spec).slice(1)).toEqual([
-      { appRef: { name: "a" }, type: "web", instances: 3, memoryMB: 64, healthCheck: { type: "http", timeoutSeconds: 90 } },
+      {
+        appRef: { name: "a" },
+        type: "web",
+        instances: 3,
+        memoryMB: 64,
+        healthCheck: { type: "http", timeoutSeconds: 90 },
+      },
       { appRef: { name: "a" }, type: "worker", instances: 1, healthCheck: { type: "process" } },
     ]);
   });
@@ -66,6 +116,8 @@ describe("render", () => {
   });
 
   test("a slash alone is no path", () => {
-    expect(renderApp({ name: "a", routes: [{ route: "www.example.org/" }] }, places).at(-1)?.spec).not.toHaveProperty("path");
+    expect(renderApp({ name: "a", routes: [{ route: "www.example.org/" }] }, places).at(-1)?.spec).not.toHaveProperty(
+      "path",
+    );
   });
 });

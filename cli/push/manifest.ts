@@ -6,7 +6,11 @@ import { z } from "zod";
 import { Failure } from "../failure.ts";
 import type { PushOptions } from "./options.ts";
 
-const application = z.looseObject({ name: z.string().optional(), path: z.string().optional(), docker: z.looseObject({ image: z.string().optional() }).optional() });
+const application = z.looseObject({
+  name: z.string().optional(),
+  path: z.string().optional(),
+  docker: z.looseObject({ image: z.string().optional() }).optional(),
+});
 const document = z.looseObject({ version: z.number().optional(), applications: z.array(application).min(1) });
 export type Application = z.output<typeof application> & { name: string };
 
@@ -23,7 +27,11 @@ export function readManifest(app: string | undefined, options: PushOptions): Man
   const folder = path ? dirname(path) : process.cwd();
   const text = path ? readFileSync(path, "utf8") : undefined;
   const applications = text === undefined ? [named(app)] : select(parseManifest(text, variables, path ?? ""), app);
-  if (applications.length > 1 && hasAppOptions(options)) throw new Failure("these options fit one app, the manifest has several", { kind: "usage", next: "name the app: cup push APP" });
+  if (applications.length > 1 && hasAppOptions(options))
+    throw new Failure("these options fit one app, the manifest has several", {
+      kind: "usage",
+      next: "name the app: cup push APP",
+    });
   return { folder, applications: applications.map((one) => overlay(one, options)) };
 }
 
@@ -50,7 +58,9 @@ function readable(path: string): boolean {
 }
 
 function readVariables(options: PushOptions): Record<string, unknown> {
-  const fromFiles = (options.varsFile ?? []).map((file) => parseYaml(readFileSync(file, "utf8"), file) as Record<string, unknown>);
+  const fromFiles = (options.varsFile ?? []).map(
+    (file) => parseYaml(readFileSync(file, "utf8"), file) as Record<string, unknown>,
+  );
   const fromFlags = (options.var ?? []).map((pair) => {
     const at = pair.indexOf("=");
     if (at < 1) throw new Failure(`--var ${pair}: write name=value`, { kind: "usage" });
@@ -63,14 +73,25 @@ function parseYaml(text: string, where: string): unknown {
   try {
     return parse(text, { maxAliasCount: 100 });
   } catch (cause) {
-    throw new Failure(`${where} is no valid YAML: ${cause instanceof Error ? cause.message.split("\n")[0] : ""}`, { kind: "usage", cause });
+    throw new Failure(`${where} is no valid YAML: ${cause instanceof Error ? cause.message.split("\n")[0] : ""}`, {
+      kind: "usage",
+      cause,
+    });
   }
 }
 
 /** Parses a manifest and fills in its ((variables)). @throws Failure (usage) that names what is wrong. */
-export function parseManifest(text: string, variables: Record<string, unknown>, where: string): z.output<typeof application>[] {
+export function parseManifest(
+  text: string,
+  variables: Record<string, unknown>,
+  where: string,
+): z.output<typeof application>[] {
   const parsed = document.safeParse(interpolate(parseYaml(text, where), variables));
-  if (!parsed.success) throw new Failure(`${where}: ${parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`, { kind: "usage" });
+  if (!parsed.success)
+    throw new Failure(
+      `${where}: ${parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`,
+      { kind: "usage" },
+    );
   return parsed.data.applications;
 }
 
@@ -81,27 +102,41 @@ const PART = /\(\(([^()]+)\)\)/g;
 function interpolate(value: unknown, variables: Record<string, unknown>): unknown {
   if (typeof value === "string") return interpolateText(value, variables);
   if (Array.isArray(value)) return value.map((item) => interpolate(item, variables));
-  if (value !== null && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, item]) => [interpolateText(key, variables), interpolate(item, variables)]));
+  if (value !== null && typeof value === "object")
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [interpolateText(key, variables), interpolate(item, variables)]),
+    );
   return value;
 }
 
 function interpolateText(text: string, variables: Record<string, unknown>): unknown {
   const resolveVariable = (name: string): unknown => {
-    if (!(name in variables)) throw new Failure(`the manifest's variable ((${name})) has no value`, { kind: "usage", next: `--var ${name}=VALUE` });
+    if (!(name in variables))
+      throw new Failure(`the manifest's variable ((${name})) has no value`, {
+        kind: "usage",
+        next: `--var ${name}=VALUE`,
+      });
     return variables[name];
   };
   const whole = WHOLE.exec(text);
-  return whole?.[1] ? resolveVariable(whole[1]) : text.replace(PART, (_match, name: string) => String(resolveVariable(name)));
+  return whole?.[1]
+    ? resolveVariable(whole[1])
+    : text.replace(PART, (_match, name: string) => String(resolveVariable(name)));
 }
 
 function select(applications: z.output<typeof application>[], app: string | undefined): Application[] {
   const [only] = applications;
   const unnamed = applications.find((one) => one.name === undefined);
-  if (unnamed && (applications.length > 1 || !app)) throw new Failure("an application of the manifest has no name", { kind: "usage" });
+  if (unnamed && (applications.length > 1 || !app))
+    throw new Failure("an application of the manifest has no name", { kind: "usage" });
   if (!app) return applications as Application[];
   if (applications.length === 1 && only) return [{ ...only, name: app }];
   const found = applications.find((one) => one.name === app);
-  if (!found) throw new Failure(`the manifest has no application ${app}`, { kind: "usage", next: `it has ${applications.map((one) => one.name).join(", ")}` });
+  if (!found)
+    throw new Failure(`the manifest has no application ${app}`, {
+      kind: "usage",
+      next: `it has ${applications.map((one) => one.name).join(", ")}`,
+    });
   return [found as Application];
 }
 
@@ -127,8 +162,13 @@ export function overlay(app: Application, options: PushOptions): Application {
     "no-route": options.route === false ? true : undefined,
     "random-route": options.randomRoute,
   };
-  const merged: Application = { ...app, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
-  const wantsRoute = ["routes", "no-route", "random-route", "default-route"].some((key) => merged[key] !== undefined && merged[key] !== false);
+  const merged: Application = {
+    ...app,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  };
+  const wantsRoute = ["routes", "no-route", "random-route", "default-route"].some(
+    (key) => merged[key] !== undefined && merged[key] !== false,
+  );
   return wantsRoute ? merged : { ...merged, "default-route": true };
 }
 

@@ -28,10 +28,24 @@ async function namesIn(file: string): Promise<string[]> {
 
 describe("packing", () => {
   test("takes all but what .cfignore names and what is never pushed", async () => {
-    put("index.js", "lib/a.js", "manifest.yml", "sub/manifest.yml", ".git/HEAD", "node_modules/x/index.js", "secret.key", "docs/a.md");
+    put(
+      "index.js",
+      "lib/a.js",
+      "manifest.yml",
+      "sub/manifest.yml",
+      ".git/HEAD",
+      "node_modules/x/index.js",
+      "secret.key",
+      "docs/a.md",
+    );
     writeFileSync(join(folder, ".cfignore"), "*.key\n/docs\n");
     const archive = await packSource(folder);
-    expect(await namesIn(archive.file)).toEqual(["index.js", "lib/a.js", "node_modules/x/index.js", "sub/manifest.yml"]);
+    expect(await namesIn(archive.file)).toEqual([
+      "index.js",
+      "lib/a.js",
+      "node_modules/x/index.js",
+      "sub/manifest.yml",
+    ]);
     await archive.dispose();
   });
 

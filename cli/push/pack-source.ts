@@ -8,7 +8,17 @@ import ignore, { type Ignore } from "ignore";
 import { ZipFile } from "yazl";
 import { Failure } from "../failure.ts";
 
-const ALWAYS_IGNORED = [".cfignore", "/manifest.yml", "/manifest.yaml", ".gitignore", ".git", ".hg", ".svn", "_darcs", ".DS_Store"];
+const ALWAYS_IGNORED = [
+  ".cfignore",
+  "/manifest.yml",
+  "/manifest.yaml",
+  ".gitignore",
+  ".git",
+  ".hg",
+  ".svn",
+  "_darcs",
+  ".DS_Store",
+];
 
 export interface Archive {
   /** A zip file. */
@@ -24,7 +34,8 @@ export async function packSource(source: string): Promise<Archive> {
   });
   if (info.isFile()) return { file: source, dispose: () => Promise.resolve() };
   const files = await listFiles(source, await readIgnore(source));
-  if (files.length === 0) throw new Failure(`${source} holds nothing to push`, { kind: "usage", next: "--path FOLDER" });
+  if (files.length === 0)
+    throw new Failure(`${source} holds nothing to push`, { kind: "usage", next: "--path FOLDER" });
   const folder = await mkdtemp(join(tmpdir(), "cup-push-"));
   const file = join(folder, "source.zip");
   const zip = new ZipFile();

@@ -22,7 +22,9 @@ interface Rendered {
   spec: object;
 }
 
-const size = z.union([z.string(), z.number()]).transform((value) => (typeof value === "number" ? value : toMegabytes(value)));
+const size = z
+  .union([z.string(), z.number()])
+  .transform((value) => (typeof value === "number" ? value : toMegabytes(value)));
 const processFields = z.looseObject({
   type: z.string().default("web"),
   instances: z.int().optional(),
@@ -45,23 +47,44 @@ export async function renderCommand(context: Context, name: string | undefined, 
   const manifest = readManifest(name, options);
   const org = await context.org();
   const domains = (await context.api.list(`/v3/organizations/${org.guid}/domains`)).map((domain) => domain.name);
-  const defaultDomain = await context.api.request<{ name: string }>("GET", `/v3/organizations/${org.guid}/domains/default`).catch(() => undefined);
-  const objects = manifest.applications.flatMap((app) => renderApp(app, { domains, defaultDomain: defaultDomain?.name ?? domains[0] }));
-  return { json: objects, text: [objects.map((object) => stringify(object)).join("---\n").trimEnd()] };
+  const defaultDomain = await context.api
+    .request<{ name: string }>("GET", `/v3/organizations/${org.guid}/domains/default`)
+    .catch(() => undefined);
+  const objects = manifest.applications.flatMap((app) =>
+    renderApp(app, { domains, defaultDomain: defaultDomain?.name ?? domains[0] }),
+  );
+  return {
+    json: objects,
+    text: [
+      objects
+        .map((object) => stringify(object))
+        .join("---\n")
+        .trimEnd(),
+    ],
+  };
 }
 
 /** The objects of one application. Pure. */
-export function renderApp(app: Application, { domains, defaultDomain }: { domains: readonly string[]; defaultDomain: string | undefined }): Rendered[] {
+export function renderApp(
+  app: Application,
+  { domains, defaultDomain }: { domains: readonly string[]; defaultDomain: string | undefined },
+): Rendered[] {
   const parsed = appFields.parse(app);
   const objectName = objectNameFor(app.name, "app");
   return [
     object(App, objectName, toAppSpec(app, parsed, objectName)),
-    ...processesOf(parsed).map((process) => object(Process, processName(objectName, process.type), toProcess(objectName, process))),
+    ...processesOf(parsed).map((process) =>
+      object(Process, processName(objectName, process.type), toProcess(objectName, process)),
+    ),
     ...routesOf(app, parsed.routes, defaultDomain).map((address) => toRoute(address, objectName, domains)),
   ];
 }
 
-function toAppSpec(app: Application, { buildpacks, stack, env = {} }: z.output<typeof appFields>, objectName: string): SpecInput<typeof App> {
+function toAppSpec(
+  app: Application,
+  { buildpacks, stack, env = {} }: z.output<typeof appFields>,
+  objectName: string,
+): SpecInput<typeof App> {
   const lifecycle = app.docker?.image ? { type: "docker" as const } : omitUndefined({ buildpacks, stack });
   const variables = Object.entries(env).map(([name, value]) => ({ name, value: String(value) }));
   return {
@@ -84,7 +107,11 @@ function object(ref: ResourceRef, name: string, spec: object): Rendered {
 
 function toProcess(app: string, process: z.output<typeof processFields>): SpecInput<typeof Process> {
   const { type, instances, memory: memoryMB, disk_quota: diskMB, command } = process;
-  return { appRef: { name: app }, type, ...omitUndefined({ instances, memoryMB, diskMB, command, healthCheck: toHealthCheck(process) }) };
+  return {
+    appRef: { name: app },
+    type,
+    ...omitUndefined({ instances, memoryMB, diskMB, command, healthCheck: toHealthCheck(process) }),
+  };
 }
 
 function toHealthCheck(process: z.output<typeof processFields>): SpecInput<typeof Process>["healthCheck"] {
@@ -94,7 +121,11 @@ function toHealthCheck(process: z.output<typeof processFields>): SpecInput<typeo
   return { type, ...omitUndefined({ endpoint, timeoutSeconds }) };
 }
 
-function routesOf(app: Application, routes: { route: string }[] | undefined, defaultDomain: string | undefined): string[] {
+function routesOf(
+  app: Application,
+  routes: { route: string }[] | undefined,
+  defaultDomain: string | undefined,
+): string[] {
   if (app["no-route"] === true) return [];
   if (routes) return routes.map(({ route }) => route);
   return defaultDomain ? [`${objectNameFor(app.name, "app")}.${defaultDomain}`] : [];
@@ -103,10 +134,18 @@ function routesOf(app: Application, routes: { route: string }[] | undefined, def
 /** The longest domain that ends the address is its domain. */
 function toRoute(address: string, app: string, domains: readonly string[]): Rendered {
   const [hostname = "", ...segments] = address.replace(/^https?:\/\//, "").split("/");
-  const domain = [...domains].sort((one, other) => other.length - one.length).find((name) => hostname === name || hostname.endsWith(`.${name}`)) ?? hostname;
+  const domain =
+    [...domains]
+      .sort((one, other) => other.length - one.length)
+      .find((name) => hostname === name || hostname.endsWith(`.${name}`)) ?? hostname;
   const host = hostname === domain ? "" : hostname.slice(0, -domain.length - 1);
   const rest = segments.join("/");
   const path = rest ? `/${rest}` : "";
-  const spec: SpecInput<typeof Route> = { ...(host && { host }), ...(path && { path }), domainRef: { name: domain }, destinations: [{ app }] };
+  const spec: SpecInput<typeof Route> = {
+    ...(host && { host }),
+    ...(path && { path }),
+    domainRef: { name: domain },
+    destinations: [{ app }],
+  };
   return object(Route, objectNameFor(address, "route"), spec);
 }

@@ -17,9 +17,13 @@ const DEADLINE_MS = 20 * 60_000;
 export async function waitUntilPackageReady({ api }: Context, guid: string): Promise<void> {
   const deadline = Date.now() + 5 * 60_000;
   for (let pause = 25; ; pause = Math.min(pause * 2, 500)) {
-    const found = await api.request<Resource & { state: string; data?: { error?: string | null } }>("GET", `/v3/packages/${guid}`);
+    const found = await api.request<Resource & { state: string; data?: { error?: string | null } }>(
+      "GET",
+      `/v3/packages/${guid}`,
+    );
     if (found.state === "READY") return;
-    if (found.state === "FAILED" || found.state === "EXPIRED") throw new Failure(`the package was refused: ${found.data?.error ?? found.state}`);
+    if (found.state === "FAILED" || found.state === "EXPIRED")
+      throw new Failure(`the package was refused: ${found.data?.error ?? found.state}`);
     if (Date.now() > deadline) throw new Failure("the package has not become ready in 5 minutes");
     await delay(pause);
   }
@@ -33,16 +37,23 @@ export async function stage(context: Context, app: Resource, packageGuid: string
   const log = streamLog(context, app, { since: BigInt(Date.now() - 1000) * 1_000_000n, signal: done.signal });
   try {
     const droplet = await waitUntilStaged(context, build.guid);
-    await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { body: { data: { guid: droplet } } });
+    await api.request("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, {
+      body: { data: { guid: droplet } },
+    });
   } finally {
     done.abort();
     await log;
   }
 }
 
-async function streamLog({ api, progress }: Context, app: Resource, options: { since: bigint; signal: AbortSignal }): Promise<void> {
+async function streamLog(
+  { api, progress }: Context,
+  app: Resource,
+  options: { since: bigint; signal: AbortSignal },
+): Promise<void> {
   try {
-    for await (const line of followLog(api, app.guid, options)) if (line.source.startsWith("STG")) progress.line(line.message);
+    for await (const line of followLog(api, app.guid, options))
+      if (line.source.startsWith("STG")) progress.line(line.message);
   } catch {
     progress.step("The build's log cannot be read; the build goes on");
   }

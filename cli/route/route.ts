@@ -17,15 +17,30 @@ interface Destination {
 export async function listRoutes(context: Context): Promise<Result> {
   const { api } = context;
   const space = await context.space();
-  const [routes, apps] = await Promise.all([api.list("/v3/routes", { space_guids: space.guid }), api.list("/v3/apps", { space_guids: space.guid })]);
+  const [routes, apps] = await Promise.all([
+    api.list("/v3/routes", { space_guids: space.guid }),
+    api.list("/v3/apps", { space_guids: space.guid }),
+  ]);
   const names = new Map(apps.map((app) => [app.guid, app.name]));
-  const rows = routes.map((route) => [browsable(api.base, String(route["url"])), ((route["destinations"] ?? []) as Destination[]).map(({ app }) => names.get(app.guid) ?? app.guid).join(", ")]);
-  return { json: routes, text: rows.length === 0 ? [`No routes in space ${space.name}.`] : table(["url", "apps"], rows) };
+  const rows = routes.map((route) => [
+    browsable(api.base, String(route["url"])),
+    ((route["destinations"] ?? []) as Destination[]).map(({ app }) => names.get(app.guid) ?? app.guid).join(", "),
+  ]);
+  return {
+    json: routes,
+    text: rows.length === 0 ? [`No routes in space ${space.name}.`] : table(["url", "apps"], rows),
+  };
 }
 
 export async function listDomains({ api, org }: Context): Promise<Result> {
   const domains = await api.list(`/v3/organizations/${(await org()).guid}/domains`);
-  return { json: domains, text: table(["name", "internal"], domains.map((domain) => [domain.name, String(domain["internal"])])) };
+  return {
+    json: domains,
+    text: table(
+      ["name", "internal"],
+      domains.map((domain) => [domain.name, String(domain["internal"])]),
+    ),
+  };
 }
 
 export async function createRoute(context: Context, domainName: string, options: RouteOptions): Promise<Result> {
@@ -40,7 +55,13 @@ export async function makeRoute(context: Context, domainName: string, options: R
   const known = await findRoute(api, domain.guid, options);
   if (known) return known;
   const relationships = { space: { data: { guid: space.guid } }, domain: { data: { guid: domain.guid } } };
-  return api.request<Resource>("POST", "/v3/routes", { body: { ...(options.hostname && { host: options.hostname }), ...(options.path && { path: toPath(options.path) }), relationships } });
+  return api.request<Resource>("POST", "/v3/routes", {
+    body: {
+      ...(options.hostname && { host: options.hostname }),
+      ...(options.path && { path: toPath(options.path) }),
+      relationships,
+    },
+  });
 }
 
 export async function deleteRoute(context: Context, domainName: string, options: RouteOptions): Promise<Result> {
@@ -58,7 +79,13 @@ export async function getRoute({ api }: Context, domainName: string, options: Ro
 }
 
 async function findRoute(api: ApiClient, domain: string, options: RouteOptions): Promise<Resource | undefined> {
-  return (await api.list("/v3/routes", { domain_guids: domain, hosts: options.hostname ?? "", paths: options.path ? toPath(options.path) : "" }))[0];
+  return (
+    await api.list("/v3/routes", {
+      domain_guids: domain,
+      hosts: options.hostname ?? "",
+      paths: options.path ? toPath(options.path) : "",
+    })
+  )[0];
 }
 
 function toPath(path: string): string {

@@ -6,23 +6,37 @@ import { table, type Result } from "../output.ts";
 export async function listSpaces(context: Context): Promise<Result> {
   const org = await context.org();
   const spaces = await context.api.list("/v3/spaces", { organization_guids: org.guid, order_by: "name" });
-  return { json: spaces, text: spaces.length === 0 ? [`Org ${org.name} has no spaces. Make one: cup create-space NAME`] : table(["name", "guid"], spaces.map((space) => [space.name, space.guid])) };
+  return {
+    json: spaces,
+    text:
+      spaces.length === 0
+        ? [`Org ${org.name} has no spaces. Make one: cup create-space NAME`]
+        : table(
+            ["name", "guid"],
+            spaces.map((space) => [space.name, space.guid]),
+          ),
+  };
 }
 
 /** Makes a space in the targeted org, with the caller as manager and developer, as `cf` does. */
 export async function createSpace(context: Context, name: string): Promise<Result> {
   const { api } = context;
   const org = await context.org();
-  const space = await api.request<Resource>("POST", "/v3/spaces", { body: { name, relationships: { organization: { data: { guid: org.guid } } } } });
+  const space = await api.request<Resource>("POST", "/v3/spaces", {
+    body: { name, relationships: { organization: { data: { guid: org.guid } } } },
+  });
   const me = await api.request<{ name: string }>("GET", "/whoami");
   await createRole(api, "organization_user", me.name, { organization: { data: { guid: org.guid } } });
-  for (const role of ["space_manager", "space_developer"]) await createRole(api, role, me.name, { space: { data: { guid: space.guid } } });
+  for (const role of ["space_manager", "space_developer"])
+    await createRole(api, role, me.name, { space: { data: { guid: space.guid } } });
   return { json: space, text: [`Space ${name} is there. Next: cup target --space ${name}`] };
 }
 
 async function createRole(api: Context["api"], type: string, username: string, relationship: object): Promise<void> {
   try {
-    await api.request("POST", "/v3/roles", { body: { type, relationships: { user: { data: { username } }, ...relationship } } });
+    await api.request("POST", "/v3/roles", {
+      body: { type, relationships: { user: { data: { username } }, ...relationship } },
+    });
   } catch (error) {
     if (!(error instanceof Error && error.message.includes("already has"))) throw error;
   }

@@ -40,12 +40,22 @@ function chooseAccess(options: LoginOptions): Target {
 export function describeTarget({ api, org, space }: Target, user: string): Result {
   return {
     json: { api, user, org: org?.name, space: space?.name },
-    text: fields([["API", api], ["user", user], ["org", org?.name ?? "none: cup target --org NAME"], ["space", space?.name ?? "none: cup target --space NAME"]]),
+    text: fields([
+      ["API", api],
+      ["user", user],
+      ["org", org?.name ?? "none: cup target --org NAME"],
+      ["space", space?.name ?? "none: cup target --space NAME"],
+    ]),
   };
 }
 
 /** The one named, else the only one there is. */
-async function pick(client: ReturnType<typeof apiClient>, path: string, name: string | undefined, query: Record<string, string> = {}): Promise<{ guid: string; name: string } | undefined> {
+async function pick(
+  client: ReturnType<typeof apiClient>,
+  path: string,
+  name: string | undefined,
+  query: Record<string, string> = {},
+): Promise<{ guid: string; name: string } | undefined> {
   if (name) return toNamedResource(await getNamed(client, path, name, query));
   const all = await client.list(path, query);
   return all.length === 1 && all[0] ? toNamedResource(all[0]) : undefined;

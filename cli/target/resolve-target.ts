@@ -18,7 +18,10 @@ export function resolveTarget(): Target {
   if (config.api) return { ...config, api: config.api };
   const local = findLocal();
   if (local) return { user: "admin", ...config, api: local.url, kubeconfig: local.kubeconfig };
-  throw new Failure("no API is targeted, and no Cupola runs on this machine", { kind: "target", next: "npm start, or: cup login --api URL" });
+  throw new Failure("no API is targeted, and no Cupola runs on this machine", {
+    kind: "target",
+    next: "npm start, or: cup login --api URL",
+  });
 }
 
 /** The laptop's own, as its home directory says. The directory's layout is local/home.ts's; only two public facts of it are used here, so that `cup` stays quick to start. */
@@ -34,11 +37,21 @@ export function findLocal(): { url: string; kubeconfig: string } | undefined {
 
 /** The Authorization header of a kubeconfig's user, as `cf` sends it. @throws Failure when the kubeconfig has no credential we can send. */
 export async function authorizationOf(target: Pick<Target, "kubeconfig" | "user">): Promise<string> {
-  const access = await loadKubeconfig({ ...(target.kubeconfig && { path: target.kubeconfig }), ...(target.user && { context: target.user }) }).catch((cause: unknown) => {
-    throw new Failure(cause instanceof Error ? cause.message : "the kubeconfig cannot be used", { kind: "target", next: "cup login", cause });
+  const access = await loadKubeconfig({
+    ...(target.kubeconfig && { path: target.kubeconfig }),
+    ...(target.user && { context: target.user }),
+  }).catch((cause: unknown) => {
+    throw new Failure(cause instanceof Error ? cause.message : "the kubeconfig cannot be used", {
+      kind: "target",
+      next: "cup login",
+      cause,
+    });
   });
   const { headers, certificate } = typeof access.auth === "function" ? await access.auth() : toCredentials(access.auth);
   if (certificate) return `ClientCert ${Buffer.from(`${certificate.cert}\n${certificate.key}`).toString("base64")}`;
   if (typeof headers["authorization"] === "string") return headers["authorization"];
-  throw new Failure("this kubeconfig user has neither a token nor a client certificate", { kind: "target", next: "cup login --user NAME" });
+  throw new Failure("this kubeconfig user has neither a token nor a client certificate", {
+    kind: "target",
+    next: "cup login --user NAME",
+  });
 }

@@ -22,8 +22,13 @@ export async function target(context: Context, options: TargetOptions): Promise<
 /** Another org leaves the space behind. */
 async function retarget({ target: before, api }: Context, options: TargetOptions): Promise<Target> {
   const { org: oldOrg, space: oldSpace, ...rest } = before;
-  const org = options.org === undefined ? oldOrg : toNamedResource(await getNamed(api, "/v3/organizations", options.org));
+  const org =
+    options.org === undefined ? oldOrg : toNamedResource(await getNamed(api, "/v3/organizations", options.org));
   const within: Record<string, string> = org ? { organization_guids: org.guid } : {};
-  if (options.space !== undefined) return { ...rest, ...omitUndefined({ org, space: toNamedResource(await getNamed(api, "/v3/spaces", options.space, within)) }) };
+  if (options.space !== undefined)
+    return {
+      ...rest,
+      ...omitUndefined({ org, space: toNamedResource(await getNamed(api, "/v3/spaces", options.space, within)) }),
+    };
   return { ...rest, ...omitUndefined({ org, space: org?.guid === oldOrg?.guid ? oldSpace : undefined }) };
 }

@@ -9,11 +9,23 @@ import { Revision } from "../../crds/revision/revision.ts";
 import { Route } from "../../crds/route/route.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
-import { defineController, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  watch,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, appKey, isAppObserved } from "../shared/app-owned.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { deleteAll } from "../shared/history-limits.ts";
-import { indexByGUID, hasGUIDLabel, CLAIMED_NAME_INDEX, GUID_INDEX, ensureClaim, resolveGUID } from "../shared/identity.ts";
+import {
+  indexByGUID,
+  hasGUIDLabel,
+  CLAIMED_NAME_INDEX,
+  GUID_INDEX,
+  ensureClaim,
+  resolveGUID,
+} from "../shared/identity.ts";
 import { planMissingProcesses, planOldRevisions, planAppStatus } from "./plan.ts";
 import { isSnapshotDue, planSnapshot, type Snapshot } from "./snapshot.ts";
 
@@ -33,8 +45,17 @@ export const appController = defineController({
     watch(Process, (process) => [mapToApp(process)]),
     watch(Revision, (revision) => [mapToApp(revision)]),
     watch(Droplet, (droplet) => ({ [DROPLET_INDEX]: appKey(droplet.metadata.namespace, droplet.metadata.name) })),
-    watch(Route, (route) => route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app }))),
-    watch(BackendClass, (backend, read) => (backend.spec.role === "runner" ? read.list(App).filter(isWaitingForRevision).map(({ metadata }) => metadata) : [])),
+    watch(Route, (route) =>
+      route.spec.destinations.map((destination) => ({ namespace: route.metadata.namespace, name: destination.app })),
+    ),
+    watch(BackendClass, (backend, read) =>
+      backend.spec.role === "runner"
+        ? read
+            .list(App)
+            .filter(isWaitingForRevision)
+            .map(({ metadata }) => metadata)
+        : [],
+    ),
   ],
 
   async reconcile(app, context) {
@@ -44,14 +65,20 @@ export const appController = defineController({
     const key = appKey(app.metadata.namespace, app.metadata.name);
     const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, app.metadata.namespace));
     const revisions = withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, app.metadata.namespace));
-    const droplet = app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
+    const droplet =
+      app.spec.droplet && read.find(Droplet, { namespace: app.metadata.namespace, name: app.spec.droplet.name });
     const missing = planMissingProcesses(app, guid, { processes, droplet, now: context.now() });
     const isComplete = missing.waitMs === 0 && missing.drafts.length === 0;
 
     const isDue = isComplete && isSnapshotDue(app, revisions);
     const problem = isDue ? findStartProblem(app, droplet) : undefined;
-    const snapshot = isDue && droplet ? await takeSnapshot({ app, guid, droplet, processes, revisions }, context) : undefined;
-    const outcome = planAppStatus(app, guid, { revisions, snapshot, routes: read.list(Route, { namespace: app.metadata.namespace }) });
+    const snapshot =
+      isDue && droplet ? await takeSnapshot({ app, guid, droplet, processes, revisions }, context) : undefined;
+    const outcome = planAppStatus(app, guid, {
+      revisions,
+      snapshot,
+      routes: read.list(Route, { namespace: app.metadata.namespace }),
+    });
     await deleteOldRevisions(app, revisions, client);
     return {
       ...(isGUIDLabelDue(app) && { labels }),
@@ -90,8 +117,15 @@ function withoutDeleting<T extends { metadata: { deletionTimestamp?: string } }>
 /** Why no snapshot can be taken now; what runs goes on running. */
 function findStartProblem(app: App, droplet: Droplet | undefined): ReconcileResult["ready"] {
   const named = app.spec.droplet?.name;
-  if (named === undefined) return { status: "False", reason: "NoDroplet", message: "the app is to run but has no droplet: push it, or set spec.droplet" };
-  return droplet ? undefined : { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
+  if (named === undefined)
+    return {
+      status: "False",
+      reason: "NoDroplet",
+      message: "the app is to run but has no droplet: push it, or set spec.droplet",
+    };
+  return droplet
+    ? undefined
+    : { status: "False", reason: "DropletMissing", message: `droplet ${named} does not exist in this namespace` };
 }
 
 interface SnapshotSources {
@@ -103,14 +137,21 @@ interface SnapshotSources {
 }
 
 /** Made once and then in force for long, so the sizes in it are those of this moment: a cache may not have heard yet of a change that came before the start. */
-async function takeSnapshot({ guid, ...cached }: SnapshotSources, { read, client }: ReconcileContext): Promise<Snapshot> {
+async function takeSnapshot(
+  { guid, ...cached }: SnapshotSources,
+  { read, client }: ReconcileContext,
+): Promise<Snapshot> {
   const live = await Promise.all(cached.processes.map(({ metadata }) => client.find(Process, metadata)));
   const sources = { ...cached, processes: withoutDeleting(live.filter((process) => process !== undefined)) };
   const { env } = await snapshotEnv(sources.app, guid, client);
   return planSnapshot({ ...sources, env, classes: read.list(BackendClass) });
 }
 
-async function deleteOldRevisions(app: App, revisions: readonly Revision[], client: ReconcileContext["client"]): Promise<void> {
+async function deleteOldRevisions(
+  app: App,
+  revisions: readonly Revision[],
+  client: ReconcileContext["client"],
+): Promise<void> {
   const old = planOldRevisions(app, revisions);
   await deleteAll(client, Revision, old.revisions);
   for (const name of old.secrets) {

@@ -7,7 +7,8 @@ const later = new Date("2026-01-01T00:01:00Z");
 const spec = { dropletRef: { name: "d1" }, description: "", processes: [] };
 
 describe("missing processes", () => {
-  const names = (drafts: { metadata: { name?: string } }[]): (string | undefined)[] => drafts.map((draft) => draft.metadata.name);
+  const names = (drafts: { metadata: { name?: string } }[]): (string | undefined)[] =>
+    drafts.map((draft) => draft.metadata.name);
 
   test("web and the droplet's types, of the spec appRef and type only", () => {
     const droplet = aDroplet({ processTypes: { web: "", worker: "", "Nightly Job": "" } });
@@ -17,10 +18,22 @@ describe("missing processes", () => {
     expect(drafts[1]?.["spec"]).toEqual({ appRef: { name: "shop" }, type: "worker" });
   });
   test("a young app's are waited for, since a Process may follow in the same apply", () => {
-    expect(planMissingProcesses(anApp(), "guid", { processes: [], droplet: undefined, now: new Date("2026-01-01T00:00:00.500Z") })).toEqual({ drafts: [], waitMs: 1500 });
+    expect(
+      planMissingProcesses(anApp(), "guid", {
+        processes: [],
+        droplet: undefined,
+        now: new Date("2026-01-01T00:00:00.500Z"),
+      }),
+    ).toEqual({ drafts: [], waitMs: 1500 });
   });
   test("none when all are there", () => {
-    expect(planMissingProcesses(anApp(), "guid", { processes: [aProcess()], droplet: aDroplet(), now: new Date("2026-01-01T00:00:00Z") })).toEqual({ drafts: [], waitMs: 0 });
+    expect(
+      planMissingProcesses(anApp(), "guid", {
+        processes: [aProcess()],
+        droplet: aDroplet(),
+        now: new Date("2026-01-01T00:00:00Z"),
+      }),
+    ).toEqual({ drafts: [], waitMs: 0 });
   });
 });
 
@@ -29,30 +42,61 @@ describe("outcome", () => {
   const started = { state: "Started", droplet: { name: "d1" } };
 
   test("a new revision is made and put in force", () => {
-    const outcome = planAppStatus(anApp({ ...started, restart: "r" }), "guid", { revisions: [], snapshot: { next: { ...revision.spec, version: 1 } }, routes: [] });
-    expect(outcome.revision?.metadata).toMatchObject({ namespace: "acme-dev", name: expect.stringMatching(/^shop-1-[0-9a-f]{10}$/) as string, labels: { "cupola.dev/app-guid": "guid" } });
-    expect(outcome.status).toEqual({ name: "shop", revision: outcome.revision?.metadata.name, observedRestart: "r", url: undefined });
+    const outcome = planAppStatus(anApp({ ...started, restart: "r" }), "guid", {
+      revisions: [],
+      snapshot: { next: { ...revision.spec, version: 1 } },
+      routes: [],
+    });
+    expect(outcome.revision?.metadata).toMatchObject({
+      namespace: "acme-dev",
+      name: expect.stringMatching(/^shop-1-[0-9a-f]{10}$/) as string,
+      labels: { "cupola.dev/app-guid": "guid" },
+    });
+    expect(outcome.status).toEqual({
+      name: "shop",
+      revision: outcome.revision?.metadata.name,
+      observedRestart: "r",
+      url: undefined,
+    });
   });
   test("a reused one is put in force", () => {
-    expect(planAppStatus(anApp(started), "guid", { revisions: [revision], snapshot: { reuse: revision }, routes: [] })).toEqual({ status: { name: "shop", revision: "shop-2", url: undefined } });
+    expect(
+      planAppStatus(anApp(started), "guid", { revisions: [revision], snapshot: { reuse: revision }, routes: [] }),
+    ).toEqual({ status: { name: "shop", revision: "shop-2", url: undefined } });
   });
   test("a stopped app has none", () => {
-    expect(planAppStatus(anApp({}, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes: [] }).status.revision).toBeUndefined();
+    expect(
+      planAppStatus(anApp({}, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes: [] }).status
+        .revision,
+    ).toBeUndefined();
   });
   test("without a snapshot nothing changes, and the URL is the oldest route's", () => {
     const routes = [
-      aRoute({ destinations: [{ app: "shop" }] }, { metadata: { name: "b", creationTimestamp: "2026-01-02T00:00:00Z" }, status: { url: "b.example" } }),
+      aRoute(
+        { destinations: [{ app: "shop" }] },
+        { metadata: { name: "b", creationTimestamp: "2026-01-02T00:00:00Z" }, status: { url: "b.example" } },
+      ),
       aRoute({ destinations: [{ app: "shop" }] }, { metadata: { name: "a" }, status: { url: "a.example" } }),
-      aRoute({ destinations: [{ app: "other" }] }, { metadata: { name: "c", creationTimestamp: "2025-01-02T00:00:00Z" }, status: { url: "c.example" } }),
+      aRoute(
+        { destinations: [{ app: "other" }] },
+        { metadata: { name: "c", creationTimestamp: "2025-01-02T00:00:00Z" }, status: { url: "c.example" } },
+      ),
     ];
-    expect(planAppStatus(anApp(started, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes })).toEqual({ status: { name: "shop", revision: "shop-2", url: "a.example" } });
+    expect(
+      planAppStatus(anApp(started, { status: { revision: "shop-2" } }), "guid", { revisions: [revision], routes }),
+    ).toEqual({ status: { name: "shop", revision: "shop-2", url: "a.example" } });
   });
 });
 
 test("a hundred revisions are kept, the one in force always, and Secrets that any kept one names", () => {
   const env = (name: string): object => ({ env: [{ name: "A", valueFrom: { secretKeyRef: { name, key: "A" } } }] });
-  const revisions = Array.from({ length: 104 }, (_, at) => aRevision(at + 1, { ...spec, ...env(at < 3 ? "old" : at === 3 ? "shared" : "shared") }));
-  const { revisions: old, secrets } = planOldRevisions(anApp({ state: "Started" }, { status: { revision: "shop-2" } }), revisions);
+  const revisions = Array.from({ length: 104 }, (_, at) =>
+    aRevision(at + 1, { ...spec, ...env(at < 3 ? "old" : at === 3 ? "shared" : "shared") }),
+  );
+  const { revisions: old, secrets } = planOldRevisions(
+    anApp({ state: "Started" }, { status: { revision: "shop-2" } }),
+    revisions,
+  );
   expect(old.map((revision) => revision.spec.version)).toEqual([4, 3, 1]);
   expect(secrets).toEqual([]);
   expect(planOldRevisions(anApp(), revisions).secrets).toEqual(["old"]);

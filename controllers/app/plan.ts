@@ -27,20 +27,33 @@ export function expectedProcessTypes(droplet: Droplet | undefined): string[] {
  * The processes to make: of the spec, appRef and type only, so that whoever applies one later owns every other field without a conflict.
  * Milliseconds to wait instead, while a Process may still be on its way together with a young App.
  */
-export function planMissingProcesses(app: App, guid: string, { processes, droplet, now }: { processes: readonly Process[]; droplet: Droplet | undefined; now: Date }): { drafts: Draft[]; waitMs: number } {
-  const missing = expectedProcessTypes(droplet).filter((type) => !processes.some((process) => process.spec.type === type));
+export function planMissingProcesses(
+  app: App,
+  guid: string,
+  { processes, droplet, now }: { processes: readonly Process[]; droplet: Droplet | undefined; now: Date },
+): { drafts: Draft[]; waitMs: number } {
+  const missing = expectedProcessTypes(droplet).filter(
+    (type) => !processes.some((process) => process.spec.type === type),
+  );
   const age = now.getTime() - Date.parse(app.metadata.creationTimestamp ?? now.toISOString());
-  if (missing.length > 0 && age < PROCESS_CREATION_GRACE_MS) return { drafts: [], waitMs: PROCESS_CREATION_GRACE_MS - age };
+  if (missing.length > 0 && age < PROCESS_CREATION_GRACE_MS)
+    return { drafts: [], waitMs: PROCESS_CREATION_GRACE_MS - age };
   return { drafts: missing.map((type) => planProcess(app, guid, type)), waitMs: 0 };
 }
 
 function planProcess(app: App, guid: string, type: string): Draft {
   // The standing web process presents its app's GUID and carries none.
-  const own: Record<string, string> = type === "web" ? {} : { [LABELS.guid]: deriveGUID("process", app.metadata.uid ?? "", type) };
+  const own: Record<string, string> =
+    type === "web" ? {} : { [LABELS.guid]: deriveGUID("process", app.metadata.uid ?? "", type) };
   return {
     apiVersion: apiVersionOf(Process),
     kind: Process.kind,
-    metadata: { name: processName(app.metadata.name, type), namespace: app.metadata.namespace, labels: { ...own, [LABELS.app]: guid }, ownerReferences: [toOwnerReference(app)] },
+    metadata: {
+      name: processName(app.metadata.name, type),
+      namespace: app.metadata.namespace,
+      labels: { ...own, [LABELS.app]: guid },
+      ownerReferences: [toOwnerReference(app)],
+    },
     spec: { appRef: { name: app.metadata.name }, type },
   };
 }
@@ -68,25 +81,40 @@ export interface AppPlan {
 }
 
 /** Status and Revision of an app whose snapshot, if one is due, is at hand. */
-export function planAppStatus(app: App, guid: string, state: { revisions: readonly Revision[]; snapshot?: Snapshot; routes: readonly Route[] }): AppPlan {
+export function planAppStatus(
+  app: App,
+  guid: string,
+  state: { revisions: readonly Revision[]; snapshot?: Snapshot; routes: readonly Route[] },
+): AppPlan {
   const base = { name: displayNameOf(app), url: findFirstURL(app, state.routes) };
   if (app.spec.state === "Stopped") return { status: { ...base, revision: undefined } };
   const restart = app.spec.restart === undefined ? {} : { observedRestart: app.spec.restart };
-  if (!state.snapshot) return { status: { ...base, revision: findCurrentRevision(app, state.revisions)?.metadata.name } };
-  if ("reuse" in state.snapshot) return { status: { ...base, revision: state.snapshot.reuse.metadata.name, ...restart } };
+  if (!state.snapshot)
+    return { status: { ...base, revision: findCurrentRevision(app, state.revisions)?.metadata.name } };
+  if ("reuse" in state.snapshot)
+    return { status: { ...base, revision: state.snapshot.reuse.metadata.name, ...restart } };
   const revision = planRevision(app, guid, state.snapshot.next);
   return { revision, status: { ...base, revision: revision.metadata.name, ...restart } };
 }
 
 function findFirstURL(app: App, routes: readonly Route[]): string | undefined {
-  const mapped = routes.filter((route) => route.spec.destinations.some((destination) => destination.app === app.metadata.name));
-  return mapped.toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1)).find((route) => route.status?.url)?.status?.url;
+  const mapped = routes.filter((route) =>
+    route.spec.destinations.some((destination) => destination.app === app.metadata.name),
+  );
+  return mapped
+    .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))
+    .find((route) => route.status?.url)?.status?.url;
 }
 
 /** Revisions beyond the newest hundred, and the env Secrets that only they name. */
-export function planOldRevisions(app: App, revisions: readonly Revision[]): { revisions: Revision[]; secrets: string[] } {
+export function planOldRevisions(
+  app: App,
+  revisions: readonly Revision[],
+): { revisions: Revision[]; secrets: string[] } {
   const newestFirst = revisions.toSorted((a, b) => b.spec.version - a.spec.version);
-  const old = newestFirst.slice(HISTORY_LIMITS.revisions).filter((revision) => revision.metadata.name !== app.status?.revision && !revision.metadata.deletionTimestamp);
+  const old = newestFirst
+    .slice(HISTORY_LIMITS.revisions)
+    .filter((revision) => revision.metadata.name !== app.status?.revision && !revision.metadata.deletionTimestamp);
   const kept = new Set(newestFirst.filter((revision) => !old.includes(revision)).flatMap(listSecretNames));
   return { revisions: old, secrets: [...new Set(old.flatMap(listSecretNames))].filter((name) => !kept.has(name)) };
 }

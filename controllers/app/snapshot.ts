@@ -16,7 +16,9 @@ type RevisionContent = Pick<RevisionSpec, "dropletRef" | "env" | "processes">;
 
 /** The Revision that the app runs, by its status. */
 export function findCurrentRevision(app: App, revisions: readonly Revision[]): Revision | undefined {
-  return app.status?.revision === undefined ? undefined : revisions.find((revision) => revision.metadata.name === app.status?.revision);
+  return app.status?.revision === undefined
+    ? undefined
+    : revisions.find((revision) => revision.metadata.name === app.status?.revision);
 }
 
 /** Is a snapshot due? On a start (nothing is in force), and on a restart that no revision has answered. */
@@ -47,7 +49,8 @@ export function planSnapshot(input: SnapshotInput): Snapshot {
   const latest = revisions.toSorted((a, b) => b.spec.version - a.spec.version)[0];
   // A restart of a running app is a new version even when nothing differs. A start is not; nor is what an interrupted run made already.
   const isStart = app.status?.revision === undefined;
-  if (latest && hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart)) return { reuse: latest };
+  if (latest && hasSameContent(latest.spec, content) && (isStart || latest.spec.restart === app.spec.restart))
+    return { reuse: latest };
   return {
     next: {
       appRef: { name: app.metadata.name },
@@ -85,7 +88,11 @@ export function snapshotProcess(process: Process, droplet: Droplet, classes: rea
     readinessHealthCheck: effectiveReadinessCheck(process.spec.readinessHealthCheck),
     ports: effectivePorts(ports, droplet.spec.ports),
     user,
-    runner: chooseClass(classes, { role: "runner", className: runner, requires: { capability: "dropletKinds", word: droplet.spec.kind } }).metadata.name,
+    runner: chooseClass(classes, {
+      role: "runner",
+      className: runner,
+      requires: { capability: "dropletKinds", word: droplet.spec.kind },
+    }).metadata.name,
   });
 }
 
@@ -104,14 +111,18 @@ export function describeChange(before: RevisionContent | undefined, after: Revis
   if (!before) return "Initial revision.";
   const reasons = [
     ...(before.dropletRef.name === after.dropletRef.name ? [] : ["New droplet deployed."]),
-    ...(isDeepStrictEqual(toPlainJSON(before.env), toPlainJSON(after.env)) ? [] : ["New environment variables deployed."]),
+    ...(isDeepStrictEqual(toPlainJSON(before.env), toPlainJSON(after.env))
+      ? []
+      : ["New environment variables deployed."]),
     ...describeProcesses(before.processes, after.processes),
   ];
   return (reasons.length > 0 ? reasons.toSorted().join(" ") : "Restarted.").slice(0, 1024);
 }
 
 function describeProcesses(before: readonly RevisionProcess[], after: readonly RevisionProcess[]): string[] {
-  const removed = before.filter((old) => !after.some((process) => process.type === old.type)).map((old) => `Process type '${old.type}' removed.`);
+  const removed = before
+    .filter((old) => !after.some((process) => process.type === old.type))
+    .map((old) => `Process type '${old.type}' removed.`);
   const others = after.flatMap((process) => {
     const old = before.find((candidate) => candidate.type === process.type);
     return old ? describeProcess(old, process) : [`New process type '${process.type}' added.`];

@@ -12,14 +12,30 @@ import { Route } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Staging } from "../../crds/staging/staging.ts";
-import { defineController, watch, type Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, appKey, toAppOwnership, indexByApp, getApp } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { snapshotEnv } from "../shared/env-snapshot.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
 import { findEffectiveDomain, getTenancy, TENANCY_KINDS, type Tenancy } from "../shared/tenancy.ts";
-import { findBuildError, toImageArtifact, effectiveLifecycle, toStagingOutcome, planBuildpacks, planDroplet, planFinished, planFailure, planStaging } from "./plan.ts";
+import {
+  findBuildError,
+  toImageArtifact,
+  effectiveLifecycle,
+  toStagingOutcome,
+  planBuildpacks,
+  planDroplet,
+  planFinished,
+  planFailure,
+  planStaging,
+} from "./plan.ts";
 
 const PACKAGE_INDEX = "build/package";
 const OPEN_INDEX = "build/open";
@@ -80,43 +96,97 @@ async function reconcileOpenBuild(openBuild: OpenBuild, context: ReconcileContex
   const { build, app, appGUID } = openBuild;
   const { namespace } = build.metadata;
   const pkg = context.read.find(Package, { namespace, name: build.spec.packageRef.name });
-  if (!pkg) return { status: STAGING_STATUS, ready: { status: "False", reason: "PackageMissing", message: `package ${build.spec.packageRef.name} does not exist` } };
+  if (!pkg)
+    return {
+      status: STAGING_STATUS,
+      ready: {
+        status: "False",
+        reason: "PackageMissing",
+        message: `package ${build.spec.packageRef.name} does not exist`,
+      },
+    };
   const lifecycle = effectiveLifecycle(build, app, pkg);
-  const error = findBuildError(pkg, lifecycle, (flag) => isFlagEnabled(flag, context.read.find(FeatureFlag, { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(flag) })));
+  const error = findBuildError(pkg, lifecycle, (flag) =>
+    isFlagEnabled(flag, context.read.find(FeatureFlag, { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(flag) })),
+  );
   if (error) return planFailure(error);
-  if (pkg.status?.state !== "Ready") return { status: STAGING_STATUS, ready: { status: "False", reason: "PackageNotReady", message: `package ${pkg.metadata.name} is not ready` } };
-  if (lifecycle.type === "docker") return planStaged(build, planDroplet(build, app, appGUID, { lifecycleType: "docker", artifact: toImageArtifact(pkg) }));
+  if (pkg.status?.state !== "Ready")
+    return {
+      status: STAGING_STATUS,
+      ready: { status: "False", reason: "PackageNotReady", message: `package ${pkg.metadata.name} is not ready` },
+    };
+  if (lifecycle.type === "docker")
+    return planStaged(
+      build,
+      planDroplet(build, app, appGUID, { lifecycleType: "docker", artifact: toImageArtifact(pkg) }),
+    );
 
   const staging = context.read.find(Staging, { namespace, name: build.metadata.name });
   const outcome = toStagingOutcome(staging);
   if (outcome && "code" in outcome) return planFailure(outcome);
-  if (outcome) return planStaged(build, planDroplet(build, app, appGUID, { lifecycleType: lifecycle.type, artifact: outcome.artifact }));
-  const running: ReconcileResult = { status: STAGING_STATUS, ready: { status: "False", reason: "Staging", message: `package ${pkg.metadata.name} is being built` } };
+  if (outcome)
+    return planStaged(
+      build,
+      planDroplet(build, app, appGUID, { lifecycleType: lifecycle.type, artifact: outcome.artifact }),
+    );
+  const running: ReconcileResult = {
+    status: STAGING_STATUS,
+    ready: { status: "False", reason: "Staging", message: `package ${pkg.metadata.name} is being built` },
+  };
   // A Staging never changes, and what it was made from may have: it is not planned again.
   return staging ? running : { ...running, ...(await startStaging(openBuild, pkg, lifecycle, context)) };
 }
 
 /** The droplet comes first: a Build that says Staged names one that exists. */
 function planStaged(build: Build, droplet: ReturnType<typeof planDroplet>): ReconcileResult {
-  return { createOnce: [droplet], children: [], status: { state: "Staged", droplet: build.metadata.name, error: undefined } };
+  return {
+    createOnce: [droplet],
+    children: [],
+    status: { state: "Staged", droplet: build.metadata.name, error: undefined },
+  };
 }
 
-async function startStaging(openBuild: OpenBuild, pkg: Package, lifecycle: ReturnType<typeof effectiveLifecycle>, { read, client }: ReconcileContext): Promise<ReconcileResult> {
+async function startStaging(
+  openBuild: OpenBuild,
+  pkg: Package,
+  lifecycle: ReturnType<typeof effectiveLifecycle>,
+  { read, client }: ReconcileContext,
+): Promise<ReconcileResult> {
   const { build, app, appGUID, guid, apiURL } = openBuild;
   const tenancy = getTenancy(read, build.metadata.namespace ?? "");
   const buildpackPlan = planBuildpacks(lifecycle, read.list(Buildpack));
   if ("code" in buildpackPlan) return planFailure(buildpackPlan);
   const named = build.spec.builder ?? app.spec.builder;
-  const builder = chooseClass(read.list(BackendClass), { role: "builder", className: named, requires: { capability: "lifecycles", word: lifecycle.type } });
+  const builder = chooseClass(read.list(BackendClass), {
+    role: "builder",
+    className: named,
+    requires: { capability: "lifecycles", word: lifecycle.type },
+  });
   const { env } = await snapshotEnv(app, appGUID, client);
   const defaultStack = read.list(Stack).find((stack) => stack.spec.default)?.spec.name;
   const uris = listURIs(app, tenancy, read);
-  const input = { build, buildGUID: guid, app, appGUID, pkg, lifecycle, ...buildpackPlan, tenancy, class: builder.metadata.name, env, defaultStack, apiURL, uris };
+  const input = {
+    build,
+    buildGUID: guid,
+    app,
+    appGUID,
+    pkg,
+    lifecycle,
+    ...buildpackPlan,
+    tenancy,
+    class: builder.metadata.name,
+    env,
+    defaultStack,
+    apiURL,
+    uris,
+  };
   return { children: [planStaging(input)] };
 }
 
 function listURIs(app: App, tenancy: Tenancy, read: ReconcileContext["read"]): string[] {
-  const routes = read.list(Route, { namespace: app.metadata.namespace }).filter((route) => route.spec.destinations.some((destination) => destination.app === app.metadata.name));
+  const routes = read
+    .list(Route, { namespace: app.metadata.namespace })
+    .filter((route) => route.spec.destinations.some((destination) => destination.app === app.metadata.name));
   return routes.flatMap((route) => {
     const domain = findEffectiveDomain(read, route, tenancy);
     return domain ? [routeURL(route.spec, domain.spec.name)] : [];
@@ -126,6 +196,16 @@ function listURIs(app: App, tenancy: Tenancy, read: ReconcileContext["read"]): s
 async function deleteExcessBuilds(build: Build, { read, client }: ReconcileContext): Promise<void> {
   const siblings = read.byIndex(Build, OWNING_APP_INDEX, indexByApp(build)[0] ?? "", build.metadata.namespace);
   if (siblings.length <= HISTORY_LIMITS.builds) return;
-  const referenced = new Set(read.list(Droplet, { namespace: build.metadata.namespace }).flatMap((droplet) => droplet.spec.buildRef?.name ?? []));
-  await deleteAll(client, Build, planExcess(siblings, HISTORY_LIMITS.builds, (candidate) => !isFinished(candidate) || referenced.has(candidate.metadata.name)));
+  const referenced = new Set(
+    read.list(Droplet, { namespace: build.metadata.namespace }).flatMap((droplet) => droplet.spec.buildRef?.name ?? []),
+  );
+  await deleteAll(
+    client,
+    Build,
+    planExcess(
+      siblings,
+      HISTORY_LIMITS.builds,
+      (candidate) => !isFinished(candidate) || referenced.has(candidate.metadata.name),
+    ),
+  );
 }

@@ -3,23 +3,49 @@ import { describe, expect, test } from "vitest";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import type { Staging } from "../../crds/staging/staging.ts";
 import { aBuild, anApp, aPackage, makeObject, tenancy } from "../shared/fixtures.ts";
-import { findBuildError, toImageArtifact, effectiveLifecycle, toStagingOutcome, planBuildpacks, planDroplet, planFinished, planStaging } from "./plan.ts";
+import {
+  findBuildError,
+  toImageArtifact,
+  effectiveLifecycle,
+  toStagingOutcome,
+  planBuildpacks,
+  planDroplet,
+  planFinished,
+  planStaging,
+} from "./plan.ts";
 
-const pack = (name: string, position: number, more: object = {}): ReturnType<typeof makeObject<typeof Buildpack>> => makeObject(Buildpack, name, { spec: { name: `${name}_buildpack`, path: name, position, ...more } });
-const known = [pack("static", 2), pack("node", 1), pack("off", 3, { enabled: false }), pack("cnb", 4, { lifecycle: "cnb" })];
+const pack = (name: string, position: number, more: object = {}): ReturnType<typeof makeObject<typeof Buildpack>> =>
+  makeObject(Buildpack, name, { spec: { name: `${name}_buildpack`, path: name, position, ...more } });
+const known = [
+  pack("static", 2),
+  pack("node", 1),
+  pack("off", 3, { enabled: false }),
+  pack("cnb", 4, { lifecycle: "cnb" }),
+];
 
 describe("buildpacks", () => {
   test("without names all enabled ones that fit are tried by position", () => {
-    expect(planBuildpacks({ type: "buildpack", buildpacks: [] }, known)).toEqual({ detect: true, buildpacks: [{ name: "node_buildpack", path: "node" }, { name: "static_buildpack", path: "static" }] });
+    expect(planBuildpacks({ type: "buildpack", buildpacks: [] }, known)).toEqual({
+      detect: true,
+      buildpacks: [
+        { name: "node_buildpack", path: "node" },
+        { name: "static_buildpack", path: "static" },
+      ],
+    });
   });
   test("named ones build in their order; an address is the builder's business", () => {
-    expect(planBuildpacks({ type: "buildpack", buildpacks: ["static_buildpack", "https://example.com/bp.git"] }, known)).toEqual({
+    expect(
+      planBuildpacks({ type: "buildpack", buildpacks: ["static_buildpack", "https://example.com/bp.git"] }, known),
+    ).toEqual({
       detect: false,
       buildpacks: [{ name: "static_buildpack", path: "static" }, { name: "https://example.com/bp.git" }],
     });
   });
   test("an unknown name ends the build", () => {
-    expect(planBuildpacks({ type: "buildpack", buildpacks: ["none"] }, known)).toEqual({ code: "StagingError", message: "there is no buildpack none; cf buildpacks lists them" });
+    expect(planBuildpacks({ type: "buildpack", buildpacks: ["none"] }, known)).toEqual({
+      code: "StagingError",
+      message: "there is no buildpack none; cf buildpacks lists them",
+    });
   });
 });
 
@@ -29,18 +55,32 @@ describe("lifecycle", () => {
   test("the build's own wins over the app's; an image is an image", () => {
     const app = anApp({ lifecycle: { type: "buildpack", buildpacks: ["a"] } });
     expect(effectiveLifecycle(aBuild(), app, aPackage()).buildpacks).toEqual(["a"]);
-    expect(effectiveLifecycle(aBuild({ lifecycle: { type: "cnb", buildpacks: ["b"] } }), app, aPackage())).toMatchObject({ type: "cnb", buildpacks: ["b"] });
+    expect(
+      effectiveLifecycle(aBuild({ lifecycle: { type: "cnb", buildpacks: ["b"] } }), app, aPackage()),
+    ).toMatchObject({ type: "cnb", buildpacks: ["b"] });
     expect(effectiveLifecycle(aBuild(), app, docker).type).toBe("docker");
     expect(toImageArtifact(docker)).toEqual({ kind: "docker", image: "x", processTypes: { web: "" } });
   });
   test("a failed package is an obstacle", () => {
-    expect(findBuildError(aPackage({}, { status: { state: "Failed", error: "no zip" } }), { type: "buildpack", buildpacks: [] }, on)).toEqual({ code: "StagingError", message: "package p1 failed: no zip" });
+    expect(
+      findBuildError(
+        aPackage({}, { status: { state: "Failed", error: "no zip" } }),
+        { type: "buildpack", buildpacks: [] },
+        on,
+      ),
+    ).toEqual({ code: "StagingError", message: "package p1 failed: no zip" });
     expect(findBuildError(aPackage(), { type: "buildpack", buildpacks: [] }, on)).toBeUndefined();
   });
-  test.each([["docker", "diego_docker"], ["cnb", "diego_cnb"]] as const)("%s wants its flag", (type, flag) => {
+  test.each([
+    ["docker", "diego_docker"],
+    ["cnb", "diego_cnb"],
+  ] as const)("%s wants its flag", (type, flag) => {
     const lifecycle = { type, buildpacks: [] };
     expect(findBuildError(docker, lifecycle, on)).toBeUndefined();
-    expect(findBuildError(docker, lifecycle, (one) => one !== flag)).toEqual({ code: "FeatureDisabled", message: `Feature Disabled: ${flag}` });
+    expect(findBuildError(docker, lifecycle, (one) => one !== flag)).toEqual({
+      code: "FeatureDisabled",
+      message: `Feature Disabled: ${flag}`,
+    });
     expect(findBuildError(docker, { type: "buildpack", buildpacks: [] }, () => false)).toBeUndefined();
   });
 });
@@ -49,13 +89,44 @@ test("the Staging is whole, secrets by reference, the platform's variables last"
   const pkg = aPackage({ content: { digest: `sha256:${"a".repeat(64)}`, size: 3 } });
   const secret = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "s", key: "k" } } };
   const staging = planStaging({
-    build: aBuild({ memoryMB: 512 }), buildGUID: "build-guid", app: anApp({ name: "My Shop" }), appGUID: "app-guid", pkg, lifecycle: { type: "buildpack", buildpacks: [] }, buildpacks: [], detect: true,
-    tenancy, class: "host", env: [secret, { name: "VCAP_SERVICES", value: "mine" }, { name: "CF_STACK", value: "mine" }], defaultStack: "host", apiURL: "http://api", uris: [],
+    build: aBuild({ memoryMB: 512 }),
+    buildGUID: "build-guid",
+    app: anApp({ name: "My Shop" }),
+    appGUID: "app-guid",
+    pkg,
+    lifecycle: { type: "buildpack", buildpacks: [] },
+    buildpacks: [],
+    detect: true,
+    tenancy,
+    class: "host",
+    env: [secret, { name: "VCAP_SERVICES", value: "mine" }, { name: "CF_STACK", value: "mine" }],
+    defaultStack: "host",
+    apiURL: "http://api",
+    uris: [],
   }) as unknown as Staging;
-  expect(staging.metadata).toMatchObject({ name: "b1", labels: { "cupola.dev/source-type": "STG", "cupola.dev/app-guid": "app-guid" } });
-  expect(staging.spec).toMatchObject({ class: "host", app: { guid: "app-guid", name: "My Shop" }, buildGUID: "build-guid", lifecycleType: "buildpack", package: { type: "bits", content: pkg.spec.content }, stack: "host", memoryMB: 512, timeoutSeconds: 900 });
+  expect(staging.metadata).toMatchObject({
+    name: "b1",
+    labels: { "cupola.dev/source-type": "STG", "cupola.dev/app-guid": "app-guid" },
+  });
+  expect(staging.spec).toMatchObject({
+    class: "host",
+    app: { guid: "app-guid", name: "My Shop" },
+    buildGUID: "build-guid",
+    lifecycleType: "buildpack",
+    package: { type: "bits", content: pkg.spec.content },
+    stack: "host",
+    memoryMB: 512,
+    timeoutSeconds: 900,
+  });
   expect(staging.spec.env[0]).toEqual(secret);
-  expect(staging.spec.env.map((variable) => variable.name)).toEqual(["TOKEN", "CF_STACK", "LANG", "VCAP_APPLICATION", "MEMORY_LIMIT", "VCAP_SERVICES"]);
+  expect(staging.spec.env.map((variable) => variable.name)).toEqual([
+    "TOKEN",
+    "CF_STACK",
+    "LANG",
+    "VCAP_APPLICATION",
+    "MEMORY_LIMIT",
+    "VCAP_SERVICES",
+  ]);
   expect(staging.spec.env[1]?.value).toBe("host");
 });
 
@@ -64,19 +135,44 @@ describe("the end", () => {
   test.each<[string, Staging | undefined, unknown]>([
     ["not begun", undefined, undefined],
     ["running", ended({ state: "Running" }), undefined],
-    ["failed", ended({ state: "Failed", error: { code: "NoAppDetectedError", message: "m" } }), { code: "NoAppDetectedError", message: "m" }],
-    ["failed silently", ended({ state: "Failed" }), { code: "StagingError", message: "staging failed without saying why" }],
-    ["without a droplet", ended({ state: "Succeeded" }), { code: "StagingError", message: "staging succeeded without a droplet" }],
-    ["succeeded", ended({ state: "Succeeded", droplet: { kind: "cnb", image: "i" } }), { artifact: { kind: "cnb", image: "i" } }],
+    [
+      "failed",
+      ended({ state: "Failed", error: { code: "NoAppDetectedError", message: "m" } }),
+      { code: "NoAppDetectedError", message: "m" },
+    ],
+    [
+      "failed silently",
+      ended({ state: "Failed" }),
+      { code: "StagingError", message: "staging failed without saying why" },
+    ],
+    [
+      "without a droplet",
+      ended({ state: "Succeeded" }),
+      { code: "StagingError", message: "staging succeeded without a droplet" },
+    ],
+    [
+      "succeeded",
+      ended({ state: "Succeeded", droplet: { kind: "cnb", image: "i" } }),
+      { artifact: { kind: "cnb", image: "i" } },
+    ],
   ])("%s", (_what, staging, expected) => expect(toStagingOutcome(staging)).toEqual(expected));
 
   test("the droplet bears the build's name and belongs to the app", () => {
-    const droplet = planDroplet(aBuild(), anApp(), "app-guid", { lifecycleType: "docker", artifact: { kind: "docker", image: "x", processTypes: { web: "" } } });
-    expect(droplet).toMatchObject({ metadata: { name: "b1", namespace: "acme-dev", ownerReferences: [{ kind: "App", uid: "uid-shop" }] }, spec: { appRef: { name: "shop" }, buildRef: { name: "b1" }, packageRef: { name: "p1" }, image: "x" } });
+    const droplet = planDroplet(aBuild(), anApp(), "app-guid", {
+      lifecycleType: "docker",
+      artifact: { kind: "docker", image: "x", processTypes: { web: "" } },
+    });
+    expect(droplet).toMatchObject({
+      metadata: { name: "b1", namespace: "acme-dev", ownerReferences: [{ kind: "App", uid: "uid-shop" }] },
+      spec: { appRef: { name: "shop" }, buildRef: { name: "b1" }, packageRef: { name: "p1" }, image: "x" },
+    });
   });
   test("a failed build goes on saying so", () => {
     const error = { code: "StagingError", message: "m" };
-    expect(planFinished(aBuild({}, { status: { state: "Failed", error } }))).toMatchObject({ status: { state: "Failed", error }, ready: { status: "False", reason: "StagingFailed" } });
+    expect(planFinished(aBuild({}, { status: { state: "Failed", error } }))).toMatchObject({
+      status: { state: "Failed", error },
+      ready: { status: "False", reason: "StagingFailed" },
+    });
     expect(planFinished(aBuild({}, { status: { state: "Staged" } }))).toEqual({});
   });
 });

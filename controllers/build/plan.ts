@@ -35,17 +35,29 @@ export interface BuildError {
 const FLAG_BY_LIFECYCLE: Partial<Record<Lifecycle["type"], FlagName>> = { docker: "diego_docker", cnb: "diego_cnb" };
 
 /** What ends a build before it starts. Policies hold the flags, too, but do not see the app and the package of a build that does not say what it is. */
-export function findBuildError(pkg: Package, lifecycle: Lifecycle, isOn: (flag: FlagName) => boolean): BuildError | undefined {
+export function findBuildError(
+  pkg: Package,
+  lifecycle: Lifecycle,
+  isOn: (flag: FlagName) => boolean,
+): BuildError | undefined {
   const flag = FLAG_BY_LIFECYCLE[lifecycle.type];
   if (flag && !isOn(flag)) return { code: "FeatureDisabled", message: `${FEATURE_DISABLED}${flag}` };
-  if (pkg.status?.state === "Failed") return { code: "StagingError", message: `package ${pkg.metadata.name} failed: ${pkg.status.error ?? "no reason given"}` };
-  if (pkg.spec.type === "bits" && lifecycle.type === "docker") return { code: "StagingError", message: "the docker lifecycle needs a docker package" };
+  if (pkg.status?.state === "Failed")
+    return {
+      code: "StagingError",
+      message: `package ${pkg.metadata.name} failed: ${pkg.status.error ?? "no reason given"}`,
+    };
+  if (pkg.spec.type === "bits" && lifecycle.type === "docker")
+    return { code: "StagingError", message: "the docker lifecycle needs a docker package" };
   return undefined;
 }
 
 /** The Build's end without a droplet. */
 export function planFailure(error: BuildError): ReconcileResult {
-  return { status: { state: "Failed", error }, ready: { status: "False", reason: "StagingFailed", message: `${error.code}: ${error.message}` } };
+  return {
+    status: { state: "Failed", error },
+    ready: { status: "False", reason: "StagingFailed", message: `${error.code}: ${error.message}` },
+  };
 }
 
 /** A Build that has ended goes on saying so. */
@@ -54,21 +66,36 @@ export function planFinished(build: Build): ReconcileResult {
 }
 
 /** Buildpacks for a Staging: those named, in order; else all enabled ones that fit, by position, for detection. */
-export function planBuildpacks(lifecycle: Lifecycle, known: readonly Buildpack[]): { buildpacks: Staging["spec"]["buildpacks"]; detect: boolean } | BuildError {
+export function planBuildpacks(
+  lifecycle: Lifecycle,
+  known: readonly Buildpack[],
+): { buildpacks: Staging["spec"]["buildpacks"]; detect: boolean } | BuildError {
   if (lifecycle.buildpacks.length === 0) {
     const fitting = known
-      .filter((buildpack) => buildpack.spec.enabled && buildpack.spec.lifecycle === lifecycle.type && (!buildpack.spec.stack || !lifecycle.stack || buildpack.spec.stack === lifecycle.stack))
+      .filter(
+        (buildpack) =>
+          buildpack.spec.enabled &&
+          buildpack.spec.lifecycle === lifecycle.type &&
+          (!buildpack.spec.stack || !lifecycle.stack || buildpack.spec.stack === lifecycle.stack),
+      )
       .toSorted((a, b) => a.spec.position - b.spec.position || (a.metadata.name < b.metadata.name ? -1 : 1));
     return { buildpacks: fitting.map(toBuildpackReference), detect: true };
   }
   const found = lifecycle.buildpacks.map((name) => findNamedBuildpack(name, known));
   const missing = lifecycle.buildpacks[found.indexOf(undefined)];
-  if (missing !== undefined && found.includes(undefined)) return { code: "StagingError", message: `there is no buildpack ${hideUserinfo(missing)}; cf buildpacks lists them` };
+  if (missing !== undefined && found.includes(undefined))
+    return {
+      code: "StagingError",
+      message: `there is no buildpack ${hideUserinfo(missing)}; cf buildpacks lists them`,
+    };
   return { buildpacks: found.flatMap((buildpack) => buildpack ?? []), detect: false };
 }
 
 /** A name of ours, or an address that the builder understands by itself (a URL, an image, a folder). */
-function findNamedBuildpack(name: string, known: readonly Buildpack[]): Staging["spec"]["buildpacks"][number] | undefined {
+function findNamedBuildpack(
+  name: string,
+  known: readonly Buildpack[],
+): Staging["spec"]["buildpacks"][number] | undefined {
   const buildpack = known.find((candidate) => candidate.spec.name === name);
   if (buildpack) return toBuildpackReference(buildpack);
   return /^[a-z+]+:\/\/|^\/|^docker:|[/@]/.test(name) ? { name } : undefined;
@@ -107,7 +134,12 @@ export function planStaging(input: StagingInput): Draft {
     metadata: {
       name: build.metadata.name,
       namespace: build.metadata.namespace,
-      labels: { ...labels, [LABELS.guid]: deriveGUID("staging", build.metadata.uid ?? ""), [LABELS.app]: app.guid, [LABELS.sourceType]: "STG" },
+      labels: {
+        ...labels,
+        [LABELS.guid]: deriveGUID("staging", build.metadata.uid ?? ""),
+        [LABELS.app]: app.guid,
+        [LABELS.sourceType]: "STG",
+      },
       annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
     },
     spec: {
@@ -131,7 +163,12 @@ export function planStaging(input: StagingInput): Draft {
 
 function toStagingPackage(pkg: Package): Record<string, unknown> {
   const { type, content, image, imagePullSecretRef } = pkg.spec;
-  return { type, ...(content && { content }), ...(image && { image }), ...(imagePullSecretRef && { imagePullSecretRef }) };
+  return {
+    type,
+    ...(content && { content }),
+    ...(image && { image }),
+    ...(imagePullSecretRef && { imagePullSecretRef }),
+  };
 }
 
 /** By Cloud Foundry's precedence while staging: the user's, CF_STACK, then the platform's. */
@@ -154,13 +191,21 @@ function stagingEnv(input: StagingInput, app: { guid: string; name: string }, st
     ...Object.entries(systemEnv([])).map(([name, value]) => ({ name, value })),
   ];
   const taken = new Set(platform.map((variable) => variable.name));
-  return [...input.env.filter((variable) => !isPlatformVariable(variable.name) && !taken.has(variable.name)), ...platform];
+  return [
+    ...input.env.filter((variable) => !isPlatformVariable(variable.name) && !taken.has(variable.name)),
+    ...platform,
+  ];
 }
 
 type Artifact = NonNullable<NonNullable<Staging["status"]>["droplet"]>;
 
 /** The Droplet of a build: named as the build, owned by the app, so that it outlives the build's record. */
-export function planDroplet(build: Build, app: App, appGUID: string, result: { lifecycleType: Lifecycle["type"]; artifact: Partial<Artifact> & Pick<Artifact, "kind"> }): Draft {
+export function planDroplet(
+  build: Build,
+  app: App,
+  appGUID: string,
+  result: { lifecycleType: Lifecycle["type"]; artifact: Partial<Artifact> & Pick<Artifact, "kind"> },
+): Draft {
   return {
     apiVersion: apiVersionOf(Droplet),
     kind: Droplet.kind,

@@ -35,8 +35,13 @@ export function claimController(): Controller {
     // A claim is one write; it gets no status.
     writesStatus: false,
     reads: TENANCY_KINDS,
-    indexes: { [CLAIMANT_INDEX]: (claim: Claim) => [claimantKey(claim.spec.claimant.kind, claim.spec.claimant)], [CLAIM_HOST_INDEX]: indexClaimByHost },
-    watches: CLAIMANT_KINDS.map((ref) => watch(ref, (object: KubeObject) => ({ [CLAIMANT_INDEX]: claimantKey(ref.kind, object.metadata) }))),
+    indexes: {
+      [CLAIMANT_INDEX]: (claim: Claim) => [claimantKey(claim.spec.claimant.kind, claim.spec.claimant)],
+      [CLAIM_HOST_INDEX]: indexClaimByHost,
+    },
+    watches: CLAIMANT_KINDS.map((ref) =>
+      watch(ref, (object: KubeObject) => ({ [CLAIMANT_INDEX]: claimantKey(ref.kind, object.metadata) })),
+    ),
 
     async reconcile(claim, context) {
       const claimVersion = `${claim.metadata.uid} ${claim.spec.since}`;
@@ -48,7 +53,8 @@ export function claimController(): Controller {
       const remainingMs = Date.parse(claim.spec.since) + CLAIM_GRACE_MS - context.now().getTime();
       if (remainingMs > 0 && !verifiedClaims.has(claimVersion)) return { requeueAfterMs: remainingMs + 100 };
       // The cache may lag behind: what ends a claim is a live read.
-      if (!(await isNameInUse(claim, (ref, at) => context.client.find(ref, at), context))) await releaseClaim(claim, context);
+      if (!(await isNameInUse(claim, (ref, at) => context.client.find(ref, at), context)))
+        await releaseClaim(claim, context);
       verifiedClaims.delete(claimVersion);
       return {};
     },
@@ -57,5 +63,7 @@ export function claimController(): Controller {
 
 async function isNameInUse(claim: Claim, find: FindObject, { read }: ReconcileContext): Promise<boolean> {
   const currentName = await findClaimantName(claim.spec.claimant, { find, read });
-  return currentName !== undefined && currentName.scope === claim.spec.scope && currentName.claimed === claim.spec.claimed;
+  return (
+    currentName !== undefined && currentName.scope === claim.spec.scope && currentName.claimed === claim.spec.claimed
+  );
 }

@@ -9,7 +9,11 @@ import { DOMAIN_INDEXES } from "../shared/tenancy.ts";
 export const domainController = defineController({
   name: "domain",
   for: Domain,
-  indexes: { ...DOMAIN_INDEXES, [GUID_INDEX]: indexByGUID, [CLAIMED_NAME_INDEX]: (domain: Domain) => [claimObjectName(domainName(domain))] },
+  indexes: {
+    ...DOMAIN_INDEXES,
+    [GUID_INDEX]: indexByGUID,
+    [CLAIMED_NAME_INDEX]: (domain: Domain) => [claimObjectName(domainName(domain))],
+  },
   watches: [watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name }))],
   async reconcile(domain, context) {
     const { labels } = resolveGUID(Domain, domain, context);

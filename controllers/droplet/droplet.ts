@@ -3,7 +3,13 @@ import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { defineController, NotReady, watch, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  NotReady,
+  watch,
+  type Controller,
+  type ReconcileContext,
+} from "../../kube/controller/controller.ts";
 import { OWNING_APP_INDEX, toAppOwnership, indexByApp, getApp, mapAppToOwned } from "../shared/app-owned.ts";
 import { HISTORY_LIMITS, planExcess, deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
@@ -38,7 +44,11 @@ async function requireContent(droplet: Droplet, hasContent: HasContent, { read }
   if (droplet.spec.kind !== "host" || digest === undefined || droplet.status?.state === "Staged") return;
   const { space } = getTenancy(read, droplet.metadata.namespace ?? "");
   if (!(await hasContent(space.guid, digest))) {
-    throw new NotReady("ContentMissing", `this space has no content ${digest}; build it here, or copy the droplet through the API`, { requeueAfterMs: 10_000 });
+    throw new NotReady(
+      "ContentMissing",
+      `this space has no content ${digest}; build it here, or copy the droplet through the API`,
+      { requeueAfterMs: 10_000 },
+    );
   }
 }
 
@@ -46,6 +56,14 @@ async function deleteExcessDroplets(droplet: Droplet, { read, client }: Reconcil
   const { namespace } = droplet.metadata;
   const siblings = read.byIndex(Droplet, OWNING_APP_INDEX, indexByApp(droplet)[0] ?? "", droplet.metadata.namespace);
   if (siblings.length <= HISTORY_LIMITS.droplets) return;
-  const inUse = planDropletsInUse(read.list(App, { namespace }), read.list(Revision, { namespace }), read.list(LRP, { namespace }));
-  await deleteAll(client, Droplet, planExcess(siblings, HISTORY_LIMITS.droplets, (candidate) => inUse(candidate)));
+  const inUse = planDropletsInUse(
+    read.list(App, { namespace }),
+    read.list(Revision, { namespace }),
+    read.list(LRP, { namespace }),
+  );
+  await deleteAll(
+    client,
+    Droplet,
+    planExcess(siblings, HISTORY_LIMITS.droplets, (candidate) => inUse(candidate)),
+  );
 }

@@ -6,11 +6,17 @@ import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 
 /** In use: named by an app of the namespace, by the Revision that one has in force, or by an LRP. */
-export function planDropletsInUse(apps: readonly App[], revisions: readonly Revision[], lrps: readonly LRP[]): (droplet: Droplet) => boolean {
+export function planDropletsInUse(
+  apps: readonly App[],
+  revisions: readonly Revision[],
+  lrps: readonly LRP[],
+): (droplet: Droplet) => boolean {
   const inForce = new Set(apps.flatMap((app) => app.status?.revision ?? []));
   const names = new Set([
     ...apps.flatMap((app) => app.spec.droplet?.name ?? []),
-    ...revisions.filter((revision) => inForce.has(revision.metadata.name)).map((revision) => revision.spec.dropletRef.name),
+    ...revisions
+      .filter((revision) => inForce.has(revision.metadata.name))
+      .map((revision) => revision.spec.dropletRef.name),
   ]);
   const guids = new Set(lrps.map((lrp) => lrp.spec.droplet.guid));
   return (droplet) => names.has(droplet.metadata.name) || guids.has(guidOf(droplet));

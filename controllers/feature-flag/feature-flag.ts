@@ -13,7 +13,11 @@ export const featureFlagController = defineController({
   reconcile(flag, context) {
     const { labels } = resolveGUID(FeatureFlag, flag, context);
     const enabled = findFlagValue(flag);
-    if (enabled === undefined) throw new Stalled("UnknownFlag", "this is no feature flag of CF, or not in the system namespace: nothing follows from it");
+    if (enabled === undefined)
+      throw new Stalled(
+        "UnknownFlag",
+        "this is no feature flag of CF, or not in the system namespace: nothing follows from it",
+      );
     return { children: planFlagPermissions(flag), labels, status: { enabled } };
   },
 });

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import type { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { findFlagValue, planFlagPermissions } from "./plan.ts";
 
-const flag = (name: string, spec: object, namespace = "cupola-system"): FeatureFlag => ({ metadata: { name, namespace }, spec }) as unknown as FeatureFlag;
+const flag = (name: string, spec: object, namespace = "cupola-system"): FeatureFlag =>
+  ({ metadata: { name, namespace }, spec }) as unknown as FeatureFlag;
 
 test.each<[string, FeatureFlag, boolean | undefined, number]>([
   ["off by default", flag("user-org-creation", {}), false, 0],

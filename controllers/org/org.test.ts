@@ -12,24 +12,34 @@ import { anOrg, aSpace } from "../shared/fixtures.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { orgController } from "./org.ts";
 
-const namespaceOf = (owner: string, uid: string): NamespaceObject => ({ metadata: { name: "acme", uid, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;
+const namespaceOf = (owner: string, uid: string): NamespaceObject =>
+  ({ metadata: { name: "acme", uid, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;
 const ours = namespaceOf("uid-acme", "n1");
 
 /** `live` is the namespace as the server has it, `org` the Org. */
-function contextOf(spaces: Space[], live: NamespaceObject | undefined, { domains = [], org = anOrg() }: { domains?: Domain[]; org?: Org } = {}): { context: ReconcileContext; writes: string[] } {
+function contextOf(
+  spaces: Space[],
+  live: NamespaceObject | undefined,
+  { domains = [], org = anOrg() }: { domains?: Domain[]; org?: Org } = {},
+): { context: ReconcileContext; writes: string[] } {
   const writes: string[] = [];
   const client = {
     find: (ref: ResourceRef) => Promise.resolve(ref === Org ? org : live),
     list: () => Promise.resolve({ items: [] }),
-    delete: (ref: ResourceRef, { name }: { name: string }) => Promise.resolve(void writes.push(`delete ${ref.kind} ${name}`)),
-    patch: (ref: ResourceRef, { name }: { name: string }, { body }: { body: unknown }) => Promise.resolve(void writes.push(`patch ${ref.kind} ${name} ${JSON.stringify(body)}`)),
+    delete: (ref: ResourceRef, { name }: { name: string }) =>
+      Promise.resolve(void writes.push(`delete ${ref.kind} ${name}`)),
+    patch: (ref: ResourceRef, { name }: { name: string }, { body }: { body: unknown }) =>
+      Promise.resolve(void writes.push(`patch ${ref.kind} ${name} ${JSON.stringify(body)}`)),
   } as unknown as KubeClient;
   const read = { list: (ref: ResourceRef) => (ref === Namespace ? [ours] : ref === Domain ? domains : spaces) };
   return { context: { client, read } as unknown as ReconcileContext, writes };
 }
 
 describe("a namespace that the cache shows as the Org's", () => {
-  test.each([["made anew for another", namespaceOf("uid-other", "n2")], ["gone", undefined]])("and that is %s keeps its Spaces", async (_what, live) => {
+  test.each([
+    ["made anew for another", namespaceOf("uid-other", "n2")],
+    ["gone", undefined],
+  ])("and that is %s keeps its Spaces", async (_what, live) => {
     const { context, writes } = contextOf([aSpace()], live);
     await orgController.finalize?.(anOrg(), context);
     expect(writes).toEqual([]);
@@ -40,13 +50,19 @@ describe("a namespace that the cache shows as the Org's", () => {
     await expect(orgController.finalize?.(anOrg(), full.context)).rejects.toMatchObject({ reason: "SpacesRemain" });
     expect(full.writes).toEqual(["delete Space dev"]);
     const empty = contextOf([], ours);
-    await expect(orgController.finalize?.(anOrg(), empty.context)).rejects.toMatchObject({ reason: "NamespaceTerminating" });
+    await expect(orgController.finalize?.(anOrg(), empty.context)).rejects.toMatchObject({
+      reason: "NamespaceTerminating",
+    });
     expect(empty.writes).toEqual(["delete Namespace acme"]);
   });
 });
 
 describe("domains that others share with an Org", () => {
-  const domain = (name: string, sharedOrgs: string[]): Domain => ({ metadata: { name, namespace: "other", resourceVersion: "7" }, spec: { name: `${name}.example`, sharedOrgs } }) as unknown as Domain;
+  const domain = (name: string, sharedOrgs: string[]): Domain =>
+    ({
+      metadata: { name, namespace: "other", resourceVersion: "7" },
+      spec: { name: `${name}.example`, sharedOrgs },
+    }) as unknown as Domain;
   const domains = [domain("both", ["acme", "third"]), domain("others", ["third"])];
 
   test("are not shared with it any more when it goes", async () => {
@@ -57,7 +73,10 @@ describe("domains that others share with an Org", () => {
 
   test("stay shared with the next one of its name, when it went elsewhere already", async () => {
     const next = anOrg();
-    const { context, writes } = contextOf([], undefined, { domains, org: { ...next, metadata: { ...next.metadata, uid: "uid-next" } } });
+    const { context, writes } = contextOf([], undefined, {
+      domains,
+      org: { ...next, metadata: { ...next.metadata, uid: "uid-next" } },
+    });
     await orgController.finalize?.(anOrg(), context);
     expect(writes).toEqual([]);
   });

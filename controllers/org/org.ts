@@ -11,7 +11,13 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
 import { ensureEffectiveName } from "../shared/effective-name.ts";
-import { deleteNamespace, finalizeNamespaces, findOwnedNamespace, ensureNamespace, type NamespaceObject } from "../shared/owned-namespace.ts";
+import {
+  deleteNamespace,
+  finalizeNamespaces,
+  findOwnedNamespace,
+  ensureNamespace,
+  type NamespaceObject,
+} from "../shared/owned-namespace.ts";
 import { planCreatorRoles, planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
 const ORG_STATUS_NAMESPACE_INDEX = "org/namespace";
@@ -29,17 +35,37 @@ export const orgController = defineController({
   watches: [
     watch(Claim, (claim) => ({ [CLAIMED_NAME_INDEX]: claim.metadata.name })),
     watch(Namespace, (namespace) => mapLabelsToOrg(namespace.metadata.labels)),
-    watch(RoleBinding, (binding, read) => (binding.metadata.labels?.[LABELS.managedBy] === undefined ? mapLabelsToOrg(read.find(Namespace, { name: binding.metadata.namespace ?? "" })?.metadata.labels) : [])),
+    watch(RoleBinding, (binding, read) =>
+      binding.metadata.labels?.[LABELS.managedBy] === undefined
+        ? mapLabelsToOrg(read.find(Namespace, { name: binding.metadata.namespace ?? "" })?.metadata.labels)
+        : [],
+    ),
     // A space that goes lets its org, when that is going too, proceed.
-    watch(Space, (space) => (space.metadata.deletionTimestamp ? { [ORG_STATUS_NAMESPACE_INDEX]: space.metadata.namespace ?? "" } : [])),
+    watch(Space, (space) =>
+      space.metadata.deletionTimestamp ? { [ORG_STATUS_NAMESPACE_INDEX]: space.metadata.namespace ?? "" } : [],
+    ),
   ],
 
   async reconcile(org, context) {
     const { guid, labels } = resolveGUID(Org, org, context);
     const { name, nameTaken } = await ensureEffectiveName(org, orgName(org), context);
-    const namespace = await ensureNamespace({ ref: Org, object: org }, [org.metadata.name], planOrgNamespace(org, guid, name), context);
-    const bindings = { org: context.read.list(RoleBinding, { namespace }), spaces: listSpaceBindings(guid, context.read) };
-    return { children: planOrgPermissions(org, namespace, bindings), createOnce: planCreatorRoles(org, namespace), labels, status: { ...(name !== undefined && { name }), namespace }, ...nameTaken };
+    const namespace = await ensureNamespace(
+      { ref: Org, object: org },
+      [org.metadata.name],
+      planOrgNamespace(org, guid, name),
+      context,
+    );
+    const bindings = {
+      org: context.read.list(RoleBinding, { namespace }),
+      spaces: listSpaceBindings(guid, context.read),
+    };
+    return {
+      children: planOrgPermissions(org, namespace, bindings),
+      createOnce: planCreatorRoles(org, namespace),
+      labels,
+      status: { ...(name !== undefined && { name }), namespace },
+      ...nameTaken,
+    };
   },
 
   finalizer: "cupola.dev/org",
@@ -73,8 +99,19 @@ function listBindings(namespace: string, read: Reader) {
 }
 
 async function deleteSpaces(spaces: readonly Space[], { client }: ReconcileContext): Promise<void> {
-  await deleteAll(client, Space, spaces.filter((space) => !space.metadata.deletionTimestamp));
-  if (spaces.length > 0) throw new NotReady("SpacesRemain", `waiting until ${spaces.length} space(s) are gone: ${spaces.slice(0, 5).map((space) => space.metadata.name).join(", ")}`);
+  await deleteAll(
+    client,
+    Space,
+    spaces.filter((space) => !space.metadata.deletionTimestamp),
+  );
+  if (spaces.length > 0)
+    throw new NotReady(
+      "SpacesRemain",
+      `waiting until ${spaces.length} space(s) are gone: ${spaces
+        .slice(0, 5)
+        .map((space) => space.metadata.name)
+        .join(", ")}`,
+    );
 }
 
 /** Others' domains were shared with this Org, not with the next one of its name; when that is there already, its shares are its own. */
@@ -83,6 +120,9 @@ async function removeDomainShares({ metadata: { name, uid } }: Org, { read, clie
   if (shared.length > 0 && (await client.find(Org, { name }))?.metadata.uid !== uid) return;
   for (const { metadata, spec } of shared) {
     const sharedOrgs = spec.sharedOrgs.filter((org) => org !== name);
-    await client.patch(Domain, metadata, { type: "merge", body: { metadata: { resourceVersion: metadata.resourceVersion }, spec: { sharedOrgs } } });
+    await client.patch(Domain, metadata, {
+      type: "merge",
+      body: { metadata: { resourceVersion: metadata.resourceVersion }, spec: { sharedOrgs } },
+    });
   }
 }

@@ -5,7 +5,10 @@ import { aBinding, anOrg, presentPermissions } from "../shared/fixtures.ts";
 import { planOrgNamespace, planOrgPermissions } from "./plan.ts";
 
 describe("rights by name", () => {
-  const bindings = { org: [aBinding("organization_manager", "bob")], spaces: [aBinding("space_developer", "alice"), aBinding("space_manager", "carol")] };
+  const bindings = {
+    org: [aBinding("organization_manager", "bob")],
+    spaces: [aBinding("space_developer", "alice"), aBinding("space_manager", "carol")],
+  };
 
   test("of an org: everyone inside it and its spaces reads it, its managers change it", () => {
     expect(presentPermissions(planOrgPermissions(anOrg(), "acme", bindings))).toEqual([
@@ -18,9 +21,13 @@ describe("rights by name", () => {
     ]);
   });
 
-  test("nobody inside, nothing to grant", () => expect(planOrgPermissions(anOrg(), "acme", { org: [], spaces: [] })).toEqual([]));
+  test("nobody inside, nothing to grant", () =>
+    expect(planOrgPermissions(anOrg(), "acme", { org: [], spaces: [] })).toEqual([]));
 });
 
 test("the namespace carries the GUID as label, the name as annotation, and suspension for the policy", () => {
-  expect(planOrgNamespace(anOrg({ suspended: true }), "g", "Acme Inc.")).toEqual({ labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: "g", [LABELS.suspended]: "org" }, annotations: { "cupola.dev/org-name": "Acme Inc." } });
+  expect(planOrgNamespace(anOrg({ suspended: true }), "g", "Acme Inc.")).toEqual({
+    labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: "g", [LABELS.suspended]: "org" },
+    annotations: { "cupola.dev/org-name": "Acme Inc." },
+  });
 });

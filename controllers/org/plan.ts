@@ -32,12 +32,23 @@ export interface OrgBindings {
   spaces: readonly RoleBindingObject[];
 }
 
-const DOMAIN_READERS: readonly CFRole[] = ["organization_manager", "organization_auditor", "space_developer", "space_manager", "space_auditor", "space_supporter"];
+const DOMAIN_READERS: readonly CFRole[] = [
+  "organization_manager",
+  "organization_auditor",
+  "space_developer",
+  "space_manager",
+  "space_auditor",
+  "space_supporter",
+];
 
 /** `name` is the one in force. */
 export function planOrgNamespace(org: Org, guid: string, name: string | undefined): NamespaceMetadata {
   return {
-    labels: { [LABELS.namespaceKind]: "org", [LABELS.org]: guid, [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : undefined },
+    labels: {
+      [LABELS.namespaceKind]: "org",
+      [LABELS.org]: guid,
+      [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : undefined,
+    },
     annotations: { [ANNOTATIONS.orgName]: name },
   };
 }
@@ -51,7 +62,12 @@ export function planOrgPermissions(org: Org, namespace: string, bindings: OrgBin
   const everyone = listSubjects([...bindings.org, ...bindings.spaces]);
   const orgs = { apiGroups: [GROUP], resources: ["orgs"], resourceNames: [name] };
   return [
-    ...planRoleGrant({ name: `cupola-org-${name}-read`, unique: `read/${uid}`, rules: [{ ...orgs, verbs: ["get", "list", "watch"] }], subjects: everyone }),
+    ...planRoleGrant({
+      name: `cupola-org-${name}-read`,
+      unique: `read/${uid}`,
+      rules: [{ ...orgs, verbs: ["get", "list", "watch"] }],
+      subjects: everyone,
+    }),
     ...planRoleGrant({
       name: `cupola-org-${name}-manage`,
       unique: `manage/${uid}`,

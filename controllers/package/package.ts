@@ -25,12 +25,19 @@ export function packageController(hasContent: HasContent): Controller {
       const app = getApp(context.read, pkg);
       const { labels } = resolveGUID(Package, pkg, context);
       await deleteExcessPackages(pkg, context);
-      return { ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels), ...planPackage(pkg, await hasPackageContent(pkg, hasContent, context)) };
+      return {
+        ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
+        ...planPackage(pkg, await hasPackageContent(pkg, hasContent, context)),
+      };
     },
   });
 }
 
-async function hasPackageContent(pkg: Package, hasContent: HasContent, { read }: ReconcileContext): Promise<boolean | undefined> {
+async function hasPackageContent(
+  pkg: Package,
+  hasContent: HasContent,
+  { read }: ReconcileContext,
+): Promise<boolean | undefined> {
   const digest = pkg.spec.content?.digest;
   // Content is named by what it is: once there, the platform alone removes it, and never while this package lives.
   if (digest === undefined || pkg.status?.state === "Ready") return digest === undefined ? undefined : true;
@@ -41,6 +48,10 @@ async function deleteExcessPackages(pkg: Package, { read, client }: ReconcileCon
   const { namespace } = pkg.metadata;
   const siblings = read.byIndex(Package, OWNING_APP_INDEX, indexByApp(pkg)[0] ?? "", pkg.metadata.namespace);
   if (siblings.length <= HISTORY_LIMITS.packages) return;
-  const inUse = planPackagesInUse(read.list(App, { namespace }), read.list(Build, { namespace }), read.list(Droplet, { namespace }));
+  const inUse = planPackagesInUse(
+    read.list(App, { namespace }),
+    read.list(Build, { namespace }),
+    read.list(Droplet, { namespace }),
+  );
   await deleteAll(client, Package, planExcess(siblings, HISTORY_LIMITS.packages, inUse));
 }

@@ -18,7 +18,11 @@ test.each<[string, ReturnType<typeof aPackage>, boolean | undefined, [state: str
 });
 
 test("a package is in use while it is built, or behind an app's droplet", () => {
-  const inUse = planPackagesInUse([anApp({ droplet: { name: "d1" } })], [aBuild(), aBuild({ packageRef: { name: "done" } }, { status: { state: "Staged" } })], [aDroplet({ packageRef: { name: "behind" } }), aDroplet({ packageRef: { name: "old" } }, "d0")]);
+  const inUse = planPackagesInUse(
+    [anApp({ droplet: { name: "d1" } })],
+    [aBuild(), aBuild({ packageRef: { name: "done" } }, { status: { state: "Staged" } })],
+    [aDroplet({ packageRef: { name: "behind" } }), aDroplet({ packageRef: { name: "old" } }, "d0")],
+  );
   const named = (name: string): boolean => inUse(aPackage({}, { metadata: { name } }));
   expect(["p1", "behind", "done", "old"].map(named)).toEqual([true, true, false, false]);
 });

@@ -32,7 +32,10 @@ export interface LRPInput {
 
 /** The name of a process's LRP at a revision. */
 export function lrpName(process: Process, revision: Revision): string {
-  return generatedName(`${process.spec.appRef.name}-${process.spec.type}`, `${process.metadata.uid}/${revision.metadata.uid}`);
+  return generatedName(
+    `${process.spec.appRef.name}-${process.spec.type}`,
+    `${process.metadata.uid}/${revision.metadata.uid}`,
+  );
 }
 
 export function planLRP(input: LRPInput, instances: number): Draft {
@@ -77,20 +80,36 @@ export function planLRP(input: LRPInput, instances: number): Draft {
 }
 
 /** An LRP that exists, as it should go on: only what may change is taken from the process. Whatever made it, an update of the platform changes nothing. */
-export function planLRPUpdate(lrp: LRP, change: { instances: number; restartInstances?: Readonly<Record<string, string>> }): Draft {
+export function planLRPUpdate(
+  lrp: LRP,
+  change: { instances: number; restartInstances?: Readonly<Record<string, string>> },
+): Draft {
   const { name, namespace, labels, annotations } = lrp.metadata;
   const { restartInstances: _before, ...spec } = lrp.spec;
   return {
     apiVersion: apiVersionOf(LRP),
     kind: LRP.kind,
     metadata: { name, namespace, labels: pickOwnedKeys(labels), annotations: pickOwnedKeys(annotations) },
-    spec: { ...spec, instances: change.instances, ...(change.restartInstances && { restartInstances: change.restartInstances }) },
+    spec: {
+      ...spec,
+      instances: change.instances,
+      ...(change.restartInstances && { restartInstances: change.restartInstances }),
+    },
   };
 }
 
 const OWNED_KEYS: ReadonlySet<string> = new Set([
-  LABELS.guid, LABELS.app, LABELS.process, LABELS.processType, LABELS.space, LABELS.org, LABELS.revision, LABELS.sourceType,
-  ANNOTATIONS.appName, ANNOTATIONS.spaceName, ANNOTATIONS.orgName,
+  LABELS.guid,
+  LABELS.app,
+  LABELS.process,
+  LABELS.processType,
+  LABELS.space,
+  LABELS.org,
+  LABELS.revision,
+  LABELS.sourceType,
+  ANNOTATIONS.appName,
+  ANNOTATIONS.spaceName,
+  ANNOTATIONS.orgName,
 ]);
 
 /** The labels that this controller wrote: the runtime adds its own, and a person's stay a person's. */

@@ -7,14 +7,36 @@ import { planLRPUpdate, lrpName, planLRP, type LRPInput } from "./lrp.ts";
 import { planNoInstances, planLRPs, desiredInstances } from "./plan.ts";
 
 const droplet = aDroplet();
-const env = [{ name: "COLOR", value: "blue" }, { name: "VCAP_APPLICATION", value: "mine" }, { name: "MEMORY_LIMIT", value: "mine" }, { name: "LANG", value: "C" }];
+const env = [
+  { name: "COLOR", value: "blue" },
+  { name: "VCAP_APPLICATION", value: "mine" },
+  { name: "MEMORY_LIMIT", value: "mine" },
+  { name: "LANG", value: "C" },
+];
 
 function inputAt(version: number): LRPInput {
-  const web = { type: "web", memoryMB: 128, diskMB: 1024, logRateLimitBytesPerSecond: -1, healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ports: [8080], runner: "runner" };
+  const web = {
+    type: "web",
+    memoryMB: 128,
+    diskMB: 1024,
+    logRateLimitBytesPerSecond: -1,
+    healthCheck: { type: "port" },
+    readinessHealthCheck: { type: "process" },
+    ports: [8080],
+    runner: "runner",
+  };
   const revision = aRevision(version, { description: "", dropletRef: { name: "d1" }, env, processes: [web] });
   return {
-    process: aProcess({ memoryMB: 128 }), processGUID: "app-guid", app: { guid: "app-guid", name: "My Shop", object: "shop" }, tenancy, revision, snapshot: revision.spec.processes[0]!, droplet,
-    apiURL: "http://api", uris: ["shop.example"], rendering: "1",
+    process: aProcess({ memoryMB: 128 }),
+    processGUID: "app-guid",
+    app: { guid: "app-guid", name: "My Shop", object: "shop" },
+    tenancy,
+    revision,
+    snapshot: revision.spec.processes[0]!,
+    droplet,
+    apiURL: "http://api",
+    uris: ["shop.example"],
+    rendering: "1",
   };
 }
 
@@ -22,10 +44,31 @@ describe("the LRP", () => {
   const lrp = planLRP(inputAt(1), 2) as unknown as LRP;
 
   test("is whole and labelled by the contract", () => {
-    expect(lrp.metadata.labels).toMatchObject({ [LABELS.app]: "app-guid", [LABELS.process]: "app-guid", [LABELS.processType]: "web", [LABELS.space]: "space-guid", [LABELS.org]: "org-guid", [LABELS.revision]: "1", [LABELS.sourceType]: "APP" });
-    expect(lrp.metadata.annotations).toEqual({ "cupola.dev/app-name": "My Shop", "cupola.dev/space-name": "dev", "cupola.dev/org-name": "Acme Inc." });
+    expect(lrp.metadata.labels).toMatchObject({
+      [LABELS.app]: "app-guid",
+      [LABELS.process]: "app-guid",
+      [LABELS.processType]: "web",
+      [LABELS.space]: "space-guid",
+      [LABELS.org]: "org-guid",
+      [LABELS.revision]: "1",
+      [LABELS.sourceType]: "APP",
+    });
+    expect(lrp.metadata.annotations).toEqual({
+      "cupola.dev/app-name": "My Shop",
+      "cupola.dev/space-name": "dev",
+      "cupola.dev/org-name": "Acme Inc.",
+    });
     expect(lrp.metadata.name.length).toBeLessThanOrEqual(52);
-    expect(lrp.spec).toMatchObject({ class: "runner", rendering: "1", app: { guid: "app-guid", name: "My Shop" }, processType: "web", revision: "1", instances: 2, memoryMB: 128, droplet: { guid: "uid-d1", kind: "docker" } });
+    expect(lrp.spec).toMatchObject({
+      class: "runner",
+      rendering: "1",
+      app: { guid: "app-guid", name: "My Shop" },
+      processType: "web",
+      revision: "1",
+      instances: 2,
+      memoryMB: 128,
+      droplet: { guid: "uid-d1", kind: "docker" },
+    });
     expect(Object.keys(lrp.spec)).not.toContain("type");
   });
 
@@ -35,12 +78,24 @@ describe("the LRP", () => {
     expect(values.get("LANG")).toBe("C");
     expect(values.get("MEMORY_LIMIT")).toBe("128m");
     expect(values.get("VCAP_SERVICES")).toBe("{}");
-    expect(JSON.parse(values.get("VCAP_APPLICATION") ?? "")).toMatchObject({ application_name: "My Shop", uris: ["shop.example"], process_type: "web", limits: { mem: 128 }, version: lrp.spec.version });
+    expect(JSON.parse(values.get("VCAP_APPLICATION") ?? "")).toMatchObject({
+      application_name: "My Shop",
+      uris: ["shop.example"],
+      process_type: "web",
+      limits: { mem: 128 },
+      version: lrp.spec.version,
+    });
   });
 
   test("once made it changes in instances and restarts only", () => {
-    const served = anLRP({ ...lrp, metadata: { ...lrp.metadata, labels: { ...lrp.metadata.labels, "cupola.dev/managed-by": "process", mine: "1" } } });
-    expect(planLRPUpdate(served, { instances: 5, restartInstances: { "0": "x" } })).toEqual({ ...lrp, spec: { ...lrp.spec, instances: 5, restartInstances: { "0": "x" } } });
+    const served = anLRP({
+      ...lrp,
+      metadata: { ...lrp.metadata, labels: { ...lrp.metadata.labels, "cupola.dev/managed-by": "process", mine: "1" } },
+    });
+    expect(planLRPUpdate(served, { instances: 5, restartInstances: { "0": "x" } })).toEqual({
+      ...lrp,
+      spec: { ...lrp.spec, instances: 5, restartInstances: { "0": "x" } },
+    });
     expect(planLRPUpdate(served, { instances: 2 })).toEqual(lrp);
   });
 });
@@ -51,10 +106,15 @@ describe("versions", () => {
   const second = inputAt(2);
   const name = lrpName(process, second.revision);
   const old = (running: number): LRP => anLRP(planLRP(first, 2), { runningInstances: running });
-  const current = (running: number, more: object = {}): LRP => anLRP(planLRP(second, 2), { runningInstances: running, ...more });
+  const current = (running: number, more: object = {}): LRP =>
+    anLRP(planLRP(second, 2), { runningInstances: running, ...more });
   const plan = (existing: LRP[]): { names: (string | undefined)[]; ready: unknown; status: unknown } => {
     const result = planLRPs(process, { name, existing, makeLRP: (instances) => planLRP(second, instances) });
-    return { names: (result.children ?? []).map((child) => child.metadata.name), ready: result.ready, status: result.status };
+    return {
+      names: (result.children ?? []).map((child) => child.metadata.name),
+      ready: result.ready,
+      status: result.status,
+    };
   };
   const oldName = lrpName(process, first.revision);
 
@@ -67,17 +127,37 @@ describe("versions", () => {
 
   test.each<[string, LRP, object]>([
     ["starting", current(1), { status: "False", reason: "Starting", message: "1 of 2 instances run" }],
-    ["crashed", current(1, { instances: [{ index: 0, state: "Running", ready: true }, { index: 1, state: "Crashed", ready: false, details: "exit status 7" }] }), { status: "False", reason: "Crashed", message: "1 of 2 instances run; instance 1: exit status 7" }],
+    [
+      "crashed",
+      current(1, {
+        instances: [
+          { index: 0, state: "Running", ready: true },
+          { index: 1, state: "Crashed", ready: false, details: "exit status 7" },
+        ],
+      }),
+      { status: "False", reason: "Crashed", message: "1 of 2 instances run; instance 1: exit status 7" },
+    ],
     ["running", current(2), { status: "True", reason: "Running", message: "2 of 2 instances run" }],
   ])("Ready says %s", (_what, lrp, ready) => expect(plan([lrp]).ready).toEqual(ready));
 
-  test("of an LRP that is only being made nothing is said yet", () => expect(planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) })).toEqual({ children: [expect.anything()], keepStatus: true }));
-  test("the status names the current LRP", () => expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name }));
+  test("of an LRP that is only being made nothing is said yet", () =>
+    expect(planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) })).toEqual({
+      children: [expect.anything()],
+      keepStatus: true,
+    }));
+  test("the status names the current LRP", () =>
+    expect(plan([current(2)]).status).toEqual({ runningInstances: 2, lrp: name }));
   test("a second run plans what the first made", () => {
-    const made = planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) }).children?.[0];
-    const kept = planLRPs(process, { name, existing: [anLRP(made ?? {})], makeLRP: () => ({ metadata: {} }) }).children?.[0];
+    const made = planLRPs(process, { name, existing: [], makeLRP: (instances) => planLRP(second, instances) })
+      .children?.[0];
+    const kept = planLRPs(process, { name, existing: [anLRP(made ?? {})], makeLRP: () => ({ metadata: {} }) })
+      .children?.[0];
     expect(kept).toEqual(made);
   });
-  test("a stopped app has none", () => expect(planNoInstances("Stopped")).toMatchObject({ children: [], status: { runningInstances: 0 } }));
-  test.each([["web", 1], ["worker", 0]])("%s wants %i when nobody said", (type, count) => expect(desiredInstances(aProcess({ type }))).toBe(count));
+  test("a stopped app has none", () =>
+    expect(planNoInstances("Stopped")).toMatchObject({ children: [], status: { runningInstances: 0 } }));
+  test.each([
+    ["web", 1],
+    ["worker", 0],
+  ])("%s wants %i when nobody said", (type, count) => expect(desiredInstances(aProcess({ type }))).toBe(count));
 });

@@ -36,16 +36,35 @@ export function planLRPs(process: Process, { name, existing, makeLRP }: LRPVersi
   const restartInstances = process.spec.restartInstances;
   const child = current ? planLRPUpdate(current, { instances: desired, restartInstances }) : makeLRP(desired);
   const running = current?.status?.runningInstances ?? 0;
-  const previous = running >= desired ? [] : existing.filter((lrp) => lrp.metadata.name !== name && (lrp.status?.runningInstances ?? 0) > 0);
-  const children = [child, ...previous.map((lrp) => planLRPUpdate(lrp, { instances: lrp.spec.instances, restartInstances: lrp.spec.restartInstances }))];
+  const previous =
+    running >= desired
+      ? []
+      : existing.filter((lrp) => lrp.metadata.name !== name && (lrp.status?.runningInstances ?? 0) > 0);
+  const children = [
+    child,
+    ...previous.map((lrp) =>
+      planLRPUpdate(lrp, { instances: lrp.spec.instances, restartInstances: lrp.spec.restartInstances }),
+    ),
+  ];
   // What is made now wakes its process as soon as it is seen: until then other processes get theirs.
   if (!current) return { children, keepStatus: true };
-  return { children, status: { runningInstances: running, lrp: name }, ready: toProcessReady(current, running, desired) };
+  return {
+    children,
+    status: { runningInstances: running, lrp: name },
+    ready: toProcessReady(current, running, desired),
+  };
 }
 
 function toProcessReady(current: LRP | undefined, running: number, desired: number): ReconcileResult["ready"] {
-  if (running >= desired) return { status: "True", reason: "Running", message: `${running} of ${desired} instances run` };
-  return findInstanceProblem(current?.status, running, desired) ?? { status: "False", reason: "Starting", message: `${running} of ${desired} instances run` };
+  if (running >= desired)
+    return { status: "True", reason: "Running", message: `${running} of ${desired} instances run` };
+  return (
+    findInstanceProblem(current?.status, running, desired) ?? {
+      status: "False",
+      reason: "Starting",
+      message: `${running} of ${desired} instances run`,
+    }
+  );
 }
 
 /** What an instance, or else the runner, says is wrong. */
@@ -54,7 +73,9 @@ function findInstanceProblem(status: LRP["status"], running: number, desired: nu
   const failed = instances.find((instance) => instance.state === "Crashed" || instance.state === "Down");
   if (failed) return { status: "False", reason: failed.state, message: describeFailure(failed, running, desired) };
   const rejection = status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
-  return rejection && instances.length === 0 ? { status: "False", reason: rejection.reason, message: rejection.message } : undefined;
+  return rejection && instances.length === 0
+    ? { status: "False", reason: rejection.reason, message: rejection.message }
+    : undefined;
 }
 
 function describeFailure(instance: LrpInstance, running: number, desired: number): string {

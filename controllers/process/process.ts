@@ -11,10 +11,24 @@ import { Route } from "../../crds/route/route.ts";
 import { routeURL } from "../../crds/route/route-url.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { creationSortKey } from "../../crds/guid.ts";
-import { defineController, NotReady, watch, type Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  NotReady,
+  watch,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { OWNING_APP_INDEX, toAppOwnership, indexByApp, getApp, isAppObserved, mapAppToOwned } from "../shared/app-owned.ts";
+import {
+  OWNING_APP_INDEX,
+  toAppOwnership,
+  indexByApp,
+  getApp,
+  isAppObserved,
+  mapAppToOwned,
+} from "../shared/app-owned.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
 import { findEffectiveDomain, getTenancy, TENANCY_KINDS, type Tenancy } from "../shared/tenancy.ts";
 import { lrpName, planLRP } from "./lrp.ts";
@@ -32,20 +46,30 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     owns: [LRP],
     reads: [...TENANCY_KINDS, BackendClass, Domain, Droplet, Route],
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
-    watches: [watch(App, mapAppToOwned), watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" }))],
+    watches: [
+      watch(App, mapAppToOwned),
+      watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" })),
+    ],
 
     async reconcile(process, context) {
       const { read } = context;
       const app = getApp(read, process);
       const appGUID = resolveGUID(App, app, context).guid;
       const { guid, labels } = resolveProcessGUID(process, appGUID, context);
-      return { ...reconcileLRPs(process, app, { guid, appGUID, apiURL, read }), ...toAppOwnership(app, appGUID, labels) };
+      return {
+        ...reconcileLRPs(process, app, { guid, appGUID, apiURL, read }),
+        ...toAppOwnership(app, appGUID, labels),
+      };
     },
   });
 }
 
 /** The standing web process carries no GUID of its own: it presents its app's. So no process has an app's GUID for its own. */
-function resolveProcessGUID(process: Process, appGUID: string, context: ReconcileContext): { guid: string; labels: Record<string, string> } {
+function resolveProcessGUID(
+  process: Process,
+  appGUID: string,
+  context: ReconcileContext,
+): { guid: string; labels: Record<string, string> } {
   return process.spec.type === "web" ? { guid: appGUID, labels: {} } : resolveGUID(Process, process, context, [App]);
 }
 
@@ -69,30 +93,69 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   if (existing.some((lrp) => lrp.metadata.name === name && lrp.metadata.deletionTimestamp)) {
     throw new NotReady("Stopping", "the instances of the stopped version are still ending");
   }
-  return planLRPs(process, { name, existing: existing.filter((lrp) => !lrp.metadata.deletionTimestamp), makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }) });
+  return planLRPs(process, {
+    name,
+    existing: existing.filter((lrp) => !lrp.metadata.deletionTimestamp),
+    makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }),
+  });
 }
 
 /** No LRP is touched. While the app's controller has not looked at its start yet there is nothing new to say. */
 function planWithoutRevision(app: App): ReconcileResult {
   if (!isAppObserved(app)) return { keepStatus: true };
-  return { ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started yet: its Ready condition says why` } };
+  return {
+    ready: {
+      status: "False",
+      reason: "NoRevision",
+      message: `app ${app.metadata.name} has not started yet: its Ready condition says why`,
+    },
+  };
 }
 
 function listOwnedLRPs(process: Process, read: Reader): LRP[] {
-  return read.list(LRP, { namespace: process.metadata.namespace, labels: { [LABELS.ownerUid]: process.metadata.uid ?? "" } });
+  return read.list(LRP, {
+    namespace: process.metadata.namespace,
+    labels: { [LABELS.ownerUid]: process.metadata.uid ?? "" },
+  });
 }
 
 /** @throws NotReady while something that the LRP is made from is missing */
-function makeLRP(process: Process, app: App, { guid, appGUID, apiURL, read, revision, instances }: LRPContext & { revision: Revision; instances: number }): Draft {
+function makeLRP(
+  process: Process,
+  app: App,
+  { guid, appGUID, apiURL, read, revision, instances }: LRPContext & { revision: Revision; instances: number },
+): Draft {
   const { namespace } = process.metadata;
   const snapshot = revision.spec.processes.find((candidate) => candidate.type === process.spec.type);
-  if (!snapshot) throw new NotReady("NotInRevision", `revision ${revision.spec.version} has no process ${process.spec.type}; it starts with the app's next restart`);
+  if (!snapshot)
+    throw new NotReady(
+      "NotInRevision",
+      `revision ${revision.spec.version} has no process ${process.spec.type}; it starts with the app's next restart`,
+    );
   const droplet = read.find(Droplet, { namespace, name: revision.spec.dropletRef.name });
-  if (!droplet) throw new NotReady("DropletMissing", `droplet ${revision.spec.dropletRef.name} of revision ${revision.spec.version} does not exist`);
+  if (!droplet)
+    throw new NotReady(
+      "DropletMissing",
+      `droplet ${revision.spec.dropletRef.name} of revision ${revision.spec.version} does not exist`,
+    );
   const tenancy = getTenancy(read, namespace ?? "");
   const rendering = read.find(BackendClass, { name: snapshot.runner })?.status?.capabilities?.["rendering"] ?? "1";
   const named = { guid: appGUID, name: displayNameOf(app), object: app.metadata.name };
-  return planLRP({ process, processGUID: guid, app: named, tenancy, revision, snapshot, droplet, apiURL, uris: listURIs(process, tenancy, read), rendering }, instances);
+  return planLRP(
+    {
+      process,
+      processGUID: guid,
+      app: named,
+      tenancy,
+      revision,
+      snapshot,
+      droplet,
+      apiURL,
+      uris: listURIs(process, tenancy, read),
+      rendering,
+    },
+    instances,
+  );
 }
 
 /** URLs of the routes mapped to this process, oldest first. */
@@ -100,7 +163,9 @@ function listURIs(process: Process, tenancy: Tenancy, read: Reader): string[] {
   const { appRef, type } = process.spec;
   return read
     .list(Route, { namespace: process.metadata.namespace })
-    .filter((route) => route.spec.destinations.some((destination) => destination.app === appRef.name && destination.process === type))
+    .filter((route) =>
+      route.spec.destinations.some((destination) => destination.app === appRef.name && destination.process === type),
+    )
     .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? -1 : 1))
     .flatMap((route) => {
       const domain = findEffectiveDomain(read, route, tenancy);

@@ -28,7 +28,10 @@ const route = controllers.find(({ name }) => name === "route") ?? expect.fail("t
 function startWorld() {
   const stores = new Map<string, WritableStore<KubeObject>>();
   const open = (ref: ResourceRef): WritableStore<KubeObject> => {
-    const indexes = Object.assign({}, ...controllers.filter((one) => resourceId(one.for) === resourceId(ref)).map((one) => one.indexes)) as NonNullable<(typeof route)["indexes"]>;
+    const indexes = Object.assign(
+      {},
+      ...controllers.filter((one) => resourceId(one.for) === resourceId(ref)).map((one) => one.indexes),
+    ) as NonNullable<(typeof route)["indexes"]>;
     const store = new WritableStore<KubeObject>(ref, { indexes, onFault: (error) => expect.fail(String(error)) });
     store.replace([], "1");
     store.setState("watching");
@@ -57,23 +60,46 @@ function addSpace({ put }: World, org: string): void {
   const namespace = `${org}-dev`;
   put(Org, makeObject(Org, org, { spec: {}, metadata: { uid: `org-${org}` } }));
   put(Space, makeObject(Space, "dev", { spec: {}, metadata: { namespace: org, uid: `space-${org}` } }));
-  const at = (name: string, owner: string): ObjectOf<typeof Namespace> => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, uid: name, labels: { [LABELS.ownerUid]: owner, [LABELS.org]: org, [LABELS.space]: "dev" } } });
+  const at = (name: string, owner: string): ObjectOf<typeof Namespace> => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name, uid: name, labels: { [LABELS.ownerUid]: owner, [LABELS.org]: org, [LABELS.space]: "dev" } },
+  });
   put(Namespace, at(org, `org-${org}`));
   put(Namespace, at(namespace, `space-${org}`));
 }
 
-function addDomain({ put }: World, namespace: string, name: string, spec: { name: string; sharedOrgs?: string[] }): Domain {
+function addDomain(
+  { put }: World,
+  namespace: string,
+  name: string,
+  spec: { name: string; sharedOrgs?: string[] },
+): Domain {
   const domain = put(Domain, makeObject(Domain, name, { spec, metadata: { namespace, uid: `${namespace}/${name}` } }));
   put(Claim, newClaim(domainName(domain), { kind: "Domain", namespace, name }, new Date(0)));
   return domain;
 }
 
 /** A Route with its claim, the `at`-th; `domain` is the domain's own name. */
-function addRoute({ put }: World, org: string, at: number, { ref = "apps", domain = "apps.example" } = {}): { route: Route; claim: Claim } {
+function addRoute(
+  { put }: World,
+  org: string,
+  at: number,
+  { ref = "apps", domain = "apps.example" } = {},
+): { route: Route; claim: Claim } {
   const name = `r${at}`;
   const namespace = `${org}-dev`;
-  const one = put(Route, makeObject(Route, name, { spec: { host: "shop", path: `/${at}`, domainRef: { name: ref } }, metadata: { namespace, uid: `${namespace}/${name}` } }));
-  return { route: one, claim: put(Claim, newClaim(routeName(one, domain), { kind: "Route", namespace, name }, new Date(at))) };
+  const one = put(
+    Route,
+    makeObject(Route, name, {
+      spec: { host: "shop", path: `/${at}`, domainRef: { name: ref } },
+      metadata: { namespace, uid: `${namespace}/${name}` },
+    }),
+  );
+  return {
+    route: one,
+    claim: put(Claim, newClaim(routeName(one, domain), { kind: "Route", namespace, name }, new Date(at))),
+  };
 }
 
 /** All that the controller's rules wake, of its own kind. */
@@ -81,7 +107,11 @@ function woken({ read }: World, ref: ResourceRef, object: KubeObject): string[] 
   const rules = (route.watches ?? []).filter((rule) => resourceId(rule.ref) === resourceId(ref));
   const isKeys = (wish: MapResult): wish is readonly ObjectKey[] => Array.isArray(wish);
   const asked = (wish: MapResult): readonly ObjectKey[] =>
-    isKeys(wish) ? wish : Object.entries(wish).flatMap(([index, values]) => [values].flat().flatMap((value) => read.byIndex(Route, index, value).map(({ metadata }) => metadata)));
+    isKeys(wish)
+      ? wish
+      : Object.entries(wish).flatMap(([index, values]) =>
+          [values].flat().flatMap((value) => read.byIndex(Route, index, value).map(({ metadata }) => metadata)),
+        );
   return [...new Set(rules.flatMap(({ mapTo }) => asked(mapTo(object, read)).map(keyOf)))].sort();
 }
 
@@ -102,7 +132,13 @@ async function lookCost(count: number, kind: "shared" | "private"): Promise<numb
   for (let more = 0; more < count; more++) addDomain(world, "other", `d${more}`, { name: `d${more}.example` });
   for (let more = 1; more < count; more++) addRoute(world, "acme", more, at);
   const { route: last } = addRoute(world, "acme", count, at);
-  const context: ReconcileContext = { read: world.read, client: {} as KubeClient, now: () => new Date(), log: pino({ level: "silent" }), signal: new AbortController().signal };
+  const context: ReconcileContext = {
+    read: world.read,
+    client: {} as KubeClient,
+    now: () => new Date(),
+    log: pino({ level: "silent" }),
+    signal: new AbortController().signal,
+  };
   return countSteps(async () => {
     const result = await route.reconcile(last, context);
     if (result.children?.length !== 1) throw new Error("it is not served");
@@ -140,9 +176,17 @@ describe("who is woken", () => {
 
   test("by a claim when two spaces hold some: all, as soon as the host passes from one to the other", () => {
     const world = startAcme();
-    const [first, theirs, second] = [addRoute(world, "acme", 1), addRoute(world, "other", 2), addRoute(world, "acme", 3)];
+    const [first, theirs, second] = [
+      addRoute(world, "acme", 1),
+      addRoute(world, "other", 2),
+      addRoute(world, "acme", 3),
+    ];
     const all = ["acme-dev/r1", "acme-dev/r3", "other-dev/r2"];
-    expect([woken(world, Claim, first.claim), woken(world, Claim, theirs.claim), woken(world, Claim, second.claim)]).toEqual([all, ["other-dev/r2"], ["acme-dev/r3"]]);
+    expect([
+      woken(world, Claim, first.claim),
+      woken(world, Claim, theirs.claim),
+      woken(world, Claim, second.claim),
+    ]).toEqual([all, ["other-dev/r2"], ["acme-dev/r3"]]);
     world.remove(Claim, first.claim);
     expect(woken(world, Claim, first.claim)).toEqual(all);
   });
@@ -151,9 +195,22 @@ describe("who is woken", () => {
     const world = startAcme();
     const { claim: theirs } = addRoute(world, "acme", 1);
     addDomain(world, "other", "inner", { name: "shop.apps.example" });
-    const inner = world.put(Route, makeObject(Route, "root", { spec: { host: "", domainRef: { name: "inner" } }, metadata: { namespace: "other-dev" } }));
-    const claim = newClaim(routeName(inner, "shop.apps.example"), { kind: "Route", namespace: "other-dev", name: "root" }, new Date(0));
-    expect([woken(world, Claim, theirs), woken(world, Claim, claim)]).toEqual([["acme-dev/r1", "other-dev/root"], ["acme-dev/r1", "other-dev/root"]]);
+    const inner = world.put(
+      Route,
+      makeObject(Route, "root", {
+        spec: { host: "", domainRef: { name: "inner" } },
+        metadata: { namespace: "other-dev" },
+      }),
+    );
+    const claim = newClaim(
+      routeName(inner, "shop.apps.example"),
+      { kind: "Route", namespace: "other-dev", name: "root" },
+      new Date(0),
+    );
+    expect([woken(world, Claim, theirs), woken(world, Claim, claim)]).toEqual([
+      ["acme-dev/r1", "other-dev/root"],
+      ["acme-dev/r1", "other-dev/root"],
+    ]);
   });
 
   test("by a claim while Domains of some org are still to be listed: those who are known", () => {
@@ -171,8 +228,24 @@ describe("who is woken", () => {
     const world = startAcme();
     addDomain(world, "acme", "own", { name: "own.example" });
     addRoute(world, "acme", 1, { ref: "own", domain: "own.example" });
-    world.put(Route, makeObject(Route, "same", { spec: { host: "shop", path: "/1", domainRef: { name: "apps" } }, metadata: { namespace: "other-dev" } }));
-    expect(woken(world, Claim, newClaim({ scope: "route/own.example", claimed: "shop:0/1" }, { kind: "Route", namespace: "acme-dev", name: "r1" }, new Date(0)))).toEqual(["acme-dev/r1"]);
+    world.put(
+      Route,
+      makeObject(Route, "same", {
+        spec: { host: "shop", path: "/1", domainRef: { name: "apps" } },
+        metadata: { namespace: "other-dev" },
+      }),
+    );
+    expect(
+      woken(
+        world,
+        Claim,
+        newClaim(
+          { scope: "route/own.example", claimed: "shop:0/1" },
+          { kind: "Route", namespace: "acme-dev", name: "r1" },
+          new Date(0),
+        ),
+      ),
+    ).toEqual(["acme-dev/r1"]);
   });
 
   test("by a Domain: everybody's Routes where it is shared by all, else those of its org and of whom it is shared with", () => {
@@ -182,6 +255,9 @@ describe("who is woken", () => {
     const own = addDomain(world, "acme", "apps", { name: "own.example", sharedOrgs: ["third"] });
     const claim = newClaim(domainName(own), { kind: "Domain", namespace: "acme", name: "apps" }, new Date(0));
     expect(woken(world, Domain, shared as Domain)).toEqual(["acme-dev/r1", "other-dev/r1", "third-dev/r1"]);
-    expect([woken(world, Domain, own), woken(world, Claim, claim)]).toEqual([["acme-dev/r1", "third-dev/r1"], ["acme-dev/r1", "third-dev/r1"]]);
+    expect([woken(world, Domain, own), woken(world, Claim, claim)]).toEqual([
+      ["acme-dev/r1", "third-dev/r1"],
+      ["acme-dev/r1", "third-dev/r1"],
+    ]);
   });
 });

@@ -3,7 +3,13 @@ import type { Claim } from "../../crds/claim/claim.ts";
 import { routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
-import { findOldestClaim, listEquivalentHosts, isOlderClaim, type RouteHost, findClaimedHost } from "../../crds/route/route-host.ts";
+import {
+  findOldestClaim,
+  listEquivalentHosts,
+  isOlderClaim,
+  type RouteHost,
+  findClaimedHost,
+} from "../../crds/route/route-host.ts";
 import { Route } from "../../crds/route/route.ts";
 import type { MapResult } from "../../kube/controller/controller.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
@@ -30,7 +36,12 @@ export function toAddressIndexKey(route: Route): string {
 /** A claim on an address concerns those who want it; one on a domain's name, the routes in the domain. */
 export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
   const { scope, claimed, claimant } = claim.spec;
-  if (claimant.kind === Route.kind) return { [CLAIMED_NAME_INDEX]: listDomainsByName({ domain: scope.slice("route/".length) }, read).map(({ metadata }) => `${claimed} ${metadata.name}`) };
+  if (claimant.kind === Route.kind)
+    return {
+      [CLAIMED_NAME_INDEX]: listDomainsByName({ domain: scope.slice("route/".length) }, read).map(
+        ({ metadata }) => `${claimed} ${metadata.name}`,
+      ),
+    };
   const domain = claimant.kind === Domain.kind ? read.find(Domain, claimant) : undefined;
   // One that is gone, or still to come, wakes them itself.
   return domain ? mapDomainToRoutes(domain, read) : [];
@@ -75,7 +86,9 @@ export function mapHostClaimToRoutes(claim: Claim, read: Reader): ObjectKey[] {
 }
 
 function listRoutesOfHost(routeHost: RouteHost, read: Reader): Route[] {
-  return listDomainsByName(routeHost, read).flatMap(({ metadata }) => read.byIndex(Route, HOST_INDEX, toHostIndexKey({ host: routeHost.host, domainRef: metadata })));
+  return listDomainsByName(routeHost, read).flatMap(({ metadata }) =>
+    read.byIndex(Route, HOST_INDEX, toHostIndexKey({ host: routeHost.host, domainRef: metadata })),
+  );
 }
 
 function toRouteKey({ metadata: { namespace, name } }: Route): ObjectKey {

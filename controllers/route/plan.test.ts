@@ -9,22 +9,52 @@ import { planDestinations, planDomainNameTaken, planHostConflict, planRoute, typ
 const destination = { app: "shop", process: "web", port: 0, protocol: "http1" } as const;
 const app = { object: anApp(), guid: "app-guid" };
 const running = aRevision(1, {
-  description: "", dropletRef: { name: "d1" },
-  processes: [{ type: "web", memoryMB: 1, diskMB: 1, logRateLimitBytesPerSecond: -1, healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ports: [9090], runner: "r" }],
+  description: "",
+  dropletRef: { name: "d1" },
+  processes: [
+    {
+      type: "web",
+      memoryMB: 1,
+      diskMB: 1,
+      logRateLimitBytesPerSecond: -1,
+      healthCheck: { type: "port" },
+      readinessHealthCheck: { type: "process" },
+      ports: [9090],
+      runner: "r",
+    },
+  ],
 });
-const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute> => planRoute({ route: aRoute(spec), guid: "route-guid", domain: aDomain(), tenancy, class: "router", targets, binding: undefined });
+const plan = (targets: Target[], spec: object = {}): ReturnType<typeof planRoute> =>
+  planRoute({
+    route: aRoute(spec),
+    guid: "route-guid",
+    domain: aDomain(),
+    tenancy,
+    class: "router",
+    targets,
+    binding: undefined,
+  });
 
 describe("destinations", () => {
   test.each<[string, Target, number]>([
     ["its own", { destination: { ...destination, port: 7000 }, app, revision: running }, 7000],
     ["that of what runs", { destination, app, revision: running, process: aProcess({ ports: [5000] }) }, 9090],
-    ["the process's", { destination, app, process: aProcess({ ports: [5000] }), droplet: aDroplet({ ports: [3000] }) }, 5000],
+    [
+      "the process's",
+      { destination, app, process: aProcess({ ports: [5000] }), droplet: aDroplet({ ports: [3000] }) },
+      5000,
+    ],
     ["the droplet's", { destination, app, process: aProcess(), droplet: aDroplet({ ports: [3000] }) }, 3000],
     ["8080", { destination, app }, 8080],
   ])("the port is %s", (_what, target, port) => expect(planDestinations([target])[0]?.port).toBe(port));
 
   test("two that come to one port are one", () => {
-    expect(planDestinations([{ destination, app }, { destination: { ...destination, port: 8080 }, app }])).toHaveLength(1);
+    expect(
+      planDestinations([
+        { destination, app },
+        { destination: { ...destination, port: 8080 }, app },
+      ]),
+    ).toHaveLength(1);
   });
 });
 
@@ -38,11 +68,22 @@ describe("the binding", () => {
         metadata: {
           name: expect.stringMatching(/^shop-apps-[0-9a-f]{10}$/) as string,
           namespace: "acme-dev",
-          labels: { "cupola.dev/space-guid": "space-guid", "cupola.dev/org-guid": "org-guid", "cupola.dev/route-guid": "route-guid" },
+          labels: {
+            "cupola.dev/space-guid": "space-guid",
+            "cupola.dev/org-guid": "org-guid",
+            "cupola.dev/route-guid": "route-guid",
+          },
           annotations: { "cupola.dev/org-name": "Acme Inc.", "cupola.dev/space-name": "dev" },
         },
         spec: {
-          class: "router", routeGUID: "route-guid", space: tenancy.space, org: tenancy.org, hostname: "shop.apps.example", path: "/cart", port: 0, internal: false,
+          class: "router",
+          routeGUID: "route-guid",
+          space: tenancy.space,
+          org: tenancy.org,
+          hostname: "shop.apps.example",
+          path: "/cart",
+          port: 0,
+          internal: false,
           destinations: [{ appGUID: "app-guid", app: "shop", processType: "web", port: 8080, protocol: "http1" }],
         },
       },
@@ -53,23 +94,41 @@ describe("the binding", () => {
 
   test("an app that is missing is a condition; the others are served", () => {
     const result = plan([{ destination: { ...destination, app: "gone" } }, { destination, app }]);
-    expect(result.ready).toMatchObject({ status: "False", reason: "AppMissing", message: "no app of this namespace is named gone" });
-    expect((result.children?.[0] as unknown as { spec: { destinations: unknown[] } }).spec.destinations).toHaveLength(1);
+    expect(result.ready).toMatchObject({
+      status: "False",
+      reason: "AppMissing",
+      message: "no app of this namespace is named gone",
+    });
+    expect((result.children?.[0] as unknown as { spec: { destinations: unknown[] } }).spec.destinations).toHaveLength(
+      1,
+    );
   });
 
-  test.each([[{ host: "" }, "apps.example"], [{ host: "*" }, "*.apps.example"], [{ host: "", port: 1234 }, "apps.example:1234"]])("the URL of %o is %s", (spec, url) => expect(plan([], spec).status).toEqual({ url }));
+  test.each([
+    [{ host: "" }, "apps.example"],
+    [{ host: "*" }, "*.apps.example"],
+    [{ host: "", port: 1234 }, "apps.example:1234"],
+  ])("the URL of %o is %s", (spec, url) => expect(plan([], spec).status).toEqual({ url }));
 });
 
 test("a domain that lost its name serves nothing, and the condition says so", () => {
   const result = planDomainNameTaken(aDomain());
-  expect(result).toMatchObject({ children: [], ready: { status: "False", reason: "DomainNameTaken", message: expect.stringContaining("Domain acme-dev/apps does not hold the name apps.example") as string } });
+  expect(result).toMatchObject({
+    children: [],
+    ready: {
+      status: "False",
+      reason: "DomainNameTaken",
+      message: expect.stringContaining("Domain acme-dev/apps does not hold the name apps.example") as string,
+    },
+  });
   expect(result.status).toEqual({ url: undefined });
 });
 
 describe("a host", () => {
   const shared = { ...aDomain(), metadata: { name: "apps", namespace: SYSTEM_NAMESPACE } };
   const route = aRoute({}, { metadata: { namespace: "mine" } });
-  const heldFrom = (namespace: string, spec: object = { path: "/login" }, domain = "apps.example"): Claim => newClaim(routeName(aRoute(spec), domain), { kind: "Route", namespace, name: "login" }, new Date(0));
+  const heldFrom = (namespace: string, spec: object = { path: "/login" }, domain = "apps.example"): Claim =>
+    newClaim(routeName(aRoute(spec), domain), { kind: "Route", namespace, name: "login" }, new Date(0));
   const asDomain = { host: "", path: "/login" };
 
   test.each<[string, Claim | undefined, string | undefined]>([
@@ -77,18 +136,26 @@ describe("a host", () => {
     ["this space's", heldFrom("mine"), undefined],
     ["another space's", heldFrom("theirs"), "HostTaken"],
     ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
-  ])("of a shared domain that is %s", (_what, holder, reason) => expect(planHostConflict(route, shared, holder)?.ready?.reason).toBe(reason));
+  ])("of a shared domain that is %s", (_what, holder, reason) =>
+    expect(planHostConflict(route, shared, holder)?.ready?.reason).toBe(reason),
+  );
 
   test.each<[string, Claim | undefined, string | undefined]>([
     ["nobody's", undefined, undefined],
     ["another space's", heldFrom("theirs"), undefined],
     ["another space's domain", heldFrom("theirs", asDomain, "shop.apps.example"), "HostTaken"],
     ["this space's domain", heldFrom("mine", asDomain, "shop.apps.example"), undefined],
-  ])("of a private domain that is %s", (_what, holder, reason) => expect(planHostConflict(route, aDomain(), holder)?.ready?.reason).toBe(reason));
+  ])("of a private domain that is %s", (_what, holder, reason) =>
+    expect(planHostConflict(route, aDomain(), holder)?.ready?.reason).toBe(reason),
+  );
 
   test("is needed on a shared domain", () => {
     const root = aRoute({ host: "" });
-    expect(planHostConflict(root, shared, undefined)).toMatchObject({ children: [], status: { url: undefined }, ready: { status: "False", reason: "HostMissing" } });
+    expect(planHostConflict(root, shared, undefined)).toMatchObject({
+      children: [],
+      status: { url: undefined },
+      ready: { status: "False", reason: "HostMissing" },
+    });
     expect(planHostConflict(root, aDomain(), undefined)).toBeUndefined();
     expect(planHostConflict(aRoute({ host: "", port: 1234 }), shared, undefined)).toBeUndefined();
   });

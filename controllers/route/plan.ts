@@ -55,13 +55,19 @@ export function planRejected(reason: string, message: string): ReconcileResult {
  */
 export function planDomainMissing({ spec, status }: Route, { org }: Tenancy): ReconcileResult {
   const message = `domain ${spec.domainRef.name} is neither of org ${org.name} nor shared`;
-  const previousURL = status?.url === undefined ? "" : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
+  const previousURL =
+    status?.url === undefined
+      ? ""
+      : `, or not the one that this Route was of (${status.url}); make it anew to have it in another`;
   return { children: [], ready: { status: "False", reason: "DomainMissing", message: `${message}${previousURL}` } };
 }
 
 /** The Domain that the Route names has lost its own name to another. */
 export function planDomainNameTaken({ metadata, spec }: Domain): ReconcileResult {
-  return planRejected("DomainNameTaken", `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`);
+  return planRejected(
+    "DomainNameTaken",
+    `Domain ${keyOf(metadata)} does not hold the name ${spec.name}, which is another's: its Ready condition says whose; name another domain`,
+  );
 }
 
 /**
@@ -73,9 +79,16 @@ export function planHostConflict(route: Route, domain: Domain, holder: Claim | u
   const { host, port } = route.spec;
   const { name } = domain.spec;
   if (port !== 0) return undefined;
-  if (host === "" && isSharedDomain(domain)) return planRejected("HostMissing", `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`);
+  if (host === "" && isSharedDomain(domain))
+    return planRejected(
+      "HostMissing",
+      `domain ${name} is shared: a route there needs a host; make this one anew with spec.host`,
+    );
   if (!isHostTaken(holder, domain, route.metadata.namespace)) return undefined;
-  return planRejected("HostTaken", `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`);
+  return planRejected(
+    "HostTaken",
+    `${routeHostname(route.spec, name)} belongs to another space, with all of its paths; choose another host, or have its routes there deleted`,
+  );
 }
 
 export function planRoute(input: RouteInput): ReconcileResult {
@@ -84,7 +97,10 @@ export function planRoute(input: RouteInput): ReconcileResult {
   return {
     children: [planBinding(input)],
     status: { url: routeURL(input.route.spec, input.domain.spec.name) },
-    ready: missing.length > 0 ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` } : toRouterReady(input.binding),
+    ready:
+      missing.length > 0
+        ? { status: "False", reason: "AppMissing", message: `no app of this namespace is named ${missing.join(", ")}` }
+        : toRouterReady(input.binding),
   };
 }
 
@@ -95,12 +111,21 @@ function hasHostnameChanged({ route, domain, binding }: RouteInput): boolean {
 
 /** The address of a binding never changes: the old one goes first, and its end wakes the Route. */
 function planHostnameChange(): ReconcileResult {
-  return { children: [], ready: { status: "False", reason: "Moving", message: "its domain is another one now: what served the old address is ending" } };
+  return {
+    children: [],
+    ready: {
+      status: "False",
+      reason: "Moving",
+      message: "its domain is another one now: what served the old address is ending",
+    },
+  };
 }
 
 /** What the router says against it; silence is consent. */
 function toRouterReady(binding: RouteBinding | undefined): ReconcileResult["ready"] {
-  const rejection = binding?.status?.conditions?.find((condition) => condition.type === "Ready" && condition.status === "False");
+  const rejection = binding?.status?.conditions?.find(
+    (condition) => condition.type === "Ready" && condition.status === "False",
+  );
   return rejection && { status: "False", reason: rejection.reason, message: rejection.message };
 }
 
@@ -114,7 +139,10 @@ function planBinding(input: RouteInput): Draft {
       name: routeBindingName(route),
       namespace: route.metadata.namespace,
       labels: { ...labels, [LABELS.route]: guid },
-      annotations: { [ANNOTATIONS.orgName]: annotations[ANNOTATIONS.orgName] ?? "", [ANNOTATIONS.spaceName]: annotations[ANNOTATIONS.spaceName] ?? "" },
+      annotations: {
+        [ANNOTATIONS.orgName]: annotations[ANNOTATIONS.orgName] ?? "",
+        [ANNOTATIONS.spaceName]: annotations[ANNOTATIONS.spaceName] ?? "",
+      },
     },
     spec: {
       class: input.class,

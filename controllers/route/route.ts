@@ -16,8 +16,23 @@ import { chooseClass } from "../shared/choose-class.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
 import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, ensureClaim, resolveGUID } from "../shared/identity.ts";
 import { findDomainClaimState, findReferencedDomain, getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
-import { routeBindingName, planDomainNameTaken, planDomainMissing, planHostConflict, planRoute, type Target } from "./plan.ts";
-import { DOMAIN_INDEX, HOST_INDEX, mapHostClaimToRoutes, toAddressIndexKey, toHostIndexKey, mapClaimToRoutes, mapDomainToRoutes } from "./map-functions.ts";
+import {
+  routeBindingName,
+  planDomainNameTaken,
+  planDomainMissing,
+  planHostConflict,
+  planRoute,
+  type Target,
+} from "./plan.ts";
+import {
+  DOMAIN_INDEX,
+  HOST_INDEX,
+  mapHostClaimToRoutes,
+  toAddressIndexKey,
+  toHostIndexKey,
+  mapClaimToRoutes,
+  mapDomainToRoutes,
+} from "./map-functions.ts";
 
 const DESTINATION_INDEX = "route/destination";
 const ALL_ROUTES_INDEX = "route/all";
@@ -32,7 +47,9 @@ export const routeController = defineController({
     [CLAIMED_NAME_INDEX]: (route: Route) => [toAddressIndexKey(route)],
     [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
     [HOST_INDEX]: (route: Route) => [toHostIndexKey(route.spec)],
-    [DESTINATION_INDEX]: (route: Route) => [...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app)))],
+    [DESTINATION_INDEX]: (route: Route) => [
+      ...new Set(route.spec.destinations.map((destination) => appKey(route.metadata.namespace, destination.app))),
+    ],
     [ALL_ROUTES_INDEX]: () => ["all"],
   },
   watches: [
@@ -40,8 +57,12 @@ export const routeController = defineController({
     watch(Claim, mapHostClaimToRoutes),
     watch(Domain, mapDomainToRoutes),
     watch(App, (app) => ({ [DESTINATION_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
-    watch(Process, (process) => ({ [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name) })),
-    watch(Revision, (revision) => ({ [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name) })),
+    watch(Process, (process) => ({
+      [DESTINATION_INDEX]: appKey(process.metadata.namespace, process.spec.appRef.name),
+    })),
+    watch(Revision, (revision) => ({
+      [DESTINATION_INDEX]: appKey(revision.metadata.namespace, revision.spec.appRef.name),
+    })),
     watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_ROUTES_INDEX]: "all" } : [])),
   ],
 

@@ -37,7 +37,11 @@ export function toOwnerReference(app: App): OwnerReference {
 }
 
 /** What makes an object a part of its app, whoever made it: found by label, collected by owner reference. */
-export function toAppOwnership(app: App, appGUID: string, labels: Readonly<Record<string, string>>): Required<Pick<ReconcileResult, "labels" | "ownerReferences">> {
+export function toAppOwnership(
+  app: App,
+  appGUID: string,
+  labels: Readonly<Record<string, string>>,
+): Required<Pick<ReconcileResult, "labels" | "ownerReferences">> {
   return { labels: { ...labels, [LABELS.app]: appGUID }, ownerReferences: [toOwnerReference(app)] };
 }
 

@@ -12,7 +12,9 @@ test.each<[string, string | undefined, string]>([
   ["the default", undefined, "process"],
   ["the named one", "silent", "silent"],
 ])("chooses %s", (_what, named, expected) => {
-  expect(chooseClass([deployment, silent, process], { role: "runner", className: named, requires: able }).metadata.name).toBe(expected);
+  expect(
+    chooseClass([deployment, silent, process], { role: "runner", className: named, requires: able }).metadata.name,
+  ).toBe(expected);
 });
 
 test.each([

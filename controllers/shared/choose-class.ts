@@ -17,22 +17,38 @@ export interface ClassSelector {
  * @throws NotReady when there is no default class (yet) that can do it
  */
 export function chooseClass(classes: readonly BackendClass[], selector: ClassSelector): BackendClass {
-  return selector.className === undefined ? getDefaultClass(classes, selector) : getNamedClass(classes, selector, selector.className);
+  return selector.className === undefined
+    ? getDefaultClass(classes, selector)
+    : getNamedClass(classes, selector, selector.className);
 }
 
 function getNamedClass(classes: readonly BackendClass[], choice: ClassSelector, name: string): BackendClass {
   const found = classes.find((candidate) => candidate.metadata.name === name && candidate.spec.role === choice.role);
-  if (!found) throw new Stalled("ClassMissing", `there is no ${choice.role} class ${name}; kubectl get backendclasses lists them`);
-  if (!isCapable(found, choice)) throw new Stalled("NotSupported", `the ${choice.role} class ${name} cannot do ${choice.requires?.capability}: ${choice.requires?.word}`);
+  if (!found)
+    throw new Stalled(
+      "ClassMissing",
+      `there is no ${choice.role} class ${name}; kubectl get backendclasses lists them`,
+    );
+  if (!isCapable(found, choice))
+    throw new Stalled(
+      "NotSupported",
+      `the ${choice.role} class ${name} cannot do ${choice.requires?.capability}: ${choice.requires?.word}`,
+    );
   return found;
 }
 
 function getDefaultClass(classes: readonly BackendClass[], choice: ClassSelector): BackendClass {
   const found = classes
-    .filter((candidate) => candidate.spec.role === choice.role && candidate.spec.default && isCapable(candidate, choice))
+    .filter(
+      (candidate) => candidate.spec.role === choice.role && candidate.spec.default && isCapable(candidate, choice),
+    )
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0];
   const need = choice.requires ? ` for ${choice.requires.capability}: ${choice.requires.word}` : "";
-  if (!found) throw new NotReady("NoDefaultClass", `there is no default ${choice.role} class${need}; name one, or mark one by spec.default`);
+  if (!found)
+    throw new NotReady(
+      "NoDefaultClass",
+      `there is no default ${choice.role} class${need}; name one, or mark one by spec.default`,
+    );
   return found;
 }
 

@@ -1,6 +1,14 @@
 // The name that a claimant bears at this moment. Decides whether its claim still stands.
 import { App } from "../../crds/app/app.ts";
-import { appName, domainName, orgName, routeName, spaceName, type Claimant, type ClaimedName } from "../../crds/claim/rules.ts";
+import {
+  appName,
+  domainName,
+  orgName,
+  routeName,
+  spaceName,
+  type Claimant,
+  type ClaimedName,
+} from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Route } from "../../crds/route/route.ts";
@@ -19,7 +27,9 @@ interface ClaimantLookup {
   read: Reader;
 }
 
-const CLAIMED_NAME_BY_KIND: Readonly<Record<string, (at: Claimant, sight: ClaimantLookup) => Promise<ClaimedName | undefined>>> = {
+const CLAIMED_NAME_BY_KIND: Readonly<
+  Record<string, (at: Claimant, sight: ClaimantLookup) => Promise<ClaimedName | undefined>>
+> = {
   Org: async (at, { find }) => applyIfFound(await find(Org, at), orgName),
   Space: async (at, { find }) => applyIfFound(await find(Space, at), spaceName),
   App: async (at, { find }) => applyIfFound(await find(App, at), appName),

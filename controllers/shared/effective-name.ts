@@ -16,13 +16,23 @@ export interface EffectiveName {
 }
 
 /** Holds the claim on the name it asks for. @throws NotReady when that is taken and the object has no namespace yet */
-export async function ensureEffectiveName(object: Org | Space, claimed: ClaimedName, context: ReconcileContext): Promise<EffectiveName> {
+export async function ensureEffectiveName(
+  object: Org | Space,
+  claimed: ClaimedName,
+  context: ReconcileContext,
+): Promise<EffectiveName> {
   try {
     await ensureClaim(object.kind, object, claimed, context);
     return { name: displayNameOf(object), nameTaken: {} };
   } catch (error) {
     if (!(error instanceof NotReady) || !hasNamespace(object, context)) throw error;
     const { reason, message, requeueAfterMs } = error;
-    return { name: object.status?.name, nameTaken: { ready: { status: "False", reason, message }, ...(requeueAfterMs !== undefined && { requeueAfterMs }) } };
+    return {
+      name: object.status?.name,
+      nameTaken: {
+        ready: { status: "False", reason, message },
+        ...(requeueAfterMs !== undefined && { requeueAfterMs }),
+      },
+    };
   }
 }

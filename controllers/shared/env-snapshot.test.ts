@@ -3,7 +3,14 @@ import { describe, expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { toSecretKey, isSecretAllowed, ENV_KEY_SECRET, planEnv, snapshotEnv, type SecretObject } from "./env-snapshot.ts";
+import {
+  toSecretKey,
+  isSecretAllowed,
+  ENV_KEY_SECRET,
+  planEnv,
+  snapshotEnv,
+  type SecretObject,
+} from "./env-snapshot.ts";
 import { anApp } from "./fixtures.ts";
 
 const key = Buffer.alloc(32, 1);
@@ -16,13 +23,20 @@ const value = Buffer.from("hunter2").toString("base64");
 describe("planEnv", () => {
   test("a value in clear stays; a secret one is a reference to a Secret named by a keyed digest", () => {
     const planned = planEnv("shop", env, new Map([["PASSWORD", value]]), key);
-    expect(planned.secret).toEqual({ name: expect.stringMatching(/^shop-env-[0-9a-f]{16}$/) as string, data: { PASSWORD: value } });
-    expect(planned.env).toEqual([{ name: "COLOR", value: "blue" }, { name: "PASSWORD", valueFrom: { secretKeyRef: { name: planned.secret?.name, key: "PASSWORD" } } }]);
+    expect(planned.secret).toEqual({
+      name: expect.stringMatching(/^shop-env-[0-9a-f]{16}$/) as string,
+      data: { PASSWORD: value },
+    });
+    expect(planned.env).toEqual([
+      { name: "COLOR", value: "blue" },
+      { name: "PASSWORD", valueFrom: { secretKeyRef: { name: planned.secret?.name, key: "PASSWORD" } } },
+    ]);
     expect(JSON.stringify(planned.env)).not.toContain(value);
   });
 
   test("the same values give the same name; other values, another key or another app another", () => {
-    const name = (app: string, secret: string, with_: Uint8Array): string | undefined => planEnv(app, env, new Map([["PASSWORD", secret]]), with_).secret?.name;
+    const name = (app: string, secret: string, with_: Uint8Array): string | undefined =>
+      planEnv(app, env, new Map([["PASSWORD", secret]]), with_).secret?.name;
     expect(name("shop", value, key)).toBe(name("shop", value, key));
     expect(name("shop", "eA==", key)).not.toBe(name("shop", value, key));
     expect(name("shop", value, Buffer.alloc(32, 2))).not.toBe(name("shop", value, key));
@@ -30,10 +44,18 @@ describe("planEnv", () => {
     expect(name("a".repeat(40), value, key)?.length).toBeLessThanOrEqual(52);
   });
 
-  test("no secret, no Secret", () => expect(planEnv("shop", env.slice(0, 1), new Map(), key)).toEqual({ env: env.slice(0, 1) }));
+  test("no secret, no Secret", () =>
+    expect(planEnv("shop", env.slice(0, 1), new Map(), key)).toEqual({ env: env.slice(0, 1) }));
 });
 
-test.each([["PASSWORD", "PASSWORD"], ["a.b-c_d", "a.b-c_d"], ["with space", `x-${Buffer.from("with space").toString("hex")}`], ["..", `x-${Buffer.from("..").toString("hex")}`], ["__proto__", `x-${Buffer.from("__proto__").toString("hex")}`], ["__proto__s", "__proto__s"]])("%s is kept as %s", (name, expected) => {
+test.each([
+  ["PASSWORD", "PASSWORD"],
+  ["a.b-c_d", "a.b-c_d"],
+  ["with space", `x-${Buffer.from("with space").toString("hex")}`],
+  ["..", `x-${Buffer.from("..").toString("hex")}`],
+  ["__proto__", `x-${Buffer.from("__proto__").toString("hex")}`],
+  ["__proto__s", "__proto__s"],
+])("%s is kept as %s", (name, expected) => {
   expect(toSecretKey(name)).toBe(expected);
 });
 
@@ -48,23 +70,34 @@ test.each<[string, string, Record<string, string>, boolean]>([
 });
 
 describe("names that objects have of their own accord", () => {
-  const taking = (variable: string): App => anApp({ env: [{ name: variable, valueFrom: { secretKeyRef: { name: "shop-env", key: variable } } }] });
+  const taking = (variable: string): App =>
+    anApp({ env: [{ name: variable, valueFrom: { secretKeyRef: { name: "shop-env", key: variable } } }] });
   /** The app's own Secret with this data, and what is made of it. */
   const clientOf = (data: object, made: SecretObject[]): KubeClient =>
     ({
       find: (_ref: unknown, { name }: { name: string }) =>
-        Promise.resolve(name === "shop-env" ? { metadata: { name, labels: { [LABELS.app]: "guid" } }, data } : name === ENV_KEY_SECRET ? { metadata: { name }, data: { key: Buffer.from(key).toString("base64") } } : undefined),
+        Promise.resolve(
+          name === "shop-env"
+            ? { metadata: { name, labels: { [LABELS.app]: "guid" } }, data }
+            : name === ENV_KEY_SECRET
+              ? { metadata: { name }, data: { key: Buffer.from(key).toString("base64") } }
+              : undefined,
+        ),
       create: (_ref: unknown, secret: SecretObject) => Promise.resolve(made.push(secret)),
     }) as unknown as KubeClient;
 
   test.each(["constructor", "toString", "__proto__"])("the variable %s is kept", async (name) => {
     const made: SecretObject[] = [];
     const { env } = await snapshotEnv(taking(name), "guid", clientOf(Object.fromEntries([[name, value]]), made));
-    expect(env).toEqual([{ name, valueFrom: { secretKeyRef: { name: made[0]?.metadata.name, key: toSecretKey(name) } } }]);
+    expect(env).toEqual([
+      { name, valueFrom: { secretKeyRef: { name: made[0]?.metadata.name, key: toSecretKey(name) } } },
+    ]);
     expect(made.map(({ data }) => data)).toEqual([{ [toSecretKey(name)]: value }]);
   });
 
   test.each(["constructor", "toString", "__proto__"])("a Secret without %s has no such key", async (name) => {
-    await expect(snapshotEnv(taking(name), "guid", clientOf({}, []))).rejects.toMatchObject({ reason: "SecretMissing" });
+    await expect(snapshotEnv(taking(name), "guid", clientOf({}, []))).rejects.toMatchObject({
+      reason: "SecretMissing",
+    });
   });
 });

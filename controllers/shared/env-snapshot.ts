@@ -37,21 +37,36 @@ export interface EnvSnapshot {
 }
 
 /** `secretValues`: base64 data by variable name, for those that name a Secret. Pure. */
-export function planEnv(app: string, env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>, key: Uint8Array): EnvSnapshot {
+export function planEnv(
+  app: string,
+  env: readonly EnvVar[],
+  secretValues: ReadonlyMap<string, string>,
+  key: Uint8Array,
+): EnvSnapshot {
   const data = Object.fromEntries(
-    env.filter((variable) => variable.valueFrom).map((variable): [string, string] => [toSecretKey(variable.name), secretValues.get(variable.name) ?? ""]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    env
+      .filter((variable) => variable.valueFrom)
+      .map((variable): [string, string] => [toSecretKey(variable.name), secretValues.get(variable.name) ?? ""])
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   if (Object.keys(data).length === 0) return { env: env.map((variable) => ({ ...variable })) };
-  const digest = createHmac("sha256", key).update(JSON.stringify([app, data])).digest("hex").slice(0, 16);
+  const digest = createHmac("sha256", key)
+    .update(JSON.stringify([app, data]))
+    .digest("hex")
+    .slice(0, 16);
   const name = `${app.slice(0, 30).replace(/-+$/, "")}-env-${digest}`;
   const toReference = (variable: EnvVar): EnvVar =>
-    variable.valueFrom ? { name: variable.name, valueFrom: { secretKeyRef: { name, key: toSecretKey(variable.name) } } } : { ...variable };
+    variable.valueFrom
+      ? { name: variable.name, valueFrom: { secretKeyRef: { name, key: toSecretKey(variable.name) } } }
+      : { ...variable };
   return { env: env.map(toReference), secret: { name, data } };
 }
 
 /** A variable's name as a key of a Secret, which takes fewer characters. Not every server takes `__proto__`. */
 export function toSecretKey(variable: string): string {
-  return /^(?!__proto__$)[A-Za-z0-9_-][-._A-Za-z0-9]{0,252}$/.test(variable) ? variable : `x-${Buffer.from(variable).toString("hex").slice(0, 250)}`;
+  return /^(?!__proto__$)[A-Za-z0-9_-][-._A-Za-z0-9]{0,252}$/.test(variable)
+    ? variable
+    : `x-${Buffer.from(variable).toString("hex").slice(0, 250)}`;
 }
 
 /**
@@ -62,7 +77,12 @@ export async function snapshotEnv(app: App, guid: string, client: KubeClient): P
   const values = await readSecretValues(app, guid, client);
   checkEnvSize(app.spec.env, values);
   const hasSecrets = app.spec.env.some((variable) => variable.valueFrom);
-  const snapshot = planEnv(app.metadata.name, app.spec.env, values, hasSecrets ? await getDigestKey(client) : new Uint8Array());
+  const snapshot = planEnv(
+    app.metadata.name,
+    app.spec.env,
+    values,
+    hasSecrets ? await getDigestKey(client) : new Uint8Array(),
+  );
   if (snapshot.secret) await ensureSecret(app, guid, snapshot.secret, client);
   return snapshot;
 }
@@ -76,7 +96,10 @@ async function readSecretValues(app: App, guid: string, client: KubeClient): Pro
     const secret = secrets.get(ref.name) ?? (await getAllowedSecret(app, guid, ref.name, client));
     secrets.set(ref.name, secret);
     const value = Object.hasOwn(secret.data ?? {}, ref.key) ? secret.data?.[ref.key] : undefined;
-    if (value === undefined) throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, { requeueAfterMs: RECHECK_MS });
+    if (value === undefined)
+      throw new NotReady("SecretMissing", `Secret ${ref.name} has no key ${ref.key}, which variable ${name} names`, {
+        requeueAfterMs: RECHECK_MS,
+      });
     values.set(name, value);
   }
   return values;
@@ -91,14 +114,29 @@ async function getAllowedSecret(app: App, guid: string, name: string, client: Ku
 }
 
 function checkEnvSize(env: readonly EnvVar[], secretValues: ReadonlyMap<string, string>): void {
-  const size = (variable: EnvVar): number => Buffer.byteLength(variable.name) + (variable.value === undefined ? Buffer.byteLength(secretValues.get(variable.name) ?? "", "base64") : Buffer.byteLength(variable.value));
+  const size = (variable: EnvVar): number =>
+    Buffer.byteLength(variable.name) +
+    (variable.value === undefined
+      ? Buffer.byteLength(secretValues.get(variable.name) ?? "", "base64")
+      : Buffer.byteLength(variable.value));
   const bytes = env.reduce((sum, variable) => sum + size(variable), 0);
-  if (bytes > MAX_ENV_BYTES) throw new Stalled("EnvironmentTooLarge", `the environment has ${bytes} bytes; an app may have ${MAX_ENV_BYTES}`);
+  if (bytes > MAX_ENV_BYTES)
+    throw new Stalled("EnvironmentTooLarge", `the environment has ${bytes} bytes; an app may have ${MAX_ENV_BYTES}`);
 }
 
-async function ensureSecret(app: App, guid: string, secret: { name: string; data: Record<string, string> }, client: KubeClient): Promise<void> {
+async function ensureSecret(
+  app: App,
+  guid: string,
+  secret: { name: string; data: Record<string, string> },
+  client: KubeClient,
+): Promise<void> {
   const { namespace } = app.metadata;
-  const metadata = { name: secret.name, namespace, labels: { [LABELS.app]: guid }, ownerReferences: [toOwnerReference(app)] };
+  const metadata = {
+    name: secret.name,
+    namespace,
+    labels: { [LABELS.app]: guid },
+    ownerReferences: [toOwnerReference(app)],
+  };
   if (await client.find(Secret, { namespace, name: secret.name })) return;
   try {
     await client.create(Secret, { metadata, type: "Opaque", immutable: true, data: secret.data });
@@ -132,7 +170,12 @@ async function readDigestKey(client: KubeClient): Promise<Uint8Array> {
 async function createDigestKey(client: KubeClient): Promise<SecretObject> {
   try {
     const data = { key: randomBytes(32).toString("base64") };
-    return await client.create(Secret, { metadata: { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET }, type: "Opaque", immutable: true, data });
+    return await client.create(Secret, {
+      metadata: { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET },
+      type: "Opaque",
+      immutable: true,
+      data,
+    });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     return await client.get(Secret, { namespace: SYSTEM_NAMESPACE, name: ENV_KEY_SECRET });

@@ -26,30 +26,73 @@ interface ObjectInput {
 
 /** An object of a kind: named, in namespace `acme-dev`, with uid `uid-<name>`. */
 export function makeObject<D extends ResourceDefinition>(ref: D, name: string, given: ObjectInput): ObjectOf<D> {
-  const metadata = { name, uid: `uid-${name}`, creationTimestamp: "2026-01-01T00:00:00Z", ...(ref.namespaced && { namespace: "acme-dev" }), ...given.metadata };
+  const metadata = {
+    name,
+    uid: `uid-${name}`,
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    ...(ref.namespaced && { namespace: "acme-dev" }),
+    ...given.metadata,
+  };
   const spec: unknown = ref.spec.parse(given.spec);
-  return { apiVersion: `${ref.group}/${ref.version}`, kind: ref.kind, metadata, spec, ...(given.status && { status: given.status }) } as ObjectOf<D>;
+  return {
+    apiVersion: `${ref.group}/${ref.version}`,
+    kind: ref.kind,
+    metadata,
+    spec,
+    ...(given.status && { status: given.status }),
+  } as ObjectOf<D>;
 }
 
-export const anApp = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): App => makeObject(App, "shop", { spec, ...more });
-export const aProcess = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Process => makeObject(Process, "shop.web", { spec: { appRef: { name: "shop" }, ...spec }, ...more });
-export const aDroplet = (spec: object = {}, name = "d1"): Droplet => makeObject(Droplet, name, { spec: { appRef: { name: "shop" }, kind: "docker", image: "example.com/x:1", processTypes: { web: "" }, ...spec } });
+export const anApp = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): App =>
+  makeObject(App, "shop", { spec, ...more });
+export const aProcess = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Process =>
+  makeObject(Process, "shop.web", { spec: { appRef: { name: "shop" }, ...spec }, ...more });
+export const aDroplet = (spec: object = {}, name = "d1"): Droplet =>
+  makeObject(Droplet, name, {
+    spec: { appRef: { name: "shop" }, kind: "docker", image: "example.com/x:1", processTypes: { web: "" }, ...spec },
+  });
 export const aRunner = (name = "runner", spec: object = {}, capabilities?: Record<string, string>): BackendClass =>
-  makeObject(BackendClass, name, { spec: { role: "runner", default: true, ...spec }, ...(capabilities && { status: { capabilities } }) });
-export const aRevision = (version: number, spec: object, more: Omit<ObjectInput, "spec"> = {}): Revision => makeObject(Revision, `shop-${version}`, { spec: { appRef: { name: "shop" }, version, ...spec }, ...more });
-export const aRoute = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Route => makeObject(Route, "shop", { spec: { host: "shop", domainRef: { name: "apps" }, ...spec }, ...more });
-export const aDomain = (spec: object = {}): Domain => makeObject(Domain, "apps", { spec: { name: "apps.example", ...spec } });
-export const aPackage = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Package => makeObject(Package, "p1", { spec: { appRef: { name: "shop" }, type: "bits", ...spec }, ...more });
-export const aBuild = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Build => makeObject(Build, "b1", { spec: { appRef: { name: "shop" }, packageRef: { name: "p1" }, ...spec }, ...more });
+  makeObject(BackendClass, name, {
+    spec: { role: "runner", default: true, ...spec },
+    ...(capabilities && { status: { capabilities } }),
+  });
+export const aRevision = (version: number, spec: object, more: Omit<ObjectInput, "spec"> = {}): Revision =>
+  makeObject(Revision, `shop-${version}`, { spec: { appRef: { name: "shop" }, version, ...spec }, ...more });
+export const aRoute = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Route =>
+  makeObject(Route, "shop", { spec: { host: "shop", domainRef: { name: "apps" }, ...spec }, ...more });
+export const aDomain = (spec: object = {}): Domain =>
+  makeObject(Domain, "apps", { spec: { name: "apps.example", ...spec } });
+export const aPackage = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Package =>
+  makeObject(Package, "p1", { spec: { appRef: { name: "shop" }, type: "bits", ...spec }, ...more });
+export const aBuild = (spec: object = {}, more: Omit<ObjectInput, "spec"> = {}): Build =>
+  makeObject(Build, "b1", { spec: { appRef: { name: "shop" }, packageRef: { name: "p1" }, ...spec }, ...more });
 export const anOrg = (spec: object = {}): Org => makeObject(Org, "acme", { spec });
 export const aSpace = (spec: object = {}): Space => makeObject(Space, "dev", { spec, metadata: { namespace: "acme" } });
-export const anLRP = (draft: object, status: object = {}): LRP => ({ ...(draft as LRP), status: status as LRP["status"] });
+export const anLRP = (draft: object, status: object = {}): LRP => ({
+  ...(draft as LRP),
+  status: status as LRP["status"],
+});
 
-export const tenancy: Tenancy = { space: { guid: "space-guid", name: "dev" }, org: { guid: "org-guid", name: "Acme Inc." }, orgNamespace: "acme", orgObjectName: "acme" };
+export const tenancy: Tenancy = {
+  space: { guid: "space-guid", name: "dev" },
+  org: { guid: "org-guid", name: "Acme Inc." },
+  orgNamespace: "acme",
+  orgObjectName: "acme",
+};
 
 /** A binding of a user to a CF role, as it stands in a namespace. */
-export function aBinding(role: CFRole, user: string, labels: Record<string, string> = {}): ObjectOf<typeof RoleBinding> {
-  return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: `${role}-${user}`, labels }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[role].clusterRole }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }] };
+export function aBinding(
+  role: CFRole,
+  user: string,
+  labels: Record<string, string> = {},
+): ObjectOf<typeof RoleBinding> {
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { name: `${role}-${user}`, labels },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[role].clusterRole },
+    subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }],
+  };
 }
 
 interface PlannedRbacObject {
@@ -62,7 +105,13 @@ interface PlannedRbacObject {
 /** Roles and bindings, a line each. */
 export function presentPermissions(drafts: readonly unknown[]): string[] {
   return (drafts as PlannedRbacObject[]).map(({ kind, metadata, rules, subjects }) => {
-    const what = rules ? rules.map((rule) => `${rule.verbs.join(",")} ${rule.resources.join(",")}/${(rule.resourceNames ?? ["*"]).join(",")}`).join(";") : subjects?.map(({ name }) => name).join(",");
+    const what = rules
+      ? rules
+          .map(
+            (rule) => `${rule.verbs.join(",")} ${rule.resources.join(",")}/${(rule.resourceNames ?? ["*"]).join(",")}`,
+          )
+          .join(";")
+      : subjects?.map(({ name }) => name).join(",");
     return `${kind} ${metadata.namespace ?? "-"} ${what}`;
   });
 }

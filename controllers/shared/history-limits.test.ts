@@ -15,5 +15,13 @@ test("keeps the newest, the protected and those that are going already", () => {
   expect(names(planExcess(droplets, 5, () => false))).toEqual(["d1", "d2"]);
   expect(names(planExcess(droplets, 5, (droplet) => droplet.metadata.name === "d1"))).toEqual(["d2"]);
   const [first, ...rest] = droplets;
-  expect(names(planExcess([{ ...first!, metadata: { ...first!.metadata, deletionTimestamp: "2026-01-09T00:00:00Z" } }, ...rest], 5, () => false))).toEqual(["d2"]);
+  expect(
+    names(
+      planExcess(
+        [{ ...first!, metadata: { ...first!.metadata, deletionTimestamp: "2026-01-09T00:00:00Z" } }, ...rest],
+        5,
+        () => false,
+      ),
+    ),
+  ).toEqual(["d2"]);
 });

@@ -9,16 +9,32 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 export const HISTORY_LIMITS = { packages: 5, droplets: 5, builds: 100, revisions: 100 } as const;
 
 /** The objects beyond the newest `keep`, oldest first, without the protected ones and those already going. */
-export function planExcess<T extends KubeObject>(objects: readonly T[], limit: number, isProtected: (object: T) => boolean): T[] {
-  const newestFirst = objects.filter((object) => !object.metadata.deletionTimestamp).toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? 1 : -1));
-  return newestFirst.slice(limit).filter((object) => !isProtected(object)).toReversed();
+export function planExcess<T extends KubeObject>(
+  objects: readonly T[],
+  limit: number,
+  isProtected: (object: T) => boolean,
+): T[] {
+  const newestFirst = objects
+    .filter((object) => !object.metadata.deletionTimestamp)
+    .toSorted((a, b) => (creationSortKey(a) < creationSortKey(b) ? 1 : -1));
+  return newestFirst
+    .slice(limit)
+    .filter((object) => !isProtected(object))
+    .toReversed();
 }
 
 /** Deletes objects as they were seen; one that is gone or has another uid by now is none of ours. */
-export async function deleteAll<T extends KubeObject>(client: KubeClient, ref: ResourceRef<T>, objects: readonly T[]): Promise<void> {
+export async function deleteAll<T extends KubeObject>(
+  client: KubeClient,
+  ref: ResourceRef<T>,
+  objects: readonly T[],
+): Promise<void> {
   for (const object of objects) {
     try {
-      await client.delete(ref, object.metadata, { preconditions: { uid: object.metadata.uid }, propagationPolicy: "Background" });
+      await client.delete(ref, object.metadata, {
+        preconditions: { uid: object.metadata.uid },
+        propagationPolicy: "Background",
+      });
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }

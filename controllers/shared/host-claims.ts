@@ -21,14 +21,22 @@ export function listHostClaims(read: Reader, routeHost: RouteHost): Claim[] {
 export function findHostClaim(read: Reader, host: string, domain: Domain): Claim | undefined {
   const [own, ...others] = listEquivalentHosts({ host, domain: domain.spec.name });
   const equivalentClaims = others.flatMap((split) => listHostClaims(read, split));
-  return isSharedDomain(domain) || equivalentClaims.length > 0 ? findOldestClaim([...listHostClaims(read, own), ...equivalentClaims]) : undefined;
+  return isSharedDomain(domain) || equivalentClaims.length > 0
+    ? findOldestClaim([...listHostClaims(read, own), ...equivalentClaims])
+    : undefined;
 }
 
 /** Two spaces may have claimed a host at the same time. The one that has it not gives its addresses there back, lest each keep something from the other. */
-export async function releaseContestedClaim(route: Route, name: ClaimedName, holder: Claim, context: ReconcileContext): Promise<void> {
+export async function releaseContestedClaim(
+  route: Route,
+  name: ClaimedName,
+  holder: Claim,
+  context: ReconcileContext,
+): Promise<void> {
   const own = context.read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(name) });
   if (!own || !isClaimant(own, Route.kind, route)) return;
   // The cache may lag behind: what ends a claim is a live read.
   const live = await context.client.find(Claim, holder.metadata);
-  if (live && live.metadata.uid === holder.metadata.uid && live.spec.since === holder.spec.since) await releaseClaim(own, context);
+  if (live && live.metadata.uid === holder.metadata.uid && live.spec.since === holder.spec.since)
+    await releaseClaim(own, context);
 }

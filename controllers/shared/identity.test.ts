@@ -17,8 +17,14 @@ import { ensureClaim, planGUID, resolveGUID } from "./identity.ts";
 const guid = "0190a1b2-0000-7000-8000-000000000001";
 
 describe("planGUID", () => {
-  const older = anApp({}, { metadata: { name: "a", uid: "u1", creationTimestamp: "2026-01-01T00:00:00Z", labels: { [LABELS.guid]: guid } } });
-  const younger = anApp({}, { metadata: { name: "b", uid: "u2", creationTimestamp: "2026-01-01T00:00:05Z", labels: { [LABELS.guid]: guid } } });
+  const older = anApp(
+    {},
+    { metadata: { name: "a", uid: "u1", creationTimestamp: "2026-01-01T00:00:00Z", labels: { [LABELS.guid]: guid } } },
+  );
+  const younger = anApp(
+    {},
+    { metadata: { name: "b", uid: "u2", creationTimestamp: "2026-01-01T00:00:05Z", labels: { [LABELS.guid]: guid } } },
+  );
   const bare = anApp({}, { metadata: { name: "c", uid: "u3" } });
 
   test("the older of two keeps it, the younger gets its uid", () => {
@@ -26,16 +32,28 @@ describe("planGUID", () => {
     expect(planGUID(younger, [older, younger])).toBe("u2");
   });
   test("nor has it that of an older object of a kind that presents the same GUIDs", () => {
-    const read = { byIndex: (ref: ResourceRef) => (ref.kind === App.kind ? [older] : [younger]) } as unknown as ReconcileContext["read"];
+    const read = {
+      byIndex: (ref: ResourceRef) => (ref.kind === App.kind ? [older] : [younger]),
+    } as unknown as ReconcileContext["read"];
     expect(resolveGUID(Process, younger as KubeObject as Process, { read }).guid).toBe(guid);
-    expect(resolveGUID(Process, younger as KubeObject as Process, { read }, [App])).toEqual({ guid: "u2", labels: { [LABELS.guid]: "u2" } });
+    expect(resolveGUID(Process, younger as KubeObject as Process, { read }, [App])).toEqual({
+      guid: "u2",
+      labels: { [LABELS.guid]: "u2" },
+    });
   });
   test("and does not wait until all objects of that kind are listed", () => {
     const coming = (ref: ResourceRef): KubeObject[] => {
       if (ref.kind === App.kind) throw new NotSynced("apps");
       return [younger];
     };
-    expect(resolveGUID(Process, younger as KubeObject as Process, { read: { byIndex: coming } as unknown as ReconcileContext["read"] }, [App]).guid).toBe(guid);
+    expect(
+      resolveGUID(
+        Process,
+        younger as KubeObject as Process,
+        { read: { byIndex: coming } as unknown as ReconcileContext["read"] },
+        [App],
+      ).guid,
+    ).toBe(guid);
   });
   test("one without a label has its uid", () => expect(planGUID(bare, [bare])).toBe("u3"));
 });
@@ -44,9 +62,15 @@ describe("holdClaim", () => {
   const app = anApp({ name: "Shop" });
   const name = appName(app);
   const now = new Date("2026-01-01T01:00:00Z");
-  const claimOf = (claimant: string, since: string): Claim => ({ ...newClaim(name, { kind: "App", namespace: "acme-dev", name: claimant }, new Date(since)), metadata: { name: claimObjectName(name), namespace: "cupola-system", resourceVersion: "7" } });
+  const claimOf = (claimant: string, since: string): Claim => ({
+    ...newClaim(name, { kind: "App", namespace: "acme-dev", name: claimant }, new Date(since)),
+    metadata: { name: claimObjectName(name), namespace: "cupola-system", resourceVersion: "7" },
+  });
 
-  function contextOf(state: { cached?: Claim; live?: Claim; holder?: App }): { context: ReconcileContext; writes: string[] } {
+  function contextOf(state: { cached?: Claim; live?: Claim; holder?: App }): {
+    context: ReconcileContext;
+    writes: string[];
+  } {
     const writes: string[] = [];
     const client = {
       create: (_ref: unknown, object: Claim) => {
@@ -76,18 +100,31 @@ describe("holdClaim", () => {
   });
   test("loses to one whose object bears the name", async () => {
     const live = claimOf("other", "2026-01-01T00:00:00Z");
-    const { context, writes } = contextOf({ live, cached: live, holder: anApp({ name: "SHOP" }, { metadata: { name: "other" } }) });
+    const { context, writes } = contextOf({
+      live,
+      cached: live,
+      holder: anApp({ name: "SHOP" }, { metadata: { name: "other" } }),
+    });
     await expect(ensureClaim("App", app, name, context)).rejects.toMatchObject({ reason: "NameTaken" });
     expect(writes).toEqual([]);
   });
-  test.each<[string, App | undefined]>([["is gone", undefined], ["was renamed", anApp({ name: "another" }, { metadata: { name: "other" } })]])("takes over, by version, from one whose object %s", async (_what, holder) => {
-    const { context, writes } = contextOf({ live: claimOf("other", "2026-01-01T00:00:00Z"), ...(holder && { holder }) });
+  test.each<[string, App | undefined]>([
+    ["is gone", undefined],
+    ["was renamed", anApp({ name: "another" }, { metadata: { name: "other" } })],
+  ])("takes over, by version, from one whose object %s", async (_what, holder) => {
+    const { context, writes } = contextOf({
+      live: claimOf("other", "2026-01-01T00:00:00Z"),
+      ...(holder && { holder }),
+    });
     await ensureClaim("App", app, name, context);
     expect(writes).toEqual(["update shop at 7"]);
   });
   test("leaves a claim alone in its first 30 seconds, and looks again after them", async () => {
     const { context, writes } = contextOf({ live: claimOf("other", "2026-01-01T00:59:50Z") });
-    await expect(ensureClaim("App", app, name, context)).rejects.toMatchObject({ reason: "NameTaken", requeueAfterMs: 20_100 });
+    await expect(ensureClaim("App", app, name, context)).rejects.toMatchObject({
+      reason: "NameTaken",
+      requeueAfterMs: 20_100,
+    });
     expect(writes).toEqual([]);
   });
 });

@@ -1,6 +1,14 @@
 // Who an object is: its GUID, and the claim on its name. Every kind's controller begins here.
 import { Claim } from "../../crds/claim/claim.ts";
-import { CLAIM_GRACE_MS, claimObjectName, isClaimant, isClaimStale, newClaim, type ClaimedName, type Claimant } from "../../crds/claim/rules.ts";
+import {
+  CLAIM_GRACE_MS,
+  claimObjectName,
+  isClaimant,
+  isClaimStale,
+  newClaim,
+  type ClaimedName,
+  type Claimant,
+} from "../../crds/claim/rules.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf, pickGUIDHolder } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -23,12 +31,19 @@ export function indexByGUID(object: KubeObject): readonly string[] {
 
 /** The GUID an object keeps: its own, unless an older one has it too; then its uid. */
 export function planGUID(object: KubeObject, sameGUID: readonly KubeObject[]): string {
-  const older = sameGUID.some((peer) => peer.metadata.uid !== object.metadata.uid && pickGUIDHolder(object, peer) === peer);
+  const older = sameGUID.some(
+    (peer) => peer.metadata.uid !== object.metadata.uid && pickGUIDHolder(object, peer) === peer,
+  );
   return older ? (object.metadata.uid ?? "") : guidOf(object);
 }
 
 /** The GUID of an object, settled among its kind and `others` that present the same, and the label that says so. The kinds need `GUID_INDEX`. */
-export function resolveGUID<T extends KubeObject>(ref: ResourceRef<T>, object: T, { read }: Pick<ReconcileContext, "read">, sharedKinds: readonly ResourceRef[] = []): { guid: string; labels: Record<string, string> } {
+export function resolveGUID<T extends KubeObject>(
+  ref: ResourceRef<T>,
+  object: T,
+  { read }: Pick<ReconcileContext, "read">,
+  sharedKinds: readonly ResourceRef[] = [],
+): { guid: string; labels: Record<string, string> } {
   const own = guidOf(object);
   // Of other kinds mostly nobody has it: that some namespace is still to be listed must not keep this one waiting.
   const sharingObjects = sharedKinds.flatMap((kind) => ifSynced(() => read.byIndex(kind, GUID_INDEX, own)) ?? []);
@@ -40,7 +55,12 @@ export function resolveGUID<T extends KubeObject>(ref: ResourceRef<T>, object: T
  * Holds the claim on a name for an object, or throws NotReady("NameTaken"). A claim that the API made for the object is taken
  * as it is; one of a claimant that is gone or renamed is taken over after a live read, by resourceVersion.
  */
-export async function ensureClaim(kind: string, object: KubeObject, name: ClaimedName, context: ReconcileContext): Promise<void> {
+export async function ensureClaim(
+  kind: string,
+  object: KubeObject,
+  name: ClaimedName,
+  context: ReconcileContext,
+): Promise<void> {
   const key = { namespace: SYSTEM_NAMESPACE, name: claimObjectName(name) };
   const cached = context.read.find(Claim, key);
   if (cached && isClaimant(cached, kind, object)) return;
@@ -50,7 +70,8 @@ export async function ensureClaim(kind: string, object: KubeObject, name: Claime
   const live = await context.client.find(Claim, key);
   if (live && isClaimant(live, kind, object)) return;
   if (live) await takeOverClaim(live, desired, context);
-  else if (!(await createClaim(desired, context))) throw new NotReady("NameTaken", `another object is just claiming ${name.claimed}`, { requeueAfterMs: 1000 });
+  else if (!(await createClaim(desired, context)))
+    throw new NotReady("NameTaken", `another object is just claiming ${name.claimed}`, { requeueAfterMs: 1000 });
 }
 
 /** Whether it says its GUID itself; what does not has its uid as GUID. */
@@ -73,12 +94,22 @@ async function createClaim(claim: Claim, { client }: ReconcileContext): Promise<
 }
 
 async function takeOverClaim(live: Claim, desired: Claim, context: ReconcileContext): Promise<void> {
-  const currentName = await findClaimantName(live.spec.claimant, { find: (ref, key) => context.client.find(ref, key), read: context.read });
+  const currentName = await findClaimantName(live.spec.claimant, {
+    find: (ref, key) => context.client.find(ref, key),
+    read: context.read,
+  });
   if (!isClaimStale(live, currentName, context.now())) throw toNameTaken(live, context.now());
   try {
-    await context.client.update(Claim, { ...desired, metadata: { ...desired.metadata, resourceVersion: live.metadata.resourceVersion } });
+    await context.client.update(Claim, {
+      ...desired,
+      metadata: { ...desired.metadata, resourceVersion: live.metadata.resourceVersion },
+    });
   } catch (error) {
-    if (isConflict(error)) throw new NotReady("NameTaken", `another object takes ${live.spec.claimed} over`, { requeueAfterMs: 1000, cause: error });
+    if (isConflict(error))
+      throw new NotReady("NameTaken", `another object takes ${live.spec.claimed} over`, {
+        requeueAfterMs: 1000,
+        cause: error,
+      });
     throw error;
   }
 }

@@ -7,7 +7,16 @@ import { KubeError } from "../../kube/client/errors.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { anOrg } from "./fixtures.ts";
-import { adoptNamespace, deleteNamespace, finalizeNamespaces, isReservedNamespace, hasMetadata, ensureNamespace, planNamespaceName, type NamespaceObject } from "./owned-namespace.ts";
+import {
+  adoptNamespace,
+  deleteNamespace,
+  finalizeNamespaces,
+  isReservedNamespace,
+  hasMetadata,
+  ensureNamespace,
+  planNamespaceName,
+  type NamespaceObject,
+} from "./owned-namespace.ts";
 
 const uid = "12345678-90ab-4cde-8f01-234567890abc";
 const long = "a-very-long-name-for-an-org-indeed";
@@ -34,12 +43,20 @@ describe("the name of a namespace", () => {
   });
 });
 
-test.each([["default", true], ["kube-system", true], ["cupola-system", true], ["kubernetes", false], ["acme", false]])("%s is reserved: %s", (name, expected) => {
+test.each([
+  ["default", true],
+  ["kube-system", true],
+  ["cupola-system", true],
+  ["kubernetes", false],
+  ["acme", false],
+])("%s is reserved: %s", (name, expected) => {
   expect(isReservedNamespace(name)).toBe(expected);
 });
 
 test("a namespace is right when it carries every label wanted and none that is not", () => {
-  const seen = { metadata: { name: "n", labels: { a: "1", other: "x" }, annotations: { b: "2" } } } as unknown as NamespaceObject;
+  const seen = {
+    metadata: { name: "n", labels: { a: "1", other: "x" }, annotations: { b: "2" } },
+  } as unknown as NamespaceObject;
   expect(hasMetadata(seen, { labels: { a: "1", gone: undefined }, annotations: { b: "2" } })).toBe(true);
   expect(hasMetadata(seen, { labels: { a: "1", other: undefined }, annotations: {} })).toBe(false);
   expect(hasMetadata(seen, { labels: { a: "2" }, annotations: {} })).toBe(false);
@@ -48,7 +65,8 @@ test("a namespace is right when it carries every label wanted and none that is n
 describe("the end of an owner that others do not see yet", () => {
   const org = anOrg();
   const owner = { ref: Org, object: org };
-  const namespace = (labels: Record<string, string> = { [LABELS.ownerUid]: "uid-acme" }): NamespaceObject => ({ metadata: { name: "acme", uid: "n1", resourceVersion: "7", labels } }) as unknown as NamespaceObject;
+  const namespace = (labels: Record<string, string> = { [LABELS.ownerUid]: "uid-acme" }): NamespaceObject =>
+    ({ metadata: { name: "acme", uid: "n1", resourceVersion: "7", labels } }) as unknown as NamespaceObject;
   const meta = { labels: {}, annotations: {} };
 
   interface State {
@@ -68,16 +86,31 @@ describe("the end of an owner that others do not see yet", () => {
       list: () => Promise.resolve({ items: state.live ?? [] }),
       find: () => (failures.length > 0 ? Promise.reject(failures.shift()!) : Promise.resolve(state.owner)),
       create: () => Promise.resolve(namespace()),
-      delete: (_ref: unknown, { name }: { name: string }, { preconditions }: { preconditions: { uid: string } }) => Promise.resolve(void writes.push(`delete ${name} ${preconditions.uid}`)),
-      patch: (_ref: unknown, { name }: { name: string }, { body }: { body: { metadata: { resourceVersion?: string } } }) => Promise.resolve(void writes.push(`patch ${name} at ${body.metadata.resourceVersion}`)),
+      delete: (_ref: unknown, { name }: { name: string }, { preconditions }: { preconditions: { uid: string } }) =>
+        Promise.resolve(void writes.push(`delete ${name} ${preconditions.uid}`)),
+      patch: (
+        _ref: unknown,
+        { name }: { name: string },
+        { body }: { body: { metadata: { resourceVersion?: string } } },
+      ) => Promise.resolve(void writes.push(`patch ${name} at ${body.metadata.resourceVersion}`)),
     } as unknown as KubeClient;
     const read = { list: () => state.cached ?? [], find: () => undefined } as unknown as ReconcileContext["read"];
-    return { context: { client, read, signal: state.signal ?? new AbortController().signal, log: { warn: () => undefined } } as unknown as ReconcileContext, writes };
+    return {
+      context: {
+        client,
+        read,
+        signal: state.signal ?? new AbortController().signal,
+        log: { warn: () => undefined },
+      } as unknown as ReconcileContext,
+      writes,
+    };
   }
 
   test("a namespace that the cache does not show ends too", async () => {
     const { context, writes } = contextOf({ live: [namespace()] });
-    await expect(finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).rejects.toMatchObject({ reason: "NamespaceTerminating" });
+    await expect(finalizeNamespaces(org, (found) => deleteNamespace(found, context), context)).rejects.toMatchObject({
+      reason: "NamespaceTerminating",
+    });
     expect(writes).toEqual(["delete acme n1"]);
   });
 
@@ -105,7 +138,9 @@ describe("the end of an owner that others do not see yet", () => {
   test("a namespace is adopted as it was judged, and given back when its owner has ended", async () => {
     const { context, writes } = contextOf({});
     const release = (): Promise<void> => Promise.resolve(void writes.push("release"));
-    await expect(adoptNamespace(owner, namespace({}), { meta, release }, context)).rejects.toMatchObject({ reason: "Deleted" });
+    await expect(adoptNamespace(owner, namespace({}), { meta, release }, context)).rejects.toMatchObject({
+      reason: "Deleted",
+    });
     expect(writes).toEqual(["patch acme at 7", "release"]);
   });
 
@@ -129,7 +164,10 @@ describe("the end of an owner that others do not see yet", () => {
     });
 
     test("what others may have filled meanwhile is left to the end of its owner", async () => {
-      const { context, writes } = contextOf({ owner: { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } }, failures: [unanswered] });
+      const { context, writes } = contextOf({
+        owner: { ...org, metadata: { ...org.metadata, deletionTimestamp: "2026-01-01T00:00:01Z" } },
+        failures: [unanswered],
+      });
       expect(await endOf(ensureNamespace(owner, ["acme"], meta, context))).toMatchObject({ reason: "Deleted" });
       expect(writes).toEqual([]);
     });
@@ -153,7 +191,9 @@ describe("the end of an owner that others do not see yet", () => {
         const conflict = conflicts.shift();
         return conflict ? Promise.reject(conflict) : Promise.resolve();
       };
-      expect(await endOf(adoptNamespace(owner, namespace({}), { meta, release }, context))).toMatchObject({ reason: "Deleted" });
+      expect(await endOf(adoptNamespace(owner, namespace({}), { meta, release }, context))).toMatchObject({
+        reason: "Deleted",
+      });
       expect(writes).toEqual(["patch acme at 7", "release", "release"]);
     });
   });

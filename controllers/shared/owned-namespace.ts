@@ -32,7 +32,12 @@ export function isReservedNamespace(name: string): boolean {
  * The namespace of an object with this uid: the one that carries its uid, else a new name from the parts. Five characters of the
  * uid are added when a part was cut, the name is reserved, or `isForeign` says that somebody else has it.
  */
-export function planNamespaceName(uid: string, parts: readonly string[], owned: readonly NamespaceObject[], isForeign: (name: string) => boolean): string {
+export function planNamespaceName(
+  uid: string,
+  parts: readonly string[],
+  owned: readonly NamespaceObject[],
+  isForeign: (name: string) => boolean,
+): string {
   const own = owned.map((namespace) => namespace.metadata.name).toSorted()[0];
   if (own !== undefined) return own;
   const base = parts.map((part) => part.slice(0, MAX_PART_LENGTH).replace(/-+$/, "")).join("-");
@@ -50,7 +55,9 @@ export interface NamespaceOwner {
   object: KubeObject;
 }
 
-const ownerSelector = ({ metadata }: KubeObject): { labels: Record<string, string> } => ({ labels: { [LABELS.ownerUid]: metadata.uid ?? "" } });
+const ownerSelector = ({ metadata }: KubeObject): { labels: Record<string, string> } => ({
+  labels: { [LABELS.ownerUid]: metadata.uid ?? "" },
+});
 
 /** Whether the owner has a namespace already, as seen. */
 export function hasNamespace(owner: KubeObject, { read }: Pick<ReconcileContext, "read">): boolean {
@@ -58,7 +65,12 @@ export function hasNamespace(owner: KubeObject, { read }: Pick<ReconcileContext,
 }
 
 /** Creates the namespace, or corrects what it carries; nothing is written when it is right. Returns its name. */
-export async function ensureNamespace(owner: NamespaceOwner, parts: readonly string[], meta: NamespaceMetadata, context: ReconcileContext): Promise<string> {
+export async function ensureNamespace(
+  owner: NamespaceOwner,
+  parts: readonly string[],
+  meta: NamespaceMetadata,
+  context: ReconcileContext,
+): Promise<string> {
   const uid = owner.object.metadata.uid ?? "";
   const owned = context.read.list(Namespace, ownerSelector(owner.object));
   const isForeign = (name: string): boolean => {
@@ -69,7 +81,8 @@ export async function ensureNamespace(owner: NamespaceOwner, parts: readonly str
   const metadata = withOwnerLabel(meta, owner.object);
   const cached = context.read.find(Namespace, { name });
   if (cached) return await updateMetadata(cached, metadata, context);
-  const created = (await createNamespace(name, metadata, context)) ?? (await createWithSuffix(uid, name, metadata, context));
+  const created =
+    (await createNamespace(name, metadata, context)) ?? (await createWithSuffix(uid, name, metadata, context));
   await verifyOwner(owner, context, () => deleteAll(context.client, Namespace, [created]));
   return created.metadata.name;
 }
@@ -78,13 +91,26 @@ export async function ensureNamespace(owner: NamespaceOwner, parts: readonly str
  * Gives a namespace that exists already what a namespace of ours carries, if it is still as it was judged. `release` takes it away again.
  * @throws KubeError 409 when somebody else was quicker
  */
-export async function adoptNamespace(owner: NamespaceOwner, cached: NamespaceObject, { meta, release }: { meta: NamespaceMetadata; release: () => Promise<void> }, context: ReconcileContext): Promise<string> {
-  const name = await updateMetadata(cached, withOwnerLabel(meta, owner.object), context, cached.metadata.resourceVersion);
+export async function adoptNamespace(
+  owner: NamespaceOwner,
+  cached: NamespaceObject,
+  { meta, release }: { meta: NamespaceMetadata; release: () => Promise<void> },
+  context: ReconcileContext,
+): Promise<string> {
+  const name = await updateMetadata(
+    cached,
+    withOwnerLabel(meta, owner.object),
+    context,
+    cached.metadata.resourceVersion,
+  );
   if (cached.metadata.labels?.[LABELS.ownerUid] === undefined) await verifyOwner(owner, context, release);
   return name;
 }
 
-const withOwnerLabel = (meta: NamespaceMetadata, owner: KubeObject): NamespaceMetadata => ({ ...meta, labels: { ...meta.labels, ...ownerSelector(owner).labels } });
+const withOwnerLabel = (meta: NamespaceMetadata, owner: KubeObject): NamespaceMetadata => ({
+  ...meta,
+  labels: { ...meta.labels, ...ownerSelector(owner).labels },
+});
 
 /**
  * Whoever ended the owner meanwhile has looked for its namespaces already: what was made after that has to be undone by who made it.
@@ -96,13 +122,20 @@ async function verifyOwner(owner: NamespaceOwner, context: ReconcileContext, und
       return await verifyOwnerOnce(owner, context, { undo, isLate: failures > 1 });
     } catch (error) {
       if (context.signal.aborted || !isTransient(error)) throw error;
-      context.log.warn({ err: error }, "it cannot be told whether the owner of a new namespace is still there; asked again");
+      context.log.warn(
+        { err: error },
+        "it cannot be told whether the owner of a new namespace is still there; asked again",
+      );
       await createSleeper().sleep(backoffDelay(OWNER_CHECK_BACKOFF, failures, 0), context.signal);
     }
   }
 }
 
-async function verifyOwnerOnce({ ref, object: { metadata } }: NamespaceOwner, { client }: ReconcileContext, { undo, isLate }: { undo: () => Promise<void>; isLate: boolean }): Promise<void> {
+async function verifyOwnerOnce(
+  { ref, object: { metadata } }: NamespaceOwner,
+  { client }: ReconcileContext,
+  { undo, isLate }: { undo: () => Promise<void>; isLate: boolean },
+): Promise<void> {
   const live = await client.find(ref, metadata);
   const exists = live?.metadata.uid === metadata.uid;
   if (exists && !live?.metadata.deletionTimestamp) return;
@@ -113,21 +146,39 @@ async function verifyOwnerOnce({ ref, object: { metadata } }: NamespaceOwner, { 
 
 /** No answer, one of a server that is not well, or of one where something else has changed meanwhile. */
 function isTransient(error: unknown): boolean {
-  return isUnreachable(error) || isConflict(error) || (error instanceof KubeError && (error.code === 429 || error.code >= 500));
+  return (
+    isUnreachable(error) ||
+    isConflict(error) ||
+    (error instanceof KubeError && (error.code === 429 || error.code >= 500))
+  );
 }
 
-async function updateMetadata(cached: NamespaceObject, meta: NamespaceMetadata, { client }: ReconcileContext, resourceVersion?: string): Promise<string> {
+async function updateMetadata(
+  cached: NamespaceObject,
+  meta: NamespaceMetadata,
+  { client }: ReconcileContext,
+  resourceVersion?: string,
+): Promise<string> {
   const { name } = cached.metadata;
-  if (cached.metadata.deletionTimestamp) throw new NotReady("NamespaceTerminating", `namespace ${name} is being deleted; it is made again when it is gone`);
+  if (cached.metadata.deletionTimestamp)
+    throw new NotReady("NamespaceTerminating", `namespace ${name} is being deleted; it is made again when it is gone`);
   if (hasMetadata(cached, meta)) return name;
-  const body = { metadata: { labels: toMergePatch(meta.labels), annotations: toMergePatch(meta.annotations), ...(resourceVersion && { resourceVersion }) } };
+  const body = {
+    metadata: {
+      labels: toMergePatch(meta.labels),
+      annotations: toMergePatch(meta.annotations),
+      ...(resourceVersion && { resourceVersion }),
+    },
+  };
   await client.patch(Namespace, { name }, { type: "merge", body });
   return name;
 }
 
 export function hasMetadata(cached: NamespaceObject, meta: NamespaceMetadata): boolean {
-  const includes = (actual: Record<string, string> | undefined, desired: Readonly<Record<string, string | undefined>>): boolean =>
-    Object.entries(desired).every(([key, value]) => actual?.[key] === value);
+  const includes = (
+    actual: Record<string, string> | undefined,
+    desired: Readonly<Record<string, string | undefined>>,
+  ): boolean => Object.entries(desired).every(([key, value]) => actual?.[key] === value);
   return includes(cached.metadata.labels, meta.labels) && includes(cached.metadata.annotations, meta.annotations);
 }
 
@@ -136,11 +187,17 @@ function toMergePatch(values: Readonly<Record<string, string | undefined>>): Rec
 }
 
 /** undefined when somebody else has the name. */
-async function createNamespace(name: string, meta: NamespaceMetadata, { client }: ReconcileContext): Promise<NamespaceObject | undefined> {
+async function createNamespace(
+  name: string,
+  meta: NamespaceMetadata,
+  { client }: ReconcileContext,
+): Promise<NamespaceObject | undefined> {
   const withoutUndefined = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
   try {
-    return await client.create(Namespace, { metadata: { name, labels: withoutUndefined(meta.labels), annotations: withoutUndefined(meta.annotations) } });
+    return await client.create(Namespace, {
+      metadata: { name, labels: withoutUndefined(meta.labels), annotations: withoutUndefined(meta.annotations) },
+    });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const live = await client.find(Namespace, { name });
@@ -148,10 +205,18 @@ async function createNamespace(name: string, meta: NamespaceMetadata, { client }
   }
 }
 
-async function createWithSuffix(uid: string, name: string, meta: NamespaceMetadata, context: ReconcileContext): Promise<NamespaceObject> {
+async function createWithSuffix(
+  uid: string,
+  name: string,
+  meta: NamespaceMetadata,
+  context: ReconcileContext,
+): Promise<NamespaceObject> {
   const suffixedName = withUidSuffix(name, uid);
   const made = name.endsWith(suffixedName.slice(-6)) ? undefined : await createNamespace(suffixedName, meta, context);
-  if (made === undefined) throw new NotReady("NamespaceTaken", `namespaces ${name} and ${suffixedName} belong to somebody else`, { requeueAfterMs: 30_000 });
+  if (made === undefined)
+    throw new NotReady("NamespaceTaken", `namespaces ${name} and ${suffixedName} belong to somebody else`, {
+      requeueAfterMs: 30_000,
+    });
   return made;
 }
 
@@ -159,16 +224,28 @@ async function createWithSuffix(uid: string, name: string, meta: NamespaceMetada
  * The namespace as the server has it; undefined when it is not the owner's any more, whatever the cache shows. To be asked after one has
  * looked at what is in it and before anything of that is deleted: what was there while the namespace was the owner's is the owner's, too.
  */
-export async function findOwnedNamespace(owner: KubeObject, { metadata: { name, uid } }: NamespaceObject, { client }: ReconcileContext): Promise<NamespaceObject | undefined> {
+export async function findOwnedNamespace(
+  owner: KubeObject,
+  { metadata: { name, uid } }: NamespaceObject,
+  { client }: ReconcileContext,
+): Promise<NamespaceObject | undefined> {
   const live = await client.find(Namespace, { name });
-  return live?.metadata.uid === uid && live?.metadata.labels?.[LABELS.ownerUid] === owner.metadata.uid ? live : undefined;
+  return live?.metadata.uid === uid && live?.metadata.labels?.[LABELS.ownerUid] === owner.metadata.uid
+    ? live
+    : undefined;
 }
 
 /** Ends every namespace of an owner that is being deleted; `end` asks findOwned first, and throws NotReady while one is not done. */
-export async function finalizeNamespaces(owner: KubeObject, finalizeNamespace: (namespace: NamespaceObject) => Promise<void>, { read, client }: ReconcileContext): Promise<void> {
+export async function finalizeNamespaces(
+  owner: KubeObject,
+  finalizeNamespace: (namespace: NamespaceObject) => Promise<void>,
+  { read, client }: ReconcileContext,
+): Promise<void> {
   for (const namespace of read.list(Namespace, ownerSelector(owner))) await finalizeNamespace(namespace);
   // Nobody looks for them again: the server is asked for what a silent watch may have kept from us.
-  for (const namespace of (await client.list(Namespace, { labelSelector: `${LABELS.ownerUid}=${owner.metadata.uid}` })).items) await finalizeNamespace(namespace);
+  for (const namespace of (await client.list(Namespace, { labelSelector: `${LABELS.ownerUid}=${owner.metadata.uid}` }))
+    .items)
+    await finalizeNamespace(namespace);
 }
 
 /** Deletes the namespace as it was seen and waits until it is gone. @throws NotReady always: it is gone when it is not found any more */

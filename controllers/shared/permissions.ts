@@ -12,7 +12,13 @@ import { createControllers } from "../controllers.ts";
 import { SPACE_CONTENT_KINDS } from "../space/contents.ts";
 
 /** ClusterRoles that controllers bind somebody to. A right to `bind` these, rather than `escalate`, is all that it takes. */
-const BINDABLE_ROLES = [ORG_MANAGER_IN_SPACE, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, CF_ROLES.organization_user.clusterRole, CF_ROLES.organization_manager.clusterRole];
+const BINDABLE_ROLES = [
+  ORG_MANAGER_IN_SPACE,
+  ORG_AUDITOR_IN_SPACE,
+  ORG_CREATOR,
+  CF_ROLES.organization_user.clusterRole,
+  CF_ROLES.organization_manager.clusterRole,
+];
 
 const SHARED_PERMISSIONS: readonly Permission[] = [
   // identity.ts, claim/: names and GUIDs.

@@ -7,9 +7,25 @@ import { planRoleGrant } from "./role-bindings.ts";
 
 type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 
-const users = (count: number): Subject[] => Array.from({ length: count }, (_, at) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: `user-${at}` }));
-const grantOf = (subjects: Subject[]): Draft[] => planRoleGrant({ name: "cupola-org-acme-read", unique: "read/uid", rules: [{ apiGroups: ["x"], resources: ["orgs"], verbs: ["get"] }], subjects });
-const bindingsOf = (subjects: Subject[]): Map<string, Subject[]> => new Map(grantOf(subjects).slice(1).map((one) => [one.metadata.name ?? "", one["subjects"] as Subject[]]));
+const users = (count: number): Subject[] =>
+  Array.from({ length: count }, (_, at) => ({
+    kind: "User",
+    apiGroup: "rbac.authorization.k8s.io",
+    name: `user-${at}`,
+  }));
+const grantOf = (subjects: Subject[]): Draft[] =>
+  planRoleGrant({
+    name: "cupola-org-acme-read",
+    unique: "read/uid",
+    rules: [{ apiGroups: ["x"], resources: ["orgs"], verbs: ["get"] }],
+    subjects,
+  });
+const bindingsOf = (subjects: Subject[]): Map<string, Subject[]> =>
+  new Map(
+    grantOf(subjects)
+      .slice(1)
+      .map((one) => [one.metadata.name ?? "", one["subjects"] as Subject[]]),
+  );
 
 test.each([
   [0, 0],
@@ -20,9 +36,22 @@ test.each([
 ])("%i subjects are in %i bindings to one role, each in one", (count, bindings) => {
   const found = bindingsOf(users(count));
   expect(found.size).toBe(bindings);
-  expect([...found.values()].flat().map(({ name }) => name).sort()).toEqual(users(count).map(({ name }) => name).sort());
+  expect(
+    [...found.values()]
+      .flat()
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(
+    users(count)
+      .map(({ name }) => name)
+      .sort(),
+  );
   expect(Math.max(0, ...[...found.values()].map((some) => some.length))).toBeLessThan(1200);
-  expect(new Set(grantOf(users(count)).map((one) => (one["roleRef"] as { name?: string } | undefined)?.name ?? one.metadata.name)).size).toBe(Math.min(1, count));
+  expect(
+    new Set(
+      grantOf(users(count)).map((one) => (one["roleRef"] as { name?: string } | undefined)?.name ?? one.metadata.name),
+    ).size,
+  ).toBe(Math.min(1, count));
 });
 
 test("one more changes one binding", () => {

@@ -16,7 +16,8 @@ type Subject = NonNullable<RoleBindingObject["subjects"]>[number];
 
 /** A CF role of a RoleBinding that a person made; undefined for all others, the platform's own among them. */
 export function findBoundRole(binding: RoleBindingObject): CFRole | undefined {
-  if (binding.roleRef?.kind !== "ClusterRole" || binding.metadata.labels?.[LABELS.managedBy] !== undefined) return undefined;
+  if (binding.roleRef?.kind !== "ClusterRole" || binding.metadata.labels?.[LABELS.managedBy] !== undefined)
+    return undefined;
   return findCFRole(binding.roleRef.name);
 }
 
@@ -26,7 +27,8 @@ export function listSubjects(bindings: readonly RoleBindingObject[], roles?: rea
   for (const binding of bindings) {
     const role = findBoundRole(binding);
     if (role === undefined || (roles && !roles.includes(role))) continue;
-    for (const subject of (binding.subjects ?? []).map((one) => withNamespace(one, binding))) found.set(toSubjectKey(subject), subject);
+    for (const subject of (binding.subjects ?? []).map((one) => withNamespace(one, binding)))
+      found.set(toSubjectKey(subject), subject);
   }
   return [...found.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, subject]) => subject);
 }
@@ -55,15 +57,29 @@ export function planRoleGrant(grant: RoleGrant): Draft[] {
   const { namespace, rules } = grant;
   if (grant.subjects.length === 0) return [];
   const role = { kind: namespace ? "Role" : "ClusterRole", name: generatedName(grant.name, grant.unique) };
-  return [{ apiVersion: `${RBAC}/v1`, kind: role.kind, metadata: { name: role.name, ...(namespace && { namespace }) }, rules }, ...toBindings(role, grant)];
+  return [
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: role.kind,
+      metadata: { name: role.name, ...(namespace && { namespace }) },
+      rules,
+    },
+    ...toBindings(role, grant),
+  ];
 }
 
 /** Platform-owned RoleBindings to one of our ClusterRoles; nothing when nobody is to hold it. */
 export function planRoleBindings(clusterRole: string, namespace: string, subjects: readonly Subject[]): Draft[] {
-  return toBindings({ kind: "ClusterRole", name: clusterRole }, { name: clusterRole, unique: namespace, namespace, subjects });
+  return toBindings(
+    { kind: "ClusterRole", name: clusterRole },
+    { name: clusterRole, unique: namespace, namespace, subjects },
+  );
 }
 
-function toBindings(role: { kind: string; name: string }, { name, unique, namespace, subjects }: Omit<RoleGrant, "rules">): Draft[] {
+function toBindings(
+  role: { kind: string; name: string },
+  { name, unique, namespace, subjects }: Omit<RoleGrant, "rules">,
+): Draft[] {
   return shardSubjects(subjects).map((shard, at) => ({
     apiVersion: `${RBAC}/v1`,
     kind: namespace ? "RoleBinding" : "ClusterRoleBinding",
@@ -79,7 +95,11 @@ function toBindings(role: { kind: string; name: string }, { name, unique, namesp
  */
 function shardSubjects(subjects: readonly Subject[]): Subject[][] {
   if (subjects.length <= SUBJECTS_PER_BINDING) return subjects.length === 0 ? [] : [[...subjects]];
-  const shards = Array.from({ length: 2 ** Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING)) }, (): Subject[] => []);
-  for (const subject of subjects) shards[createHash("sha256").update(toSubjectKey(subject)).digest().readUInt32BE() % shards.length]?.push(subject);
+  const shards = Array.from(
+    { length: 2 ** Math.ceil(Math.log2(subjects.length / SUBJECTS_PER_BINDING)) },
+    (): Subject[] => [],
+  );
+  for (const subject of subjects)
+    shards[createHash("sha256").update(toSubjectKey(subject)).digest().readUInt32BE() % shards.length]?.push(subject);
   return shards;
 }

@@ -33,7 +33,10 @@ const DOMAIN_OBJECT_NAME_INDEX = "domain/object-name";
 /** Name of the index of Domains by what is claimed for their own name. */
 export const DOMAIN_NAME_INDEX = "domain/name";
 /** By which Domains are found. The domain controller keeps them. */
-export const DOMAIN_INDEXES = { [DOMAIN_OBJECT_NAME_INDEX]: (domain: Domain): string[] => [domain.metadata.name], [DOMAIN_NAME_INDEX]: (domain: Domain): string[] => [domainName(domain).claimed] };
+export const DOMAIN_INDEXES = {
+  [DOMAIN_OBJECT_NAME_INDEX]: (domain: Domain): string[] => [domain.metadata.name],
+  [DOMAIN_NAME_INDEX]: (domain: Domain): string[] => [domainName(domain).claimed],
+};
 
 /** The place of a space's namespace; undefined for any other namespace. */
 export function findTenancy(read: Reader, namespace: string): Tenancy | undefined {
@@ -90,14 +93,20 @@ export function findReferencedDomain(read: Reader, route: DomainReferrer, tenanc
 
 /** How a Domain stands with its name: only what holds it is in force. */
 export function findDomainClaimState(read: Reader, domain: Domain): ClaimState {
-  return toClaimState(read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(domainName(domain)) }), Domain.kind, domain);
+  return toClaimState(
+    read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(domainName(domain)) }),
+    Domain.kind,
+    domain,
+  );
 }
 
 /** The labels of everything generated for an app, and the names as annotations. */
-export function tenancyLabels(tenancy: Tenancy): { labels: Record<string, string>; annotations: Record<string, string> } {
+export function tenancyLabels(tenancy: Tenancy): {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+} {
   return {
     labels: { [LABELS.space]: tenancy.space.guid, [LABELS.org]: tenancy.org.guid },
     annotations: { [ANNOTATIONS.spaceName]: tenancy.space.name, [ANNOTATIONS.orgName]: tenancy.org.name },
   };
 }
-

@@ -15,7 +15,18 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 
 /** In the order in which they are asked to go: what leads to others first, so that nothing is made anew. */
-export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [Route, App, Process, Build, Package, Droplet, Revision, Staging, RouteBinding, LRP];
+export const SPACE_CONTENT_KINDS: readonly ResourceRef[] = [
+  Route,
+  App,
+  Process,
+  Build,
+  Package,
+  Droplet,
+  Revision,
+  Staging,
+  RouteBinding,
+  LRP,
+];
 
 /** What there is of ours in a namespace, kind by kind. */
 type SpaceContents = readonly { ref: ResourceRef; objects: readonly KubeObject[] }[];
@@ -27,15 +38,28 @@ export function listCachedContents(namespace: string, { read }: ReconcileContext
 
 /** As the server has it, for the last look at a namespace that stays when its Space goes: a silent watch may have kept something from us. */
 export async function listLiveContents(namespace: string, { client }: ReconcileContext): Promise<SpaceContents> {
-  return await Promise.all(SPACE_CONTENT_KINDS.map(async (ref) => ({ ref, objects: (await client.list(ref, { namespace })).items })));
+  return await Promise.all(
+    SPACE_CONTENT_KINDS.map(async (ref) => ({ ref, objects: (await client.list(ref, { namespace })).items })),
+  );
 }
 
 /** @throws NotReady unless there is none */
-export async function deleteContents(namespace: string, contents: SpaceContents, { client }: ReconcileContext): Promise<void> {
+export async function deleteContents(
+  namespace: string,
+  contents: SpaceContents,
+  { client }: ReconcileContext,
+): Promise<void> {
   const remaining = contents.filter(({ objects }) => objects.length > 0);
-  for (const { ref, objects } of remaining) await deleteAll(client, ref, objects.filter((object) => !object.metadata.deletionTimestamp));
+  for (const { ref, objects } of remaining)
+    await deleteAll(
+      client,
+      ref,
+      objects.filter((object) => !object.metadata.deletionTimestamp),
+    );
   if (remaining.length === 0) return;
   const counts = remaining.map(({ ref, objects }) => `${objects.length} ${ref.plural}`).join(", ");
   // The watches wake us as they go; the clock is for one that went before it was seen going.
-  throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${counts}`, { requeueAfterMs: 1000 });
+  throw new NotReady("ContentsRemain", `waiting until namespace ${namespace} is empty: ${counts}`, {
+    requeueAfterMs: 1000,
+  });
 }

@@ -16,9 +16,18 @@ import { isReservedNamespace, type NamespaceMetadata, type NamespaceObject } fro
 type RoleBindingObject = ObjectOf<typeof RoleBinding>;
 
 /** `name` is the one in force, as is that of an Org with a status. */
-export function planSpaceNamespace(space: Space, org: Org, { guid, name }: { guid: string; name: string | undefined }): NamespaceMetadata {
+export function planSpaceNamespace(
+  space: Space,
+  org: Org,
+  { guid, name }: { guid: string; name: string | undefined },
+): NamespaceMetadata {
   return {
-    labels: { [LABELS.namespaceKind]: "space", [LABELS.space]: guid, [LABELS.org]: guidOf(org), [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined },
+    labels: {
+      [LABELS.namespaceKind]: "space",
+      [LABELS.space]: guid,
+      [LABELS.org]: guidOf(org),
+      [LABELS.suspended]: org.spec.suspended ? SUSPENDED.org : space.spec.suspended ? SUSPENDED.space : undefined,
+    },
     annotations: { [ANNOTATIONS.spaceName]: name, [ANNOTATIONS.orgName]: org.status?.name ?? displayNameOf(org) },
   };
 }
@@ -39,7 +48,10 @@ export function checkAdoptionConsent(space: Space, org: Org, namespace: Namespac
   // A consent to a uid is to nobody who is named like it.
   const accepted = ["any", uid, ...(isGUID(orgName) ? [] : [orgName, `${orgName}.${space.metadata.name}`])];
   if (consent === undefined || !accepted.includes(consent)) {
-    throw new Stalled("NotConsented", `namespace ${name} does not consent: label it ${LABELS.adoptableBy}=${org.metadata.name}`);
+    throw new Stalled(
+      "NotConsented",
+      `namespace ${name} does not consent: label it ${LABELS.adoptableBy}=${org.metadata.name}`,
+    );
   }
 }
 
@@ -53,7 +65,13 @@ export function planSpacePermissions(space: Space, namespace: string, bindings: 
   const { name, uid = "", namespace: orgNamespace } = space.metadata;
   const spaces = { apiGroups: [GROUP], resources: ["spaces"], resourceNames: [name] };
   return [
-    ...planRoleGrant({ name: `cupola-space-${name}-read`, unique: `read/${uid}`, namespace: orgNamespace, rules: [{ ...spaces, verbs: ["get", "list", "watch"] }], subjects: listSubjects(bindings.space) }),
+    ...planRoleGrant({
+      name: `cupola-space-${name}-read`,
+      unique: `read/${uid}`,
+      namespace: orgNamespace,
+      rules: [{ ...spaces, verbs: ["get", "list", "watch"] }],
+      subjects: listSubjects(bindings.space),
+    }),
     ...planRoleGrant({
       name: `cupola-space-${name}-manage`,
       unique: `manage/${uid}`,

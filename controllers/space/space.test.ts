@@ -11,7 +11,10 @@ import { aBinding, anApp, aSpace } from "../shared/fixtures.ts";
 import type { NamespaceObject } from "../shared/owned-namespace.ts";
 import { spaceController } from "./space.ts";
 
-const namespaceOf = (owner: string, uid = "n1"): NamespaceObject => ({ metadata: { name: "shared", uid, resourceVersion: `at-${owner}`, labels: { [LABELS.ownerUid]: owner } } }) as unknown as NamespaceObject;
+const namespaceOf = (owner: string, uid = "n1"): NamespaceObject =>
+  ({
+    metadata: { name: "shared", uid, resourceVersion: `at-${owner}`, labels: { [LABELS.ownerUid]: owner } },
+  }) as unknown as NamespaceObject;
 const OURS = namespaceOf("uid-dev");
 const adopting = aSpace({ namespace: "shared" });
 
@@ -27,12 +30,18 @@ interface State {
 function contextOf({ seen = [], stored = [], live }: State): { context: ReconcileContext; writes: string[] } {
   const writes: string[] = [];
   const looks = [...live];
-  const cached = (ref: ResourceRef): unknown[] => (ref === Namespace ? [OURS] : ref === RoleBinding ? [aBinding("space_developer", "alice")] : ref === App ? seen : []);
+  const cached = (ref: ResourceRef): unknown[] =>
+    ref === Namespace ? [OURS] : ref === RoleBinding ? [aBinding("space_developer", "alice")] : ref === App ? seen : [];
   const client = {
     find: () => Promise.resolve(looks.length > 1 ? looks.shift() : looks[0]),
     list: (ref: ResourceRef) => Promise.resolve({ items: ref === App ? stored : [] }),
-    delete: (ref: ResourceRef, { name }: { name: string }) => Promise.resolve(void writes.push(`delete ${ref.kind} ${name}`)),
-    patch: (ref: ResourceRef, { name }: { name: string }, { body }: { body: { metadata: { resourceVersion?: string } } }) => Promise.resolve(void writes.push(`patch ${ref.kind} ${name} ${body.metadata.resourceVersion}`)),
+    delete: (ref: ResourceRef, { name }: { name: string }) =>
+      Promise.resolve(void writes.push(`delete ${ref.kind} ${name}`)),
+    patch: (
+      ref: ResourceRef,
+      { name }: { name: string },
+      { body }: { body: { metadata: { resourceVersion?: string } } },
+    ) => Promise.resolve(void writes.push(`patch ${ref.kind} ${name} ${body.metadata.resourceVersion}`)),
   } as unknown as KubeClient;
   return { context: { client, read: { list: cached } } as unknown as ReconcileContext, writes };
 }
@@ -51,7 +60,10 @@ describe("a namespace that the cache still shows as the Space's", () => {
   });
 
   test.each<[string, State]>([
-    ["becomes another's while the server is asked what is in it", { stored: [anApp()], live: [OURS, namespaceOf("uid-other")] }],
+    [
+      "becomes another's while the server is asked what is in it",
+      { stored: [anApp()], live: [OURS, namespaceOf("uid-other")] },
+    ],
     ["becomes another's before it is given back", { live: [OURS, OURS, namespaceOf("uid-other")] }],
   ])("and that %s is left alone, too", async (_what, state) => {
     const { context, writes } = contextOf(state);

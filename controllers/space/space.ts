@@ -5,13 +5,27 @@ import { LABELS } from "../../crds/labels.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Namespace, Role, RoleBinding } from "../../kube/api/builtin.ts";
-import { defineController, NotReady, watch, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  NotReady,
+  watch,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
 import { NotPermitted } from "../../kube/cache/reader.ts";
 import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { findBoundRole } from "../shared/role-bindings.ts";
 import { ensureEffectiveName } from "../shared/effective-name.ts";
-import { adoptNamespace, deleteNamespace, finalizeNamespaces, findOwnedNamespace, ensureNamespace, type NamespaceMetadata, type NamespaceObject } from "../shared/owned-namespace.ts";
+import {
+  adoptNamespace,
+  deleteNamespace,
+  finalizeNamespaces,
+  findOwnedNamespace,
+  ensureNamespace,
+  type NamespaceMetadata,
+  type NamespaceObject,
+} from "../shared/owned-namespace.ts";
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { checkAdoptionConsent, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
@@ -34,22 +48,43 @@ export const spaceController = defineController({
     watch(Namespace, (namespace, read) => mapNamespaceToSpaces(namespace, read)),
     watch(RoleBinding, (binding, read) => {
       const namespace = read.find(Namespace, { name: binding.metadata.namespace ?? "" });
-      return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined ? mapNamespaceToSpaces(namespace, read) : [];
+      return namespace && binding.metadata.labels?.[LABELS.managedBy] === undefined
+        ? mapNamespaceToSpaces(namespace, read)
+        : [];
     }),
-    ...SPACE_CONTENT_KINDS.map((ref) => watch(ref, (object, read) => (object.metadata.deletionTimestamp ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read) : []))),
+    ...SPACE_CONTENT_KINDS.map((ref) =>
+      watch(ref, (object, read) =>
+        object.metadata.deletionTimestamp ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read) : [],
+      ),
+    ),
   ],
 
   async reconcile(space, context) {
     const { read } = context;
     const org = findOrgOfNamespace(read, space.metadata.namespace ?? "");
-    if (!org) throw new NotReady("OrgMissing", `namespace ${space.metadata.namespace} is no org's; make the Space in its Org's status.namespace`);
+    if (!org)
+      throw new NotReady(
+        "OrgMissing",
+        `namespace ${space.metadata.namespace} is no org's; make the Space in its Org's status.namespace`,
+      );
     const { guid, labels } = resolveGUID(Space, space, context);
     const { name, nameTaken } = await ensureEffectiveName(space, spaceName(space), context);
     const meta = planSpaceNamespace(space, org, { guid, name });
-    const namespace = await (space.spec.namespace ? adoptSpecNamespace(space, org, meta, context) : ensureNamespace({ ref: Space, object: space }, [org.metadata.name, space.metadata.name], meta, context));
-    const bindings = { org: read.list(RoleBinding, { namespace: space.metadata.namespace }), space: read.list(RoleBinding, { namespace }) };
+    const namespace = await (space.spec.namespace
+      ? adoptSpecNamespace(space, org, meta, context)
+      : ensureNamespace({ ref: Space, object: space }, [org.metadata.name, space.metadata.name], meta, context));
+    const bindings = {
+      org: read.list(RoleBinding, { namespace: space.metadata.namespace }),
+      space: read.list(RoleBinding, { namespace }),
+    };
     const missingPermissions = findMissingPermissions(namespace, read);
-    return { children: planSpacePermissions(space, namespace, bindings), labels, status: { ...(name !== undefined && { name }), namespace }, ...nameTaken, ...(missingPermissions && { ready: missingPermissions }) };
+    return {
+      children: planSpacePermissions(space, namespace, bindings),
+      labels,
+      status: { ...(name !== undefined && { name }), namespace },
+      ...nameTaken,
+      ...(missingPermissions && { ready: missingPermissions }),
+    };
   },
 
   finalizer: "cupola.dev/space",
@@ -58,7 +93,11 @@ export const spaceController = defineController({
   },
 });
 
-async function finalizeSpaceNamespace(space: Space, namespace: NamespaceObject, context: ReconcileContext): Promise<void> {
+async function finalizeSpaceNamespace(
+  space: Space,
+  namespace: NamespaceObject,
+  context: ReconcileContext,
+): Promise<void> {
   const { name } = namespace.metadata;
   const cached = listCachedContents(name, context);
   const live = await findOwnedNamespace(space, namespace, context);
@@ -83,7 +122,13 @@ function findMissingPermissions(namespace: string, read: ReadContext["read"]): R
     }
   });
   const kinds = missing.map(({ resource }) => resource).join(", ");
-  return missing.length > 0 ? { status: "False", reason: "PermissionMissing", message: `this platform may not list and watch ${kinds} in namespace ${namespace}; it goes on by itself when both are granted` } : undefined;
+  return missing.length > 0
+    ? {
+        status: "False",
+        reason: "PermissionMissing",
+        message: `this platform may not list and watch ${kinds} in namespace ${namespace}; it goes on by itself when both are granted`,
+      }
+    : undefined;
 }
 
 interface ReadContext {
@@ -91,27 +136,50 @@ interface ReadContext {
 }
 
 /** Both the Space that owns a namespace, or wants to, and all Spaces whose Org owns it. */
-function mapNamespaceToSpaces(namespace: { metadata: { name: string; labels?: Record<string, string> } }, read: ReadContext["read"]): { namespace?: string; name: string }[] {
+function mapNamespaceToSpaces(
+  namespace: { metadata: { name: string; labels?: Record<string, string> } },
+  read: ReadContext["read"],
+): { namespace?: string; name: string }[] {
   const owner = namespace.metadata.labels?.[LABELS.ownerUid];
   const own = owner === undefined ? undefined : read.byUid(Space, owner);
   const adopting = own ? [] : read.list(Space).filter((space) => space.spec.namespace === namespace.metadata.name);
-  const inOrg = namespace.metadata.labels?.[LABELS.namespaceKind] === "space" ? [] : read.byIndex(Space, ORG_NAMESPACE_INDEX, namespace.metadata.name);
-  return [...(own ? [own] : []), ...adopting, ...inOrg].map((space) => ({ namespace: space.metadata.namespace, name: space.metadata.name }));
+  const inOrg =
+    namespace.metadata.labels?.[LABELS.namespaceKind] === "space"
+      ? []
+      : read.byIndex(Space, ORG_NAMESPACE_INDEX, namespace.metadata.name);
+  return [...(own ? [own] : []), ...adopting, ...inOrg].map((space) => ({
+    namespace: space.metadata.namespace,
+    name: space.metadata.name,
+  }));
 }
 
 /** The Space of a namespace, when it is being deleted and waits for its contents. */
-function mapContentToDeletingSpace(namespace: string, read: ReadContext["read"]): { namespace?: string; name: string }[] {
+function mapContentToDeletingSpace(
+  namespace: string,
+  read: ReadContext["read"],
+): { namespace?: string; name: string }[] {
   const uid = read.find(Namespace, { name: namespace })?.metadata.labels?.[LABELS.ownerUid];
   const space = uid === undefined ? undefined : read.byUid(Space, uid);
   return space?.metadata.deletionTimestamp ? [{ namespace: space.metadata.namespace, name: space.metadata.name }] : [];
 }
 
-async function adoptSpecNamespace(space: Space, org: Org, meta: NamespaceMetadata, context: ReconcileContext): Promise<string> {
+async function adoptSpecNamespace(
+  space: Space,
+  org: Org,
+  meta: NamespaceMetadata,
+  context: ReconcileContext,
+): Promise<string> {
   const name = space.spec.namespace ?? "";
   const namespace = context.read.find(Namespace, { name });
-  if (!namespace) throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
+  if (!namespace)
+    throw new NotReady("NamespaceMissing", `namespace ${name} does not exist; it is adopted when it appears`);
   checkAdoptionConsent(space, org, namespace);
-  return await adoptNamespace({ ref: Space, object: space }, namespace, { meta, release: () => releaseNamespace(space, namespace, context) }, context);
+  return await adoptNamespace(
+    { ref: Space, object: space },
+    namespace,
+    { meta, release: () => releaseNamespace(space, namespace, context) },
+    context,
+  );
 }
 
 /** Gives an adopted namespace back: it loses what made it ours, the roles in the space among it. */
@@ -122,6 +190,12 @@ async function releaseNamespace(space: Space, namespace: NamespaceObject, contex
   const live = await findOwnedNamespace(space, namespace, context);
   if (!live) return;
   await deleteAll(client, RoleBinding, roles);
-  const removedLabels = Object.fromEntries([LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]));
-  await client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: removedLabels, resourceVersion: live.metadata.resourceVersion } } });
+  const removedLabels = Object.fromEntries(
+    [LABELS.namespaceKind, LABELS.space, LABELS.org, LABELS.suspended, LABELS.ownerUid].map((label) => [label, null]),
+  );
+  await client.patch(
+    Namespace,
+    { name },
+    { type: "merge", body: { metadata: { labels: removedLabels, resourceVersion: live.metadata.resourceVersion } } },
+  );
 }

@@ -2,11 +2,24 @@
 import { describe, expect, test } from "vitest";
 import { isPlatformVariable, systemEnv, vcapApplication } from "./vcap.ts";
 
-const base = { apiURL: "http://localhost:8080", app: { guid: "a", name: "Shop" }, space: { guid: "s", name: "dev" }, org: { guid: "o", name: "acme" }, uris: ["shop.example.com"] };
+const base = {
+  apiURL: "http://localhost:8080",
+  app: { guid: "a", name: "Shop" },
+  space: { guid: "s", name: "dev" },
+  org: { guid: "o", name: "acme" },
+  uris: ["shop.example.com"],
+};
 
 describe("VCAP_APPLICATION", () => {
   test("a running process is told its limits, process and version, and no users", () => {
-    expect(vcapApplication({ ...base, limits: { memoryMB: 256, diskMB: 512 }, process: { guid: "p", type: "web" }, version: "v" })).toEqual({
+    expect(
+      vcapApplication({
+        ...base,
+        limits: { memoryMB: 256, diskMB: 512 },
+        process: { guid: "p", type: "web" },
+        version: "v",
+      }),
+    ).toEqual({
       cf_api: "http://localhost:8080",
       limits: { fds: 16384, mem: 256, disk: 512 },
       application_name: "Shop",
@@ -43,7 +56,14 @@ describe("system environment", () => {
     expect(env.DATABASE_URL).toBe("mysql2://u:p@h/d");
     expect(Object.keys(JSON.parse(env.VCAP_SERVICES) as object)).toEqual(["mail", "db"]);
   });
-  test.each([["VCAP_SERVICES", true], ["vcap_x", true], ["PORT", true], ["port", true], ["PORTS", false], ["MY_VCAP_", false]])("%s is the platform's: %s", (name, expected) => {
+  test.each([
+    ["VCAP_SERVICES", true],
+    ["vcap_x", true],
+    ["PORT", true],
+    ["port", true],
+    ["PORTS", false],
+    ["MY_VCAP_", false],
+  ])("%s is the platform's: %s", (name, expected) => {
     expect(isPlatformVariable(name)).toBe(expected);
   });
 });

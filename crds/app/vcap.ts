@@ -61,7 +61,12 @@ export function systemEnv(services: readonly BoundService[]): { VCAP_SERVICES: s
 }
 
 // Rails' adapters are named so; Cloud Foundry has translated these schemes since its first days.
-const SCHEMES: Readonly<Record<string, string>> = { mysql: "mysql2", mysql2: "mysql2", postgres: "postgres", postgresql: "postgres" };
+const SCHEMES: Readonly<Record<string, string>> = {
+  mysql: "mysql2",
+  mysql2: "mysql2",
+  postgres: "postgres",
+  postgresql: "postgres",
+};
 
 function databaseURL(uri: unknown): string | undefined {
   if (typeof uri !== "string") return undefined;

@@ -11,7 +11,8 @@ export const Build = defineResource({
   namespaced: true,
   shortNames: ["cfbuild"],
   categories: [CATEGORY],
-  description: "One attempt to build a package. It ends Staged, with a droplet of the same name, or Failed, with the reason.",
+  description:
+    "One attempt to build a package. It ends Staged, with a droplet of the same name, or Failed, with the reason.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Package", jsonPath: ".spec.packageRef.name", wide: true },
@@ -25,15 +26,25 @@ export const Build = defineResource({
       lifecycle: z
         .object({
           type: lifecycleType.describe("As App.spec.lifecycle.type."),
-          buildpacks: z.array(z.string().min(1).max(1024)).max(50).default([]).meta({ "x-kubernetes-list-type": "atomic" }).describe("Buildpacks by name, in order; detected when empty."),
+          buildpacks: z
+            .array(z.string().min(1).max(1024))
+            .max(50)
+            .default([])
+            .meta({ "x-kubernetes-list-type": "atomic" })
+            .describe("Buildpacks by name, in order; detected when empty."),
           stack: z.string().max(255).optional().describe("The stack to build on."),
         })
         .optional()
         .describe("The app's own lifecycle when left out."),
       memoryMB: memoryMB.default(1024).describe("Memory for staging, in MB."),
       diskMB: memoryMB.default(4096).describe("Disk for staging, in MB."),
-      builder: className.optional().describe("The BackendClass that builds; the app's, else the default, when left out."),
-      createdBy: z.object({ guid: z.string().max(255), name: z.string().max(255) }).optional().describe("Who asked for the build, as cf shows it."),
+      builder: className
+        .optional()
+        .describe("The BackendClass that builds; the app's, else the default, when left out."),
+      createdBy: z
+        .object({ guid: z.string().max(255), name: z.string().max(255) })
+        .optional()
+        .describe("Who asked for the build, as cf shows it."),
     }),
     "appRef",
     "packageRef",
@@ -46,7 +57,10 @@ export const Build = defineResource({
     state: z.enum(["Staging", "Staged", "Failed"]).optional().describe("How far it is."),
     droplet: z.string().max(253).optional().describe("The Droplet it made."),
     error: z
-      .object({ code: z.string().max(128).describe("CF's code."), message: z.string().max(4096).describe("For people.") })
+      .object({
+        code: z.string().max(128).describe("CF's code."),
+        message: z.string().max(4096).describe("For people."),
+      })
       .optional()
       .describe("Why it failed."),
   }),

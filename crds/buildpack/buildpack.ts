@@ -24,8 +24,17 @@ export const Buildpack = defineResource({
     locked: z.boolean().default(false).describe("Whether cf refuses to replace it."),
     stack: z.string().max(255).optional().describe("The stack that it builds for; any when left out."),
     lifecycle: z.enum(["buildpack", "cnb"]).default("buildpack").describe("The lifecycle whose apps may use it."),
-    path: z.string().max(1024).optional().describe("For the host builder: the absolute path of a Cloud Native Buildpack's folder, or one of its own by name (nodejs, staticfile, procfile)."),
+    path: z
+      .string()
+      .max(1024)
+      .optional()
+      .describe(
+        "For the host builder: the absolute path of a Cloud Native Buildpack's folder, or one of its own by name (nodejs, staticfile, procfile).",
+      ),
   }),
-  status: readyStatus({ version: z.string().max(255).optional().describe("Its version."), id: z.string().max(255).optional().describe("Its id, as its buildpack.toml says.") }),
+  status: readyStatus({
+    version: z.string().max(255).optional().describe("Its version."),
+    id: z.string().max(255).optional().describe("Its id, as its buildpack.toml says."),
+  }),
 });
 export type Buildpack = Resource<typeof Buildpack>;

@@ -9,7 +9,8 @@ export const Claim = defineResource({
   plural: "claims",
   namespaced: true,
   shortNames: ["cfclaim"],
-  description: "The right of one object to a name. Written by the platform only; docs/kinds/claim.md says how races are decided.",
+  description:
+    "The right of one object to a name. Written by the platform only; docs/kinds/claim.md says how races are decided.",
   columns: [
     { name: "Scope", jsonPath: ".spec.scope" },
     { name: "Claimed", jsonPath: ".spec.claimed" },
@@ -25,7 +26,13 @@ export const Claim = defineResource({
       namespace: z.string().max(63).optional(),
       name: z.string().max(253),
     }),
-    since: z.string().max(64).meta({ format: "date-time" }).describe("When the claimant took it; it holds for 30 s from then, after that while the claimant exists and bears the name."),
+    since: z
+      .string()
+      .max(64)
+      .meta({ format: "date-time" })
+      .describe(
+        "When the claimant took it; it holds for 30 s from then, after that while the claimant exists and bears the name.",
+      ),
   }),
   status: readyStatus({}),
 });

@@ -4,7 +4,9 @@ import { Route } from "../route/route.ts";
 import { claimObjectName, domainName, newClaim, routeName, toClaimState } from "./rules.ts";
 
 const named = (spec: object, domain = "apps.example"): string =>
-  claimObjectName(routeName({ spec: Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec }) }, domain));
+  claimObjectName(
+    routeName({ spec: Route.spec.parse({ host: "shop", domainRef: { name: "apps" }, ...spec }) }, domain),
+  );
 
 describe("the address of a route", () => {
   test.each<[string, object]>([
@@ -21,12 +23,18 @@ describe("the address of a route", () => {
     ["host", { host: "shops", path: "/cart" }],
     ["port", { port: 1, path: "/cart" }],
     ["domain", { path: "/cart" }, "other.example"],
-  ])("is another by another %s", (_what, spec, domain) => expect(named(spec, domain)).not.toBe(named({ path: "/cart" })));
+  ])("is another by another %s", (_what, spec, domain) =>
+    expect(named(spec, domain)).not.toBe(named({ path: "/cart" })),
+  );
 });
 
 describe("standing", () => {
-  const domain = { metadata: { name: "apps", namespace: "acme" }, spec: { name: "apps.example", internal: false, sharedOrgs: [] } };
-  const claimedBy = (kind: string, name: string, namespace: string) => newClaim(domainName(domain), { kind, name, namespace }, new Date(0));
+  const domain = {
+    metadata: { name: "apps", namespace: "acme" },
+    spec: { name: "apps.example", internal: false, sharedOrgs: [] },
+  };
+  const claimedBy = (kind: string, name: string, namespace: string) =>
+    newClaim(domainName(domain), { kind, name, namespace }, new Date(0));
 
   test.each([
     ["its own claim", claimedBy("Domain", "apps", "acme"), "held"],

@@ -71,13 +71,21 @@ export function newClaim(name: ClaimedName, claimant: Claimant, now: Date): Clai
 /** Does the claim name this object? */
 export function isClaimant(claim: Pick<Claim, "spec">, kind: string, object: Pick<KubeObject, "metadata">): boolean {
   const { claimant } = claim.spec;
-  return claimant.kind === kind && claimant.name === object.metadata.name && (claimant.namespace ?? "") === (object.metadata.namespace ?? "");
+  return (
+    claimant.kind === kind &&
+    claimant.name === object.metadata.name &&
+    (claimant.namespace ?? "") === (object.metadata.namespace ?? "")
+  );
 }
 
 /** How an object stands with the name it bears: it holds the claim, another one does, or nobody has claimed the name yet. `claim` is the one on that name. */
 export type ClaimState = "held" | "lost" | "open";
 
-export function toClaimState(claim: Pick<Claim, "spec"> | undefined, kind: string, object: Pick<KubeObject, "metadata">): ClaimState {
+export function toClaimState(
+  claim: Pick<Claim, "spec"> | undefined,
+  kind: string,
+  object: Pick<KubeObject, "metadata">,
+): ClaimState {
   if (!claim) return "open";
   return isClaimant(claim, kind, object) ? "held" : "lost";
 }
@@ -88,5 +96,7 @@ export function toClaimState(claim: Pick<Claim, "spec"> | undefined, kind: strin
  */
 export function isClaimStale(claim: Pick<Claim, "spec">, currentName: ClaimedName | undefined, now: Date): boolean {
   if (now.getTime() - Date.parse(claim.spec.since) < CLAIM_GRACE_MS) return false;
-  return currentName === undefined || currentName.scope !== claim.spec.scope || currentName.claimed !== claim.spec.claimed;
+  return (
+    currentName === undefined || currentName.scope !== claim.spec.scope || currentName.claimed !== claim.spec.claimed
+  );
 }

@@ -11,7 +11,8 @@ export const Domain = defineResource({
   namespaced: true,
   shortNames: ["cfdomain"],
   categories: [CATEGORY],
-  description: "A DNS domain that routes are made in. In the system namespace it is shared by all orgs; in an org's namespace it is that org's own.",
+  description:
+    "A DNS domain that routes are made in. In the system namespace it is shared by all orgs; in an org's namespace it is that org's own.",
   columns: [
     { name: "Domain", jsonPath: ".spec.name" },
     { name: "Internal", jsonPath: ".spec.internal", type: "boolean", wide: true },
@@ -26,8 +27,12 @@ export const Domain = defineResource({
         .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
         .describe("The domain, in lower case."),
       internal: z.boolean().default(false).describe("Reached from inside only."),
-      router: className.optional().describe("The BackendClass that serves its routes; the default router when left out."),
-      sharedOrgs: listSet(z.array(z.string().max(253)).max(1000)).default([]).describe("Object names of other orgs that may use a private domain."),
+      router: className
+        .optional()
+        .describe("The BackendClass that serves its routes; the default router when left out."),
+      sharedOrgs: listSet(z.array(z.string().max(253)).max(1000))
+        .default([])
+        .describe("Object names of other orgs that may use a private domain."),
     }),
     "name",
     "internal",

@@ -11,14 +11,20 @@ interface Given {
   sharedOrgs?: string[];
   spec?: string;
 }
-const domain = (namespace: string, { second = 1, uid = namespace, sharedOrgs = ["acme"], spec = `${namespace}.example` }: Given = {}): Domain => ({
+const domain = (
+  namespace: string,
+  { second = 1, uid = namespace, sharedOrgs = ["acme"], spec = `${namespace}.example` }: Given = {},
+): Domain => ({
   apiVersion: "cupola.dev/v1alpha1",
   kind: "Domain",
   metadata: { name: "apps", namespace, uid, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
   spec: Domain.spec.parse({ name: spec, sharedOrgs }),
 });
 const meant = (domains: readonly Domain[], { url, lost }: { url?: string; lost?: Domain } = {}): string | undefined => {
-  const route = { spec: Route.spec.parse({ host: "shop", path: "/x", domainRef: { name: "apps" } }), ...(url !== undefined && { status: { url } }) };
+  const route = {
+    spec: Route.spec.parse({ host: "shop", path: "/x", domainRef: { name: "apps" } }),
+    ...(url !== undefined && { status: { url } }),
+  };
   const sight = {
     orgObjectName: "acme",
     orgNamespace: "acme",
@@ -29,17 +35,30 @@ const meant = (domains: readonly Domain[], { url, lost }: { url?: string; lost?:
   return findDomainByReference(route, sight)?.metadata.namespace;
 };
 /** In one order and the other. */
-const either = (one: Domain, other: Domain, more?: Parameters<typeof meant>[1]): (string | undefined)[] => [meant([one, other], more), meant([other, one], more)];
+const either = (one: Domain, other: Domain, more?: Parameters<typeof meant>[1]): (string | undefined)[] => [
+  meant([one, other], more),
+  meant([other, one], more),
+];
 
 test("the org's own goes before the shared one, that before what others share, and what is not shared is not seen", () => {
-  const [own, shared, lent] = [domain("acme", { second: 3 }), domain(SYSTEM_NAMESPACE, { second: 2 }), domain("lender")];
-  expect([meant([lent, shared, own]), meant([lent, shared]), meant([lent]), meant([domain("lender", { sharedOrgs: ["other"] })])]).toEqual(["acme", SYSTEM_NAMESPACE, "lender", undefined]);
+  const [own, shared, lent] = [
+    domain("acme", { second: 3 }),
+    domain(SYSTEM_NAMESPACE, { second: 2 }),
+    domain("lender"),
+  ];
+  expect([
+    meant([lent, shared, own]),
+    meant([lent, shared]),
+    meant([lent]),
+    meant([domain("lender", { sharedOrgs: ["other"] })]),
+  ]).toEqual(["acme", SYSTEM_NAMESPACE, "lender", undefined]);
 });
 
 describe("of those that others share", () => {
   const [older, younger] = [domain("older", { second: 1 }), domain("younger", { second: 2 })];
 
-  test("it is the oldest, in whatever order they are seen", () => expect(either(older, younger)).toEqual(["older", "older"]));
+  test("it is the oldest, in whatever order they are seen", () =>
+    expect(either(older, younger)).toEqual(["older", "older"]));
 
   test("it is the one with the smaller uid within a second", () => {
     expect(either(domain("a", { uid: "z" }), domain("b", { uid: "y" }))).toEqual(["b", "b"]);

@@ -29,16 +29,27 @@ export type DomainReferrer = Pick<Route, "spec"> & { status?: Route["status"] };
 /** Of the Domains that the reference names: the org's own, else the shared one, else a private one that its owner shared with this org. */
 export function findDomainByReference(route: DomainReferrer, lookup: DomainLookup): Domain | undefined {
   const { name } = route.spec.domainRef;
-  return lookup.find({ namespace: lookup.orgNamespace, name }) ?? lookup.find({ namespace: SYSTEM_NAMESPACE, name }) ?? findDomainSharedWithOrg(route, lookup);
+  return (
+    lookup.find({ namespace: lookup.orgNamespace, name }) ??
+    lookup.find({ namespace: SYSTEM_NAMESPACE, name }) ??
+    findDomainSharedWithOrg(route, lookup)
+  );
 }
 
 /**
  * Anybody may share a Domain with an org that did not ask for it, so nothing that is done later changes what a route means: of those in force it is the
  * oldest, and once the route was served in a domain it is that domain or none.
  */
-function findDomainSharedWithOrg(route: DomainReferrer, { orgObjectName, listByName, isNameTaken }: DomainLookup): Domain | undefined {
+function findDomainSharedWithOrg(
+  route: DomainReferrer,
+  { orgObjectName, listByName, isNameTaken }: DomainLookup,
+): Domain | undefined {
   const servedURL = route.status?.url;
-  const isReferenced = ({ spec }: Domain): boolean => spec.sharedOrgs.includes(orgObjectName) && (servedURL === undefined || servedURL === routeURL(route.spec, spec.name));
-  const candidates = listByName(route.spec.domainRef.name).filter(isReferenced).toSorted((one, other) => (ageSortKey(one) < ageSortKey(other) ? -1 : 1));
+  const isReferenced = ({ spec }: Domain): boolean =>
+    spec.sharedOrgs.includes(orgObjectName) &&
+    (servedURL === undefined || servedURL === routeURL(route.spec, spec.name));
+  const candidates = listByName(route.spec.domainRef.name)
+    .filter(isReferenced)
+    .toSorted((one, other) => (ageSortKey(one) < ageSortKey(other) ? -1 : 1));
   return candidates.find((domain) => !isNameTaken(domain)) ?? candidates[0];
 }

@@ -1,6 +1,13 @@
 // What a Droplet is: something that can run. A Build makes it, or anyone who may: "bring your own build".
 import { z } from "zod";
-import { defineResource, immutable, listAtomic, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import {
+  defineResource,
+  immutable,
+  listAtomic,
+  readyStatus,
+  withRules,
+  type Resource,
+} from "../../kube/api/resource.ts";
 import { content, lifecycleType, port, processTypes, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
@@ -13,11 +20,17 @@ const detectedBuildpack = z.object({
 
 /** What a builder makes and a runner takes; a runner's capability record says which kinds it takes. */
 export const dropletArtifact = {
-  kind: z.enum(["host", "cnb", "docker"]).describe("host: a layer unpacked at `root`. cnb: an image from the lifecycle. docker: any image."),
+  kind: z
+    .enum(["host", "cnb", "docker"])
+    .describe("host: a layer unpacked at `root`. cnb: an image from the lifecycle. docker: any image."),
   image: z.string().min(1).max(1024).optional().describe("The image, for cnb and docker."),
   imagePullSecretRef: refTo("Secret").optional(),
   content: content.optional().describe("The layer, for host."),
-  root: z.string().max(1024).optional().describe("The absolute path where a host layer was built and must be unpacked."),
+  root: z
+    .string()
+    .max(1024)
+    .optional()
+    .describe("The absolute path where a host layer was built and must be unpacked."),
   processTypes: processTypes.default({}).describe("Process types and their start commands."),
   ports: listAtomic(z.array(port).max(10)).optional().describe("Ports that the image exposes."),
 };
@@ -52,7 +65,12 @@ export const Droplet = defineResource({
       "content",
       "root",
     ),
-    [{ rule: "self.kind == 'host' ? has(self.content) && has(self.root) : has(self.image)", message: "a host droplet needs content and root, any other an image" }],
+    [
+      {
+        rule: "self.kind == 'host' ? has(self.content) && has(self.root) : has(self.image)",
+        message: "a host droplet needs content and root, any other an image",
+      },
+    ],
   ),
   status: readyStatus({ state: z.enum(["Staged", "Failed", "Expired"]).optional().describe("Staged can run.") }),
 });

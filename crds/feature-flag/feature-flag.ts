@@ -10,7 +10,8 @@ export const FeatureFlag = defineResource({
   namespaced: true,
   shortNames: ["cfflag"],
   categories: [CATEGORY],
-  description: "A switch for one thing that people may do on this platform. It counts in the system namespace, by CF's name with dashes; without enabled CF's default holds.",
+  description:
+    "A switch for one thing that people may do on this platform. It counts in the system namespace, by CF's name with dashes; without enabled CF's default holds.",
   columns: [{ name: "Enabled", jsonPath: ".spec.enabled", type: "boolean" }],
   spec: z.object({
     enabled: z.boolean().optional().describe("Whether it may be done. CF's default when left out."),

@@ -7,7 +7,14 @@ import { Droplet } from "../droplet/droplet.ts";
 import { isDefaultValue } from "../field-policies.ts";
 import { SYSTEM_NAMESPACE } from "../groups.ts";
 import { Package } from "../package/package.ts";
-import { CALLER_IS_ADMIN, CALLER_IS_PLATFORM, EXCEPT_KUBERNETES, EXCEPT_PLATFORM, toPolicyResource, type AdmissionPolicy } from "../admission-policy.ts";
+import {
+  CALLER_IS_ADMIN,
+  CALLER_IS_PLATFORM,
+  EXCEPT_KUBERNETES,
+  EXCEPT_PLATFORM,
+  toPolicyResource,
+  type AdmissionPolicy,
+} from "../admission-policy.ts";
 import { Process } from "../process/process.ts";
 import { Route } from "../route/route.ts";
 import { FeatureFlag } from "./feature-flag.ts";
@@ -22,15 +29,18 @@ interface FlagGuard {
   condition: string;
 }
 
-const hasChanged = (field: string): string => `(has(object.spec.${field}) != has(oldObject.spec.${field}) || (has(object.spec.${field}) && object.spec.${field} != oldObject.spec.${field}))`;
+const hasChanged = (field: string): string =>
+  `(has(object.spec.${field}) != has(oldObject.spec.${field}) || (has(object.spec.${field}) && object.spec.${field} != oldObject.spec.${field}))`;
 const isNew = "oldObject == null";
 /** An app of this lifecycle is made, or started. */
 const startsWithLifecycle = (type: string): string =>
   `object.spec.lifecycle.type == '${type}' && (${isNew} || (object.spec.state == 'Started' && (oldObject.spec.state != 'Started' || ${hasChanged("restart")})))`;
-const buildsWithLifecycle = (type: string): string => `has(object.spec.lifecycle) && object.spec.lifecycle.type == '${type}'`;
+const buildsWithLifecycle = (type: string): string =>
+  `has(object.spec.lifecycle) && object.spec.lifecycle.type == '${type}'`;
 
 const SIZE_FIELDS = ["memoryMB", "diskMB", "cpu", "logRateLimitBytesPerSecond"];
-const ownerReferences = (object: string): string => `(has(${object}.metadata.ownerReferences) ? ${object}.metadata.ownerReferences : [])`;
+const ownerReferences = (object: string): string =>
+  `(has(${object}.metadata.ownerReferences) ? ${object}.metadata.ownerReferences : [])`;
 const ownersChanged = `${ownerReferences("object")} != ${ownerReferences("oldObject")}`;
 const isResized = [ownersChanged, ...["instances", ...SIZE_FIELDS].map(hasChanged)].join(" || ");
 
@@ -42,17 +52,38 @@ const hasCustomSize = `object.spec.type != 'web' && !(${SIZE_FIELDS.map((field) 
 
 /** Kinds that are not there yet (tasks, service instances, brokers) bring their own lines. */
 const FLAG_GUARDS: readonly FlagGuard[] = [
-  { flag: "app_bits_upload", kind: Package, operations: ["CREATE", "UPDATE"], condition: `${isNew} ? has(object.spec.content) : ${hasChanged("content")}` },
+  {
+    flag: "app_bits_upload",
+    kind: Package,
+    operations: ["CREATE", "UPDATE"],
+    condition: `${isNew} ? has(object.spec.content) : ${hasChanged("content")}`,
+  },
   // Nor may a process be taken away, or be left to the garbage collector, while its app stays: it would be made anew, of another size.
-  { flag: "app_scaling", kind: Process, operations: ["CREATE", "UPDATE", "DELETE"], condition: `object == null || (${isNew} ? ${hasCustomSize} : ${isResized})` },
-  { flag: "app_scaling", kind: Process, subresource: "scale", operations: ["UPDATE"], condition: hasChanged("replicas") },
+  {
+    flag: "app_scaling",
+    kind: Process,
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    condition: `object == null || (${isNew} ? ${hasCustomSize} : ${isResized})`,
+  },
+  {
+    flag: "app_scaling",
+    kind: Process,
+    subresource: "scale",
+    operations: ["UPDATE"],
+    condition: hasChanged("replicas"),
+  },
   { flag: "diego_docker", kind: App, operations: ["CREATE", "UPDATE"], condition: startsWithLifecycle("docker") },
   { flag: "diego_docker", kind: Build, operations: ["CREATE"], condition: buildsWithLifecycle("docker") },
   // Without it "bring your own build" would be a way round: an image under an app that is built from source. Whether cnb is true of an image nobody can see here.
   { flag: "diego_docker", kind: Droplet, operations: ["CREATE"], condition: "object.spec.kind != 'host'" },
   { flag: "diego_cnb", kind: App, operations: ["CREATE", "UPDATE"], condition: startsWithLifecycle("cnb") },
   { flag: "diego_cnb", kind: Build, operations: ["CREATE"], condition: buildsWithLifecycle("cnb") },
-  { flag: "private_domain_creation", kind: Domain, operations: ["CREATE"], condition: `request.namespace != '${SYSTEM_NAMESPACE}'` },
+  {
+    flag: "private_domain_creation",
+    kind: Domain,
+    operations: ["CREATE"],
+    condition: `request.namespace != '${SYSTEM_NAMESPACE}'`,
+  },
   { flag: "route_creation", kind: Route, operations: ["CREATE"], condition: "true" },
 ];
 
@@ -63,15 +94,26 @@ export function featureFlagPolicies(): AdmissionPolicy[] {
 function toFlagPolicy({ flag, kind, subresource, operations, condition }: FlagGuard): AdmissionPolicy {
   const { enabled } = FEATURE_FLAGS[flag];
   const object = toFlagObjectName(flag);
-  const isOn = enabled ? "!has(params.spec.enabled) || params.spec.enabled" : "has(params.spec.enabled) && params.spec.enabled";
+  const isOn = enabled
+    ? "!has(params.spec.enabled) || params.spec.enabled"
+    : "has(params.spec.enabled) && params.spec.enabled";
   const exempt = appliesToAdmins(flag) ? "" : ` || ${CALLER_IS_ADMIN} || ${CALLER_IS_PLATFORM}`;
   return {
     name: `feature-${object}.${kind.plural}${subresource ? `.${subresource}` : ""}.cupola.dev`,
     resources: [toPolicyResource(kind, subresource)],
     operations,
     // A flag that is off by default must not be on for want of its object.
-    params: { apiVersion: `${FeatureFlag.group}/${FeatureFlag.version}`, kind: FeatureFlag.kind, name: object, required: !enabled },
-    matchConditions: [...(operations.includes("DELETE") ? [EXCEPT_KUBERNETES] : []), ...(appliesToAdmins(flag) ? [EXCEPT_PLATFORM] : []), ...(condition === "true" ? [] : [{ name: "concerned", expression: condition }])],
+    params: {
+      apiVersion: `${FeatureFlag.group}/${FeatureFlag.version}`,
+      kind: FeatureFlag.kind,
+      name: object,
+      required: !enabled,
+    },
+    matchConditions: [
+      ...(operations.includes("DELETE") ? [EXCEPT_KUBERNETES] : []),
+      ...(appliesToAdmins(flag) ? [EXCEPT_PLATFORM] : []),
+      ...(condition === "true" ? [] : [{ name: "concerned", expression: condition }]),
+    ],
     validations: [
       {
         expression: `(${isOn})${exempt}`,
@@ -81,4 +123,3 @@ function toFlagPolicy({ flag, kind, subresource, operations, condition }: FlagGu
     ],
   };
 }
-

@@ -2,7 +2,16 @@
 import { z } from "zod";
 import { defineResource, immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { dropletArtifact } from "../droplet/droplet.ts";
-import { className, cpuQuantity, envVars, healthCheck, identity, memoryMB, ports, readinessCheck } from "../schema-fields.ts";
+import {
+  className,
+  cpuQuantity,
+  envVars,
+  healthCheck,
+  identity,
+  memoryMB,
+  ports,
+  readinessCheck,
+} from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 
 const instance = z.object({
@@ -11,7 +20,9 @@ const instance = z.object({
   ready: z.boolean().describe("May routes reach it?"),
   since: z.string().max(64).optional().describe("When it entered this state, RFC 3339."),
   host: z.string().max(253).optional().describe("Address at which the router reaches it."),
-  ports: listMap(z.array(z.object({ port: z.int(), hostPort: z.int() })).max(10), ["port"]).optional().describe("Port of the process and where it is reached on host."),
+  ports: listMap(z.array(z.object({ port: z.int(), hostPort: z.int() })).max(10), ["port"])
+    .optional()
+    .describe("Port of the process and where it is reached on host."),
   guid: z.string().max(63).optional().describe("Tells one start of the instance from the next."),
   crashCount: z.int().min(0).optional(),
   details: z.string().max(1024).optional().describe("Why it crashed or cannot start."),
@@ -26,7 +37,8 @@ export const LRP = defineResource({
   namespaced: true,
   shortNames: ["cflrp"],
   categories: [CATEGORY],
-  description: "A long-running process for one runner class: instances of one version of an app's process. Immutable but for instances and restartInstances.",
+  description:
+    "A long-running process for one runner class: instances of one version of an app's process. Immutable but for instances and restartInstances.",
   columns: [
     { name: "App", jsonPath: ".spec.app.name" },
     { name: "Process", jsonPath: ".spec.processType" },
@@ -61,8 +73,25 @@ export const LRP = defineResource({
       user: z.string().max(255).optional(),
       restartInstances: z.record(z.string().max(5), z.string().max(63)).meta({ maxProperties: 1000 }).optional(),
     }),
-    "class", "rendering", "app", "space", "org", "processGUID", "processType", "revision", "version", "droplet", "command", "env", "ports", "memoryMB", "diskMB", "cpu",
-    "healthCheck", "readinessHealthCheck", "user",
+    "class",
+    "rendering",
+    "app",
+    "space",
+    "org",
+    "processGUID",
+    "processType",
+    "revision",
+    "version",
+    "droplet",
+    "command",
+    "env",
+    "ports",
+    "memoryMB",
+    "diskMB",
+    "cpu",
+    "healthCheck",
+    "readinessHealthCheck",
+    "user",
   ),
   status: readyStatus({
     runningInstances: z.int().min(0).optional().describe("How many instances are Running and ready."),

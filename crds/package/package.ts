@@ -22,7 +22,9 @@ export const Package = defineResource({
       appRef: refTo("App"),
       type: z.enum(["bits", "docker"]).describe("bits: uploaded source. docker: an image."),
       image: z.string().min(1).max(1024).optional().describe("The image, for type docker."),
-      imagePullSecretRef: refTo("Secret").optional().describe("Credentials for the image's registry: a Secret of type kubernetes.io/dockerconfigjson."),
+      imagePullSecretRef: refTo("Secret")
+        .optional()
+        .describe("Credentials for the image's registry: a Secret of type kubernetes.io/dockerconfigjson."),
       content: content.optional().describe("The uploaded bits. Set once, by the upload."),
     }),
     "appRef",
@@ -30,7 +32,10 @@ export const Package = defineResource({
     "image",
   ),
   status: readyStatus({
-    state: z.enum(["AwaitingUpload", "ProcessingUpload", "Ready", "Failed", "Expired"]).optional().describe("How far it is; Ready can be built."),
+    state: z
+      .enum(["AwaitingUpload", "ProcessingUpload", "Ready", "Failed", "Expired"])
+      .optional()
+      .describe("How far it is; Ready can be built."),
     error: z.string().max(4096).optional().describe("Why the upload failed."),
   }),
 });

@@ -34,7 +34,9 @@ export function effectiveReadinessCheck(given: ReadinessCheck | undefined): Read
 
 /** A process type as a label value: itself where it fits, else the end of its object name. Routers and log readers select by it. */
 export function processTypeLabel(type: string): string {
-  return type.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(type) ? type : `${slug(type).slice(0, 14)}-${digest5(type)}`;
+  return type.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(type)
+    ? type
+    : `${slug(type).slice(0, 14)}-${digest5(type)}`;
 }
 
 /** Where an instance listens when neither process nor droplet says. */

@@ -12,7 +12,8 @@ export const Process = defineResource({
   namespaced: true,
   shortNames: ["cfprocess"],
   categories: [CATEGORY],
-  description: "One type of process of an app: its command, size, health check and number of instances. Size, command and checks take effect at the next start; instances at once.",
+  description:
+    "One type of process of an app: its command, size, health check and number of instances. Size, command and checks take effect at the next start; instances at once.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Type", jsonPath: ".spec.type" },
@@ -26,14 +27,21 @@ export const Process = defineResource({
     z.object({
       appRef: refTo("App"),
       type: z.string().min(1).max(255).default("web").describe("web is the one that routes reach."),
-      instances: z.int().min(0).max(10000).optional().describe("How many instances should run. When left out: 1 for web, 0 for others."),
+      instances: z
+        .int()
+        .min(0)
+        .max(10000)
+        .optional()
+        .describe("How many instances should run. When left out: 1 for web, 0 for others."),
       memoryMB: memoryMB.default(1024).describe("Memory of an instance, in MB."),
       diskMB: memoryMB.default(1024).describe("Disk of an instance, in MB."),
       cpu: cpuQuantity.optional(),
       logRateLimitBytesPerSecond: z.int().min(-1).default(1048576).describe("-1: unlimited."),
       command: z.string().max(4096).optional().describe("The start command; the droplet's own when left out."),
       healthCheck: healthCheck.optional().describe("When left out: port for web, process for others."),
-      readinessHealthCheck: readinessCheck.optional().describe("Decides which instances routes reach. When left out: process."),
+      readinessHealthCheck: readinessCheck
+        .optional()
+        .describe("Decides which instances routes reach. When left out: process."),
       ports: ports.optional().describe("Ports the process listens on; the droplet's own, else 8080, when left out."),
       user: z.string().max(255).optional().describe("The user it runs as."),
       runner: className.optional().describe("The BackendClass that runs it; the default runner when left out."),

@@ -1,7 +1,16 @@
 // What a Revision is: all that an app's instances are made from, at the moment of a start. Only controllers write it.
 import { z } from "zod";
 import { defineResource, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
-import { className, cpuQuantity, envVars, healthCheck, memoryMB, ports, readinessCheck, refTo } from "../schema-fields.ts";
+import {
+  className,
+  cpuQuantity,
+  envVars,
+  healthCheck,
+  memoryMB,
+  ports,
+  readinessCheck,
+  refTo,
+} from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const revisionProcess = z.object({
@@ -26,7 +35,9 @@ const spec = withRules(
     description: z.string().max(1024).describe("What made this revision."),
     restart: z.string().max(63).optional().describe("The value of the app's spec.restart that this revision answers."),
     dropletRef: refTo("Droplet"),
-    env: envVars.default([]).describe("The user's environment. Values lie in an immutable Secret named by a keyed digest."),
+    env: envVars
+      .default([])
+      .describe("The user's environment. Values lie in an immutable Secret named by a keyed digest."),
     processes: listMap(z.array(revisionProcess).max(100), ["type"]),
   }),
   [{ rule: "self == oldSelf", message: "a Revision never changes" }],
@@ -39,7 +50,8 @@ export const Revision = defineResource({
   namespaced: true,
   shortNames: ["cfrevision"],
   categories: [CATEGORY],
-  description: "A snapshot of what an app runs: droplet, environment, commands, sizes and checks. Written by the platform at each start, restart and deployment.",
+  description:
+    "A snapshot of what an app runs: droplet, environment, commands, sizes and checks. Written by the platform at each start, restart and deployment.",
   columns: [
     { name: "App", jsonPath: ".spec.appRef.name" },
     { name: "Version", jsonPath: ".spec.version", type: "integer" },

@@ -20,7 +20,8 @@ export const RouteBinding = defineResource({
   namespaced: true,
   shortNames: ["cfroutebinding"],
   categories: [CATEGORY],
-  description: "A route for one router class: the address and the processes behind it. Routers find instances by labels app-guid and process-type.",
+  description:
+    "A route for one router class: the address and the processes behind it. Routers find instances by labels app-guid and process-type.",
   columns: [
     { name: "Host", jsonPath: ".spec.hostname" },
     { name: "Path", jsonPath: ".spec.path" },
@@ -32,7 +33,11 @@ export const RouteBinding = defineResource({
       routeGUID: z.string().max(63),
       space: identity,
       org: identity,
-      hostname: z.string().min(1).max(253).describe("host.domain; *.domain for a wildcard; the domain alone where the host is empty."),
+      hostname: z
+        .string()
+        .min(1)
+        .max(253)
+        .describe("host.domain; *.domain for a wildcard; the domain alone where the host is empty."),
       path: z.string().max(128).default(""),
       port: z.int().min(0).max(65535).default(0).describe("TCP port; 0 for HTTP."),
       internal: z.boolean().default(false),

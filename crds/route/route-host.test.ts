@@ -15,8 +15,17 @@ describe("a host", () => {
   test("is nobody's without a claim", () => expect(spaceOf()).toBeUndefined());
 
   test("is the space's that claimed an address of it first, in whatever order claims are seen", () => {
-    const [first, second, third] = [claim(4, "mine", { path: "/x" }), claim(5, "theirs"), claim(6, "mine", { path: "/y" })];
-    expect([spaceOf(first, second, third), spaceOf(third, second, first), spaceOf(second, first), spaceOf(third, second)]).toEqual(["mine", "mine", "mine", "theirs"]);
+    const [first, second, third] = [
+      claim(4, "mine", { path: "/x" }),
+      claim(5, "theirs"),
+      claim(6, "mine", { path: "/y" }),
+    ];
+    expect([
+      spaceOf(first, second, third),
+      spaceOf(third, second, first),
+      spaceOf(second, first),
+      spaceOf(third, second),
+    ]).toEqual(["mine", "mine", "mine", "theirs"]);
   });
 
   test("is one space's even by two claims of one millisecond", () => {
@@ -30,17 +39,23 @@ describe("the host of a claim", () => {
     ["without a path", claim(1, "a")],
     ["with one", claim(1, "a", { path: "/x" })],
     ["with a colon in it", claim(1, "a", { path: "/x:0/y" })],
-  ])("is that of its route %s", (_what, one) => expect(indexClaimByHost(one)).toEqual([toHostKey({ host: "shop", domain: "apps.example" })]));
+  ])("is that of its route %s", (_what, one) =>
+    expect(indexClaimByHost(one)).toEqual([toHostKey({ host: "shop", domain: "apps.example" })]),
+  );
 
   test.each<[string, Claim]>([
     ["host", claim(1, "a", { host: "shops" })],
     ["domain", claim(1, "a", {}, "other.example")],
     ["wildcard", claim(1, "a", { host: "*" })],
-  ])("is another by another %s", (_what, one) => expect(indexClaimByHost(one)).not.toEqual([toHostKey({ host: "shop", domain: "apps.example" })]));
+  ])("is another by another %s", (_what, one) =>
+    expect(indexClaimByHost(one)).not.toEqual([toHostKey({ host: "shop", domain: "apps.example" })]),
+  );
 
   test("is none by port, and for other kinds", () => {
     expect(indexClaimByHost(claim(1, "a", { port: 1024 }))).toEqual([]);
-    expect(indexClaimByHost(newClaim({ scope: "domain", claimed: "shop:0" }, { kind: "Domain", name: "x" }, new Date(0)))).toEqual([]);
+    expect(
+      indexClaimByHost(newClaim({ scope: "domain", claimed: "shop:0" }, { kind: "Domain", name: "x" }, new Date(0))),
+    ).toEqual([]);
   });
 });
 

@@ -20,7 +20,10 @@ export function listEquivalentHosts({ host, domain }: RouteHost): [RouteHost, ..
 
 /** What the claims on all addresses of a host are filed under. */
 export function toHostKey({ host, domain }: RouteHost): string {
-  const { scope, claimed } = routeName({ spec: { host, path: "", port: 0, domainRef: { name: "" }, destinations: [] } }, domain);
+  const { scope, claimed } = routeName(
+    { spec: { host, path: "", port: 0, domainRef: { name: "" }, destinations: [] } },
+    domain,
+  );
   return `${scope} ${claimed}`;
 }
 
@@ -41,12 +44,17 @@ export function indexClaimByHost(claim: Pick<Claim, "spec">): string[] {
  * Nobody but the platform writes a claim, and it stays as it is while it is held, so all who see the same claims agree, and agree tomorrow.
  */
 export function findOldestClaim(claims: readonly Claim[]): Claim | undefined {
-  return claims.reduce<Claim | undefined>((first, claim) => (first && !isOlderClaim(claim, first) ? first : claim), undefined);
+  return claims.reduce<Claim | undefined>(
+    (first, claim) => (first && !isOlderClaim(claim, first) ? first : claim),
+    undefined,
+  );
 }
 
 /** Of two taken in the same millisecond the one with the smaller name is first. */
 export function isOlderClaim(one: Claim, other: Claim): boolean {
-  return one.spec.since === other.spec.since ? one.metadata.name < other.metadata.name : one.spec.since < other.spec.since;
+  return one.spec.since === other.spec.since
+    ? one.metadata.name < other.metadata.name
+    : one.spec.since < other.spec.since;
 }
 
 /**

@@ -9,7 +9,12 @@ const destination = z.object({
   process: z.string().min(1).max(255).default("web").describe("Process type."),
   port: z.int().min(0).max(65535).default(0).describe("Port of the process; 0: its first one."),
   protocol: z.enum(["http1", "http2", "tcp"]).default("http1").describe("What the process speaks."),
-  weight: z.int().min(1).max(100).optional().describe("Its part of the requests, in percent; equal parts when left out."),
+  weight: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Its part of the requests, in percent; equal parts when left out."),
 });
 export type Destination = z.output<typeof destination>;
 
@@ -42,7 +47,9 @@ export const Route = defineResource({
         .describe("Starts with /; empty for all paths."),
       port: z.int().min(0).max(65535).default(0).describe("Port of a TCP route; 0 for HTTP."),
       domainRef: refTo("Domain").describe("A Domain of this org or a shared one."),
-      destinations: listMap(z.array(destination).max(100), ["app", "process", "port"]).default([]).describe("Who answers. Without any the route is kept but not served."),
+      destinations: listMap(z.array(destination).max(100), ["app", "process", "port"])
+        .default([])
+        .describe("Who answers. Without any the route is kept but not served."),
     }),
     "host",
     "path",

@@ -11,7 +11,8 @@ export const Space = defineResource({
   namespaced: true,
   shortNames: ["cfspace"],
   categories: [CATEGORY],
-  description: "A place for apps inside an org, with its own members. It owns one namespace, where its apps, routes and service instances are.",
+  description:
+    "A place for apps inside an org, with its own members. It owns one namespace, where its apps, routes and service instances are.",
   columns: [
     { name: "CF-Name", jsonPath: ".status.name" },
     { name: "Space-Namespace", jsonPath: ".status.namespace" },
@@ -26,8 +27,13 @@ export const Space = defineResource({
         .max(63)
         .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
         .optional()
-        .describe("An existing namespace to adopt. It must consent by the label cupola.dev/adoptable-by. A new namespace is made when left out."),
-      suspended: z.boolean().default(false).describe("While true, nobody but an admin or a manager of the org may change anything in the space."),
+        .describe(
+          "An existing namespace to adopt. It must consent by the label cupola.dev/adoptable-by. A new namespace is made when left out.",
+        ),
+      suspended: z
+        .boolean()
+        .default(false)
+        .describe("While true, nobody but an admin or a manager of the org may change anything in the space."),
       allowSSH: z.boolean().default(true).describe("Whether app instances of this space may be entered by ssh."),
     }),
     "namespace",

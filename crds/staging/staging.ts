@@ -54,9 +54,18 @@ export const Staging = defineResource({
     state: z.enum(["Pending", "Running", "Succeeded", "Failed"]).optional(),
     startedAt: z.string().max(64).optional(),
     droplet: z
-      .object({ ...dropletArtifact, stack: z.string().max(255).optional(), buildpacks: listAtomic(z.array(usedBuildpack).max(100)).default([]) })
+      .object({
+        ...dropletArtifact,
+        stack: z.string().max(255).optional(),
+        buildpacks: listAtomic(z.array(usedBuildpack).max(100)).default([]),
+      })
       .optional(),
-    error: z.object({ code: z.string().max(128).describe("As CF names it, for example NoAppDetectedError."), message: z.string().max(4096) }).optional(),
+    error: z
+      .object({
+        code: z.string().max(128).describe("As CF names it, for example NoAppDetectedError."),
+        message: z.string().max(4096),
+      })
+      .optional(),
   }),
 });
 export type Staging = Resource<typeof Staging>;

@@ -29,7 +29,8 @@ type Fields = Record<string, unknown>;
 export function parseReview(text: string): AdmissionRequest {
   const { uid, operation, kind, namespace, object, oldObject, options } = requestIn(parseJson(text));
   const gvk = fieldsOf(kind);
-  if (!gvk || typeof uid !== "string" || typeof operation !== "string") throw new Error("an AdmissionReview without a whole request");
+  if (!gvk || typeof uid !== "string" || typeof operation !== "string")
+    throw new Error("an AdmissionReview without a whole request");
   return {
     uid,
     kind: { group: textOf(gvk["group"]), version: textOf(gvk["version"]), kind: textOf(gvk["kind"]) },
@@ -43,13 +44,20 @@ export function parseReview(text: string): AdmissionRequest {
 
 /** The body of the answer. */
 export function presentReview(uid: string, verdict: AdmissionDecision): string {
-  const status = verdict.allowed ? undefined : { status: "Failure", code: verdict.code, reason: verdict.reason, message: verdict.message };
-  return JSON.stringify({ apiVersion: API_VERSION, kind: "AdmissionReview", response: { uid, allowed: verdict.allowed, ...(status && { status }) } });
+  const status = verdict.allowed
+    ? undefined
+    : { status: "Failure", code: verdict.code, reason: verdict.reason, message: verdict.message };
+  return JSON.stringify({
+    apiVersion: API_VERSION,
+    kind: "AdmissionReview",
+    response: { uid, allowed: verdict.allowed, ...(status && { status }) },
+  });
 }
 
 function requestIn(body: unknown): Fields {
   const review = fieldsOf(body);
-  if (review?.["apiVersion"] !== API_VERSION || review["kind"] !== "AdmissionReview") throw new Error(`not an AdmissionReview of ${API_VERSION}`);
+  if (review?.["apiVersion"] !== API_VERSION || review["kind"] !== "AdmissionReview")
+    throw new Error(`not an AdmissionReview of ${API_VERSION}`);
   return fieldsOf(review["request"]) ?? {};
 }
 

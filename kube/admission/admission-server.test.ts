@@ -24,7 +24,14 @@ afterEach(async () => {
 });
 
 async function serve(decide: AdmissionHandler, deadlineMs = 5_000): Promise<AdmissionServer> {
-  const server = await startAdmissionServer({ host: "127.0.0.1", port: 0, path: "/judge", handler: decide, deadlineMs, log });
+  const server = await startAdmissionServer({
+    host: "127.0.0.1",
+    port: 0,
+    path: "/judge",
+    handler: decide,
+    deadlineMs,
+    log,
+  });
   server.setCertificate(old.pair);
   open.push(server);
   return server;
@@ -37,7 +44,10 @@ interface Wish {
   ca?: string;
 }
 
-function ask({ authority }: AdmissionServer, { path = "/judge?timeout=2s", method = "POST", body = "", ca = old.authority.cert }: Wish): Promise<{ code: number; text: string }> {
+function ask(
+  { authority }: AdmissionServer,
+  { path = "/judge?timeout=2s", method = "POST", body = "", ca = old.authority.cert }: Wish,
+): Promise<{ code: number; text: string }> {
   return new Promise((resolve, reject) => {
     const call = request(`https://${authority}${path}`, { method, ca, agent: false, timeout: 5_000 }, (response) => {
       let text = "";
@@ -50,7 +60,19 @@ function ask({ authority }: AdmissionServer, { path = "/judge?timeout=2s", metho
 }
 
 const review = (more: object = {}): string =>
-  JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { uid: "u1", kind: { group: "g", version: "v1", kind: "Thing" }, operation: "CREATE", object: { metadata: { name: "a" } }, oldObject: null, options: { fieldManager: "person" }, ...more } });
+  JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: {
+      uid: "u1",
+      kind: { group: "g", version: "v1", kind: "Thing" },
+      operation: "CREATE",
+      object: { metadata: { name: "a" } },
+      oldObject: null,
+      options: { fieldManager: "person" },
+      ...more,
+    },
+  });
 const REFUSED: AdmissionDecision = { allowed: false, code: 422, reason: "Invalid", message: "taken" };
 
 describe("the webhook's server", () => {
@@ -61,8 +83,27 @@ describe("the webhook's server", () => {
       return REFUSED;
     });
     const { code, text } = await ask(server, { body: review() });
-    expect([code, JSON.parse(text)]).toEqual([200, { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid: "u1", allowed: false, status: { status: "Failure", code: 422, reason: "Invalid", message: "taken" } } }]);
-    expect(asked).toMatchObject([{ uid: "u1", operation: "CREATE", object: { metadata: { name: "a" } }, oldObject: undefined, fieldManager: "person" }]);
+    expect([code, JSON.parse(text)]).toEqual([
+      200,
+      {
+        apiVersion: "admission.k8s.io/v1",
+        kind: "AdmissionReview",
+        response: {
+          uid: "u1",
+          allowed: false,
+          status: { status: "Failure", code: 422, reason: "Invalid", message: "taken" },
+        },
+      },
+    ]);
+    expect(asked).toMatchObject([
+      {
+        uid: "u1",
+        operation: "CREATE",
+        object: { metadata: { name: "a" } },
+        oldObject: undefined,
+        fieldManager: "person",
+      },
+    ]);
   });
 
   test("lets through when the decision fails or is late", async () => {
@@ -83,7 +124,9 @@ describe("the webhook's server", () => {
   ])("answers %i to what is no review", async (code, wish) => {
     const server = await serve(async () => REFUSED);
     // A body that is not read to its end may end the connection before the answer is there.
-    const answer = await ask(server, wish).catch((error: unknown) => ({ code: ["ECONNRESET", "EPIPE"].includes((error as NodeJS.ErrnoException).code ?? "") ? 413 : 0 }));
+    const answer = await ask(server, wish).catch((error: unknown) => ({
+      code: ["ECONNRESET", "EPIPE"].includes((error as NodeJS.ErrnoException).code ?? "") ? 413 : 0,
+    }));
     expect(answer.code).toBe(code);
   });
 

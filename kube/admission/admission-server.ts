@@ -5,7 +5,13 @@ import { isIP, type AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { startListening } from "../server/start-listening.ts";
 import type { KeyPair } from "../server/pki.ts";
-import { ALLOWED, presentReview, parseReview, type AdmissionRequest, type AdmissionDecision } from "./admission-review.ts";
+import {
+  ALLOWED,
+  presentReview,
+  parseReview,
+  type AdmissionRequest,
+  type AdmissionDecision,
+} from "./admission-review.ts";
 
 /** What is asked; must not wait for anything that is far away. A throw lets the write through. */
 export type AdmissionHandler = (request: AdmissionRequest) => Promise<AdmissionDecision>;
@@ -39,12 +45,15 @@ const DRAIN_MS = 1_000;
 
 /** Listens. @throws Error when the address is taken */
 export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
-  const server = createServer({ minVersion: "TLSv1.2", requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(request, response, options).catch((err: unknown) => {
-      options.log.debug({ err }, "a review was not answered");
-      response.destroy();
-    });
-  });
+  const server = createServer(
+    { minVersion: "TLSv1.2", requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS },
+    (request, response) => {
+      answer(request, response, options).catch((err: unknown) => {
+        options.log.debug({ err }, "a review was not answered");
+        response.destroy();
+      });
+    },
+  );
   server.maxConnections = MAX_CONNECTIONS;
   await startListening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
   const { port } = server.address() as AddressInfo;
@@ -69,9 +78,15 @@ async function end(server: Server, drainMs: number): Promise<void> {
   clearTimeout(force);
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: AdmissionServerOptions): Promise<void> {
-  const refuse = (code: number, text: string): void => void response.writeHead(code, { "content-type": "text/plain", connection: "close" }).end(`${text}\n`);
-  if (new URL(request.url ?? "/", "https://webhook").pathname !== options.path) return refuse(404, `reviews are posted to ${options.path}`);
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: AdmissionServerOptions,
+): Promise<void> {
+  const refuse = (code: number, text: string): void =>
+    void response.writeHead(code, { "content-type": "text/plain", connection: "close" }).end(`${text}\n`);
+  if (new URL(request.url ?? "/", "https://webhook").pathname !== options.path)
+    return refuse(404, `reviews are posted to ${options.path}`);
   if (request.method !== "POST") return refuse(405, "POST an AdmissionReview");
   const body = await readBody(request);
   if (body === undefined) return refuse(413, `a review has at most ${MAX_BODY} bytes`);
@@ -98,7 +113,10 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /** Whatever goes wrong here is no reason to hold a write up. */
-async function decideInTime(review: AdmissionRequest, { handler, deadlineMs, log }: AdmissionServerOptions): Promise<AdmissionDecision> {
+async function decideInTime(
+  review: AdmissionRequest,
+  { handler, deadlineMs, log }: AdmissionServerOptions,
+): Promise<AdmissionDecision> {
   const late = Promise.withResolvers<AdmissionDecision>();
   const timer = setTimeout(() => late.resolve(ALLOWED), deadlineMs);
   try {

@@ -1,18 +1,32 @@
 // When which certificate of a webhook is made anew, over years of a clock that is an argument.
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { caBundleOf, parseSecretData, DEFAULT_CERTIFICATE_LIFETIMES, planRotation, applyRotationStep, toSecretData, type WebhookCertificates } from "./webhook-certificates.ts";
+import {
+  caBundleOf,
+  parseSecretData,
+  DEFAULT_CERTIFICATE_LIFETIMES,
+  planRotation,
+  applyRotationStep,
+  toSecretData,
+  type WebhookCertificates,
+} from "./webhook-certificates.ts";
 
 const DAY = 86_400_000;
 const START = Date.parse("2026-01-01T00:00:00Z");
 const hosts = ["webhook.system.svc", "127.0.0.1", "::1"];
-const at = (ms: number, held?: WebhookCertificates) => ({ now: new Date(ms), hosts, trustedBundle: held ? caBundleOf(held) : "", lifetimes: DEFAULT_CERTIFICATE_LIFETIMES });
+const at = (ms: number, held?: WebhookCertificates) => ({
+  now: new Date(ms),
+  hosts,
+  trustedBundle: held ? caBundleOf(held) : "",
+  lifetimes: DEFAULT_CERTIFICATE_LIFETIMES,
+});
 
 async function made(): Promise<WebhookCertificates> {
   return applyRotationStep("begin", undefined, at(START), "webhook");
 }
 
-const isSignedBy = (cert: string, by: string): boolean => new X509Certificate(cert).verify(new X509Certificate(by).publicKey);
+const isSignedBy = (cert: string, by: string): boolean =>
+  new X509Certificate(cert).verify(new X509Certificate(by).publicKey);
 
 describe("a webhook's certificates", () => {
   test("are made when there are none, when they cannot be read, and when the authority has ended", async () => {
@@ -24,7 +38,11 @@ describe("a webhook's certificates", () => {
   });
 
   test("are read as they were written", async () => {
-    const held = { ...(await made()), next: (await made()).authority, previous: { cert: (await made()).authority.cert } };
+    const held = {
+      ...(await made()),
+      next: (await made()).authority,
+      previous: { cert: (await made()).authority.cert },
+    };
     expect(parseSecretData(toSecretData(held))).toEqual(held);
   });
 
@@ -34,7 +52,10 @@ describe("a webhook's certificates", () => {
     const more = { ...at(START, held), hosts: ["10.0.0.7"] };
     expect(planRotation(held, more)).toEqual({ step: "renew" });
     const renewed = await applyRotationStep("renew", held, more, "webhook");
-    expect([planRotation(renewed, more), planRotation(renewed, at(START, held))]).toMatchObject([{ step: undefined }, { step: undefined }]);
+    expect([planRotation(renewed, more), planRotation(renewed, at(START, held))]).toMatchObject([
+      { step: undefined },
+      { step: undefined },
+    ]);
   });
 
   test("a year and a half: nobody is ever served with what was not trusted long enough, and nothing served has ended", async () => {
@@ -49,7 +70,12 @@ describe("a webhook's certificates", () => {
       }
       // What is served now is trusted by one who has the bundle of a day ago.
       const authorities = trusted.split(/(?<=-----END CERTIFICATE-----\n)/);
-      expect(authorities.some((authority) => isSignedBy(held.serving.cert, authority) && new X509Certificate(authority).validToDate.getTime() > now)).toBe(true);
+      expect(
+        authorities.some(
+          (authority) =>
+            isSignedBy(held.serving.cert, authority) && new X509Certificate(authority).validToDate.getTime() > now,
+        ),
+      ).toBe(true);
       expect(new X509Certificate(held.serving.cert).validToDate.getTime()).toBeGreaterThan(now + 29 * DAY);
       trusted = caBundleOf(held);
     }
@@ -60,9 +86,19 @@ describe("a webhook's certificates", () => {
   test("a new authority does not sign before it is trusted, however long that takes", async () => {
     const held = await made();
     const late = START + 300 * DAY;
-    const prepared = await applyRotationStep("prepare", { ...held, serving: (await applyRotationStep("renew", held, at(late), "webhook")).serving }, at(late), "webhook");
-    expect(planRotation(prepared, { ...at(late + DAY), trustedBundle: held.authority.cert })).toMatchObject({ step: undefined });
-    expect(planRotation(prepared, at(late, prepared))).toMatchObject({ step: undefined, waitMs: DEFAULT_CERTIFICATE_LIFETIMES.trustDelayMs });
+    const prepared = await applyRotationStep(
+      "prepare",
+      { ...held, serving: (await applyRotationStep("renew", held, at(late), "webhook")).serving },
+      at(late),
+      "webhook",
+    );
+    expect(planRotation(prepared, { ...at(late + DAY), trustedBundle: held.authority.cert })).toMatchObject({
+      step: undefined,
+    });
+    expect(planRotation(prepared, at(late, prepared))).toMatchObject({
+      step: undefined,
+      waitMs: DEFAULT_CERTIFICATE_LIFETIMES.trustDelayMs,
+    });
     expect(planRotation(prepared, at(late + DAY, prepared))).toEqual({ step: "promote" });
   });
 });

@@ -14,7 +14,11 @@ export interface CertificateLifetimes {
 }
 
 const DAY = 86_400_000;
-export const DEFAULT_CERTIFICATE_LIFETIMES: CertificateLifetimes = { authorityMs: 365 * DAY, servingMs: 90 * DAY, trustDelayMs: 600_000 };
+export const DEFAULT_CERTIFICATE_LIFETIMES: CertificateLifetimes = {
+  authorityMs: 365 * DAY,
+  servingMs: 90 * DAY,
+  trustDelayMs: 600_000,
+};
 
 export interface WebhookCertificates {
   authority: KeyPair;
@@ -37,24 +41,47 @@ export interface RotationContext {
 }
 
 /** The one next thing to do; without one, when to look again. */
-export function planRotation(held: WebhookCertificates | undefined, { now, hosts, trustedBundle, lifetimes }: RotationContext): { step: RotationStep } | { step: undefined; waitMs: number } {
+export function planRotation(
+  held: WebhookCertificates | undefined,
+  { now, hosts, trustedBundle, lifetimes }: RotationContext,
+): { step: RotationStep } | { step: undefined; waitMs: number } {
   if (!held || expiryOf(held.authority) <= now.getTime()) return { step: "begin" };
   const renewal = renewalTimeOf(held.serving, lifetimes.servingMs);
   // What a new authority waits for besides time is the word that it is trusted, which comes as a change of the configuration.
-  const promotion = held.next ? Math.max(issuedAt(held.next, lifetimes.authorityMs) + lifetimes.trustDelayMs, trustedBundle.includes(held.next.cert.trim()) ? 0 : Infinity) : Infinity;
+  const promotion = held.next
+    ? Math.max(
+        issuedAt(held.next, lifetimes.authorityMs) + lifetimes.trustDelayMs,
+        trustedBundle.includes(held.next.cert.trim()) ? 0 : Infinity,
+      )
+    : Infinity;
   const preparation = held.next ? Infinity : renewalTimeOf(held.authority, lifetimes.authorityMs);
   const removal = held.previous ? expiryOf(held.previous) : Infinity;
-  const times: [RotationStep, number][] = [["promote", promotion], ["renew", missingHosts(held, hosts).length > 0 ? 0 : renewal], ["prepare", preparation], ["forget", removal]];
+  const times: [RotationStep, number][] = [
+    ["promote", promotion],
+    ["renew", missingHosts(held, hosts).length > 0 ? 0 : renewal],
+    ["prepare", preparation],
+    ["forget", removal],
+  ];
   const due = times.find(([, at]) => at <= now.getTime());
   return due ? { step: due[0] } : { step: undefined, waitMs: Math.min(...times.map(([, at]) => at)) - now.getTime() };
 }
 
 /** What is to be held after that step. `name` is for the certificates' subjects. */
-export async function applyRotationStep(step: RotationStep, held: WebhookCertificates | undefined, { now, hosts, lifetimes }: RotationContext, name: string): Promise<WebhookCertificates> {
+export async function applyRotationStep(
+  step: RotationStep,
+  held: WebhookCertificates | undefined,
+  { now, hosts, lifetimes }: RotationContext,
+  name: string,
+): Promise<WebhookCertificates> {
   // Each authority is called otherwise, so that a verifier that knows several finds the one that signed.
-  const authority = (): Promise<KeyPair> => makeAuthority(`${name} ${now.toISOString()}`, { from: now, days: lifetimes.authorityMs / DAY });
+  const authority = (): Promise<KeyPair> =>
+    makeAuthority(`${name} ${now.toISOString()}`, { from: now, days: lifetimes.authorityMs / DAY });
   const serve = async (by: KeyPair, wanted: readonly string[]): Promise<KeyPair> =>
-    issueCertificate(by, { commonName: name, ...alternatives(wanted) }, { usage: "server", from: now, days: Math.min(lifetimes.servingMs, expiryOf(by) - now.getTime()) / DAY });
+    issueCertificate(
+      by,
+      { commonName: name, ...alternatives(wanted) },
+      { usage: "server", from: now, days: Math.min(lifetimes.servingMs, expiryOf(by) - now.getTime()) / DAY },
+    );
   if (!held || step === "begin") {
     const made = await authority();
     return { authority: made, serving: await serve(made, hosts) };
@@ -64,7 +91,8 @@ export async function applyRotationStep(step: RotationStep, held: WebhookCertifi
   const wanted = all.length > MAX_HOSTS ? hosts : all;
   if (step === "prepare") return { ...held, next: await authority() };
   if (step === "forget") return { ...held, previous: undefined };
-  if (step === "promote" && held.next) return { authority: held.next, serving: await serve(held.next, wanted), previous: { cert: held.authority.cert } };
+  if (step === "promote" && held.next)
+    return { authority: held.next, serving: await serve(held.next, wanted), previous: { cert: held.authority.cert } };
   return { ...held, serving: await serve(held.authority, wanted) };
 }
 
@@ -75,25 +103,49 @@ export function caBundleOf({ authority, next, previous }: WebhookCertificates): 
   return [authority, next, previous].flatMap((one) => (one ? [one.cert] : [])).join("");
 }
 
-const KEYS = { authority: ["ca.crt", "ca.key"], serving: ["tls.crt", "tls.key"], next: ["next-ca.crt", "next-ca.key"] } as const;
+const KEYS = {
+  authority: ["ca.crt", "ca.key"],
+  serving: ["tls.crt", "tls.key"],
+  next: ["next-ca.crt", "next-ca.key"],
+} as const;
 const PREVIOUS = "previous-ca.crt";
 
 /** `data` of the Secret. */
 export function toSecretData({ previous, ...pairs }: WebhookCertificates): Record<string, string> {
   const texts = Object.entries(KEYS).flatMap(([which, [cert, key]]) => {
     const pair = pairs[which as keyof typeof KEYS];
-    return pair ? [[cert, pair.cert], [key, pair.key]] : [];
+    return pair
+      ? [
+          [cert, pair.cert],
+          [key, pair.key],
+        ]
+      : [];
   });
-  return Object.fromEntries([...texts, ...(previous ? [[PREVIOUS, previous.cert]] : [])].map(([name, text]) => [name, Buffer.from(text ?? "").toString("base64")]));
+  return Object.fromEntries(
+    [...texts, ...(previous ? [[PREVIOUS, previous.cert]] : [])].map(([name, text]) => [
+      name,
+      Buffer.from(text ?? "").toString("base64"),
+    ]),
+  );
 }
 
 /** undefined when something is missing or unreadable: then all is made anew. */
 export function parseSecretData(data: Readonly<Record<string, string>> = {}): WebhookCertificates | undefined {
   const text = (name: string): string => Buffer.from(data[name] ?? "", "base64").toString("utf8");
   const pair = ([cert, key]: readonly [string, string]): KeyPair => ({ cert: text(cert), key: text(key) });
-  const [authority, serving, next, previous] = [pair(KEYS.authority), pair(KEYS.serving), pair(KEYS.next), text(PREVIOUS)];
+  const [authority, serving, next, previous] = [
+    pair(KEYS.authority),
+    pair(KEYS.serving),
+    pair(KEYS.next),
+    text(PREVIOUS),
+  ];
   if (!isPair(authority) || !isPair(serving)) return undefined;
-  return { authority, serving, ...(isPair(next) && { next }), ...(isCertificate(previous) && { previous: { cert: previous } }) };
+  return {
+    authority,
+    serving,
+    ...(isPair(next) && { next }),
+    ...(isCertificate(previous) && { previous: { cert: previous } }),
+  };
 }
 
 function isPair({ cert, key }: KeyPair): boolean {

@@ -3,11 +3,18 @@ import { isDeepStrictEqual } from "node:util";
 import type { ObjectMeta } from "../api/object.ts";
 
 /** Where an API server finds the webhook: a URL, or a Service (port 443) in front of it. */
-export type WebhookAddress = { url: string } | { service: { namespace: string; name: string; path: string; port: number } };
+export type WebhookAddress =
+  { url: string } | { service: { namespace: string; name: string; path: string; port: number } };
 
 /** What the webhook is asked about. */
 export interface WebhookScope {
-  rules: readonly { apiGroups: string[]; apiVersions: string[]; operations: ("CREATE" | "UPDATE")[]; resources: string[]; scope: "Namespaced" | "Cluster" | "*" }[];
+  rules: readonly {
+    apiGroups: string[];
+    apiVersions: string[];
+    operations: ("CREATE" | "UPDATE")[];
+    resources: string[];
+    scope: "Namespaced" | "Cluster" | "*";
+  }[];
   matchConditions?: readonly { name: string; expression: string }[];
   /** 1 to 3: a webhook that only makes refusals friendlier holds nothing up. */
   timeoutSeconds: 1 | 2 | 3;
@@ -25,7 +32,12 @@ export interface LiveConfiguration {
 }
 
 /** @param bundle PEM of every trusted authority. */
-export function toConfiguration(names: { configuration: string; webhook: string }, scope: WebhookScope, address: WebhookAddress, bundle: string): ConfigurationDraft {
+export function toConfiguration(
+  names: { configuration: string; webhook: string },
+  scope: WebhookScope,
+  address: WebhookAddress,
+  bundle: string,
+): ConfigurationDraft {
   return {
     metadata: { name: names.configuration },
     webhooks: [
@@ -49,7 +61,9 @@ export function toConfiguration(names: { configuration: string; webhook: string 
 export function isApplied(wanted: ConfigurationDraft, seen: LiveConfiguration | undefined): boolean {
   return wanted.webhooks.every((webhook) => {
     const live = webhookIn(seen, webhook.name);
-    return live !== undefined && Object.entries(webhook).every(([field, value]) => isDeepStrictEqual(value, live[field]));
+    return (
+      live !== undefined && Object.entries(webhook).every(([field, value]) => isDeepStrictEqual(value, live[field]))
+    );
   });
 }
 

@@ -8,8 +8,23 @@ import { isAlreadyExists, isConflict } from "../client/errors.ts";
 import type { KeyPair } from "../server/pki.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Informers } from "../cache/informers.ts";
-import { caBundleOf, parseSecretData, planRotation, applyRotationStep, toSecretData, type WebhookCertificates, type CertificateLifetimes } from "./webhook-certificates.ts";
-import { addressIn, isApplied, toConfiguration, caBundleIn, type WebhookAddress, type WebhookScope } from "./webhook-configuration.ts";
+import {
+  caBundleOf,
+  parseSecretData,
+  planRotation,
+  applyRotationStep,
+  toSecretData,
+  type WebhookCertificates,
+  type CertificateLifetimes,
+} from "./webhook-certificates.ts";
+import {
+  addressIn,
+  isApplied,
+  toConfiguration,
+  caBundleIn,
+  type WebhookAddress,
+  type WebhookScope,
+} from "./webhook-configuration.ts";
 
 export interface WebhookRegistrationOptions {
   client: KubeClient;
@@ -51,7 +66,10 @@ export function startWebhookRegistration(options: WebhookRegistrationOptions): W
       const changed = watch.nextChange();
       const wait = await tryReconcile(options, { sight: watch, state, health });
       const timer = new AbortController();
-      await Promise.race([changed, delay(Math.min(wait, MAX_WAIT_MS), undefined, { signal: timer.signal }).catch(() => undefined)]);
+      await Promise.race([
+        changed,
+        delay(Math.min(wait, MAX_WAIT_MS), undefined, { signal: timer.signal }).catch(() => undefined),
+      ]);
       timer.abort();
     }
     watch.close();
@@ -71,8 +89,13 @@ interface WebhookWatch {
 }
 
 function watchWebhook({ informers, secret, names, signal }: WebhookRegistrationOptions): WebhookWatch {
-  const secrets = informers.ensure(Secret, { namespace: secret.namespace, fieldSelector: `metadata.name=${secret.name}` });
-  const configurations = informers.ensure(ValidatingWebhookConfiguration, { fieldSelector: `metadata.name=${names.configuration}` });
+  const secrets = informers.ensure(Secret, {
+    namespace: secret.namespace,
+    fieldSelector: `metadata.name=${secret.name}`,
+  });
+  const configurations = informers.ensure(ValidatingWebhookConfiguration, {
+    fieldSelector: `metadata.name=${names.configuration}`,
+  });
   const stores = [secrets.store, configurations.store] as const;
   let nextSignal = Promise.withResolvers<void>();
   const notifyChange = (): void => nextSignal.resolve();
@@ -82,8 +105,17 @@ function watchWebhook({ informers, secret, names, signal }: WebhookRegistrationO
     nextChange: () => (nextSignal = Promise.withResolvers<void>()).promise,
     async read() {
       const seen = await Promise.all(stores.map((store) => store.waitSynced(SYNC_MS)));
-      if (!seen.every(Boolean)) throw new Error(stores.filter(({ synced }) => !synced).map((store) => `${store.ref.plural} ${store.parkReason ?? store.state}`).join(", "));
-      return { secret: secrets.store.find(secret), configuration: configurations.store.find({ name: names.configuration }) };
+      if (!seen.every(Boolean))
+        throw new Error(
+          stores
+            .filter(({ synced }) => !synced)
+            .map((store) => `${store.ref.plural} ${store.parkReason ?? store.state}`)
+            .join(", "),
+        );
+      return {
+        secret: secrets.store.find(secret),
+        configuration: configurations.store.find({ name: names.configuration }),
+      };
     },
     close() {
       for (const each of undo) each();
@@ -99,7 +131,10 @@ interface Health {
 }
 
 /** One look, which never rejects. Answers how long to wait for a change. */
-async function tryReconcile(options: WebhookRegistrationOptions, { sight, state, health }: { sight: WebhookWatch; state: RegistrationState; health: Health }): Promise<number> {
+async function tryReconcile(
+  options: WebhookRegistrationOptions,
+  { sight, state, health }: { sight: WebhookWatch; state: RegistrationState; health: Health },
+): Promise<number> {
   const { signal, log, names } = options;
   try {
     const wait = await reconcileOnce(options, state, await sight.read());
@@ -107,7 +142,8 @@ async function tryReconcile(options: WebhookRegistrationOptions, { sight, state,
     return wait;
   } catch (err) {
     const text = err instanceof Error ? err.message : String(err);
-    if (text !== health.problem && !signal.aborted) log.warn({ err, webhook: names.webhook }, "the webhook is not in order; it is tried again");
+    if (text !== health.problem && !signal.aborted)
+      log.warn({ err, webhook: names.webhook }, "the webhook is not in order; it is tried again");
     Object.assign(health, { problem: text, tried: true });
     return RETRY_MS;
   }
@@ -128,7 +164,11 @@ interface LiveObjects {
 }
 
 /** One look: serves with what there is, and does at most one thing that is due. Answers when to look again, unless something changes. */
-async function reconcileOnce(options: WebhookRegistrationOptions, state: RegistrationState, seen: LiveObjects): Promise<number> {
+async function reconcileOnce(
+  options: WebhookRegistrationOptions,
+  state: RegistrationState,
+  seen: LiveObjects,
+): Promise<number> {
   const { now = () => new Date(), hosts, lifetimes, names, setCertificate } = options;
   const held = parseSecretData(seen.secret?.data);
   if (held) {
@@ -145,8 +185,18 @@ async function reconcileOnce(options: WebhookRegistrationOptions, state: Registr
 }
 
 /** Whether it wrote. */
-async function applyConfiguration({ client, names, scope, address, fieldManager, signal }: WebhookRegistrationOptions, state: RegistrationState, held: WebhookCertificates, seen: LiveObjects["configuration"]): Promise<boolean> {
-  const wanted = toConfiguration(names, scope, (state.hasAnnouncedAddress && addressIn(seen, names.webhook)) || address, caBundleOf(held));
+async function applyConfiguration(
+  { client, names, scope, address, fieldManager, signal }: WebhookRegistrationOptions,
+  state: RegistrationState,
+  held: WebhookCertificates,
+  seen: LiveObjects["configuration"],
+): Promise<boolean> {
+  const wanted = toConfiguration(
+    names,
+    scope,
+    (state.hasAnnouncedAddress && addressIn(seen, names.webhook)) || address,
+    caBundleOf(held),
+  );
   if (isApplied(wanted, seen)) {
     state.hasAnnouncedAddress = true;
     return false;
@@ -156,7 +206,11 @@ async function applyConfiguration({ client, names, scope, address, fieldManager,
 }
 
 /** Only over the version that was seen: of several replicas one writes, and the others serve what it wrote. */
-async function writeSecret({ client, secret, fieldManager, signal }: WebhookRegistrationOptions, seen: LiveObjects["secret"], next: WebhookCertificates): Promise<void> {
+async function writeSecret(
+  { client, secret, fieldManager, signal }: WebhookRegistrationOptions,
+  seen: LiveObjects["secret"],
+  next: WebhookCertificates,
+): Promise<void> {
   const draft = { metadata: { ...secret }, type: "Opaque", data: toSecretData(next) };
   try {
     if (!seen) await client.create(Secret, draft, { fieldManager, signal });

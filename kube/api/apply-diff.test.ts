@@ -19,14 +19,35 @@ const desired = {
   kind: "Thing",
   metadata: { name: "t", namespace: "ns", labels: { app: "a" } },
   data: { a: "1", n: "" },
-  spec: { replicas: 2, resources: { limits: { memory: "1024Mi" } }, selector: { app: "a" }, atomic: [{ x: 1 }], ports: [{ port: 80, name: "http" }], tags: ["x", "y"], empty: {}, none: undefined, off: false },
+  spec: {
+    replicas: 2,
+    resources: { limits: { memory: "1024Mi" } },
+    selector: { app: "a" },
+    atomic: [{ x: 1 }],
+    ports: [{ port: 80, name: "http" }],
+    tags: ["x", "y"],
+    empty: {},
+    none: undefined,
+    off: false,
+  },
 };
 const live = {
   apiVersion: "v1",
   kind: "Thing",
   metadata: { name: "t", namespace: "ns", uid: "u", resourceVersion: "7", labels: { app: "a", foreign: "f" } },
   data: { a: "1", n: "", other: "o" },
-  spec: { replicas: 2, resources: { limits: { memory: "1Gi" } }, selector: { app: "a" }, atomic: [{ x: 1, defaulted: true }], ports: [{ port: 80, name: "http", protocol: "TCP", nodePort: 30000 }, { port: 443, protocol: "TCP" }], tags: ["x", "y", "z"], defaulted: 3 },
+  spec: {
+    replicas: 2,
+    resources: { limits: { memory: "1Gi" } },
+    selector: { app: "a" },
+    atomic: [{ x: 1, defaulted: true }],
+    ports: [
+      { port: 80, name: "http", protocol: "TCP", nodePort: 30000 },
+      { port: 443, protocol: "TCP" },
+    ],
+    tags: ["x", "y", "z"],
+    defaulted: 3,
+  },
   status: { anything: 1 },
 };
 const change = <T extends object>(object: T, edit: (copy: T & Record<string, never>) => void): T => {
@@ -68,7 +89,10 @@ describe("needsApply", () => {
     ["a removed keyed item", (d) => (d.spec.ports = [])],
     ["a removed set value", (d) => d.spec.tags.pop()],
     ["a new field", (d) => Object.assign(d.spec, { more: "m" })],
-    ["a new field with the value that is there already, but owned by nobody of us", (d) => Object.assign(d.spec, { defaulted: 3 })],
+    [
+      "a new field with the value that is there already, but owned by nobody of us",
+      (d) => Object.assign(d.spec, { defaulted: 3 }),
+    ],
     ["a longer atomic list", (d) => d.spec.atomic.push({ x: 2 })],
   ];
   it.each(plans)("sees %s in the plan", (_what, edit) => {

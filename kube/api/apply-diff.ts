@@ -24,12 +24,19 @@ function covers(desired: unknown, live: unknown, fields: unknown, quantities: bo
   if (Array.isArray(desired)) return Array.isArray(live) && listCovers(desired, live, fields, quantities);
   if (isObject(desired)) {
     if (!isObject(live)) return false;
-    return Object.entries(desired).every(([key, value]) => covers(value, live[key], fieldOf(fields, key), quantities || QUANTITY_MAPS.has(key)));
+    return Object.entries(desired).every(([key, value]) =>
+      covers(value, live[key], fieldOf(fields, key), quantities || QUANTITY_MAPS.has(key)),
+    );
   }
   return desired === live || (quantities && sameQuantity(desired, live));
 }
 
-function listCovers(desired: readonly unknown[], live: readonly unknown[], fields: unknown, quantities: boolean): boolean {
+function listCovers(
+  desired: readonly unknown[],
+  live: readonly unknown[],
+  fields: unknown,
+  quantities: boolean,
+): boolean {
   const keys = listKeys(fields);
   if (keys) {
     return desired.every((item) => {
@@ -54,7 +61,9 @@ function owns(fields: unknown, desired: unknown): boolean {
     });
   }
   if (!isObject(desired)) return true;
-  return Object.entries(desired).every(([key, value]) => isEmptyValue(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)));
+  return Object.entries(desired).every(
+    ([key, value]) => isEmptyValue(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)),
+  );
 }
 
 /** We own something that is not desired any more, so an apply would remove it. */
@@ -99,7 +108,11 @@ function itemFields(fields: unknown, item: unknown): unknown {
 
 // A key that the desired item leaves out has been defaulted by the server (protocol of a port).
 function sameItem(desired: unknown, other: unknown, keys: readonly string[]): boolean {
-  return isObject(desired) && isObject(other) && keys.every((key) => desired[key] === undefined || desired[key] === other[key]);
+  return (
+    isObject(desired) &&
+    isObject(other) &&
+    keys.every((key) => desired[key] === undefined || desired[key] === other[key])
+  );
 }
 
 function isObject(value: unknown): value is Json {
@@ -113,7 +126,24 @@ function isEmptyValue(value: unknown): boolean {
 }
 
 const QUANTITY_MAPS = new Set(["limits", "requests", "hard", "capacity", "overhead", "sizeLimit"]);
-const SUFFIXES: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
+const SUFFIXES: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
 
 // The server rewrites quantities: 1000m is stored as 1, 1024Mi as 1Gi.
 function sameQuantity(a: unknown, b: unknown): boolean {

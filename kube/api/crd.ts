@@ -7,8 +7,25 @@ import type { PrinterColumn, ResourceDefinition } from "./resource.ts";
 export type SchemaNode = Record<string, unknown>;
 
 const KEPT = new Set([
-  "type", "description", "format", "default", "enum", "nullable", "properties", "required", "items", "additionalProperties", "minimum", "maximum",
-  "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "minProperties", "pattern",
+  "type",
+  "description",
+  "format",
+  "default",
+  "enum",
+  "nullable",
+  "properties",
+  "required",
+  "items",
+  "additionalProperties",
+  "minimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "maxProperties",
+  "minProperties",
+  "pattern",
 ]);
 const FORMATS_WITH_PATTERN = new Set(["date-time", "uuid"]);
 
@@ -41,7 +58,9 @@ function toVersion(definition: ResourceDefinition): SchemaNode {
     storage: true,
     subresources: { status: {}, ...(definition.scale && { scale: definition.scale }) },
     additionalPrinterColumns: definition.columns.map(toColumn),
-    ...(definition.selectableFields.length > 0 && { selectableFields: definition.selectableFields.map((jsonPath) => ({ jsonPath })) }),
+    ...(definition.selectableFields.length > 0 && {
+      selectableFields: definition.selectableFields.map((jsonPath) => ({ jsonPath })),
+    }),
     schema: { openAPIV3Schema: toObjectSchema(definition) },
   };
 }
@@ -69,7 +88,10 @@ function toObjectSchema(definition: ResourceDefinition): SchemaNode {
       kind: { type: "string" },
       metadata: { type: "object" },
       spec: mayBeEmpty ? { ...spec, default: {} } : spec,
-      status: withDescription(toStructuralSchema(definition.status, "status"), "What is so, as controllers see it. Nobody else writes it."),
+      status: withDescription(
+        toStructuralSchema(definition.status, "status"),
+        "What is so, as controllers see it. Nobody else writes it.",
+      ),
     },
     ...(definition.rules.length > 0 && { "x-kubernetes-validations": definition.rules }),
   };
@@ -89,7 +111,8 @@ function structural(node: SchemaNode, path: string): SchemaNode {
   const out: SchemaNode = {};
   for (const [key, value] of Object.entries(node)) {
     if (key === "propertyNames" || isRedundant(key, value, node)) continue;
-    if (!KEPT.has(key) && !key.startsWith("x-kubernetes-")) throw new Error(`${path}: a structural schema cannot hold "${key}"`);
+    if (!KEPT.has(key) && !key.startsWith("x-kubernetes-"))
+      throw new Error(`${path}: a structural schema cannot hold "${key}"`);
     out[key] = value;
   }
   if (out["type"] === undefined && !out["x-kubernetes-preserve-unknown-fields"] && !out["x-kubernetes-int-or-string"]) {
@@ -101,9 +124,13 @@ function structural(node: SchemaNode, path: string): SchemaNode {
 function children(node: SchemaNode, path: string): SchemaNode {
   const out: SchemaNode = {};
   const properties = node["properties"] as Record<string, SchemaNode> | undefined;
-  if (properties) out["properties"] = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, structural(child, `${path}.${name}`)]));
+  if (properties)
+    out["properties"] = Object.fromEntries(
+      Object.entries(properties).map(([name, child]) => [name, structural(child, `${path}.${name}`)]),
+    );
   if (node["items"]) out["items"] = structural(node["items"] as SchemaNode, `${path}[]`);
-  if (node["additionalProperties"]) out["additionalProperties"] = structural(node["additionalProperties"] as SchemaNode, `${path}{}`);
+  if (node["additionalProperties"])
+    out["additionalProperties"] = structural(node["additionalProperties"] as SchemaNode, `${path}{}`);
   return out;
 }
 

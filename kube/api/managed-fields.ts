@@ -13,13 +13,20 @@ export function lastWriteTime(object: KubeObject, isOurs: (manager: string) => b
 
 /** The entry of a manager that applied the object itself (not a subresource). */
 export function appliedFields(object: KubeObject, manager: string): ManagedFieldsEntry | undefined {
-  return object.metadata.managedFields?.find((entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource);
+  return object.metadata.managedFields?.find(
+    (entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource,
+  );
 }
 
 /** Drops managedFields but for what the named managers applied. Changes the object. */
 export function stripManagedFields<T extends KubeObject>(object: T, keep: ReadonlySet<string>): T {
   if (!object.metadata.managedFields) return object;
-  const kept = keep.size > 0 ? object.metadata.managedFields.filter((entry) => entry.operation === "Apply" && !entry.subresource && keep.has(entry.manager ?? "")) : [];
+  const kept =
+    keep.size > 0
+      ? object.metadata.managedFields.filter(
+          (entry) => entry.operation === "Apply" && !entry.subresource && keep.has(entry.manager ?? ""),
+        )
+      : [];
   // Assigning keeps the object's shape, which deleting would not.
   object.metadata.managedFields = kept.length > 0 ? kept : undefined;
   return object;

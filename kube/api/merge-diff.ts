@@ -7,7 +7,8 @@ import { isDeepStrictEqual } from "node:util";
  */
 export function mergeDiff(live: unknown, wanted: unknown): unknown {
   if (wanted === undefined) return live === undefined ? undefined : null;
-  if (!isMap(live) || !isMap(wanted)) return isDeepStrictEqual(toJson(live), toJson(wanted)) ? undefined : toJson(wanted);
+  if (!isMap(live) || !isMap(wanted))
+    return isDeepStrictEqual(toJson(live), toJson(wanted)) ? undefined : toJson(wanted);
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(live), ...Object.keys(wanted)])) {
     const inner = mergeDiff(live[key], wanted[key]);
@@ -17,7 +18,10 @@ export function mergeDiff(live: unknown, wanted: unknown): unknown {
 }
 
 /** As mergeDiff, but only for the named fields: what `wanted` does not name stays. */
-export function mergeDiffNamed(live: Readonly<Record<string, unknown>> | undefined, wanted: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> | undefined {
+export function mergeDiffNamed(
+  live: Readonly<Record<string, unknown>> | undefined,
+  wanted: Readonly<Record<string, unknown>> | undefined,
+): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(wanted ?? {})) {
     const inner = mergeDiff(live?.[key], value);

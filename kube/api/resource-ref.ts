@@ -29,7 +29,10 @@ export function resourceId(ref: ResourceRef): string {
 }
 
 /** The path of a collection (no name) or of one object, below the server's address. Names are escaped. */
-export function resourcePath(ref: ResourceRef, at: { namespace?: string; name?: string; subresource?: string } = {}): string {
+export function resourcePath(
+  ref: ResourceRef,
+  at: { namespace?: string; name?: string; subresource?: string } = {},
+): string {
   const parts = ref.group ? ["apis", ref.group, ref.version] : ["api", ref.version];
   if (at.namespace && ref.namespaced) parts.push("namespaces", at.namespace);
   parts.push(ref.plural);

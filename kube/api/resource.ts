@@ -23,7 +23,10 @@ export interface PrinterColumn {
   wide?: boolean;
 }
 
-export interface ResourceDefinition<Spec extends z.ZodObject = z.ZodObject, Status extends z.ZodObject = z.ZodObject> extends ResourceRef {
+export interface ResourceDefinition<
+  Spec extends z.ZodObject = z.ZodObject,
+  Status extends z.ZodObject = z.ZodObject,
+> extends ResourceRef {
   /** Carries the object's type to client, reader and controller; never set. */
   readonly objectType?: KubeObject & { spec: z.output<Spec>; status?: z.output<Status> & ReadyStatus };
   singular: string;
@@ -42,7 +45,10 @@ export interface ResourceDefinition<Spec extends z.ZodObject = z.ZodObject, Stat
 }
 
 /** An object of a defined kind, as the API server returns it: defaults are filled in. */
-export type Resource<D extends ResourceDefinition> = KubeObject & { spec: z.output<D["spec"]>; status?: z.output<D["status"]> & ReadyStatus };
+export type Resource<D extends ResourceDefinition> = KubeObject & {
+  spec: z.output<D["spec"]>;
+  status?: z.output<D["status"]> & ReadyStatus;
+};
 
 /** The spec as a writer may send it: defaulted fields may be left out. */
 export type SpecInput<D extends ResourceDefinition> = z.input<D["spec"]>;
@@ -57,13 +63,20 @@ type DefinitionInput<Spec extends z.ZodObject, Status extends z.ZodObject> = Pic
   ResourceDefinition<Spec, Status>,
   "group" | "kind" | "plural" | "namespaced" | "description" | "spec" | "status"
 > &
-  Partial<Pick<ResourceDefinition, "version" | "singular" | "shortNames" | "categories" | "columns" | "rules" | "scale" | "selectableFields">>;
+  Partial<
+    Pick<
+      ResourceDefinition,
+      "version" | "singular" | "shortNames" | "categories" | "columns" | "rules" | "scale" | "selectableFields"
+    >
+  >;
 
 /**
  * Defines a kind. `singular` defaults to the lower-cased kind. Every kind shows its Ready condition and age in `kubectl get`,
  * so `columns` names the others only.
  */
-export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObject>(input: DefinitionInput<Spec, Status>): ResourceDefinition<Spec, Status> {
+export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObject>(
+  input: DefinitionInput<Spec, Status>,
+): ResourceDefinition<Spec, Status> {
   return {
     version: "v1alpha1",
     singular: input.kind.toLowerCase(),
@@ -127,17 +140,34 @@ export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRul
  * costs the API server as much as the parent has fields. Only that an optional one was added or removed is seen from the parent.
  */
 export function immutable<T extends z.ZodObject>(schema: T, ...fields: readonly (keyof z.output<T> & string)[]): T {
-  const fixed = fields.map((field) => [field, withRules(schema.shape[field] as z.ZodType, [{ rule: "self == oldSelf", message: `${field} is immutable` }])] as const);
+  const fixed = fields.map(
+    (field) =>
+      [
+        field,
+        withRules(schema.shape[field] as z.ZodType, [{ rule: "self == oldSelf", message: `${field} is immutable` }]),
+      ] as const,
+  );
   const optional = fixed.filter(([, field]) => field instanceof z.ZodOptional);
-  return withRules(schema.extend(Object.fromEntries(fixed)).meta(schema.meta() ?? {}) as unknown as T, optional.map(([field]) => presenceRule(field)));
+  return withRules(
+    schema.extend(Object.fromEntries(fixed)).meta(schema.meta() ?? {}) as unknown as T,
+    optional.map(([field]) => presenceRule(field)),
+  );
 }
 
 function presenceRule(field: string): CelRule {
   const name = celName(field);
-  return { rule: `has(self.${name}) == has(oldSelf.${name})`, message: `${field} is immutable`, fieldPath: `.${field}` };
+  return {
+    rule: `has(self.${name}) == has(oldSelf.${name})`,
+    message: `${field} is immutable`,
+    fieldPath: `.${field}`,
+  };
 }
 
-const CEL_RESERVED = new Set("true false null in as break const continue else for function if import let loop package namespace return var void while".split(" "));
+const CEL_RESERVED = new Set(
+  "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
+    " ",
+  ),
+);
 
 /** A field's name as CEL rules of Kubernetes write it: reserved words between underscores. */
 function celName(field: string): string {

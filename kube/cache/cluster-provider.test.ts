@@ -3,12 +3,23 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../client/create-client.ts";
-import { createClusterProvider, type ClusterProvider, type ClusterSource, type Engagement } from "./cluster-provider.ts";
+import {
+  createClusterProvider,
+  type ClusterProvider,
+  type ClusterSource,
+  type Engagement,
+} from "./cluster-provider.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import { startFakeCollection, type FakeCollection } from "../testing/fake-collection.ts";
 
-const Thing: ResourceRef<KubeObject> = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const Thing: ResourceRef<KubeObject> = {
+  group: "test",
+  version: "v1",
+  kind: "Thing",
+  plural: "things",
+  namespaced: true,
+};
 const log = pino({ level: "silent" });
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -34,7 +45,10 @@ async function blackHole(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const at = (server: string, hash = server): ClusterSource => ({ hash, connect: () => createClient({ server, auth: { kind: "anonymous" }, fieldManager: "test" }) });
+const at = (server: string, hash = server): ClusterSource => ({
+  hash,
+  connect: () => createClient({ server, auth: { kind: "anonymous" }, fieldManager: "test" }),
+});
 
 interface Scene {
   provider: ClusterProvider;
@@ -53,7 +67,9 @@ function scene(engageMs = 5_000): Scene {
     async onEngaged(engagement) {
       engagements.push(engagement);
       const { store } = engagement.informers.ensure(Thing);
-      store.onChange((change) => change.type === "deleted" && deleted.push(`${engagement.name}/${change.object.metadata.name}`));
+      store.onChange(
+        (change) => change.type === "deleted" && deleted.push(`${engagement.name}/${change.object.metadata.name}`),
+      );
       while (!engagement.signal.aborted && !(await store.waitSynced(50))) continue;
     },
   });
@@ -62,7 +78,12 @@ function scene(engageMs = 5_000): Scene {
 }
 
 const names = (provider: ClusterProvider, cluster: string): string[] | undefined =>
-  provider.find(cluster)?.informers.store(Thing).list().map(({ metadata }) => metadata.name).sort();
+  provider
+    .find(cluster)
+    ?.informers.store(Thing)
+    .list()
+    .map(({ metadata }) => metadata.name)
+    .sort();
 
 describe("clusters", () => {
   test("one that does not answer is given up in time, and holds nobody up", async () => {
@@ -84,7 +105,10 @@ describe("clusters", () => {
     const { provider } = scene();
     let broken = true;
     const east = await fake("a");
-    const source: ClusterSource = { hash: "1", connect: () => (broken ? Promise.reject(new Error("no credential")) : at(east.url).connect()) };
+    const source: ClusterSource = {
+      hash: "1",
+      connect: () => (broken ? Promise.reject(new Error("no credential")) : at(east.url).connect()),
+    };
     provider.engage("east", source);
     expect(await provider.waitForAttempt("east")).toEqual({ phase: "failed", reason: "no credential" });
     broken = false;
@@ -128,7 +152,10 @@ describe("clusters", () => {
     const { provider, disengaged } = scene(60_000);
     const closed = vi.fn();
     const url = await blackHole();
-    provider.engage("west", { hash: "1", connect: async () => ({ ...(await at(url).connect()), close: async () => closed() }) });
+    provider.engage("west", {
+      hash: "1",
+      connect: async () => ({ ...(await at(url).connect()), close: async () => closed() }),
+    });
     await vi.waitFor(() => expect(provider.states()["west"]).toEqual({ phase: "engaging" }));
     await provider.disengage("west");
     expect(provider.states()).toEqual({});

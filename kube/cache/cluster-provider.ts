@@ -77,7 +77,12 @@ export function createClusterProvider(options: ClusterProviderOptions): ClusterP
       const known = entries.get(name);
       if (known?.hash === source.hash && known.state.phase !== "failed") return;
       if (known) void stopEntry(name, known);
-      const entry: ClusterEntry = { hash: source.hash, state: { phase: "engaging" }, abortController: new AbortController(), attempt: Promise.resolve() };
+      const entry: ClusterEntry = {
+        hash: source.hash,
+        state: { phase: "engaging" },
+        abortController: new AbortController(),
+        attempt: Promise.resolve(),
+      };
       entries.set(name, entry);
       entry.attempt = tryEngage(name, source, entry, options);
     },
@@ -100,7 +105,12 @@ export function createClusterProvider(options: ClusterProviderOptions): ClusterP
 }
 
 /** Never rejects. */
-async function tryEngage(name: string, source: ClusterSource, entry: ClusterEntry, options: ClusterProviderOptions): Promise<void> {
+async function tryEngage(
+  name: string,
+  source: ClusterSource,
+  entry: ClusterEntry,
+  options: ClusterProviderOptions,
+): Promise<void> {
   const { log, engageTimeoutMs = ENGAGE_TIMEOUT_MS } = options;
   const { signal } = entry.abortController;
   const timeout = AbortSignal.timeout(engageTimeoutMs);
@@ -108,7 +118,12 @@ async function tryEngage(name: string, source: ClusterSource, entry: ClusterEntr
     await raceAbort(connectAndEngage(name, source, entry, options), AbortSignal.any([signal, timeout]));
     if (!signal.aborted) entry.state = { phase: "engaged" };
   } catch (err) {
-    const reason = timeout.aborted && !signal.aborted ? `did not answer within ${engageTimeoutMs / 1000} s` : err instanceof Error ? err.message : String(err);
+    const reason =
+      timeout.aborted && !signal.aborted
+        ? `did not answer within ${engageTimeoutMs / 1000} s`
+        : err instanceof Error
+          ? err.message
+          : String(err);
     entry.state = { phase: "failed", reason };
     if (!signal.aborted) log.warn({ err, cluster: name }, "could not engage a cluster");
     entry.abortController.abort(new Error(`cluster ${name} could not be engaged`));
@@ -116,7 +131,12 @@ async function tryEngage(name: string, source: ClusterSource, entry: ClusterEntr
   }
 }
 
-async function connectAndEngage(name: string, source: ClusterSource, entry: ClusterEntry, options: ClusterProviderOptions): Promise<void> {
+async function connectAndEngage(
+  name: string,
+  source: ClusterSource,
+  entry: ClusterEntry,
+  options: ClusterProviderOptions,
+): Promise<void> {
   const { signal } = entry.abortController;
   const client = await source.connect();
   // Given up meanwhile: nobody else would close it.

@@ -50,8 +50,22 @@ export interface DynamicWatchesOptions {
 const RETRY_MS = 3_000;
 
 /** The identity of a watch, in full: two different wishes never share one. */
-export function watchId({ ref, namespace = "", labelSelector = "", fieldSelector = "", metadata = false }: WatchKey): string {
-  return JSON.stringify([ref.group, ref.version, ref.plural, namespace, labelSelector, fieldSelector, metadata ? "metadata" : "full"]);
+export function watchId({
+  ref,
+  namespace = "",
+  labelSelector = "",
+  fieldSelector = "",
+  metadata = false,
+}: WatchKey): string {
+  return JSON.stringify([
+    ref.group,
+    ref.version,
+    ref.plural,
+    namespace,
+    labelSelector,
+    fieldSelector,
+    metadata ? "metadata" : "full",
+  ]);
 }
 
 export function createDynamicWatches(options: DynamicWatchesOptions): DynamicWatches {
@@ -103,7 +117,8 @@ class DynamicWatchSet implements DynamicWatches {
     const kept = new Set(wanted.map(([key, dependent]) => `${watchId(key)} ${dependent}`));
     // New ones first: a watch that changes hands does not stop.
     for (const [key, dependent] of wanted) this.add(key, dependent);
-    for (const [id, { dependents }] of [...this.#watches]) for (const one of [...dependents]) if (!kept.has(`${id} ${one}`)) this.#removeDependency(id, one);
+    for (const [id, { dependents }] of [...this.#watches])
+      for (const one of [...dependents]) if (!kept.has(`${id} ${one}`)) this.#removeDependency(id, one);
   }
 
   async close(): Promise<void> {

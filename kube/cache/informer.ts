@@ -1,5 +1,9 @@
 // One running watch with its store: how it is started, joined and described.
-import { type StoreReflectors, startSingleReflector, startClusterOrNamespaceReflectors } from "./scoped/store-reflectors.ts";
+import {
+  type StoreReflectors,
+  startSingleReflector,
+  startClusterOrNamespaceReflectors,
+} from "./scoped/store-reflectors.ts";
 import { stripManagedFields } from "../api/managed-fields.ts";
 import { omitUndefined } from "../api/omit-undefined.ts";
 import type { WatchedNamespaces } from "./scoped/watched-namespaces.ts";
@@ -48,16 +52,38 @@ export function startInformer(options: InformersOptions, { ref, request, namespa
   const id = resourceId(ref);
   const scope: InformerScope = omitUndefined({ namespace, labelSelector, fieldSelector });
   const keepFieldsOf = new Set(request.keepFieldsOf);
-  const store = new WritableStore<KubeObject>(ref, { indexes, freeze, onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed") });
+  const store = new WritableStore<KubeObject>(ref, {
+    indexes,
+    freeze,
+    onFault: (err) => log.error({ err, resource: id }, "a listener or index of a cache failed"),
+  });
   const stop = new AbortController();
   const prepare = createPrepare(options, { ref, wish: request, keepFieldsOf });
   const timing = { watchSeconds: ref.namespaced ? WATCH_SECONDS.namespaced : WATCH_SECONDS.cluster, ...options.timing };
   const reflectorOptions = { client, store, ...scope, metadata, prepare, log, timing, ...(onError && { onError }) };
-  const following = ref.namespaced && !namespace ? startClusterOrNamespaceReflectors({ ...reflectorOptions, namespaces }, stop.signal) : startSingleReflector(reflectorOptions, stop.signal);
-  return { id, ref, scope, metadata, transform: request.transform, store, reflectors: following, stop, users: 0, keepFieldsOf, lingerTimer: undefined };
+  const following =
+    ref.namespaced && !namespace
+      ? startClusterOrNamespaceReflectors({ ...reflectorOptions, namespaces }, stop.signal)
+      : startSingleReflector(reflectorOptions, stop.signal);
+  return {
+    id,
+    ref,
+    scope,
+    metadata,
+    transform: request.transform,
+    store,
+    reflectors: following,
+    stop,
+    users: 0,
+    keepFieldsOf,
+    lingerTimer: undefined,
+  };
 }
 
-function createPrepare(options: InformersOptions, { ref, wish, keepFieldsOf }: { ref: ResourceRef; wish: EnsureOptions<KubeObject>; keepFieldsOf: ReadonlySet<string> }) {
+function createPrepare(
+  options: InformersOptions,
+  { ref, wish, keepFieldsOf }: { ref: ResourceRef; wish: EnsureOptions<KubeObject>; keepFieldsOf: ReadonlySet<string> },
+) {
   const transform = wish.transform ?? ((object: KubeObject) => options.transform?.(object, ref) ?? object);
   return (object: KubeObject): KubeObject => stripManagedFields(transform(object), keepFieldsOf);
 }
@@ -65,7 +91,8 @@ function createPrepare(options: InformersOptions, { ref, wish, keepFieldsOf }: {
 export async function extendInformer(informer: Informer, request: EnsureOptions<KubeObject>): Promise<void> {
   for (const [name, of] of Object.entries(request.indexes ?? {})) informer.store.addIndex(name, of);
   // Whoever asks again for what is parked knows of a reason to look.
-  if (informer.store.syncStatusOf(request.namespace).state === "parked") informer.reflectors.retryNow(request.namespace);
+  if (informer.store.syncStatusOf(request.namespace).state === "parked")
+    informer.reflectors.retryNow(request.namespace);
   const missing = (request.keepFieldsOf ?? []).filter((manager) => !informer.keepFieldsOf.has(manager));
   for (const manager of missing) informer.keepFieldsOf.add(manager);
   // What is cached already has lost these entries.
@@ -85,5 +112,12 @@ function toStatus({ id, scope, store }: Informer): InformerStatus {
     const { state: at, parkReason: why } = store.syncStatusOf(namespace);
     return { namespace, state: at, ...(why && { parkReason: why }) };
   });
-  return { resource: id, ...scope, state, ...(parkReason && { parkReason }), synced, ...(namespaceWatches && { namespaces: namespaceWatches.count, notWatching: elsewhere }) };
+  return {
+    resource: id,
+    ...scope,
+    state,
+    ...(parkReason && { parkReason }),
+    synced,
+    ...(namespaceWatches && { namespaces: namespaceWatches.count, notWatching: elsewhere }),
+  };
 }

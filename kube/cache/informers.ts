@@ -112,7 +112,8 @@ class InformerSet implements Informers {
   constructor(options: InformersOptions) {
     this.#options = options;
     this.#namespaces = createWatchedNamespaces(options.namespaceScope, {
-      watchLabelled: (labelSelector) => this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store,
+      watchLabelled: (labelSelector) =>
+        this.ensure(Namespace, { labelSelector, metadata: true }).store as unknown as Store,
       findLive: (name, signal) => findLiveNamespace(options.client, name, signal),
       signal: this.#closing.signal,
     });
@@ -131,12 +132,17 @@ class InformerSet implements Informers {
   }
 
   dynamicWatches(options: Pick<DynamicWatchesOptions, "name" | "deliver">): DynamicWatches {
-    return createDynamicWatches({ ...options, log: this.#options.log, ensure: ({ ref, ...request }) => this.#ensure(ref, request) });
+    return createDynamicWatches({
+      ...options,
+      log: this.#options.log,
+      ensure: ({ ref, ...request }) => this.#ensure(ref, request),
+    });
   }
 
   status(): readonly InformerStatus[] {
     const now = [...this.#informers.values()].map(statusOfInformer);
-    if (now.length !== this.#lastStatus.length || now.some((one, at) => one !== this.#lastStatus[at])) this.#lastStatus = now;
+    if (now.length !== this.#lastStatus.length || now.some((one, at) => one !== this.#lastStatus[at]))
+      this.#lastStatus = now;
     return this.#lastStatus;
   }
 
@@ -154,7 +160,9 @@ class InformerSet implements Informers {
   }
 
   async relist(ref?: ResourceRef): Promise<void> {
-    const concerned = [...this.#informers.values()].filter((entry) => (ref ? entry.id === resourceId(ref) : entry.store.state !== "parked"));
+    const concerned = [...this.#informers.values()].filter((entry) =>
+      ref ? entry.id === resourceId(ref) : entry.store.state !== "parked",
+    );
     await Promise.all(concerned.map((entry) => entry.reflectors.relist()));
   }
 
@@ -175,7 +183,8 @@ class InformerSet implements Informers {
     entry.reflectors.limitStaleness(request.maxStalenessMs ?? Infinity);
     clearTimeout(entry.lingerTimer);
     entry.users++;
-    const undo = cover && request.namespace !== undefined ? entry.reflectors.watchNamespace(request.namespace) : undefined;
+    const undo =
+      cover && request.namespace !== undefined ? entry.reflectors.watchNamespace(request.namespace) : undefined;
     return {
       store: cover ? new StoreView(entry.store, cover.extent) : entry.store,
       fieldsKept: settled,
@@ -200,7 +209,12 @@ class InformerSet implements Informers {
   #start(key: string, ref: ResourceRef, request: EnsureOptions<KubeObject>): Informer {
     const entry = startInformer(this.#options, { ref, request, namespaces: this.#namespaces });
     this.#informers.set(key, entry);
-    if (["rolebindings", "clusterrolebindings"].includes(ref.plural) && ref.group === "rbac.authorization.k8s.io" && !request.metadata) this.#permissionChanges.observe(entry.store);
+    if (
+      ["rolebindings", "clusterrolebindings"].includes(ref.plural) &&
+      ref.group === "rbac.authorization.k8s.io" &&
+      !request.metadata
+    )
+      this.#permissionChanges.observe(entry.store);
     if (entry.id === "customresourcedefinitions.apiextensions.k8s.io") this.#retryWhenServed(entry.store);
     return entry;
   }
@@ -213,7 +227,8 @@ class InformerSet implements Informers {
       return parked.length > 0;
     };
     definitions.onChange(({ object: { metadata } }) => {
-      if (wake(metadata.name)) for (const afterMs of KIND_SERVED_RETRIES_MS) setTimeout(() => wake(metadata.name), afterMs).unref();
+      if (wake(metadata.name))
+        for (const afterMs of KIND_SERVED_RETRIES_MS) setTimeout(() => wake(metadata.name), afterMs).unref();
     });
   }
 
@@ -234,18 +249,36 @@ class InformerSet implements Informers {
 }
 
 /** By a list, which whoever may watch may ask for. */
-async function findLiveNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<KubeObject | undefined> {
-  const { items } = await client.list(Namespace, { fieldSelector: `metadata.name=${name}`, metadata: true, deadlineMs: NAMESPACE_LOOKUP_DEADLINE_MS, signal });
+async function findLiveNamespace(
+  client: KubeClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const { items } = await client.list(Namespace, {
+    fieldSelector: `metadata.name=${name}`,
+    metadata: true,
+    deadlineMs: NAMESPACE_LOOKUP_DEADLINE_MS,
+    signal,
+  });
   return items[0];
 }
 
 function chooseInformer(entries: readonly Informer[], id: string, namespace: string | undefined): Informer {
   const ofKind = entries.filter((entry) => entry.id === id && !entry.metadata);
   const whole = ofKind.find((entry) => Object.keys(entry.scope).length === 0);
-  const fitting = whole ?? ofKind.find((entry) => namespace !== undefined && entry.scope.namespace === namespace && Object.keys(entry.scope).length === 1);
+  const fitting =
+    whole ??
+    ofKind.find(
+      (entry) =>
+        namespace !== undefined && entry.scope.namespace === namespace && Object.keys(entry.scope).length === 1,
+    );
   const only = ofKind.length === 1 ? ofKind[0] : undefined;
   const chosen = fitting ?? only;
-  if (!chosen) throw new NotWatched(id, ofKind.length > 1 ? "it has several restricted watches; read from the handle's store" : undefined);
+  if (!chosen)
+    throw new NotWatched(
+      id,
+      ofKind.length > 1 ? "it has several restricted watches; read from the handle's store" : undefined,
+    );
   return chosen;
 }
 
@@ -269,4 +302,3 @@ function createReader(store: StoreOf): Reader {
     byUid: (ref, uid) => store(ref).byUid(uid),
   };
 }
-

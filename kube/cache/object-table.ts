@@ -28,7 +28,8 @@ export class ObjectTable<T extends KubeObject> {
   /** Puts, replaces (object given) or removes (undefined) what is at that key. */
   set(key: string, object: T | undefined): void {
     const old = this.objects.get(key);
-    for (const index of this.#indexes.values()) index.values.update(key, this.#valuesOf(index.indexFunction, old), this.#valuesOf(index.indexFunction, object));
+    for (const index of this.#indexes.values())
+      index.values.update(key, this.#valuesOf(index.indexFunction, old), this.#valuesOf(index.indexFunction, object));
     if (old?.metadata.uid && this.#uids.get(old.metadata.uid) === old) this.#uids.delete(old.metadata.uid);
     if (object?.metadata.uid) this.#uids.set(object.metadata.uid, object);
     if (object) this.objects.set(key, object);
@@ -37,7 +38,9 @@ export class ObjectTable<T extends KubeObject> {
 
   /** The values that an object stands under, by index. */
   indexedValues(object: T): Map<string, readonly string[]> {
-    return new Map([...this.#indexes].map(([name, { indexFunction }]) => [name, this.#valuesOf(indexFunction, object)]));
+    return new Map(
+      [...this.#indexes].map(([name, { indexFunction }]) => [name, this.#valuesOf(indexFunction, object)]),
+    );
   }
 
   byUid(uid: string): T | undefined {
@@ -82,7 +85,10 @@ export class ObjectTable<T extends KubeObject> {
       });
       return this.#indexes.get(labelIndex(name))?.values.keys(value) ?? [];
     }
-    return (filter.namespace === undefined ? undefined : this.#indexes.get(NAMESPACE)?.values.keys(filter.namespace)) ?? this.objects.keys();
+    return (
+      (filter.namespace === undefined ? undefined : this.#indexes.get(NAMESPACE)?.values.keys(filter.namespace)) ??
+      this.objects.keys()
+    );
   }
 
   #valuesOf(of: IndexFunction<T>, object: T | undefined): readonly string[] {

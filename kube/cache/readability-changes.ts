@@ -48,5 +48,6 @@ function trackUnreadable(store: Store): (newState: WatchState, namespace: string
     return before.symmetricDifference(unreadable).size > 0;
   };
   // What could not be seen at all may come back namespace by namespace.
-  return (newState, namespace) => (namespace === undefined || unreadable.has(ALL_NAMESPACES) ? updateAll() : updateNamespace(newState, namespace));
+  return (newState, namespace) =>
+    namespace === undefined || unreadable.has(ALL_NAMESPACES) ? updateAll() : updateNamespace(newState, namespace);
 }

@@ -38,15 +38,31 @@ async function bench(timing = {}, prepare?: (fake: FakeCollection) => void): Pro
   prepare?.(fake);
   const client = createClient({ server: fake.url });
   const watches = createInformers({ client, log, freeze: true, timing: { ...TIMING, ...timing }, lingerMs: 0 });
-  cleanUps.push(() => fake.close(), () => client.close(), () => watches.close());
+  cleanUps.push(
+    () => fake.close(),
+    () => client.close(),
+    () => watches.close(),
+  );
   const { store } = watches.ensure(Thing);
   const deleted: string[] = [];
   store.onChange((change) => void (change.type === "deleted" && deleted.push(change.object.metadata.name)));
-  const names = () => store.list().map((object) => object.metadata.name).sort();
-  return { fake, client, watches, names, deleted, until: (condition) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000, interval: 5 }) };
+  const names = () =>
+    store
+      .list()
+      .map((object) => object.metadata.name)
+      .sort();
+  return {
+    fake,
+    client,
+    watches,
+    names,
+    deleted,
+    until: (condition) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000, interval: 5 }),
+  };
 }
 
-const sees = (b: Bench, ...names: string[]) => b.until(() => b.watches.store(Thing).synced && JSON.stringify(b.names()) === JSON.stringify(names));
+const sees = (b: Bench, ...names: string[]) =>
+  b.until(() => b.watches.store(Thing).synced && JSON.stringify(b.names()) === JSON.stringify(names));
 
 describe("reflector", () => {
   it("throws NotSynced before the first list, then has every page with kind, without managedFields", async () => {
@@ -104,12 +120,38 @@ describe("reflector", () => {
   });
 
   const endings: [string, (fake: FakeCollection) => void][] = [
-    ["the server closes each watch at once", (fake) => fake.fault("watch", (response) => (response.writeHead(200).end(), true))],
-    ["the server closes each watch after one event", (fake) => fake.fault("watch", (response) => (response.writeHead(200).end(`${JSON.stringify({ type: "MODIFIED", object: fake.objects()[0] })}\n`), true))],
+    [
+      "the server closes each watch at once",
+      (fake) => fake.fault("watch", (response) => (response.writeHead(200).end(), true)),
+    ],
+    [
+      "the server closes each watch after one event",
+      (fake) =>
+        fake.fault(
+          "watch",
+          (response) => (
+            response.writeHead(200).end(`${JSON.stringify({ type: "MODIFIED", object: fake.objects()[0] })}\n`),
+            true
+          ),
+        ),
+    ],
     ["every watch answers 500", (fake) => fake.fault("watch", refuse(500, "InternalError"))],
     ["every list answers 500", (fake) => fake.fault("list", refuse(500, "InternalError"))],
-    ["every watch ends in a 410 event", (fake) => fake.fault("watch", (response) => (response.writeHead(200).end(`${JSON.stringify({ type: "ERROR", object: status(410, "Expired") })}\n`), true))],
-    ["every watch sends garbage", (fake) => fake.fault("watch", (response) => (response.writeHead(200).end("{nonsense\n"), true))],
+    [
+      "every watch ends in a 410 event",
+      (fake) =>
+        fake.fault(
+          "watch",
+          (response) => (
+            response.writeHead(200).end(`${JSON.stringify({ type: "ERROR", object: status(410, "Expired") })}\n`),
+            true
+          ),
+        ),
+    ],
+    [
+      "every watch sends garbage",
+      (fake) => fake.fault("watch", (response) => (response.writeHead(200).end("{nonsense\n"), true)),
+    ],
   ];
   it.each(endings)("backs off and recovers when %s", async (_name, breakIt) => {
     const b = await bench({}, (fake) => {
@@ -131,7 +173,10 @@ describe("reflector", () => {
   it("honours Retry-After on 429 without listing again", async () => {
     const b = await bench({}, (fake) => {
       let refusals = 0;
-      fake.fault("watch", (response, query) => refusals++ < 2 && refuse(429, "TooManyRequests", { "retry-after": "0" })(response, query));
+      fake.fault(
+        "watch",
+        (response, query) => refusals++ < 2 && refuse(429, "TooManyRequests", { "retry-after": "0" })(response, query),
+      );
     });
     await b.watches.waitSynced(5_000);
     await b.until(() => b.fake.countRequests("watch") === 3);
@@ -181,25 +226,30 @@ describe("reflector", () => {
     [403, "Forbidden"],
     [401, "Unauthorized"],
     [404, "NoKind"],
-  ])("parks on %i: readers throw, nothing is deleted, and it resumes by itself with the real deletions", async (code, reason) => {
-    const b = await bench({}, (fake) => ["a", "b"].forEach((name) => fake.put(name)));
-    await sees(b, "a", "b");
-    await b.until(() => b.fake.countRequests("watch") === 1);
-    b.fake.fault("list", refuse(code, reason));
-    b.fake.fault("watch", refuse(code, reason));
-    b.fake.endWatches(true);
-    const store = b.watches.store(Thing);
-    await b.until(() => store.state === "parked");
-    expect(() => b.names()).toThrow(NotPermitted);
-    expect(() => b.watches.read.find(Thing, { namespace: "ns", name: "a" })).toThrow(NotPermitted);
-    expect(b.watches.status()).toEqual([{ resource: "things.test", state: "parked", parkReason: reason, synced: false }]);
-    b.fake.remove("a");
-    expect(b.deleted).toEqual([]);
-    b.fake.fault("list", undefined);
-    b.fake.fault("watch", undefined);
-    await sees(b, "b");
-    expect(b.deleted).toEqual(["a"]);
-  });
+  ])(
+    "parks on %i: readers throw, nothing is deleted, and it resumes by itself with the real deletions",
+    async (code, reason) => {
+      const b = await bench({}, (fake) => ["a", "b"].forEach((name) => fake.put(name)));
+      await sees(b, "a", "b");
+      await b.until(() => b.fake.countRequests("watch") === 1);
+      b.fake.fault("list", refuse(code, reason));
+      b.fake.fault("watch", refuse(code, reason));
+      b.fake.endWatches(true);
+      const store = b.watches.store(Thing);
+      await b.until(() => store.state === "parked");
+      expect(() => b.names()).toThrow(NotPermitted);
+      expect(() => b.watches.read.find(Thing, { namespace: "ns", name: "a" })).toThrow(NotPermitted);
+      expect(b.watches.status()).toEqual([
+        { resource: "things.test", state: "parked", parkReason: reason, synced: false },
+      ]);
+      b.fake.remove("a");
+      expect(b.deleted).toEqual([]);
+      b.fake.fault("list", undefined);
+      b.fake.fault("watch", undefined);
+      await sees(b, "b");
+      expect(b.deleted).toEqual(["a"]);
+    },
+  );
 
   it("stays parked without flicker while lists are allowed and watches are not", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
@@ -230,7 +280,11 @@ describe("reflector", () => {
     fake.fault("list", (response, query) => isStale && refuse(401, "Unauthorized")(response, query));
     const client = createClient({ server: fake.url, auth });
     const watches = createInformers({ client, log, timing: TIMING });
-    cleanUps.push(() => fake.close(), () => client.close(), () => watches.close());
+    cleanUps.push(
+      () => fake.close(),
+      () => client.close(),
+      () => watches.close(),
+    );
     const { store } = watches.ensure(Thing);
     const states: string[] = [];
     store.onStateChange((state) => states.push(state));
@@ -247,7 +301,10 @@ describe("reflector", () => {
     const b = await bench();
     const heard: unknown[] = [];
     b.fake.fault("list", refuse(verdict === "retry" ? 403 : 500, "Whatever"));
-    const { store } = b.watches.ensure(Thing, { fieldSelector: "metadata.name=x", onError: (error) => (heard.push(error), verdict) });
+    const { store } = b.watches.ensure(Thing, {
+      fieldSelector: "metadata.name=x",
+      onError: (error) => (heard.push(error), verdict),
+    });
     await b.until(() => store.state === { park: "parked", stop: "stopped", retry: "backoff" }[verdict]);
     expect(heard.length).toBeGreaterThan(0);
     expect(() => store.list()).toThrow(verdict === "park" ? NotPermitted : NotSynced);
@@ -257,7 +314,9 @@ describe("reflector", () => {
   });
 
   it("wake looks at a parked watch at once", async () => {
-    const b = await bench({ parked: { minMs: 60_000, maxMs: 60_000, jitter: 0 } }, (fake) => fake.fault("list", refuse(403, "Forbidden")));
+    const b = await bench({ parked: { minMs: 60_000, maxMs: 60_000, jitter: 0 } }, (fake) =>
+      fake.fault("list", refuse(403, "Forbidden")),
+    );
     await b.until(() => b.watches.status()[0]?.state === "parked");
     b.fake.fault("list", undefined);
     b.fake.put("a");
@@ -308,13 +367,37 @@ describe("reflector", () => {
 
   it("model: after any sequence of faults and writes the store equals the server, and every object is added and deleted in turn", async () => {
     const step = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ do: fc.constant("put" as const), name: fc.constantFrom("a", "b", "c"), value: fc.integer({ min: 0, max: 9 }) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          do: fc.constant("put" as const),
+          name: fc.constantFrom("a", "b", "c"),
+          value: fc.integer({ min: 0, max: 9 }),
+        }),
+      },
       { weight: 2, arbitrary: fc.record({ do: fc.constant("remove" as const), name: fc.constantFrom("a", "b", "c") }) },
-      { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("cut" as const, "reset" as const, "compact" as const, "bookmark" as const, "forbid" as const, "break" as const, "pause" as const) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constantFrom(
+            "cut" as const,
+            "reset" as const,
+            "compact" as const,
+            "bookmark" as const,
+            "forbid" as const,
+            "break" as const,
+            "pause" as const,
+          ),
+        }),
+      },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const b = await bench({ backoff: { minMs: 1, maxMs: 4, jitter: 0 }, parked: { minMs: 1, maxMs: 4, jitter: 0 }, shortWatchMs: 0 });
+        const b = await bench({
+          backoff: { minMs: 1, maxMs: 4, jitter: 0 },
+          parked: { minMs: 1, maxMs: 4, jitter: 0 },
+          shortWatchMs: 0,
+        });
         const alive = new Set<string>();
         const wrong: string[] = [];
         b.watches.store(Thing).onChange(({ type, object: { metadata } }) => {
@@ -327,8 +410,14 @@ describe("reflector", () => {
           reset: () => b.fake.endWatches(true),
           compact: () => b.fake.compact(),
           bookmark: () => b.fake.bookmark(),
-          forbid: () => (b.fake.fault("list", refuse(403, "Forbidden")), b.fake.fault("watch", refuse(403, "Forbidden"))),
-          break: () => (b.fake.fault("list", refuse(500, "InternalError")), b.fake.fault("watch", (response) => (response.destroy(), true))),
+          forbid: () => (
+            b.fake.fault("list", refuse(403, "Forbidden")),
+            b.fake.fault("watch", refuse(403, "Forbidden"))
+          ),
+          break: () => (
+            b.fake.fault("list", refuse(500, "InternalError")),
+            b.fake.fault("watch", (response) => (response.destroy(), true))
+          ),
           pause: () => (b.fake.fault("list", undefined), b.fake.fault("watch", undefined)),
         };
         for (const each of steps) {
@@ -339,9 +428,13 @@ describe("reflector", () => {
         }
         b.fake.fault("list", undefined);
         b.fake.fault("watch", undefined);
-        const shape = (objects: KubeObject[]) => objects.map(({ metadata, spec }) => [metadata.name, metadata.uid, metadata.resourceVersion, spec]).sort();
+        const shape = (objects: KubeObject[]) =>
+          objects.map(({ metadata, spec }) => [metadata.name, metadata.uid, metadata.resourceVersion, spec]).sort();
         const store = b.watches.store(Thing);
-        await vi.waitFor(() => expect(store.synced && shape(store.list())).toEqual(shape(b.fake.objects())), { timeout: 5_000, interval: 2 });
+        await vi.waitFor(() => expect(store.synced && shape(store.list())).toEqual(shape(b.fake.objects())), {
+          timeout: 5_000,
+          interval: 2,
+        });
         expect(wrong).toEqual([]);
         await b.watches.close();
         await b.client.close();

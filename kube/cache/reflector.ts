@@ -75,7 +75,14 @@ export interface Reflector {
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>, signal: AbortSignal): Reflector {
   const run = new ReflectorRun(options, signal);
   const stopped = run.run().finally(() => options.store.setState("stopped"));
-  return { stopped, retryNow: () => run.sleeper.interrupt(), reopen: () => run.reopen(), relist: () => run.relist(), freshAsOf: () => run.freshAsOf, limitStaleness: (milliseconds) => run.limitStaleness(milliseconds) };
+  return {
+    stopped,
+    retryNow: () => run.sleeper.interrupt(),
+    reopen: () => run.reopen(),
+    relist: () => run.relist(),
+    freshAsOf: () => run.freshAsOf,
+    limitStaleness: (milliseconds) => run.limitStaleness(milliseconds),
+  };
 }
 
 class ReflectorRun<T extends KubeObject> {
@@ -161,7 +168,15 @@ class ReflectorRun<T extends KubeObject> {
     let version = "";
     const started = performance.now();
     // A list that outlives its continue token is read in one go the next time.
-    const query = { namespace, labelSelector, fieldSelector, metadata, limit: this.#expiredCount > 1 ? 0 : 500, deadlineMs: 60_000, signal: this.#signal };
+    const query = {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadata,
+      limit: this.#expiredCount > 1 ? 0 : 500,
+      deadlineMs: 60_000,
+      signal: this.#signal,
+    };
     for await (const page of client.pages(store.ref, query)) {
       for (const item of page.items) objects.push(prepare(item));
       version = page.metadata.resourceVersion;
@@ -190,7 +205,8 @@ class ReflectorRun<T extends KubeObject> {
     });
     for await (const event of events) this.#handleEvent(event);
     this.#expiredCount = 0;
-    if (performance.now() - started < this.#timing.shortWatchMs) throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch at once" });
+    if (performance.now() - started < this.#timing.shortWatchMs)
+      throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server closed a watch at once" });
   }
 
   #onOpen(): void {
@@ -218,8 +234,10 @@ class ReflectorRun<T extends KubeObject> {
   async #recover(error: unknown): Promise<void> {
     const action = this.#options.onError?.(error);
     if (action === "stop") return void (this.#hasEnded = true);
-    const reason = action === "retry" ? undefined : (parkReasonOf(error) ?? (action === "park" ? "Forbidden" : undefined));
-    if (reason) return reason === "Unauthorized" && !this.#hasRenewedCredential ? this.#renewCredential() : this.#park(reason);
+    const reason =
+      action === "retry" ? undefined : (parkReasonOf(error) ?? (action === "park" ? "Forbidden" : undefined));
+    if (reason)
+      return reason === "Unauthorized" && !this.#hasRenewedCredential ? this.#renewCredential() : this.#park(reason);
     await this.#backOff(error);
   }
 
@@ -233,7 +251,12 @@ class ReflectorRun<T extends KubeObject> {
     this.#failures++;
     const delayMs = backoffDelay(this.#timing.backoff, this.#failures, this.#random());
     const { store, log } = this.#options;
-    const fields = { resource: resourceId(store.ref), err: error, failures: this.#failures, delayMs: Math.round(delayMs) };
+    const fields = {
+      resource: resourceId(store.ref),
+      err: error,
+      failures: this.#failures,
+      delayMs: Math.round(delayMs),
+    };
     if (this.#failures === 3) log.warn(fields, "watch keeps failing");
     else log.debug(fields, "watch failed");
     if (store.state !== "parked") store.setState("backoff");
@@ -265,7 +288,11 @@ class ReflectorRun<T extends KubeObject> {
   async #renewCredential(): Promise<void> {
     this.#hasRenewedCredential = true;
     const { client, store, log } = this.#options;
-    await client.renew().catch((err: unknown) => log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"));
+    await client
+      .renew()
+      .catch((err: unknown) =>
+        log.warn({ err, resource: resourceId(store.ref) }, "the credential cannot be read anew"),
+      );
   }
 }
 

@@ -1,6 +1,15 @@
 // A part of a store, as if it were watched by itself: one namespace, some labels. Costs no watch.
 import type { KubeObject, ObjectKey } from "../api/object.ts";
-import { type Change, type IndexFunction, type ListFilter, NotInCache, type ParkReason, type SyncStatus, type Store, type WatchState } from "./reader.ts";
+import {
+  type Change,
+  type IndexFunction,
+  type ListFilter,
+  NotInCache,
+  type ParkReason,
+  type SyncStatus,
+  type Store,
+  type WatchState,
+} from "./reader.ts";
 import { resourceId } from "../api/resource-ref.ts";
 
 /** What is in view. `labels`: a value, or undefined where the label's presence is enough. */
@@ -53,7 +62,9 @@ export class StoreView<T extends KubeObject> implements Store<T> {
   list(filter: ListFilter = {}): T[] {
     const { namespace } = this.#scope;
     if (namespace !== undefined && filter.namespace !== undefined && filter.namespace !== namespace) return [];
-    return this.#store.list({ ...filter, ...(namespace !== undefined && { namespace }) }).filter((object) => this.#matches(object));
+    return this.#store
+      .list({ ...filter, ...(namespace !== undefined && { namespace }) })
+      .filter((object) => this.#matches(object));
   }
 
   byIndex(index: string, value: string, namespace?: string): T[] {
@@ -174,7 +185,9 @@ export class StoreView<T extends KubeObject> implements Store<T> {
     const before = change.evicted ? this.#isInNamespace(change.old) : this.#matches(change.old);
     if (change.type === "deleted") return before ? change : undefined;
     if (shown) return before ? change : { type: "added", object, initial };
-    return before ? { type: "deleted", object, old: change.old, initial, ...(change.evicted && { evicted: true }) } : undefined;
+    return before
+      ? { type: "deleted", object, old: change.old, initial, ...(change.evicted && { evicted: true }) }
+      : undefined;
   }
 
   #isInNamespace({ metadata }: KubeObject): boolean {

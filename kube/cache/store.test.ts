@@ -7,7 +7,11 @@ import { WritableStore, hasReached } from "./store.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 let version = 0;
-const thing = (name: string, labels: Record<string, string> = {}, uid = `u-${name}`): KubeObject => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name, namespace: name.slice(0, 1), uid, labels, resourceVersion: String(++version) } });
+const thing = (name: string, labels: Record<string, string> = {}, uid = `u-${name}`): KubeObject => ({
+  apiVersion: "test/v1",
+  kind: "Thing",
+  metadata: { name, namespace: name.slice(0, 1), uid, labels, resourceVersion: String(++version) },
+});
 const names = (objects: Iterable<KubeObject>) => [...objects].map(({ metadata }) => metadata.name);
 
 function store(objects: KubeObject[] = []) {
@@ -23,7 +27,11 @@ function store(objects: KubeObject[] = []) {
 
 describe("store", () => {
   it("finds by key, uid, namespace, labels and index, and follows changes of all of them", () => {
-    const { made } = store([thing("a1", { tier: "x+y" }), thing("a2", { tier: "y", color: "red" }), thing("b1", { color: "red" })]);
+    const { made } = store([
+      thing("a1", { tier: "x+y" }),
+      thing("a2", { tier: "y", color: "red" }),
+      thing("b1", { color: "red" }),
+    ]);
     expect(names(made.byIndex("tier", "y"))).toEqual(["a1", "a2"]);
     expect(names(made.list({ namespace: "a" }))).toEqual(["a1", "a2"]);
     expect(names(made.list({ labels: { color: "red" } }))).toEqual(["a2", "b1"]);
@@ -36,7 +44,14 @@ describe("store", () => {
     expect(names(made.list({ labels: { color: "blue" } }))).toEqual(["a2"]);
     expect(made.byUid("u-b1")).toBeUndefined();
     expect(() => made.get({ namespace: "b", name: "b1" })).toThrow(NotInCache);
-    expect(names(made.getMany([{ namespace: "a", name: "a2" }, { namespace: "b", name: "b1" }]))).toEqual(["a2"]);
+    expect(
+      names(
+        made.getMany([
+          { namespace: "a", name: "a2" },
+          { namespace: "b", name: "b1" },
+        ]),
+      ),
+    ).toEqual(["a2"]);
     expect(() => made.byIndex("nope", "x")).toThrow("known: kube/namespace, tier");
   });
 

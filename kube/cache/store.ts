@@ -34,7 +34,11 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
 
   constructor(ref: ResourceRef<T>, options: StoreOptions<T>) {
     const sights = new SyncStatusTable(resourceId(ref));
-    const contents = new StoreContents<T>({ freeze: options.freeze ?? false, onFault: options.onFault, onChange: (change) => this.#notifyChange(change) });
+    const contents = new StoreContents<T>({
+      freeze: options.freeze ?? false,
+      onFault: options.onFault,
+      onChange: (change) => this.#notifyChange(change),
+    });
     super(contents, sights);
     this.ref = ref;
     this.#syncStatuses = sights;
@@ -83,7 +87,9 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
 
   /** Namespaces watched one by one, and those of them that are not being watched right now, in order; undefined when all is seen by one watch. */
   get namespaceWatches(): { count: number; notWatching: readonly string[] } | undefined {
-    return this.#syncStatuses.namespaceCount > 0 ? { count: this.#syncStatuses.namespaceCount, notWatching: this.#syncStatuses.notWatching } : undefined;
+    return this.#syncStatuses.namespaceCount > 0
+      ? { count: this.#syncStatuses.namespaceCount, notWatching: this.#syncStatuses.notWatching }
+      : undefined;
   }
 
   addIndex(name: string, of: IndexFunction<T>): void {
@@ -93,13 +99,18 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
   // Waiting and listening
 
   waitForVersion(resourceVersion: string, deadlineMs: number, namespace?: string): Promise<boolean> {
-    return this.#waiters.wait(() => this.syncStatusOf(namespace).synced && hasReached(this.resourceVersionIn(namespace), resourceVersion), deadlineMs);
+    return this.#waiters.wait(
+      () => this.syncStatusOf(namespace).synced && hasReached(this.resourceVersionIn(namespace), resourceVersion),
+      deadlineMs,
+    );
   }
 
   waitDeleted(uid: string, deadlineMs: number): Promise<boolean> {
     const gone = () => {
       const object = this.#contents.table.byUid(uid);
-      return object ? object.metadata.deletionTimestamp !== undefined : this.#contents.tombstones.namespaceByUid(uid) === undefined;
+      return object
+        ? object.metadata.deletionTimestamp !== undefined
+        : this.#contents.tombstones.namespaceByUid(uid) === undefined;
     };
     return this.#waiters.wait(() => this.synced && gone(), deadlineMs);
   }
@@ -230,7 +241,10 @@ export class WritableStore<T extends KubeObject> extends StrictReads<T> implemen
     for (const listener of this.#listeners) this.#callListener(() => listener(change));
   }
 
-  #notifyState(namespace?: string, state = namespace === undefined ? this.state : this.syncStatusOf(namespace).state): void {
+  #notifyState(
+    namespace?: string,
+    state = namespace === undefined ? this.state : this.syncStatusOf(namespace).state,
+  ): void {
     for (const listener of this.#stateListeners) this.#callListener(() => listener(state, namespace));
   }
 

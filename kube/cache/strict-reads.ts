@@ -70,6 +70,11 @@ export abstract class StrictReads<T extends KubeObject> {
 
   /** What stood there is out of sight, not gone. */
   #refuseTombstone(namespace: string | undefined): void {
-    if (namespace !== undefined) throw new NotPermitted(resourceId(this.ref), this.#syncStatuses.syncStatusOf(namespace).parkReason ?? "Forbidden", namespace);
+    if (namespace !== undefined)
+      throw new NotPermitted(
+        resourceId(this.ref),
+        this.#syncStatuses.syncStatusOf(namespace).parkReason ?? "Forbidden",
+        namespace,
+      );
   }
 }

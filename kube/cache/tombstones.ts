@@ -14,7 +14,12 @@ export class Tombstones {
 
   add({ apiVersion, kind, metadata }: KubeObject, indexedValues: IndexedValues): void {
     const { name, namespace, uid, resourceVersion } = metadata;
-    const kept = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    const kept = {
+      name,
+      ...(namespace && { namespace }),
+      ...(uid && { uid }),
+      ...(resourceVersion && { resourceVersion }),
+    };
     const key = keyOf(metadata);
     this.#tombstones.set(key, { object: { apiVersion, kind, metadata: kept }, filed: indexedValues });
     this.#namespaces.update(key, [], [namespace ?? ""]);
@@ -39,7 +44,8 @@ export class Tombstones {
 
   /** The namespace of a ghost that stood under that value. */
   namespaceByIndex(index: string, value: string): string | undefined {
-    for (const key of this.#indexes.get(index)?.keys(value) ?? []) return this.#tombstones.get(key)?.object.metadata.namespace ?? "";
+    for (const key of this.#indexes.get(index)?.keys(value) ?? [])
+      return this.#tombstones.get(key)?.object.metadata.namespace ?? "";
     return undefined;
   }
 

@@ -21,13 +21,22 @@ export interface UnsyncedController {
 export function listUnsyncedWatches(stores: readonly Store[]): UnsyncedWatch[] {
   return stores.flatMap((store) => {
     const resource = resourceId(store.ref);
-    if (!store.synced) return [{ resource, state: store.state, ...(store.parkReason && { parkReason: store.parkReason }) }];
-    return store.parkedNamespaces.map((namespace) => ({ resource, namespace, state: "parked" as const, parkReason: store.syncStatusOf(namespace).parkReason ?? "Forbidden" }));
+    if (!store.synced)
+      return [{ resource, state: store.state, ...(store.parkReason && { parkReason: store.parkReason }) }];
+    return store.parkedNamespaces.map((namespace) => ({
+      resource,
+      namespace,
+      state: "parked" as const,
+      parkReason: store.syncStatusOf(namespace).parkReason ?? "Forbidden",
+    }));
   });
 }
 
 /** Asked many times a minute by whoever shows it, so `look` is called again only after one of the stores has changed its state: the very same answer until then. */
-export function cacheUntilStateChange<T extends object>(stores: readonly Store[], compute: () => T): { compute: () => T; close: () => void } {
+export function cacheUntilStateChange<T extends object>(
+  stores: readonly Store[],
+  compute: () => T,
+): { compute: () => T; close: () => void } {
   let cached: T | undefined;
   const invalidate = (): void => void (cached = undefined);
   const stops = [...new Set(stores)].map((store) => store.onStateChange(invalidate));

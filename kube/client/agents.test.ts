@@ -5,17 +5,27 @@ import { type AgentPair, type Agents, createAgents, MAX_CERTIFICATES } from "./a
 let agents: Agents | undefined;
 afterEach(() => agents?.close());
 
-const certificate = (number: number): { cert: string; key: string } => ({ cert: `cert-${number}`, key: `key-${number}` });
+const certificate = (number: number): { cert: string; key: string } => ({
+  cert: `cert-${number}`,
+  key: `key-${number}`,
+});
 const isClosed = ({ requests, streams }: AgentPair): boolean[] => [requests.closed, streams.closed];
 
 test("the one that was not used for longest is closed when there are too many, and the connections without one never", () => {
   agents = createAgents({});
   const plain = agents.forCertificate();
-  const pairs = Array.from({ length: MAX_CERTIFICATES }, (_none, number) => agents?.forCertificate(certificate(number)) as AgentPair);
+  const pairs = Array.from(
+    { length: MAX_CERTIFICATES },
+    (_none, number) => agents?.forCertificate(certificate(number)) as AgentPair,
+  );
   expect(pairs.flatMap(isClosed)).not.toContain(true);
   expect(agents.forCertificate(certificate(0))).toBe(pairs[0]);
   agents.forCertificate(certificate(MAX_CERTIFICATES));
-  expect(pairs.map((pair, number) => [number, ...isClosed(pair)]).filter(([, requests, streams]) => requests === true || streams === true)).toEqual([[1, true, true]]);
+  expect(
+    pairs
+      .map((pair, number) => [number, ...isClosed(pair)])
+      .filter(([, requests, streams]) => requests === true || streams === true),
+  ).toEqual([[1, true, true]]);
   expect(isClosed(plain)).toEqual([false, false]);
   expect(agents.forCertificate(certificate(1))).not.toBe(pairs[1]);
 });
@@ -24,7 +34,13 @@ test("nobody gets the connection of another: certificate and key both count", ()
   agents = createAgents({});
   const pair = agents.forCertificate({ cert: "cert", key: "key" });
   expect(agents.forCertificate({ cert: "cert", key: "key" })).toBe(pair);
-  for (const other of [{ cert: "cert", key: "other" }, { cert: "other", key: "key" }, { cert: "certkey", key: "" }, undefined]) expect(agents.forCertificate(other)).not.toBe(pair);
+  for (const other of [
+    { cert: "cert", key: "other" },
+    { cert: "other", key: "key" },
+    { cert: "certkey", key: "" },
+    undefined,
+  ])
+    expect(agents.forCertificate(other)).not.toBe(pair);
 });
 
 test("all end together", async () => {

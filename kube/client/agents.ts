@@ -79,6 +79,14 @@ function createPair(tls: TlsOptions, certificate?: ClientCertificate): AgentPair
     ...certificate,
   };
   // Deadlines are the caller's signals, so undici's own timers are off. HTTP/2 stays off until a soak test says otherwise.
-  const common = { connect, allowH2: false, keepAliveTimeout: 30_000, keepAliveMaxTimeout: 120_000, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 };
+  const common = {
+    connect,
+    allowH2: false,
+    keepAliveTimeout: 30_000,
+    keepAliveMaxTimeout: 120_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    pipelining: 1,
+  };
   return { requests: new Agent({ ...common, connections: 32 }), streams: new Agent({ ...common }) };
 }

@@ -11,7 +11,13 @@ import type { Status } from "./errors.ts";
 export type Identity =
   | { kind: "token"; token: string }
   | { kind: "certificate"; cert: string; key: string }
-  | { kind: "impersonate"; user: string; uid?: string; groups?: readonly string[]; extra?: Readonly<Record<string, readonly string[]>> }
+  | {
+      kind: "impersonate";
+      user: string;
+      uid?: string;
+      groups?: readonly string[];
+      extra?: Readonly<Record<string, readonly string[]>>;
+    }
   | { kind: "anonymous" };
 
 /** Every call: a signal to give up early; the deadline is 30 s unless said. Reads and writes alike. */
@@ -140,7 +146,11 @@ export interface KubeClient {
   /** Any other JSON request. `path` starts with a slash. */
   raw(method: string, path: string, body?: unknown, options?: CallOptions & { contentType?: string }): Promise<unknown>;
   /** Any other request whose answer is read as a stream; a status of 400 or more throws. Only the head is under the deadline. */
-  stream(method: string, path: string, options?: CallOptions & { headers?: Record<string, string>; body?: string | Buffer }): Promise<StreamAnswer>;
+  stream(
+    method: string,
+    path: string,
+    options?: CallOptions & { headers?: Record<string, string>; body?: string | Buffer },
+  ): Promise<StreamAnswer>;
 
   /** The same cluster with another identity, on the shared connections (a certificate gets its own, kept in a bounded LRU). Cheap. */
   as(identity: Identity): KubeClient;

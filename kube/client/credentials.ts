@@ -27,15 +27,19 @@ export function toCredentials(identity: Identity, base: Credentials = { headers:
 function impersonation(identity: Extract<Identity, { kind: "impersonate" }>): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = { "impersonate-user": headerSafe(identity.user, "user") };
   if (identity.uid) headers["impersonate-uid"] = headerSafe(identity.uid, "uid");
-  if (identity.groups?.length) headers["impersonate-group"] = identity.groups.map((group) => headerSafe(group, "group"));
+  if (identity.groups?.length)
+    headers["impersonate-group"] = identity.groups.map((group) => headerSafe(group, "group"));
   for (const [key, values] of Object.entries(identity.extra ?? {})) {
-    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = values.map((value) => headerSafe(value, "extra"));
+    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = values.map((value) =>
+      headerSafe(value, "extra"),
+    );
   }
   return headers;
 }
 
 // Says which part is wrong but never shows it: it may be a credential.
 function headerSafe(value: string, what: string): string {
-  if (!/^[\x20-\x7e]*$/.test(value)) throw new TypeError(`the ${what} of an identity holds characters that cannot travel in a header`);
+  if (!/^[\x20-\x7e]*$/.test(value))
+    throw new TypeError(`the ${what} of an identity holds characters that cannot travel in a header`);
   return value;
 }

@@ -32,7 +32,10 @@ export class KubeError extends Error {
   /** Seconds the server asked us to wait, when it did. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(status: Omit<Status, "apiVersion" | "kind">, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+  constructor(
+    status: Omit<Status, "apiVersion" | "kind">,
+    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
     super(status.message ?? status.reason ?? `Kubernetes API answered ${status.code ?? 0}`, { cause: options.cause });
     this.name = "KubeError";
     this.code = status.code ?? 0;
@@ -42,16 +45,19 @@ export class KubeError extends Error {
   }
 }
 
-const is = (error: unknown, test: (error: KubeError) => boolean): error is KubeError => error instanceof KubeError && test(error);
+const is = (error: unknown, test: (error: KubeError) => boolean): error is KubeError =>
+  error instanceof KubeError && test(error);
 
 /** 404: no such object. A kind that the server does not know is 404 too; see isNoKind. */
 export const isNotFound = (error: unknown): error is KubeError => is(error, (e) => e.code === 404);
 /** 404 without a name in the details: the server does not serve this kind (yet). Only meaningful for lists, watches and creates. */
 export const isNoKind = (error: unknown): error is KubeError => is(error, (e) => e.code === 404 && !e.details?.name);
 /** 409 AlreadyExists. */
-export const isAlreadyExists = (error: unknown): error is KubeError => is(error, (e) => e.code === 409 && e.reason === "AlreadyExists");
+export const isAlreadyExists = (error: unknown): error is KubeError =>
+  is(error, (e) => e.code === 409 && e.reason === "AlreadyExists");
 /** 409 for another reason than AlreadyExists: a resourceVersion, precondition or field manager conflict. */
-export const isConflict = (error: unknown): error is KubeError => is(error, (e) => e.code === 409 && e.reason !== "AlreadyExists");
+export const isConflict = (error: unknown): error is KubeError =>
+  is(error, (e) => e.code === 409 && e.reason !== "AlreadyExists");
 /** 403: RBAC or admission refused. */
 export const isForbidden = (error: unknown): error is KubeError => is(error, (e) => e.code === 403);
 /** 401: no or an invalid credential. */

@@ -38,9 +38,15 @@ export async function exchange(request: Exchange, signal: AbortSignal): Promise<
 }
 
 /** Runs work under the caller's signal and the call's deadline, which ends with the work: a stream that goes on is the caller's alone. */
-export async function withDeadline<T>(options: CallOptions | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withDeadline<T>(
+  options: CallOptions | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(new DOMException("the deadline has passed", "TimeoutError")), options?.deadlineMs ?? DEFAULT_DEADLINE_MS);
+  const timer = setTimeout(
+    () => deadline.abort(new DOMException("the deadline has passed", "TimeoutError")),
+    options?.deadlineMs ?? DEFAULT_DEADLINE_MS,
+  );
   try {
     return await work(options?.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal);
   } finally {
@@ -65,16 +71,36 @@ export function toKubeError(cause: unknown, signal?: AbortSignal): KubeError {
   if (cause instanceof KubeError) return cause;
   if (signal?.aborted) {
     const timedOut = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
-    return new KubeError({ code: 0, reason: timedOut ? "Deadline" : "Aborted", message: timedOut ? "the API server did not answer within the deadline" : "the request was given up" }, { cause });
+    return new KubeError(
+      {
+        code: 0,
+        reason: timedOut ? "Deadline" : "Aborted",
+        message: timedOut ? "the API server did not answer within the deadline" : "the request was given up",
+      },
+      { cause },
+    );
   }
   const code = codeOf(cause);
-  return new KubeError({ code: 0, reason: "Unreachable", message: `the API server cannot be reached${code ? ` (${code})` : ""}` }, { cause });
+  return new KubeError(
+    { code: 0, reason: "Unreachable", message: `the API server cannot be reached${code ? ` (${code})` : ""}` },
+    { cause },
+  );
 }
 
-async function attemptOnce(request: Exchange, signal: AbortSignal, attempt: number): Promise<Dispatcher.ResponseData | KubeError> {
+async function attemptOnce(
+  request: Exchange,
+  signal: AbortSignal,
+  attempt: number,
+): Promise<Dispatcher.ResponseData | KubeError> {
   const started = performance.now();
   const record = (code: number) =>
-    request.onRequest?.({ method: request.method, path: request.path, code, attempt, milliseconds: performance.now() - started });
+    request.onRequest?.({
+      method: request.method,
+      path: request.path,
+      code,
+      attempt,
+      milliseconds: performance.now() - started,
+    });
   try {
     const answer = await request.agent.request({
       origin: request.origin,
@@ -96,8 +122,12 @@ async function attemptOnce(request: Exchange, signal: AbortSignal, attempt: numb
 async function toStatusError(answer: Dispatcher.ResponseData): Promise<KubeError> {
   const text = await answer.body.text();
   const header = Number(answer.headers["retry-after"]);
-  const retryAfterSeconds = Number.isFinite(header) && header >= 0 && answer.headers["retry-after"] !== undefined ? header : undefined;
-  return new KubeError({ ...parseStatus(text, answer), code: answer.statusCode }, { ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
+  const retryAfterSeconds =
+    Number.isFinite(header) && header >= 0 && answer.headers["retry-after"] !== undefined ? header : undefined;
+  return new KubeError(
+    { ...parseStatus(text, answer), code: answer.statusCode },
+    { ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) },
+  );
 }
 
 // Proxies and some server paths answer plain text or HTML. Some repeat the request, credential and all, so nothing of it is kept but who spoke.
@@ -108,8 +138,13 @@ function parseStatus(text: string, { statusCode, headers }: Dispatcher.ResponseD
   } catch (cause) {
     if (!(cause instanceof NotJson)) throw cause;
   }
-  const spoke = ["server", "via", "content-type"].flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${String(headers[name])}`]));
-  return { reason: "", message: `the API server's address answered ${statusCode}, but not as an API server does (${spoke.join(", ") || "no headers that tell who spoke"})` };
+  const spoke = ["server", "via", "content-type"].flatMap((name) =>
+    headers[name] === undefined ? [] : [`${name}: ${String(headers[name])}`],
+  );
+  return {
+    reason: "",
+    message: `the API server's address answered ${statusCode}, but not as an API server does (${spoke.join(", ") || "no headers that tell who spoke"})`,
+  };
 }
 
 function retryDelay(error: KubeError, method: string, attempt: number): number | undefined {

@@ -17,7 +17,10 @@ export function kubeconfigText({ server, ca, users }: KubeconfigInput): string {
     clusters: [{ name: "cluster", cluster: { server, "certificate-authority-data": base64(ca) } }],
     users: users.map((u) => ({
       name: u.name,
-      user: "token" in u ? { token: u.token } : { "client-certificate-data": base64(u.cert), "client-key-data": base64(u.key) },
+      user:
+        "token" in u
+          ? { token: u.token }
+          : { "client-certificate-data": base64(u.cert), "client-key-data": base64(u.key) },
     })),
     contexts: users.map((u) => ({ name: u.name, context: { cluster: "cluster", user: u.name } })),
     "current-context": users[0]?.name ?? "",

@@ -11,18 +11,39 @@ beforeAll(async () => void (dir = await mkdtemp(join(tmpdir(), "kubeconfig-"))))
 afterAll(() => rm(dir, { recursive: true }));
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
-const config = (user: unknown, more = {}) => stringify({
-  "current-context": "one",
-  clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:6443", "certificate-authority-data": base64("CA"), ...more } }],
-  contexts: [{ name: "one", context: { cluster: "c", user: "u", namespace: "ns" } }, { name: "two", context: { cluster: "c" } }, { name: "lost", context: { cluster: "none" } }],
-  users: [{ name: "u", user }],
-});
+const config = (user: unknown, more = {}) =>
+  stringify({
+    "current-context": "one",
+    clusters: [
+      { name: "c", cluster: { server: "https://127.0.0.1:6443", "certificate-authority-data": base64("CA"), ...more } },
+    ],
+    contexts: [
+      { name: "one", context: { cluster: "c", user: "u", namespace: "ns" } },
+      { name: "two", context: { cluster: "c" } },
+      { name: "lost", context: { cluster: "none" } },
+    ],
+    users: [{ name: "u", user }],
+  });
 
 it("reads tokens, certificates, files and contexts", async () => {
-  expect(await toAccess(config({ token: "t" }), { base: dir })).toEqual({ server: "https://127.0.0.1:6443", ca: "CA", auth: { kind: "token", token: "t" }, namespace: "ns", context: "one" });
-  expect(await toAccess(config({ token: "t" }, { "insecure-skip-tls-verify": true, "tls-server-name": "n" }), { base: dir, context: "two" })).toMatchObject({ insecure: true, serverName: "n", auth: { kind: "anonymous" }, namespace: "default" });
+  expect(await toAccess(config({ token: "t" }), { base: dir })).toEqual({
+    server: "https://127.0.0.1:6443",
+    ca: "CA",
+    auth: { kind: "token", token: "t" },
+    namespace: "ns",
+    context: "one",
+  });
+  expect(
+    await toAccess(config({ token: "t" }, { "insecure-skip-tls-verify": true, "tls-server-name": "n" }), {
+      base: dir,
+      context: "two",
+    }),
+  ).toMatchObject({ insecure: true, serverName: "n", auth: { kind: "anonymous" }, namespace: "default" });
   await writeFile(join(dir, "key.pem"), "KEY");
-  expect((await toAccess(config({ "client-certificate-data": base64("CERT"), "client-key": "key.pem" }), { base: dir })).auth).toEqual({ kind: "certificate", cert: "CERT", key: "KEY" });
+  expect(
+    (await toAccess(config({ "client-certificate-data": base64("CERT"), "client-key": "key.pem" }), { base: dir }))
+      .auth,
+  ).toEqual({ kind: "certificate", cert: "CERT", key: "KEY" });
   await writeFile(join(dir, "token"), "from-file\n");
   const { auth } = await toAccess(config({ tokenFile: "token" }), { base: dir });
   expect(typeof auth === "function" && (await auth())).toEqual({ headers: { authorization: "Bearer from-file" } });
@@ -30,10 +51,18 @@ it("reads tokens, certificates, files and contexts", async () => {
 
 it("leaves exec plugins to the library", async () => {
   const plugin = join(dir, "plugin");
-  await writeFile(plugin, `#!/bin/sh\necho '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'\n`);
+  await writeFile(
+    plugin,
+    `#!/bin/sh\necho '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'\n`,
+  );
   await chmod(plugin, 0o755);
-  const { auth } = await toAccess(config({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: plugin, interactiveMode: "Never" } }), { base: dir });
-  expect(typeof auth === "function" && (await auth())).toMatchObject({ headers: { authorization: "Bearer from-plugin" } });
+  const { auth } = await toAccess(
+    config({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: plugin, interactiveMode: "Never" } }),
+    { base: dir },
+  );
+  expect(typeof auth === "function" && (await auth())).toMatchObject({
+    headers: { authorization: "Bearer from-plugin" },
+  });
 });
 
 it("says what is wrong, and where, without quoting credentials", async () => {

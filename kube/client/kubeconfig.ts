@@ -9,7 +9,11 @@ import type { Identity } from "./client.ts";
 import type { ClusterAccess } from "./create-client.ts";
 import type { CredentialSource } from "./credentials.ts";
 
-const list = <T extends z.ZodType>(entry: T) => z.array(entry).nullish().transform((entries) => entries ?? []);
+const list = <T extends z.ZodType>(entry: T) =>
+  z
+    .array(entry)
+    .nullish()
+    .transform((entries) => entries ?? []);
 const Cluster = z.looseObject({
   server: z.url(),
   "certificate-authority": z.string().optional(),
@@ -57,7 +61,9 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<K
     const text = await readFile(path, "utf8");
     return await toAccess(text, { base: dirname(resolve(path)), ...(options.context && { context: options.context }) });
   } catch (cause) {
-    throw new Error(`kubeconfig ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}`, { cause });
+    throw new Error(`kubeconfig ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}`, {
+      cause,
+    });
   }
 }
 
@@ -74,7 +80,10 @@ export async function loadInCluster(mount = ACCOUNT): Promise<KubeconfigAccess> 
   const host = process.env["KUBERNETES_SERVICE_HOST"];
   const port = process.env["KUBERNETES_SERVICE_PORT"] ?? "443";
   if (!host) throw new Error("not in a pod: KUBERNETES_SERVICE_HOST is not set");
-  const [ca, namespace] = await Promise.all([readFile(join(mount, "ca.crt"), "utf8"), readFile(join(mount, "namespace"), "utf8")]);
+  const [ca, namespace] = await Promise.all([
+    readFile(join(mount, "ca.crt"), "utf8"),
+    readFile(join(mount, "namespace"), "utf8"),
+  ]);
   return {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     ca,
@@ -87,7 +96,8 @@ export async function loadInCluster(mount = ACCOUNT): Promise<KubeconfigAccess> 
 /** Parses the text of a kubeconfig. Relative file names are relative to `base`. */
 export async function toAccess(text: string, options: { base: string; context?: string }): Promise<KubeconfigAccess> {
   const parsed = Kubeconfig.safeParse(parse(text, { maxAliasCount: 50, prettyErrors: false }));
-  if (!parsed.success) throw new Error(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
+  if (!parsed.success)
+    throw new Error(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
   const name = options.context ?? parsed.data["current-context"];
   if (!name) throw new Error("it has no current-context; name one");
   const context = pick(parsed.data.contexts, "context", name).context;
@@ -111,7 +121,10 @@ function pick<T extends { name: string }>(entries: readonly T[], what: string, n
   return found;
 }
 
-async function toAuth(user: UserEntry, from: { text: string; base: string; context: string }): Promise<Identity | CredentialSource> {
+async function toAuth(
+  user: UserEntry,
+  from: { text: string; base: string; context: string },
+): Promise<Identity | CredentialSource> {
   const isSimple = Object.keys(user).every((key) => key in User.shape) && !user.as;
   if (!isSimple) return clientNodeAuth(from);
   if (user.tokenFile) return tokenFile(resolve(from.base, user.tokenFile));
@@ -121,20 +134,27 @@ async function toAuth(user: UserEntry, from: { text: string; base: string; conte
   return cert && key ? { kind: "certificate", cert, key } : { kind: "anonymous" };
 }
 
-async function readContent(base: string, file: string | undefined, data: string | undefined): Promise<string | undefined> {
+async function readContent(
+  base: string,
+  file: string | undefined,
+  data: string | undefined,
+): Promise<string | undefined> {
   if (data) return Buffer.from(data, "base64").toString("utf8");
   return file ? readFile(resolve(base, file), "utf8") : undefined;
 }
 
 function defaultPath(): string {
-  return process.env["KUBECONFIG"]?.split(delimiter).find((entry) => entry !== "") ?? join(homedir(), ".kube", "config");
+  return (
+    process.env["KUBECONFIG"]?.split(delimiter).find((entry) => entry !== "") ?? join(homedir(), ".kube", "config")
+  );
 }
 
 /** Reads a token file at most once a minute, or when the token is refused. */
 function tokenFile(path: string): CredentialSource {
   let known: { token: string; readAt: number } | undefined;
   return async ({ renew = false } = {}) => {
-    if (renew || !known || performance.now() - known.readAt > 60_000) known = { token: (await readFile(path, "utf8")).trim(), readAt: performance.now() };
+    if (renew || !known || performance.now() - known.readAt > 60_000)
+      known = { token: (await readFile(path, "utf8")).trim(), readAt: performance.now() };
     return { headers: { authorization: `Bearer ${known.token}` } };
   };
 }
@@ -146,11 +166,14 @@ async function clientNodeAuth(from: { text: string; context: string }): Promise<
   config.loadFromString(from.text);
   config.setCurrentContext(from.context);
   return async () => {
-    const options: { headers?: Record<string, string>; cert?: string | Buffer; key?: string | Buffer; auth?: string } = {};
+    const options: { headers?: Record<string, string>; cert?: string | Buffer; key?: string | Buffer; auth?: string } =
+      {};
     await config.applyToHTTPSOptions(options as Parameters<typeof config.applyToHTTPSOptions>[0]);
     const { cert, key } = options;
     const basic = options.auth ? { authorization: `Basic ${Buffer.from(options.auth).toString("base64")}` } : {};
-    const headers = Object.fromEntries(Object.entries({ ...options.headers, ...basic }).map(([name, value]) => [name.toLowerCase(), value]));
+    const headers = Object.fromEntries(
+      Object.entries({ ...options.headers, ...basic }).map(([name, value]) => [name.toLowerCase(), value]),
+    );
     return { headers, ...(cert && key && { certificate: { cert: cert.toString(), key: key.toString() } }) };
   };
 }

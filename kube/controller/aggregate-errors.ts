@@ -8,7 +8,11 @@ export async function collectErrors(promises: readonly Promise<unknown>[]): Prom
 
 /** @throws the only failure as it is, several in an AggregateError */
 export function throwErrors(errors: readonly unknown[]): void {
-  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} parts of the work failed: ${[...new Set(errors.map(textOf))].join("; ")}`);
+  if (errors.length > 1)
+    throw new AggregateError(
+      errors,
+      `${errors.length} parts of the work failed: ${[...new Set(errors.map(textOf))].join("; ")}`,
+    );
   if (errors.length === 1) throw errors[0];
 }
 

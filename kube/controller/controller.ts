@@ -133,13 +133,19 @@ export type Controller = ControllerDefinition;
 
 /** Checks the definition and forgets the object type. */
 export function defineController<T extends KubeObject>(definition: ControllerDefinition<T>): Controller {
-  if (!/^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/.test(definition.name)) throw new Error(`controller name ${definition.name} is not a DNS label of at most 40 characters`);
-  if (Boolean(definition.finalizer) !== Boolean(definition.finalize)) throw new Error(`controller ${definition.name} needs both finalizer and finalize, or neither`);
+  if (!/^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/.test(definition.name))
+    throw new Error(`controller name ${definition.name} is not a DNS label of at most 40 characters`);
+  if (Boolean(definition.finalizer) !== Boolean(definition.finalize))
+    throw new Error(`controller ${definition.name} needs both finalizer and finalize, or neither`);
   return definition as unknown as Controller;
 }
 
 /** A change of a `ref` object wakes what `wakes` says. */
-export function watch<T extends KubeObject>(ref: ResourceRef<T>, mapTo: (object: T, read: Reader) => MapResult, scope: { namespace?: string; labelSelector?: string } = {}): WatchRule {
+export function watch<T extends KubeObject>(
+  ref: ResourceRef<T>,
+  mapTo: (object: T, read: Reader) => MapResult,
+  scope: { namespace?: string; labelSelector?: string } = {},
+): WatchRule {
   return { ref, mapTo, ...scope } as unknown as WatchRule;
 }
 

@@ -67,7 +67,8 @@ export function createOwnedObjects(context: OwnedObjectsOptions): OwnedObjects {
     const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
     const last = lastWrites.get(childKey);
     if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
-    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1)) return void lastWrites.set(childKey, { resourceVersion: versionOf(live), digest, isFoundUnchanged: true });
+    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1))
+      return void lastWrites.set(childKey, { resourceVersion: versionOf(live), digest, isFoundUnchanged: true });
     if (needsVerification(last, digest, live)) await confirm?.();
     const answer = await client.apply(store.ref, wanted, { fieldManager, force: true });
     lastWrites.set(childKey, { resourceVersion: answer.metadata.resourceVersion ?? "", digest });
@@ -76,23 +77,33 @@ export function createOwnedObjects(context: OwnedObjectsOptions): OwnedObjects {
     stores.flatMap((store) =>
       store
         .list({ labels: { [ownership.ownerLabel]: ownerUid }, partial: true })
-        .filter((child) => child.metadata.labels?.[ownership.controllerLabel] === controller && !child.metadata.deletionTimestamp)
+        .filter(
+          (child) =>
+            child.metadata.labels?.[ownership.controllerLabel] === controller && !child.metadata.deletionTimestamp,
+        )
         .map((child) => ({ store, child })),
     );
   const remove: OwnedObjects["remove"] = (children) =>
-    awaitAll(children.map(({ store, child }) => limit(async () => {
-      lastWrites.delete(`${resourceId(store.ref)} ${keyOf(child.metadata)}`);
-      await deleteExactly(client, store.ref, child);
-    })));
+    awaitAll(
+      children.map(({ store, child }) =>
+        limit(async () => {
+          lastWrites.delete(`${resourceId(store.ref)} ${keyOf(child.metadata)}`);
+          await deleteExactly(client, store.ref, child);
+        }),
+      ),
+    );
 
   return {
     listOwnedBy,
     remove,
     async sync(owner, drafts, confirm) {
       const named = new Set(drafts.map((draft) => childId(draft, findStore(stores, draft, controller).ref)));
-      const apply = (those: readonly Draft[]): Promise<unknown[]> => collectErrors(those.map((draft) => limit(() => applyChild(owner, draft, confirm))));
+      const apply = (those: readonly Draft[]): Promise<unknown[]> =>
+        collectErrors(those.map((draft) => limit(() => applyChild(owner, draft, confirm))));
       const prune = async (): Promise<void> => {
-        const unwanted = listOwnedBy(owner.metadata.uid ?? "").filter(({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`));
+        const unwanted = listOwnedBy(owner.metadata.uid ?? "").filter(
+          ({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`),
+        );
         if (unwanted.length > 0) await confirm?.();
         await remove(unwanted);
       };
@@ -105,21 +116,30 @@ export function createOwnedObjects(context: OwnedObjectsOptions): OwnedObjects {
       ]);
     },
     async createOnce(drafts) {
-      await awaitAll(drafts.map((draft) => limit(async () => {
-        const store = findStore([...completeStores, ...stores], draft, controller);
-        const whole = completeStores.includes(store);
-        const key = requireKey(draft, store.ref);
-        if (store.find(key) ?? (whole ? undefined : await client.find(store.ref, key))) return;
-        await client.apply(store.ref, normalize(draft), { fieldManager, force: false });
-      })));
+      await awaitAll(
+        drafts.map((draft) =>
+          limit(async () => {
+            const store = findStore([...completeStores, ...stores], draft, controller);
+            const whole = completeStores.includes(store);
+            const key = requireKey(draft, store.ref);
+            if (store.find(key) ?? (whole ? undefined : await client.find(store.ref, key))) return;
+            await client.apply(store.ref, normalize(draft), { fieldManager, force: false });
+          }),
+        ),
+      );
     },
   };
 }
 
-function isAlreadyApplied(last: LastWrite | undefined, now: { digest: string; live: KubeObject | undefined; store: Store; namespace: string | undefined }): boolean {
+function isAlreadyApplied(
+  last: LastWrite | undefined,
+  now: { digest: string; live: KubeObject | undefined; store: Store; namespace: string | undefined },
+): boolean {
   if (last?.digest !== now.digest || last.isFoundUnchanged) return false;
   // Not cached: either the cache is still behind our write, or somebody has deleted the child since.
-  return now.live ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "") : !hasReached(now.store.resourceVersionIn(now.namespace), last.resourceVersion);
+  return now.live
+    ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "")
+    : !hasReached(now.store.resourceVersionIn(now.namespace), last.resourceVersion);
 }
 
 /** The very same was there before and is not so any more, or what is there is not what we last saw: somebody else has written, who perhaps sees more than we do. */
@@ -132,15 +152,29 @@ function versionOf(object: KubeObject | undefined): string {
 }
 
 /** Labels, annotation and, where Kubernetes allows one, the owner reference. */
-function withOwnerMetadata(draft: Draft, owner: KubeObject, { ownership, controller, ownerRef }: OwnedObjectsOptions): Draft {
+function withOwnerMetadata(
+  draft: Draft,
+  owner: KubeObject,
+  { ownership, controller, ownerRef }: OwnedObjectsOptions,
+): Draft {
   const { metadata } = draft;
   const reachable = !ownerRef.namespaced || metadata.namespace === owner.metadata.namespace;
-  const reference = { apiVersion: apiVersionOf(ownerRef), kind: ownerRef.kind, name: owner.metadata.name, uid: owner.metadata.uid ?? "", controller: true };
+  const reference = {
+    apiVersion: apiVersionOf(ownerRef),
+    kind: ownerRef.kind,
+    name: owner.metadata.name,
+    uid: owner.metadata.uid ?? "",
+    controller: true,
+  };
   return {
     ...draft,
     metadata: {
       ...metadata,
-      labels: { ...metadata.labels, [ownership.ownerLabel]: owner.metadata.uid ?? "", [ownership.controllerLabel]: controller },
+      labels: {
+        ...metadata.labels,
+        [ownership.ownerLabel]: owner.metadata.uid ?? "",
+        [ownership.controllerLabel]: controller,
+      },
       annotations: { ...metadata.annotations, [ownership.ownerAnnotation]: keyOf(owner.metadata) },
       ...(reachable && { ownerReferences: [...(metadata.ownerReferences ?? []), reference] }),
     },
@@ -151,27 +185,42 @@ function withOwnerMetadata(draft: Draft, owner: KubeObject, { ownership, control
 function normalize(draft: Draft): Draft {
   if (draft.kind !== "Secret" || !draft["stringData"]) return draft;
   const { stringData, ...rest } = draft;
-  const encoded = Object.entries(stringData as Record<string, string>).map(([key, value]) => [key, Buffer.from(value, "utf8").toString("base64")]);
+  const encoded = Object.entries(stringData as Record<string, string>).map(([key, value]) => [
+    key,
+    Buffer.from(value, "utf8").toString("base64"),
+  ]);
   return { ...rest, data: { ...(rest["data"] as Record<string, string> | undefined), ...Object.fromEntries(encoded) } };
 }
 
 // Two owners that want one name would overwrite each other for ever.
-function requireNoOtherOwner(live: KubeObject | undefined, owner: KubeObject, { ownership }: OwnedObjectsOptions): void {
+function requireNoOtherOwner(
+  live: KubeObject | undefined,
+  owner: KubeObject,
+  { ownership }: OwnedObjectsOptions,
+): void {
   const holder = live?.metadata.labels?.[ownership.ownerLabel];
   if (!live || holder === undefined || holder === owner.metadata.uid) return;
   const held = live.metadata.annotations?.[ownership.ownerAnnotation] ?? holder;
-  throw new NotReady("ChildTaken", `${live.kind} ${keyOf(live.metadata)} belongs to ${held}`, { requeueAfterMs: 2_000 });
+  throw new NotReady("ChildTaken", `${live.kind} ${keyOf(live.metadata)} belongs to ${held}`, {
+    requeueAfterMs: 2_000,
+  });
 }
 
 function findStore(stores: readonly Store[], draft: Draft, controller: string): Store {
   const store = stores.find(({ ref }) => ref.kind === draft.kind && apiVersionOf(ref) === draft.apiVersion);
-  if (!store) throw new Error(`controller ${controller} plans a ${draft.apiVersion ?? ""} ${draft.kind ?? "?"}, which is not in its owns (or, for createOnce, reads)`);
+  if (!store)
+    throw new Error(
+      `controller ${controller} plans a ${draft.apiVersion ?? ""} ${draft.kind ?? "?"}, which is not in its owns (or, for createOnce, reads)`,
+    );
   return store;
 }
 
 function requireKey({ kind = "object", metadata: { name, namespace } }: Draft, ref: ResourceRef): ObjectKey {
   if (!name) throw new Error(`a planned ${kind} has no name`);
-  if (ref.namespaced !== Boolean(namespace)) throw new Error(`the planned ${kind} ${name} ${namespace ? "has a namespace, but its kind has none" : "has no namespace"}`);
+  if (ref.namespaced !== Boolean(namespace))
+    throw new Error(
+      `the planned ${kind} ${name} ${namespace ? "has a namespace, but its kind has none" : "has no namespace"}`,
+    );
   return namespace ? { namespace, name } : { name };
 }
 

@@ -13,7 +13,10 @@ test("a controller needs what its definition implies, and what it declares besid
     owns: [ConfigMap],
     reads: [Namespace],
     watches: [watch(Service, () => ({}))],
-    permissions: [{ resource: Secret, verbs: ["get"], names: ["key"] }, { resource: Gadget, verbs: ["delete"] }],
+    permissions: [
+      { resource: Secret, verbs: ["get"], names: ["key"] },
+      { resource: Gadget, verbs: ["delete"] },
+    ],
     reconcile: () => ({}),
   });
   expect(toResourceRules(permissionsOf(controller))).toEqual([
@@ -27,11 +30,19 @@ test("a controller needs what its definition implies, and what it declares besid
 
 test("a controller that writes no status gets no right on it", () => {
   const controller = defineController({ name: "quiet", for: Service, writesStatus: false, reconcile: () => ({}) });
-  expect(toResourceRules(permissionsOf(controller))).toEqual([{ apiGroups: [""], resources: ["services"], verbs: ["get", "list", "watch", "patch"] }]);
+  expect(toResourceRules(permissionsOf(controller))).toEqual([
+    { apiGroups: [""], resources: ["services"], verbs: ["get", "list", "watch", "patch"] },
+  ]);
 });
 
 test("what is given on all objects is not given again by name", () => {
-  expect(toResourceRules([{ resource: Secret, verbs: ["get", "create"] }, { resource: Secret, verbs: ["get"], names: ["a"] }, { resource: Secret, verbs: ["get", "delete"], names: ["b"] }])).toEqual([
+  expect(
+    toResourceRules([
+      { resource: Secret, verbs: ["get", "create"] },
+      { resource: Secret, verbs: ["get"], names: ["a"] },
+      { resource: Secret, verbs: ["get", "delete"], names: ["b"] },
+    ]),
+  ).toEqual([
     { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
     { apiGroups: [""], resources: ["secrets"], resourceNames: ["b"], verbs: ["delete"] },
   ]);

@@ -31,7 +31,10 @@ export function permissionsOf(controller: Controller): Permission[] {
     ...(writesStatus ? [{ resource: own, subresource: "status", verbs: ["patch"] } satisfies Permission] : []),
     // An apply that makes the object needs both.
     ...owns.map((on): Permission => ({ resource: on, verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"] })),
-    ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
+    ...[...reads, ...watches.map(({ ref }) => ref)].map((on): Permission => ({
+      resource: on,
+      verbs: LIST_WATCH_VERBS,
+    })),
     ...permissions,
   ];
 }
@@ -42,12 +45,19 @@ const VERB_ORDER: readonly string[] = ["get", "list", "watch", "create", "update
 export function toResourceRules(permissions: readonly Permission[]): ResourceRule[] {
   const grouped = groupByResource(permissions);
   const merged = new Map<string, ResourceRule>();
-  for (const { group, resource, names, verbs } of [...grouped.values()].sort((a, b) => compare(`${a.group} ${a.resource}`, `${b.group} ${b.resource}`))) {
+  for (const { group, resource, names, verbs } of [...grouped.values()].sort((a, b) =>
+    compare(`${a.group} ${a.resource}`, `${b.group} ${b.resource}`),
+  )) {
     const allowed = withoutRedundantVerbs([...verbs], names, grouped.get(JSON.stringify([group, resource, []]))?.verbs);
     if (allowed.length === 0) continue;
     const sorted = allowed.sort((a, b) => VERB_ORDER.indexOf(a) - VERB_ORDER.indexOf(b));
     const key = JSON.stringify([group, sorted, names]);
-    const rule = merged.get(key) ?? { apiGroups: [group], resources: [], ...(names.length > 0 && { resourceNames: names }), verbs: sorted };
+    const rule = merged.get(key) ?? {
+      apiGroups: [group],
+      resources: [],
+      ...(names.length > 0 && { resourceNames: names }),
+      verbs: sorted,
+    };
     rule.resources.push(resource);
     merged.set(key, rule);
   }
@@ -76,11 +86,14 @@ function groupByResource(permissions: readonly Permission[]): Map<string, Groupe
 }
 
 /** A right on named objects adds nothing to the same right on all. */
-function withoutRedundantVerbs(verbs: string[], names: readonly string[], whole: ReadonlySet<string> | undefined): string[] {
+function withoutRedundantVerbs(
+  verbs: string[],
+  names: readonly string[],
+  whole: ReadonlySet<string> | undefined,
+): string[] {
   return names.length === 0 || !whole ? verbs : verbs.filter((verb) => !whole.has(verb));
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
-

@@ -7,33 +7,83 @@ import { planStatus } from "./plan-status.ts";
 const now = new Date("2026-01-02T03:04:05.678Z");
 const ready = { type: "Ready", status: "True", reason: "Reconciled", message: "" } as const;
 const old = { ...ready, lastTransitionTime: "2025-01-01T00:00:00Z", observedGeneration: 1 };
-const object = (status: unknown, generation = 1): KubeObject => ({ apiVersion: "v1", kind: "Thing", metadata: { name: "t", generation, resourceVersion: "9" }, status });
+const object = (status: unknown, generation = 1): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Thing",
+  metadata: { name: "t", generation, resourceVersion: "9" },
+  status,
+});
 
 describe("planStatus", () => {
   it("writes everything the first time, with the version when conditions change", () => {
-    expect(planStatus({ object: object(undefined), status: { a: 1 }, conditions: [ready], writesObservedGeneration: true, now })).toEqual({
+    expect(
+      planStatus({
+        object: object(undefined),
+        status: { a: 1 },
+        conditions: [ready],
+        writesObservedGeneration: true,
+        now,
+      }),
+    ).toEqual({
       metadata: { resourceVersion: "9" },
-      status: { a: 1, observedGeneration: 1, conditions: [{ ...ready, lastTransitionTime: "2026-01-02T03:04:05Z", observedGeneration: 1 }] },
+      status: {
+        a: 1,
+        observedGeneration: 1,
+        conditions: [{ ...ready, lastTransitionTime: "2026-01-02T03:04:05Z", observedGeneration: 1 }],
+      },
     });
   });
 
   it("is undefined when nothing differs, whatever others have put there", () => {
     const status = { a: { b: 1 }, observedGeneration: 1, foreign: 2, conditions: [{ type: "Other" }, old] };
-    expect(planStatus({ object: object(status), status: { a: { b: 1, c: undefined } }, conditions: [ready], writesObservedGeneration: true, now })).toBeUndefined();
+    expect(
+      planStatus({
+        object: object(status),
+        status: { a: { b: 1, c: undefined } },
+        conditions: [ready],
+        writesObservedGeneration: true,
+        now,
+      }),
+    ).toBeUndefined();
   });
 
   it("keeps the transition time while the status stays, and other conditions where they are", () => {
     const status = { observedGeneration: 1, conditions: [{ type: "Other" }, old] };
-    expect(planStatus({ object: object(status, 2), conditions: [{ ...ready, message: "new" }], writesObservedGeneration: true, now })).toEqual({
+    expect(
+      planStatus({
+        object: object(status, 2),
+        conditions: [{ ...ready, message: "new" }],
+        writesObservedGeneration: true,
+        now,
+      }),
+    ).toEqual({
       metadata: { resourceVersion: "9" },
-      status: { observedGeneration: 2, conditions: [{ type: "Other" }, { ...old, message: "new", observedGeneration: 2 }] },
+      status: {
+        observedGeneration: 2,
+        conditions: [{ type: "Other" }, { ...old, message: "new", observedGeneration: 2 }],
+      },
     });
-    expect(planStatus({ object: object(status), conditions: [{ ...ready, status: "False" }], writesObservedGeneration: true, now })).toMatchObject({ status: { conditions: [{}, { lastTransitionTime: "2026-01-02T03:04:05Z" }] } });
+    expect(
+      planStatus({
+        object: object(status),
+        conditions: [{ ...ready, status: "False" }],
+        writesObservedGeneration: true,
+        now,
+      }),
+    ).toMatchObject({ status: { conditions: [{}, { lastTransitionTime: "2026-01-02T03:04:05Z" }] } });
   });
 
   it("writes fields without a version when the conditions stay, and removes what is undefined", () => {
     const status = { a: 1, gone: 1, observedGeneration: 1, conditions: [old] };
-    expect(planStatus({ object: object(status), status: { a: 2, gone: undefined, never: undefined }, conditions: [ready], writesObservedGeneration: true, now })).toEqual({ status: { a: 2, gone: null } });
+    expect(
+      planStatus({
+        object: object(status),
+        status: { a: 2, gone: undefined, never: undefined },
+        conditions: [ready],
+        writesObservedGeneration: true,
+        now,
+      }),
+    ).toEqual({ status: { a: 2, gone: null } });
   });
 });
 

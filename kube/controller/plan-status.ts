@@ -16,27 +16,50 @@ export interface PlanStatusInput {
 }
 
 /** The body of a merge patch on /status, or undefined when the status is as it should be. */
-export function planStatus({ object, status, conditions, writesObservedGeneration, now }: PlanStatusInput): Record<string, unknown> | undefined {
+export function planStatus({
+  object,
+  status,
+  conditions,
+  writesObservedGeneration,
+  now,
+}: PlanStatusInput): Record<string, unknown> | undefined {
   const live = (object["status"] ?? {}) as Record<string, unknown>;
   const generation = object.metadata.generation;
-  const patch = mergeDiffNamed(live, { ...status, ...(writesObservedGeneration && generation !== undefined && { observedGeneration: generation }) }) ?? {};
+  const patch =
+    mergeDiffNamed(live, {
+      ...status,
+      ...(writesObservedGeneration && generation !== undefined && { observedGeneration: generation }),
+    }) ?? {};
   const before = (live["conditions"] ?? []) as Condition[];
   const after = mergeConditions(before, conditions, { generation, now });
   if (after !== before) patch["conditions"] = after;
   if (Object.keys(patch).length === 0) return undefined;
   // The list of conditions is replaced whole, so nobody else's may have come in between.
-  return after === before ? { status: patch } : { metadata: { resourceVersion: object.metadata.resourceVersion }, status: patch };
+  return after === before
+    ? { status: patch }
+    : { metadata: { resourceVersion: object.metadata.resourceVersion }, status: patch };
 }
 
 /** The list with the drafts in it; the very same list when nothing changes. lastTransitionTime moves only with the status. */
-export function mergeConditions(before: readonly Condition[], drafts: readonly ConditionDraft[], at: { generation: number | undefined; now: Date }): readonly Condition[] {
+export function mergeConditions(
+  before: readonly Condition[],
+  drafts: readonly ConditionDraft[],
+  at: { generation: number | undefined; now: Date },
+): readonly Condition[] {
   const after = [...before];
   let changed = false;
   for (const { type, status, reason, message } of drafts) {
     const index = after.findIndex((condition) => condition.type === type);
     const old = after[index];
     const lastTransitionTime = old?.status === status ? old.lastTransitionTime : toTime(at.now);
-    const condition: Condition = { type, status, reason, message, lastTransitionTime, ...(at.generation !== undefined && { observedGeneration: at.generation }) };
+    const condition: Condition = {
+      type,
+      status,
+      reason,
+      message,
+      lastTransitionTime,
+      ...(at.generation !== undefined && { observedGeneration: at.generation }),
+    };
     if (isDeepStrictEqual(old, condition)) continue;
     if (index < 0) after.push(condition);
     else after[index] = condition;

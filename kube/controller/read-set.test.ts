@@ -8,11 +8,18 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const key = { namespace: "one", name: "a" };
-const thing = (resourceVersion: string): KubeObject => ({ apiVersion: "example.org/v1", kind: "Thing", metadata: { ...key, resourceVersion } });
+const thing = (resourceVersion: string): KubeObject => ({
+  apiVersion: "example.org/v1",
+  kind: "Thing",
+  metadata: { ...key, resourceVersion },
+});
 
 function inputs(cached: KubeObject | undefined, live: KubeObject | undefined) {
   const find = vi.fn(async () => live);
-  const recorded = createReadSet({ find: (_ref: ResourceRef, _key: ObjectKey) => cached } as unknown as Reader, { find } as unknown as KubeClient);
+  const recorded = createReadSet(
+    { find: (_ref: ResourceRef, _key: ObjectKey) => cached } as unknown as Reader,
+    { find } as unknown as KubeClient,
+  );
   return { ...recorded, find };
 }
 
@@ -59,7 +66,10 @@ test("the server is asked with a deadline, and not about everything at once", as
     open--;
     return undefined;
   };
-  const { read, verify } = createReadSet({ find: () => undefined } as unknown as Reader, { find } as unknown as KubeClient);
+  const { read, verify } = createReadSet(
+    { find: () => undefined } as unknown as Reader,
+    { find } as unknown as KubeClient,
+  );
   for (let at = 0; at < 100; at++) read.find(Thing, { namespace: "one", name: `n${at}` });
   await verify();
   expect(deadlines).toHaveLength(100);

@@ -29,7 +29,11 @@ export function createReadSet(read: Reader, client: KubeClient): ReadSet {
   const reads = new Map<string, RecordedRead>();
   let verification: Promise<void> | undefined;
   const record = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, object: T | undefined): T | undefined => {
-    reads.set(`${resourceId(ref)} ${keyOf(key)}`, { ref, key: { ...(key.namespace && { namespace: key.namespace }), name: key.name }, resourceVersion: object?.metadata.resourceVersion });
+    reads.set(`${resourceId(ref)} ${keyOf(key)}`, {
+      ref,
+      key: { ...(key.namespace && { namespace: key.namespace }), name: key.name },
+      resourceVersion: object?.metadata.resourceVersion,
+    });
     return object;
   };
   const check = async ({ ref, key, resourceVersion }: RecordedRead, deadline: number): Promise<void> => {

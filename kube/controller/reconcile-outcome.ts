@@ -49,9 +49,15 @@ function toSingleOutcome(error: unknown): ReconcileOutcome {
   if (error instanceof Stalled) return failed(error.reason, error.message);
   // The watch that resumes wakes everybody who waits for it.
   if (error instanceof NotPermitted) return failed("PermissionMissing", error.message);
-  if (error instanceof KubeError && error.code !== 0) return failed(error.reason || "Refused", error.message, DONE, error);
+  if (error instanceof KubeError && error.code !== 0)
+    return failed(error.reason || "Refused", error.message, DONE, error);
   // Only the log knows more: the text of an unforeseen error may hold anything.
-  return failed("InternalError", "an unexpected fault; it is tried again, and the platform's log tells more", DONE, toError(error));
+  return failed(
+    "InternalError",
+    "an unexpected fault; it is tried again, and the platform's log tells more",
+    DONE,
+    toError(error),
+  );
 }
 
 function toAggregateOutcome(error: AggregateError): ReconcileOutcome {
@@ -59,10 +65,19 @@ function toAggregateOutcome(error: AggregateError): ReconcileOutcome {
   const reported = errors.filter((part) => !isStaleRead(part));
   // Several unforeseen ones have one text.
   const outcomes = (reported.length > 0 ? reported : errors).map(toSingleOutcome);
-  const worst = outcomes.find(({ fault }) => fault && !isUnreachable(fault)) ?? outcomes.find(({ fault }) => fault) ?? outcomes[0] ?? toSingleOutcome(error);
+  const worst =
+    outcomes.find(({ fault }) => fault && !isUnreachable(fault)) ??
+    outcomes.find(({ fault }) => fault) ??
+    outcomes[0] ??
+    toSingleOutcome(error);
   const message = [...new Set(outcomes.map(({ ready }) => ready.message))].join("; ").slice(0, MAX_MESSAGE);
   const hasError = outcomes.some(({ fault }) => fault !== undefined);
-  return { result: {}, ready: { ...worst.ready, message }, requeue: reported.length < errors.length ? { then: "retry" } : earliestRequeue(outcomes), ...(hasError && { fault: error }) };
+  return {
+    result: {},
+    ready: { ...worst.ready, message },
+    requeue: reported.length < errors.length ? { then: "retry" } : earliestRequeue(outcomes),
+    ...(hasError && { fault: error }),
+  };
 }
 
 function earliestRequeue(outcomes: readonly ReconcileOutcome[]): RequeueAction {

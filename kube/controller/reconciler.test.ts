@@ -12,18 +12,47 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 import { WritableStore } from "../cache/store.ts";
 
 const log = pino({ level: "silent" });
-const platform: OwnershipMarkers = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
+const platform: OwnershipMarkers = {
+  fieldManagerPrefix: "test",
+  ownerLabel: "owner",
+  controllerLabel: "controller",
+  ownerAnnotation: "owner-key",
+};
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const Part: ResourceRef = { group: "example.org", version: "v1", kind: "Part", plural: "parts", namespaced: true };
 const key = { namespace: "one", name: "a" };
 
-const thing = (resourceVersion: string, text: string): KubeObject => ({ apiVersion: "example.org/v1", kind: "Thing", metadata: { ...key, uid: "u1", generation: 1, resourceVersion }, spec: { text } });
+const thing = (resourceVersion: string, text: string): KubeObject => ({
+  apiVersion: "example.org/v1",
+  kind: "Thing",
+  metadata: { ...key, uid: "u1", generation: 1, resourceVersion },
+  spec: { text },
+});
 const part = (resourceVersion: string, text: string): KubeObject => ({
   apiVersion: "example.org/v1",
   kind: "Part",
   metadata: {
-    ...key, uid: "u2", resourceVersion, labels: { owner: "u1", controller: "copy" }, annotations: { "owner-key": "one/a" }, ownerReferences: [{ apiVersion: "example.org/v1", kind: "Thing", name: "a", uid: "u1", controller: true }],
-    managedFields: [{ manager: "test-copy", operation: "Apply", apiVersion: "example.org/v1", fieldsV1: { "f:text": {}, "f:metadata": { "f:labels": { "f:owner": {}, "f:controller": {} }, "f:annotations": { "f:owner-key": {} }, "f:ownerReferences": { 'k:{"uid":"u1"}': {} } } } }],
+    ...key,
+    uid: "u2",
+    resourceVersion,
+    labels: { owner: "u1", controller: "copy" },
+    annotations: { "owner-key": "one/a" },
+    ownerReferences: [{ apiVersion: "example.org/v1", kind: "Thing", name: "a", uid: "u1", controller: true }],
+    managedFields: [
+      {
+        manager: "test-copy",
+        operation: "Apply",
+        apiVersion: "example.org/v1",
+        fieldsV1: {
+          "f:text": {},
+          "f:metadata": {
+            "f:labels": { "f:owner": {}, "f:controller": {} },
+            "f:annotations": { "f:owner-key": {} },
+            "f:ownerReferences": { 'k:{"uid":"u1"}': {} },
+          },
+        },
+      },
+    ],
   } as KubeObject["metadata"],
   text,
 });
@@ -35,17 +64,48 @@ function filled(ref: ResourceRef, ...objects: KubeObject[]): WritableStore<KubeO
   return store;
 }
 
-function copying(things: WritableStore<KubeObject>, parts: WritableStore<KubeObject>, client: Partial<Record<keyof KubeClient, unknown>>, more: ReconcileResult = {}) {
+function copying(
+  things: WritableStore<KubeObject>,
+  parts: WritableStore<KubeObject>,
+  client: Partial<Record<keyof KubeClient, unknown>>,
+  more: ReconcileResult = {},
+) {
   const controller = defineController({
     name: "copy",
     for: Thing,
     owns: [Part],
-    reconcile: (object) => ({ children: [{ apiVersion: "example.org/v1", kind: "Part", metadata: key, text: (object["spec"] as { text: string }).text }], ...more }),
+    reconcile: (object) => ({
+      children: [
+        { apiVersion: "example.org/v1", kind: "Part", metadata: key, text: (object["spec"] as { text: string }).text },
+      ],
+      ...more,
+    }),
   });
   const stores: Store[] = [parts];
-  const children = createOwnedObjects({ client: client as KubeClient, ownership: platform, controller: "copy", ownerRef: Thing, stores, completeStores: [] });
-  const context = { read: {} as Reader, client: client as KubeClient, now: () => new Date(0), log, signal: new AbortController().signal };
-  return createReconciler({ controller, client: client as KubeClient, fieldManager: "test-copy", store: things, ownedObjects: children, context, log });
+  const children = createOwnedObjects({
+    client: client as KubeClient,
+    ownership: platform,
+    controller: "copy",
+    ownerRef: Thing,
+    stores,
+    completeStores: [],
+  });
+  const context = {
+    read: {} as Reader,
+    client: client as KubeClient,
+    now: () => new Date(0),
+    log,
+    signal: new AbortController().signal,
+  };
+  return createReconciler({
+    controller,
+    client: client as KubeClient,
+    fieldManager: "test-copy",
+    store: things,
+    ownedObjects: children,
+    context,
+    log,
+  });
 }
 
 test("a version at which a patch was refused is not tried again before the cache has another", async () => {
@@ -107,10 +167,24 @@ function listing(names: readonly string[], refused: Readonly<Record<string, Erro
     name: "copy",
     for: Thing,
     owns: [Part],
-    reconcile: () => ({ children: names.map((name) => ({ apiVersion: "example.org/v1", kind: "Part", metadata: { namespace: "one", name }, text: "x" })), status: { done: true } }),
+    reconcile: () => ({
+      children: names.map((name) => ({
+        apiVersion: "example.org/v1",
+        kind: "Part",
+        metadata: { namespace: "one", name },
+        text: "x",
+      })),
+      status: { done: true },
+    }),
   });
   const done: string[] = [];
-  const said = vi.fn(async (_ref: ResourceRef, _key: unknown, _patch: { body: { status: { conditions: { reason: string; message: string }[] } } }) => thing("1", "x"));
+  const said = vi.fn(
+    async (
+      _ref: ResourceRef,
+      _key: unknown,
+      _patch: { body: { status: { conditions: { reason: string; message: string }[] } } },
+    ) => thing("1", "x"),
+  );
   const client = {
     apply: async (_ref: unknown, { metadata: { name } }: KubeObject) => {
       if (refused[name]) throw refused[name];
@@ -121,9 +195,24 @@ function listing(names: readonly string[], refused: Readonly<Record<string, Erro
     find: async () => thing("1", "x"),
     patch: said,
   } as unknown as KubeClient;
-  const children = createOwnedObjects({ client, ownership: platform, controller: "copy", ownerRef: Thing, stores: [filled(Part, ...found)], completeStores: [] });
+  const children = createOwnedObjects({
+    client,
+    ownership: platform,
+    controller: "copy",
+    ownerRef: Thing,
+    stores: [filled(Part, ...found)],
+    completeStores: [],
+  });
   const context = { read: {} as Reader, client, now: () => new Date(0), log, signal: new AbortController().signal };
-  const reconciler = createReconciler({ controller, client, fieldManager: "test-copy", store: things, ownedObjects: children, context, log });
+  const reconciler = createReconciler({
+    controller,
+    client,
+    fieldManager: "test-copy",
+    store: things,
+    ownedObjects: children,
+    context,
+    log,
+  });
   return { reconciler, done, condition: () => said.mock.calls.at(-1)?.[2].body.status.conditions[0] };
 }
 
@@ -146,7 +235,10 @@ test("of several refusals all are told, and the status says each", async () => {
 
 test("what was only outrun is tried again, beside what waits for somebody", async () => {
   const conflict = new KubeError({ code: 409, reason: "Conflict", message: "changed meanwhile" });
-  const taken: KubeObject = { ...stale, metadata: { ...stale.metadata, name: "b", labels: { owner: "another", controller: "copy" } } };
+  const taken: KubeObject = {
+    ...stale,
+    metadata: { ...stale.metadata, name: "b", labels: { owner: "another", controller: "copy" } },
+  };
   const { reconciler, condition } = listing(["b", "c"], { c: conflict }, [taken]);
   expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
   expect(condition()).toMatchObject({ reason: "ChildTaken" });

@@ -4,7 +4,15 @@ import type { OwnedObjects } from "./owned-objects.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/errors.ts";
 import type { Controller, ReconcileContext, ReconcileResult } from "./controller.ts";
-import { DONE, type ReconcileOutcome, isStaleRead, keepsStatus, RECONCILED, toReconcileOutcome, toRequeue } from "./reconcile-outcome.ts";
+import {
+  DONE,
+  type ReconcileOutcome,
+  isStaleRead,
+  keepsStatus,
+  RECONCILED,
+  toReconcileOutcome,
+  toRequeue,
+} from "./reconcile-outcome.ts";
 import { type ReadSet, createReadSet } from "./read-set.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import { mergeDiffNamed } from "../api/merge-diff.ts";
@@ -97,7 +105,12 @@ class KeyReconciler implements Reconciler {
 
   #retryStale(key: ObjectKey, error: unknown): RequeueAction {
     const [stale] = flattenErrors(error).filter((one) => one instanceof NotSynced);
-    return this.#options.staleCaches?.recordStale(keyOf(key), stale?.resource ?? resourceId(this.#options.controller.for)) ?? { then: "retry" };
+    return (
+      this.#options.staleCaches?.recordStale(
+        keyOf(key),
+        stale?.resource ?? resourceId(this.#options.controller.for),
+      ) ?? { then: "retry" }
+    );
   }
 
   #dispatch(object: KubeObject): Promise<RequeueAction> {
@@ -138,7 +151,8 @@ class KeyReconciler implements Reconciler {
       readSet.add(this.#options.controller.for, current);
       if (outcome.result.createOnce) await this.#options.ownedObjects.createOnce(outcome.result.createOnce);
       hasCreated = true;
-      if (outcome.result.children) await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
+      if (outcome.result.children)
+        await this.#options.ownedObjects.sync(current, outcome.result.children, readSet.verify);
     } catch (error) {
       if (isStaleRead(error)) throw error;
       // A status may name what was to be created: it must not be said before that is there.
@@ -168,7 +182,13 @@ class KeyReconciler implements Reconciler {
     if (controller.writesStatus === false) return;
     const type = controller.condition ?? "Ready";
     const conditions = [{ type, ...ready }, ...(result.conditions ?? [])];
-    const body = planStatus({ object, status: result.status, conditions, writesObservedGeneration: type === "Ready", now: context.now() });
+    const body = planStatus({
+      object,
+      status: result.status,
+      conditions,
+      writesObservedGeneration: type === "Ready",
+      now: context.now(),
+    });
     if (body) await this.#patch(object, body, "status");
   }
 
@@ -205,7 +225,9 @@ class KeyReconciler implements Reconciler {
     const { ownedObjects, client, controller } = this.#options;
     for (const uid of this.#deletedOwners.get(id) ?? []) {
       // Where there is an owner reference, Kubernetes' own garbage collection does it.
-      const orphans = ownedObjects.listOwnedBy(uid).filter(({ child }) => !child.metadata.ownerReferences?.some((reference) => reference.uid === uid));
+      const orphans = ownedObjects
+        .listOwnedBy(uid)
+        .filter(({ child }) => !child.metadata.ownerReferences?.some((reference) => reference.uid === uid));
       const owner = orphans.length > 0 ? await client.find(controller.for, key) : undefined;
       if (owner?.metadata.uid !== uid) await ownedObjects.remove(orphans);
       this.#deletedOwners.get(id)?.delete(uid);
@@ -215,7 +237,9 @@ class KeyReconciler implements Reconciler {
 
   #needsFinalizer(object: KubeObject): boolean {
     const { finalizer, needsFinalizer } = this.#options.controller;
-    return finalizer !== undefined && !object.metadata.finalizers?.includes(finalizer) && (needsFinalizer?.(object) ?? true);
+    return (
+      finalizer !== undefined && !object.metadata.finalizers?.includes(finalizer) && (needsFinalizer?.(object) ?? true)
+    );
   }
 
   #withFinalizer(object: KubeObject): Promise<KubeObject> {
@@ -235,13 +259,27 @@ class KeyReconciler implements Reconciler {
 
   async #patch(object: KubeObject, body: Record<string, unknown>, subresource?: string): Promise<KubeObject> {
     const { client, controller, fieldManager, hasOptimisticLock } = this.#options;
-    const metadata = { ...(hasOptimisticLock && { resourceVersion: object.metadata.resourceVersion }), ...(body["metadata"] as { resourceVersion?: string } | undefined) };
+    const metadata = {
+      ...(hasOptimisticLock && { resourceVersion: object.metadata.resourceVersion }),
+      ...(body["metadata"] as { resourceVersion?: string } | undefined),
+    };
     this.#requireNotRefused(object, metadata.resourceVersion);
     const sent = Object.keys(metadata).length > 0 ? { ...body, metadata } : body;
-    const answer = await client.patch(controller.for, object.metadata, { type: "merge", body: sent }, { fieldManager, ...(subresource && { subresource }) }).catch((error: unknown) => {
-      if (metadata.resourceVersion !== undefined && isConflict(error)) this.#refusedVersions.set(keyOf(object.metadata), { version: metadata.resourceVersion, at: performance.now() });
-      throw error;
-    });
+    const answer = await client
+      .patch(
+        controller.for,
+        object.metadata,
+        { type: "merge", body: sent },
+        { fieldManager, ...(subresource && { subresource }) },
+      )
+      .catch((error: unknown) => {
+        if (metadata.resourceVersion !== undefined && isConflict(error))
+          this.#refusedVersions.set(keyOf(object.metadata), {
+            version: metadata.resourceVersion,
+            at: performance.now(),
+          });
+        throw error;
+      });
     const { uid, deletionTimestamp, finalizers } = answer.metadata;
     // The last finalizer has gone and the object with it: perhaps the cache knows already, and nothing would ever forget it here.
     if (uid && !(deletionTimestamp && !finalizers?.length)) this.#lastWrites.set(uid, answer);
@@ -255,7 +293,12 @@ class KeyReconciler implements Reconciler {
   /** The cache is known to be behind, so the server would refuse it again. @throws NotSynced */
   #requireNotRefused({ metadata }: KubeObject, version: string | undefined): void {
     const refused = this.#refusedVersions.get(keyOf(metadata));
-    if (version === undefined || refused?.version !== version || performance.now() - refused.at > REFUSED_VERSION_TTL_MS) return;
+    if (
+      version === undefined ||
+      refused?.version !== version ||
+      performance.now() - refused.at > REFUSED_VERSION_TTL_MS
+    )
+      return;
     throw new NotSynced(resourceId(this.#options.controller.for), metadata.namespace);
   }
 
@@ -271,8 +314,13 @@ class KeyReconciler implements Reconciler {
 }
 
 /** The list is replaced whole, so it carries the version it was read at. */
-function missingOwnerReferences({ metadata }: KubeObject, wanted: readonly OwnerReference[]): { ownerReferences: OwnerReference[]; resourceVersion: string | undefined } | undefined {
+function missingOwnerReferences(
+  { metadata }: KubeObject,
+  wanted: readonly OwnerReference[],
+): { ownerReferences: OwnerReference[]; resourceVersion: string | undefined } | undefined {
   const have = metadata.ownerReferences ?? [];
   const missing = wanted.filter(({ uid }) => !have.some((owner) => owner.uid === uid));
-  return missing.length > 0 ? { ownerReferences: [...have, ...missing], resourceVersion: metadata.resourceVersion } : undefined;
+  return missing.length > 0
+    ? { ownerReferences: [...have, ...missing], resourceVersion: metadata.resourceVersion }
+    : undefined;
 }

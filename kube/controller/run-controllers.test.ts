@@ -9,18 +9,47 @@ import { runControllers } from "./run-controllers.ts";
 import { WritableStore } from "../cache/store.ts";
 import type { Informers } from "../cache/informers.ts";
 
-const platform: OwnershipMarkers = { fieldManagerPrefix: "test", ownerLabel: "owner", controllerLabel: "controller", ownerAnnotation: "owner-key" };
+const platform: OwnershipMarkers = {
+  fieldManagerPrefix: "test",
+  ownerLabel: "owner",
+  controllerLabel: "controller",
+  ownerAnnotation: "owner-key",
+};
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const Claim: ResourceRef = { group: "example.org", version: "v1", kind: "Claim", plural: "claims", namespaced: true };
-const one: KubeObject = { apiVersion: "example.org/v1", kind: "Thing", metadata: { namespace: "space", name: "one", uid: "u1", resourceVersion: "1" } };
+const one: KubeObject = {
+  apiVersion: "example.org/v1",
+  kind: "Thing",
+  metadata: { namespace: "space", name: "one", uid: "u1", resourceVersion: "1" },
+};
 
 function begin(more: { settled?: Promise<void> } = {}) {
-  const [things, claims] = [Thing, Claim].map((ref) => new WritableStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) })) as [WritableStore<KubeObject>, WritableStore<KubeObject>];
-  const ensure = (ref: ResourceRef) => ({ store: resourceId(ref) === resourceId(Thing) ? things : claims, fieldsKept: more.settled ?? Promise.resolve(), freshAsOf: () => 0, release: () => undefined });
+  const [things, claims] = [Thing, Claim].map(
+    (ref) => new WritableStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) }),
+  ) as [WritableStore<KubeObject>, WritableStore<KubeObject>];
+  const ensure = (ref: ResourceRef) => ({
+    store: resourceId(ref) === resourceId(Thing) ? things : claims,
+    fieldsKept: more.settled ?? Promise.resolve(),
+    freshAsOf: () => 0,
+    release: () => undefined,
+  });
   const worked: string[] = [];
-  const controller = defineController({ name: "one", for: Thing, reads: [Claim], writesStatus: false, reconcile: ({ metadata }) => (worked.push(metadata.name), {}) });
+  const controller = defineController({
+    name: "one",
+    for: Thing,
+    reads: [Claim],
+    writesStatus: false,
+    reconcile: ({ metadata }) => (worked.push(metadata.name), {}),
+  });
   const stopping = new AbortController();
-  const run = runControllers({ client: {} as KubeClient, controllers: [controller], informers: { ensure, read: {} } as unknown as Informers, ownership: platform, signal: stopping.signal, log: pino({ level: "silent" }) });
+  const run = runControllers({
+    client: {} as KubeClient,
+    controllers: [controller],
+    informers: { ensure, read: {} } as unknown as Informers,
+    ownership: platform,
+    signal: stopping.signal,
+    log: pino({ level: "silent" }),
+  });
   const show = (store: WritableStore<KubeObject>, ...objects: KubeObject[]): void => {
     store.setState("watching");
     store.replace(objects, "1");

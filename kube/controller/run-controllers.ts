@@ -50,7 +50,10 @@ export function runControllers(options: RunControllersOptions): ControllerRun {
   if (names.size !== options.controllers.length) throw new Error("two controllers have the same name");
   const fullyWatched = fullyWatchedKinds(options.controllers);
   const running = options.controllers.map((controller) => startController(controller, options, fullyWatched));
-  const unsynced = cacheUntilStateChange(running.flatMap(({ stores }) => stores), () => running.flatMap(unsyncedControllerOf));
+  const unsynced = cacheUntilStateChange(
+    running.flatMap(({ stores }) => stores),
+    () => running.flatMap(unsyncedControllerOf),
+  );
   const stopped = Promise.all(running.map((each) => each.stopped)).then(unsynced.close);
   const synced = Promise.all(running.map((each) => each.synced)).then(() => undefined);
   // Whoever does not ask about `synced` must not die of it.
@@ -69,7 +72,11 @@ export function runControllers(options: RunControllersOptions): ControllerRun {
 
 /** Kinds that are watched whole for another reason than being owned. The others are watched only as far as they carry the controller label. */
 function fullyWatchedKinds(controllers: readonly Controller[]): Set<string> {
-  const refs = controllers.flatMap(({ for: own, reads = [], watches = [] }) => [own, ...reads, ...watches.filter((rule) => !rule.labelSelector && !rule.namespace).map((rule) => rule.ref)]);
+  const refs = controllers.flatMap(({ for: own, reads = [], watches = [] }) => [
+    own,
+    ...reads,
+    ...watches.filter((rule) => !rule.labelSelector && !rule.namespace).map((rule) => rule.ref),
+  ]);
   return new Set(refs.map(resourceId));
 }
 
@@ -98,7 +105,11 @@ interface Wiring {
   reconciler: Reconciler;
 }
 
-function startController(controller: Controller, options: RunControllersOptions, fullyWatched: Set<string>): RunningController {
+function startController(
+  controller: Controller,
+  options: RunControllersOptions,
+  fullyWatched: Set<string>,
+): RunningController {
   const { client, informers, ownership, signal, term, now = () => new Date() } = options;
   const log = options.log.child({ controller: controller.name });
   const fieldManager = `${ownership.fieldManagerPrefix}-${controller.name}`;
@@ -109,15 +120,42 @@ function startController(controller: Controller, options: RunControllersOptions,
     return handle.store;
   };
   const primary = ensure(controller.for, { indexes: controller.indexes ?? {} });
-  const owned = (controller.owns ?? []).map((ref) => ensure(ref, { keepFieldsOf: managersOf(ref, options), ...(!fullyWatched.has(resourceId(ref)) && { labelSelector: ownership.controllerLabel }) }));
+  const owned = (controller.owns ?? []).map((ref) =>
+    ensure(ref, {
+      keepFieldsOf: managersOf(ref, options),
+      ...(!fullyWatched.has(resourceId(ref)) && { labelSelector: ownership.controllerLabel }),
+    }),
+  );
   const reads = (controller.reads ?? []).map((ref) => ensure(ref));
-  const mappedWatches = (controller.watches ?? []).map(({ ref, mapTo, namespace, labelSelector }) => ({ mapTo, store: ensure(ref, { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }) }) }));
+  const mappedWatches = (controller.watches ?? []).map(({ ref, mapTo, namespace, labelSelector }) => ({
+    mapTo,
+    store: ensure(ref, { ...(namespace && { namespace }), ...(labelSelector && { labelSelector }) }),
+  }));
 
-  const completeStores = [primary, ...reads, ...mappedWatches.map(({ store }) => store)].filter((store) => fullyWatched.has(resourceId(store.ref)));
-  const ownedObjects = createOwnedObjects({ client, ownership, controller: controller.name, ownerRef: controller.for, stores: owned, completeStores });
+  const completeStores = [primary, ...reads, ...mappedWatches.map(({ store }) => store)].filter((store) =>
+    fullyWatched.has(resourceId(store.ref)),
+  );
+  const ownedObjects = createOwnedObjects({
+    client,
+    ownership,
+    controller: controller.name,
+    ownerRef: controller.for,
+    stores: owned,
+    completeStores,
+  });
   const context: ReconcileContext = { read: informers.read, client, now, log, signal };
   const staleCaches = createStaleCacheMonitor({ log, reopen: (resource) => informers.reopen(resource) });
-  const reconciler = createReconciler({ controller, client, fieldManager, store: primary, ownedObjects, context, log, hasOptimisticLock: term !== undefined, staleCaches });
+  const reconciler = createReconciler({
+    controller,
+    client,
+    fieldManager,
+    store: primary,
+    ownedObjects,
+    context,
+    log,
+    hasOptimisticLock: term !== undefined,
+    staleCaches,
+  });
   const queue = createWorkqueue({
     workers: controller.workers ?? DEFAULT_WORKERS,
     process: (id) => reconciler.reconcile(parseKey(id)),
@@ -126,7 +164,14 @@ function startController(controller: Controller, options: RunControllersOptions,
   const wiring: Wiring = { controller, options, primary, owned, handles, queue, reconciler };
   const synced = startWhenSynced(wiring, mappedWatches);
   const stopped = stopOnAbort(wiring, synced);
-  return { name: controller.name, stores: handles.map(({ store }) => store), staleKinds: () => staleCaches.staleKinds, queue, synced, stopped };
+  return {
+    name: controller.name,
+    stores: handles.map(({ store }) => store),
+    staleKinds: () => staleCaches.staleKinds,
+    queue,
+    synced,
+    stopped,
+  };
 }
 
 /** The field managers of all controllers that own the kind, so that the first list serves all of them. */
@@ -188,7 +233,8 @@ function addEventHandlers(wiring: Wiring, mappedWatches: readonly MappedWatch[])
 
 function enqueueMapped(wiring: Wiring, { mapTo }: MappedWatch, change: Change<KubeObject>): void {
   try {
-    for (const object of objectsIn(change)) enqueue(wiring, mapTo(object, wiring.options.informers.read), priorityOf(change));
+    for (const object of objectsIn(change))
+      enqueue(wiring, mapTo(object, wiring.options.informers.read), priorityOf(change));
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     // Whom it concerns cannot be told without what is out of sight, so it may concern anybody.
@@ -202,7 +248,8 @@ function isUnreadable(error: unknown): boolean {
 
 function enqueueAll(wiring: Wiring): void {
   const { primary, owned, queue, reconciler } = wiring;
-  if (primary.synced) for (const object of primary.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
+  if (primary.synced)
+    for (const object of primary.list({ partial: true })) queue.add(keyOf(object.metadata), { priority: LOW_PRIORITY });
   for (const key of reconciler.keysWithOrphans()) queue.add(key, { priority: LOW_PRIORITY });
   for (const store of owned) enqueueOrphans(wiring, store);
 }
@@ -243,8 +290,11 @@ function enqueue({ primary, queue }: Wiring, mapped: MapResult, priority: { prio
     return;
   }
   try {
-    const asked = Object.entries(mapped).flatMap(([index, values]) => [values].flat().map((value) => ({ index, value })));
-    for (const object of asked.flatMap(({ index, value }) => primary.byIndex(index, value))) queue.add(keyOf(object.metadata), priority);
+    const asked = Object.entries(mapped).flatMap(([index, values]) =>
+      [values].flat().map((value) => ({ index, value })),
+    );
+    for (const object of asked.flatMap(({ index, value }) => primary.byIndex(index, value)))
+      queue.add(keyOf(object.metadata), priority);
   } catch (error) {
     // Our own kind cannot be seen now; when it can, every object of it is looked at anyway.
     if (!isUnreadable(error)) throw error;

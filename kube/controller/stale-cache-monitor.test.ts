@@ -6,7 +6,10 @@ import { createStaleCacheMonitor } from "./stale-cache-monitor.ts";
 function begin() {
   let at = 0;
   const lines: { key: string; resource: string; seconds: number }[] = [];
-  const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
+  const log = pino(
+    { level: "warn" },
+    { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
+  );
   const recheck = vi.fn();
   const standstill = createStaleCacheMonitor({ reopen: recheck, log, now: () => at });
   const outrunAt = (seconds: number, key = "one/a", resource = "things"): string => {
@@ -26,7 +29,8 @@ test("for a moment it is nothing", () => {
 
 test("when it lasts the watch is opened anew, now and then, whatever the number of keys", () => {
   const { outrunAt, recheck } = begin();
-  for (const seconds of [0, 5, 10, 20, 34, 35, 64, 65]) for (const key of ["one/a", "one/b"]) expect(outrunAt(seconds, key)).toBe(seconds < 5 ? "retry" : "again");
+  for (const seconds of [0, 5, 10, 20, 34, 35, 64, 65])
+    for (const key of ["one/a", "one/b"]) expect(outrunAt(seconds, key)).toBe(seconds < 5 ? "retry" : "again");
   expect(recheck.mock.calls).toEqual([["things"], ["things"], ["things"]]);
 });
 

@@ -30,13 +30,19 @@ interface StaleKey {
   isReported: boolean;
 }
 
-export function createStaleCacheMonitor({ reopen, log, now = () => performance.now() }: StaleCacheMonitorOptions): StaleCacheMonitor {
+export function createStaleCacheMonitor({
+  reopen,
+  log,
+  now = () => performance.now(),
+}: StaleCacheMonitorOptions): StaleCacheMonitor {
   const staleKeys = new Map<string, StaleKey>();
   const reopenedAt = new Map<string, number>();
   let staleKinds: readonly string[] = [];
 
   const updateStaleKinds = (): void => {
-    staleKinds = [...new Set([...staleKeys.values()].flatMap(({ isReported, resource }) => (isReported ? [resource] : [])))].sort();
+    staleKinds = [
+      ...new Set([...staleKeys.values()].flatMap(({ isReported, resource }) => (isReported ? [resource] : []))),
+    ].sort();
   };
   const escalate = (key: string, one: StaleKey): void => {
     const at = now();
@@ -47,7 +53,10 @@ export function createStaleCacheMonitor({ reopen, log, now = () => performance.n
     if (at - one.since < REPORT_AFTER_MS || one.isReported) return;
     one.isReported = true;
     updateStaleKinds();
-    log.warn({ key, resource: one.resource, seconds: Math.round((at - one.since) / 1000) }, "an object waits for a cache that stays behind the API server; it is tried again");
+    log.warn(
+      { key, resource: one.resource, seconds: Math.round((at - one.since) / 1000) },
+      "an object waits for a cache that stays behind the API server; it is tried again",
+    );
   };
   return {
     recordStale(key, resource) {

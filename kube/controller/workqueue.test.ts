@@ -106,7 +106,13 @@ describe("queue", () => {
 
   it("limits the retries of all keys together to the bucket", async () => {
     let tries = 0;
-    const queue = createWorkqueue({ workers: 200, now: () => Date.now(), onFault: () => undefined, rateLimits: { perSecond: 10, burst: 100, minMs: 5 }, process: () => (tries++, Promise.resolve({ then: "retry" })) });
+    const queue = createWorkqueue({
+      workers: 200,
+      now: () => Date.now(),
+      onFault: () => undefined,
+      rateLimits: { perSecond: 10, burst: 100, minMs: 5 },
+      process: () => (tries++, Promise.resolve({ then: "retry" })),
+    });
     for (let i = 0; i < 150; i++) queue.add(`k${i}`);
     await vi.advanceTimersByTimeAsync(10_000);
     // 150 first tries, 100 from the bucket, 10 a second after that.
@@ -135,31 +141,44 @@ describe("queue", () => {
   it("model: whatever happens, every added key is worked on after its last add, never twice at once", async () => {
     const key = fc.constantFrom("a", "b", "c", "d");
     const action = fc.oneof(
-      fc.record({ do: fc.constant("add" as const), key, priority: fc.constantFrom(-100, 0, 10), afterMs: fc.constantFrom(0, 0, 7, 50) }),
-      fc.record({ do: fc.constant("finish" as const), key, outcome: fc.constantFrom<RequeueAction>({ then: "done" }, { then: "retry" }, { then: "again", afterMs: 20 }) }),
+      fc.record({
+        do: fc.constant("add" as const),
+        key,
+        priority: fc.constantFrom(-100, 0, 10),
+        afterMs: fc.constantFrom(0, 0, 7, 50),
+      }),
+      fc.record({
+        do: fc.constant("finish" as const),
+        key,
+        outcome: fc.constantFrom<RequeueAction>({ then: "done" }, { then: "retry" }, { then: "again", afterMs: 20 }),
+      }),
       fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 8, 60) }),
     );
     await fc.assert(
-      fc.asyncProperty(fc.array(action, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), async (actions, workers) => {
-        const { queue, running, order, finish, settle } = harness(workers);
-        const owed = new Map<string, number>();
-        for (const step of actions) {
-          if (step.do === "add") {
-            queue.add(step.key, step);
-            owed.set(step.key, order.length);
-          } else if (step.do === "finish") await finish(step.key, step.outcome);
-          else await vi.advanceTimersByTimeAsync(step.ms);
-          await settle();
-          expect(running.size).toBeLessThanOrEqual(workers);
-        }
-        for (let round = 0; round < 30; round++) {
-          for (const running_ of [...running.keys()]) await finish(running_);
-          await vi.advanceTimersByTimeAsync(100);
-        }
-        for (const [added, at] of owed) expect(order.slice(at), `${added} after its last add`).toContain(added);
-        expect(queue.depth).toBe(0);
-        await queue.idle();
-      }),
+      fc.asyncProperty(
+        fc.array(action, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (actions, workers) => {
+          const { queue, running, order, finish, settle } = harness(workers);
+          const owed = new Map<string, number>();
+          for (const step of actions) {
+            if (step.do === "add") {
+              queue.add(step.key, step);
+              owed.set(step.key, order.length);
+            } else if (step.do === "finish") await finish(step.key, step.outcome);
+            else await vi.advanceTimersByTimeAsync(step.ms);
+            await settle();
+            expect(running.size).toBeLessThanOrEqual(workers);
+          }
+          for (let round = 0; round < 30; round++) {
+            for (const running_ of [...running.keys()]) await finish(running_);
+            await vi.advanceTimersByTimeAsync(100);
+          }
+          for (const [added, at] of owed) expect(order.slice(at), `${added} after its last add`).toContain(added);
+          expect(queue.depth).toBe(0);
+          await queue.idle();
+        },
+      ),
       { numRuns: 200 },
     );
   });

@@ -10,7 +10,11 @@ import type { ObjectOf, ResourceRef } from "../api/resource-ref.ts";
 import { WritableStore } from "../cache/store.ts";
 
 const Rule: ResourceRef = { group: "test", version: "v1", kind: "Rule", plural: "rules", namespaced: true };
-const rule = (namespace: string): KubeObject => ({ apiVersion: "test/v1", kind: "Rule", metadata: { name: "one", namespace, uid: `u-${namespace}`, generation: 1, resourceVersion: "1" } });
+const rule = (namespace: string): KubeObject => ({
+  apiVersion: "test/v1",
+  kind: "Rule",
+  metadata: { name: "one", namespace, uid: `u-${namespace}`, generation: 1, resourceVersion: "1" },
+});
 
 function begin(first: string | undefined) {
   let life = first;
@@ -29,7 +33,16 @@ function begin(first: string | undefined) {
   const store = new WritableStore<KubeObject>(Rule, { onFault: (error) => faults.push(String(error)) });
   const halt = new AbortController();
   const log = pino({ level: "warn" }, { write: (line: string) => void faults.push(line) });
-  const start = () => startReporting({ client, store, membership, location: { namespace: "system", label: "of", annotation: "on" }, apply: () => undefined, signal: halt.signal, log });
+  const start = () =>
+    startReporting({
+      client,
+      store,
+      membership,
+      location: { namespace: "system", label: "of", annotation: "on" },
+      apply: () => undefined,
+      signal: halt.signal,
+      log,
+    });
   return {
     store,
     start,

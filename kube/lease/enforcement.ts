@@ -32,12 +32,35 @@ export interface Enforcement {
 }
 
 /** In force when every member has taken in this very object in its present generation, and it is not on its way out. Pure. */
-export function planEnforcement(object: KubeObject, members: readonly Pick<Member, "identity" | "leaseUid">[], reports: readonly Report[]): Enforcement {
+export function planEnforcement(
+  object: KubeObject,
+  members: readonly Pick<Member, "identity" | "leaseUid">[],
+  reports: readonly Report[],
+): Enforcement {
   const { uid, generation = 0, deletionTimestamp } = object.metadata;
-  const ofMember = members.map(({ identity, leaseUid }) => ({ identity, report: reports.find((report) => report.replica === identity && report.leaseUid === leaseUid && report.uid === uid && report.generation === generation) }));
-  const pendingReplicas = ofMember.filter(({ report }) => !report).map(({ identity }) => identity).sort();
-  const errors = ofMember.flatMap(({ identity, report }) => (report?.error ? [{ replica: identity, error: report.error }] : [])).sort((a, b) => (a.replica < b.replica ? -1 : 1));
-  return { enforced: members.length > 0 && pendingReplicas.length === 0 && errors.length === 0 && deletionTimestamp === undefined, pendingReplicas, errors };
+  const ofMember = members.map(({ identity, leaseUid }) => ({
+    identity,
+    report: reports.find(
+      (report) =>
+        report.replica === identity &&
+        report.leaseUid === leaseUid &&
+        report.uid === uid &&
+        report.generation === generation,
+    ),
+  }));
+  const pendingReplicas = ofMember
+    .filter(({ report }) => !report)
+    .map(({ identity }) => identity)
+    .sort();
+  const errors = ofMember
+    .flatMap(({ identity, report }) => (report?.error ? [{ replica: identity, error: report.error }] : []))
+    .sort((a, b) => (a.replica < b.replica ? -1 : 1));
+  return {
+    enforced:
+      members.length > 0 && pendingReplicas.length === 0 && errors.length === 0 && deletionTimestamp === undefined,
+    pendingReplicas,
+    errors,
+  };
 }
 
 /** Where reports are kept, and the label and annotation that tell whose they are. */
@@ -51,7 +74,9 @@ export interface ReportLocation {
 
 /** The name of a report: parts with their dashes doubled, so that no two triples give one name. */
 export function reportName(replica: string, ref: ResourceRef, key: ObjectKey): string {
-  return [replica, ref.plural, ...(key.namespace ? [key.namespace] : []), key.name].map((part) => part.replaceAll("-", "--")).join("-");
+  return [replica, ref.plural, ...(key.namespace ? [key.namespace] : []), key.name]
+    .map((part) => part.replaceAll("-", "--"))
+    .join("-");
 }
 
 export interface ReportingOptions<T extends KubeObject> {
@@ -80,7 +105,11 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
   const { store, membership, tracker, signal, log } = options;
   /** The life in which each object was last reported. */
   const reported = new Map<string, string>();
-  const queue: Workqueue = createWorkqueue({ workers: 4, process: (id) => reportObject(options, id, reported), onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again") });
+  const queue: Workqueue = createWorkqueue({
+    workers: 4,
+    process: (id) => reportObject(options, id, reported),
+    onFault: (key, err) => log.warn({ key, err }, "could not report; it is tried again"),
+  });
   const change = store.onChange((what) => {
     if (what.type === "deleted") {
       tracker?.cancel(keyOf(what.old.metadata));
@@ -111,7 +140,11 @@ export function startReporting<T extends KubeObject>(options: ReportingOptions<T
   return { idle: () => queue.idle(), stopped };
 }
 
-async function reportObject<T extends KubeObject>(options: ReportingOptions<T>, id: string, reported: Map<string, string>): Promise<{ then: "done" }> {
+async function reportObject<T extends KubeObject>(
+  options: ReportingOptions<T>,
+  id: string,
+  reported: Map<string, string>,
+): Promise<{ then: "done" }> {
   const { client, store, membership, location, tracker } = options;
   const key = parseKey(id);
   const at = { namespace: location.namespace, name: reportName(membership.identity, store.ref, key) };
@@ -151,18 +184,34 @@ interface ReportDraft<T> {
   owner: NonNullable<ReturnType<Membership["ownerReference"]>>;
 }
 
-async function writeReport<T extends KubeObject>({ client, membership, location, store }: ReportingOptions<T>, { object, at, error, id, owner }: ReportDraft<T>): Promise<void> {
-  const data = { replica: membership.identity, life: owner.uid, uid: object.metadata.uid ?? "", generation: String(object.metadata.generation ?? 0), error };
+async function writeReport<T extends KubeObject>(
+  { client, membership, location, store }: ReportingOptions<T>,
+  { object, at, error, id, owner }: ReportDraft<T>,
+): Promise<void> {
+  const data = {
+    replica: membership.identity,
+    life: owner.uid,
+    uid: object.metadata.uid ?? "",
+    generation: String(object.metadata.generation ?? 0),
+    error,
+  };
   const found = await client.find(ConfigMap, at);
   if (found?.data && Object.entries(data).every(([name, value]) => found.data?.[name] === value)) return;
-  const metadata = { ...at, labels: { [location.label]: store.ref.plural }, annotations: { [location.annotation]: id }, ownerReferences: [owner] };
+  const metadata = {
+    ...at,
+    labels: { [location.label]: store.ref.plural },
+    annotations: { [location.annotation]: id },
+    ownerReferences: [owner],
+  };
   await client.apply(ConfigMap, { metadata, data }, { fieldManager: `report-${membership.identity}`, force: true });
 }
 
 /** What a kept report says; undefined for what is none. */
 export function toReport({ data }: ObjectOf<typeof ConfigMap>): Report | undefined {
   const { replica, life, uid, generation, error } = data ?? {};
-  return replica && life && uid && generation ? { replica, leaseUid: life, uid, generation: Number(generation), error: error ?? "" } : undefined;
+  return replica && life && uid && generation
+    ? { replica, leaseUid: life, uid, generation: Number(generation), error: error ?? "" }
+    : undefined;
 }
 
 export interface EnforcementOptions<T extends KubeObject> {
@@ -175,7 +224,13 @@ export interface EnforcementOptions<T extends KubeObject> {
 }
 
 /** Keeps the condition Enforced. One replica does it for all. */
-export function enforcementController<T extends KubeObject>({ name, ref, membership, location, reports }: EnforcementOptions<T>): Controller {
+export function enforcementController<T extends KubeObject>({
+  name,
+  ref,
+  membership,
+  location,
+  reports,
+}: EnforcementOptions<T>): Controller {
   const keyIn = ({ metadata }: KubeObject): ObjectKey => parseKey(metadata.annotations?.[location.annotation] ?? "");
   return defineController<T>({
     name,
@@ -184,7 +239,10 @@ export function enforcementController<T extends KubeObject>({ name, ref, members
     condition: "Enforced",
     sources: [
       (wake, signal) => {
-        const stop = [reports.onChange(({ object }) => wake(keyIn(object))), membership.onChange(() => reports.synced && reports.list().forEach((one) => wake(keyIn(one))))];
+        const stop = [
+          reports.onChange(({ object }) => wake(keyIn(object))),
+          membership.onChange(() => reports.synced && reports.list().forEach((one) => wake(keyIn(one)))),
+        ];
         signal.addEventListener("abort", () => stop.forEach((end) => end()), { once: true });
       },
     ],
@@ -198,8 +256,25 @@ export function enforcementController<T extends KubeObject>({ name, ref, members
   });
 }
 
-function presentCondition({ enforced, pendingReplicas, errors }: Enforcement): { status: "True" | "False"; reason: string; message: string } {
+function presentCondition({ enforced, pendingReplicas, errors }: Enforcement): {
+  status: "True" | "False";
+  reason: string;
+  message: string;
+} {
   if (enforced) return { status: "True", reason: "InForce", message: "" };
-  if (errors.length > 0) return { status: "False", reason: "Refused", message: errors.map(({ replica, error }) => `${replica}: ${error}`).join("; ").slice(0, 4096) };
-  return { status: "False", reason: "Waiting", message: pendingReplicas.length > 0 ? `not yet in ${pendingReplicas.join(", ")}`.slice(0, 4096) : "it is being deleted" };
+  if (errors.length > 0)
+    return {
+      status: "False",
+      reason: "Refused",
+      message: errors
+        .map(({ replica, error }) => `${replica}: ${error}`)
+        .join("; ")
+        .slice(0, 4096),
+    };
+  return {
+    status: "False",
+    reason: "Waiting",
+    message:
+      pendingReplicas.length > 0 ? `not yet in ${pendingReplicas.join(", ")}`.slice(0, 4096) : "it is being deleted",
+  };
 }

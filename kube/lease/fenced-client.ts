@@ -6,7 +6,8 @@ type Write = (...args: never[]) => Promise<unknown>;
 
 /** The same client; every write asks `holds` first and fails with KubeError (code 0, reason Fenced) when it does not. Reads go through. Closing it closes nothing. */
 export function createFencedClient(client: KubeClient, isHeld: () => boolean): KubeClient {
-  const fenced = <W extends Write>(write: W): W => ((...args: Parameters<W>) => (isHeld() ? write(...args) : refuse())) as W;
+  const fenced = <W extends Write>(write: W): W =>
+    ((...args: Parameters<W>) => (isHeld() ? write(...args) : refuse())) as W;
   return {
     ...client,
     create: fenced(client.create),
@@ -23,5 +24,7 @@ export function createFencedClient(client: KubeClient, isHeld: () => boolean): K
 }
 
 function refuse(): Promise<never> {
-  return Promise.reject(new KubeError({ code: 0, reason: "Fenced", message: "this process does not lead any more, so it does not write" }));
+  return Promise.reject(
+    new KubeError({ code: 0, reason: "Fenced", message: "this process does not lead any more, so it does not write" }),
+  );
 }

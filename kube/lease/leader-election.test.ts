@@ -9,7 +9,11 @@ test("a credential that cannot be read once ends no candidacy", async () => {
   const stop = new AbortController();
   const terms: number[] = [];
   let asked = 0;
-  const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "lead", namespace: "one", resourceVersion: "1" } };
+  const lease = {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: "lead", namespace: "one", resourceVersion: "1" },
+  };
   const client = {
     find: async () => {
       if (++asked === 1) throw new Error("ENOENT: no token file");
@@ -18,7 +22,12 @@ test("a credential that cannot be read once ends no candidacy", async () => {
     update: async () => lease,
   } as unknown as KubeClient;
   await runLeaderElection({
-    client, namespace: "one", name: "lead", identity: "a", signal: stop.signal, log: pino({ level: "silent" }),
+    client,
+    namespace: "one",
+    name: "lead",
+    identity: "a",
+    signal: stop.signal,
+    log: pino({ level: "silent" }),
     timing: { leaseDurationMs: 100, renewDeadlineMs: 50, retryPeriodMs: 1, renewIntervalMs: 10 },
     onStartedLeading: async (_over, { transitions }) => {
       terms.push(transitions);
@@ -33,7 +42,12 @@ type Spec = { holderIdentity?: string; leaseTransitions?: number };
 /** A Lease as a server keeps it: a write with an old version is refused. `unanswered` writes take effect and time out. */
 function server() {
   const state = { version: 0, uid: "first", spec: {} as Spec, unanswered: 0, writes: 0 };
-  const present = () => ({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "lead", namespace: "one", uid: state.uid, resourceVersion: String(state.version) }, spec: state.spec });
+  const present = () => ({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: "lead", namespace: "one", uid: state.uid, resourceVersion: String(state.version) },
+    spec: state.spec,
+  });
   const write = (spec: Spec): void => {
     state.spec = spec;
     state.version++;
@@ -60,7 +74,10 @@ test("a renewal that took effect and was not answered ends no term", async () =>
   const stop = new AbortController();
   const ended = await new Promise<boolean>((resolve) => {
     void runLeaderElection({
-      ...options, client, signal: stop.signal, timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
+      ...options,
+      client,
+      signal: stop.signal,
+      timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
       onStartedLeading: async (over) => {
         state.unanswered = 1;
         const before = state.writes;
@@ -78,7 +95,10 @@ test("leading that was given back although nobody heard the last renewal is take
   const { state, client } = server();
   const stop = new AbortController();
   await runLeaderElection({
-    ...options, client, signal: stop.signal, timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 10_000 },
+    ...options,
+    client,
+    signal: stop.signal,
+    timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 10_000 },
     onStartedLeading: async () => {
       state.version++;
       stop.abort();
@@ -95,7 +115,10 @@ test.each([
   const { state, client } = server();
   const stop = new AbortController();
   await runLeaderElection({
-    ...options, client, signal: stop.signal, timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
+    ...options,
+    client,
+    signal: stop.signal,
+    timing: { leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 1, renewIntervalMs: 1 },
     onStartedLeading: async (over) => {
       Object.assign(state, { spec, uid, version: 100 });
       await vi.waitUntil(() => over.aborted);
@@ -111,12 +134,19 @@ test("no renewal is waited for longer than the term lasts", async () => {
   const renewMs = 300;
   const ends: number[] = [];
   const began = performance.now();
-  const update = async (_ref: unknown, _lease: unknown, { deadlineMs = NaN }: { deadlineMs?: number }): Promise<never> => {
+  const update = async (
+    _ref: unknown,
+    _lease: unknown,
+    { deadlineMs = NaN }: { deadlineMs?: number },
+  ): Promise<never> => {
     if (!stop.signal.aborted) ends.push(performance.now() - began + deadlineMs);
     return Promise.reject(new KubeError({ code: 0, reason: "Deadline" }));
   };
   await runLeaderElection({
-    ...options, client: { ...client, update } as unknown as KubeClient, signal: stop.signal, timing: { leaseDurationMs: 450, renewDeadlineMs: renewMs, retryPeriodMs: 60, renewIntervalMs: 150 },
+    ...options,
+    client: { ...client, update } as unknown as KubeClient,
+    signal: stop.signal,
+    timing: { leaseDurationMs: 450, renewDeadlineMs: renewMs, retryPeriodMs: 60, renewIntervalMs: 150 },
     onStartedLeading: async (over) => {
       await vi.waitUntil(() => over.aborted, { interval: 1 });
       stop.abort();

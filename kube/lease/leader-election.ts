@@ -18,7 +18,12 @@ export interface LeaderElectionTiming {
   renewIntervalMs: number;
 }
 
-export const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, renewIntervalMs: 5_000 };
+export const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2_000,
+  renewIntervalMs: 5_000,
+};
 
 /** One time of leading. */
 export interface Term {
@@ -70,7 +75,10 @@ class Candidate {
   }
 
   pause(signal = this.#options.signal, milliseconds = this.#timing.retryPeriodMs, mostMs = Infinity): Promise<void> {
-    return this.#sleeper.sleep(Math.min(milliseconds * (1 + 0.2 * (this.#options.random ?? Math.random)()), mostMs), signal);
+    return this.#sleeper.sleep(
+      Math.min(milliseconds * (1 + 0.2 * (this.#options.random ?? Math.random)()), mostMs),
+      signal,
+    );
   }
 
   /** The lease in our name, or undefined when another holds it or the server cannot be asked. */
@@ -78,14 +86,28 @@ class Candidate {
     const { client, namespace, name, log, signal } = this.#options;
     this.#attemptStartedAt = performance.now();
     try {
-      const lease = await client.find(Lease, { namespace, name }, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal });
-      if (!lease) return await client.create(Lease, { metadata: { namespace, name }, spec: this.#spec(0, this.#time()) }, { deadlineMs: this.#timing.renewDeadlineMs / 2 });
+      const lease = await client.find(
+        Lease,
+        { namespace, name },
+        { deadlineMs: this.#timing.renewDeadlineMs / 2, signal },
+      );
+      if (!lease)
+        return await client.create(
+          Lease,
+          { metadata: { namespace, name }, spec: this.#spec(0, this.#time()) },
+          { deadlineMs: this.#timing.renewDeadlineMs / 2 },
+        );
       if (!this.#canAcquire(lease)) return undefined;
       const transitions = (lease.spec?.leaseTransitions ?? 0) + 1;
-      return await client.update(Lease, { ...lease, spec: this.#spec(transitions, this.#time()) }, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal });
+      return await client.update(
+        Lease,
+        { ...lease, spec: this.#spec(transitions, this.#time()) },
+        { deadlineMs: this.#timing.renewDeadlineMs / 2, signal },
+      );
     } catch (error) {
       // Whatever it is, a credential that cannot be read included: candidacy ends with the signal alone.
-      if (!isConflict(error) && !isAlreadyExists(error)) log[error instanceof KubeError ? "debug" : "warn"]({ err: error, lease: name }, "could not ask for leadership");
+      if (!isConflict(error) && !isAlreadyExists(error))
+        log[error instanceof KubeError ? "debug" : "warn"]({ err: error, lease: name }, "could not ask for leadership");
       return undefined;
     }
   }
@@ -95,7 +117,10 @@ class Candidate {
     const { onStartedLeading, signal, log, name } = this.#options;
     const ended = new AbortController();
     const state = { lease: won, renewedAt: this.#attemptStartedAt };
-    const runTerm: Term = { transitions: won.spec?.leaseTransitions ?? 0, isHeld: () => !ended.signal.aborted && performance.now() - state.renewedAt < this.#timing.renewDeadlineMs };
+    const runTerm: Term = {
+      transitions: won.spec?.leaseTransitions ?? 0,
+      isHeld: () => !ended.signal.aborted && performance.now() - state.renewedAt < this.#timing.renewDeadlineMs,
+    };
     log.info({ lease: name, transitions: runTerm.transitions }, "leading");
     const renewing = this.#renewUntil(AbortSignal.any([signal, ended.signal]), state).finally(() => ended.abort());
     try {
@@ -137,7 +162,8 @@ class Candidate {
     const { client } = this.#options;
     const until = performance.now() + withinMs;
     const options = (): { deadlineMs: number } => ({ deadlineMs: Math.max(until - performance.now(), 1) });
-    const update = (present: LeaseObject): Promise<LeaseObject> => client.update(Lease, { ...present, spec: { ...present.spec, renewTime: this.#time(), ...more } }, options());
+    const update = (present: LeaseObject): Promise<LeaseObject> =>
+      client.update(Lease, { ...present, spec: { ...present.spec, renewTime: this.#time(), ...more } }, options());
     try {
       return await update(lease);
     } catch (error) {
@@ -150,14 +176,21 @@ class Candidate {
   }
 
   #isSameTerm({ metadata, spec }: LeaseObject, lease: LeaseObject): boolean {
-    return metadata.uid === lease.metadata.uid && spec?.holderIdentity === this.#options.identity && spec.leaseTransitions === lease.spec?.leaseTransitions;
+    return (
+      metadata.uid === lease.metadata.uid &&
+      spec?.holderIdentity === this.#options.identity &&
+      spec.leaseTransitions === lease.spec?.leaseTransitions
+    );
   }
 
   async #release(lease: LeaseObject): Promise<void> {
     try {
       await this.#write(lease, { holderIdentity: "", leaseDurationSeconds: 1 }, this.#timing.retryPeriodMs);
     } catch (error) {
-      this.#options.log.debug({ err: error, lease: this.#options.name }, "could not release leadership; it will expire");
+      this.#options.log.debug(
+        { err: error, lease: this.#options.name },
+        "could not release leadership; it will expire",
+      );
     }
   }
 
@@ -170,7 +203,13 @@ class Candidate {
   }
 
   #spec(leaseTransitions: number, time: string) {
-    return { holderIdentity: this.#options.identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseDurationMs / 1000), acquireTime: time, renewTime: time, leaseTransitions };
+    return {
+      holderIdentity: this.#options.identity,
+      leaseDurationSeconds: Math.ceil(this.#timing.leaseDurationMs / 1000),
+      acquireTime: time,
+      renewTime: time,
+      leaseTransitions,
+    };
   }
 
   #time(): string {

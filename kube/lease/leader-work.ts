@@ -93,8 +93,20 @@ async function waitCachesSynced(handles: readonly InformerHandle<KubeObject>[], 
 
 async function runElection(options: LeaderWorkOptions, state: LeaderState): Promise<void> {
   const { client, namespace, name, identity, signal, log, timing } = options;
-  const lead = (ended: AbortSignal, term: Term): Promise<void> => runTerm(options, state, ended, term).catch((err: unknown) => log.error({ err, lease: name }, "the work of a term failed; leading is given up"));
-  await runLeaderElection({ client, namespace, name, identity, signal, log, onStartedLeading: lead, ...(timing && { timing }) });
+  const lead = (ended: AbortSignal, term: Term): Promise<void> =>
+    runTerm(options, state, ended, term).catch((err: unknown) =>
+      log.error({ err, lease: name }, "the work of a term failed; leading is given up"),
+    );
+  await runLeaderElection({
+    client,
+    namespace,
+    name,
+    identity,
+    signal,
+    log,
+    onStartedLeading: lead,
+    ...(timing && { timing }),
+  });
 }
 
 async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: AbortSignal, term: Term): Promise<void> {
@@ -103,7 +115,15 @@ async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: Ab
   const work = options.createWork(term, client);
   try {
     await work.start?.();
-    const run = runControllers({ client, controllers: work.controllers, informers, ownership, signal: ended, log, term });
+    const run = runControllers({
+      client,
+      controllers: work.controllers,
+      informers,
+      ownership,
+      signal: ended,
+      log,
+      term,
+    });
     run.synced.then(() => void (state.run = ended.aborted ? undefined : run)).catch(() => undefined);
     // An office may have no controllers, and still something to do.
     await Promise.all([run.stopped, untilAborted(ended)]);

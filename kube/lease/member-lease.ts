@@ -39,11 +39,24 @@ export class OwnLease {
     const started = performance.now();
     const time = this.#time();
     const draft = {
-      metadata: { namespace, name: `${group}-${identity}`, labels: { [groupLabel]: group }, annotations: omitUndefined(annotations) as Record<string, string> },
-      spec: { holderIdentity: identity, leaseDurationSeconds: Math.ceil(this.#timing.leaseDurationMs / 1000), acquireTime: time, renewTime: time },
+      metadata: {
+        namespace,
+        name: `${group}-${identity}`,
+        labels: { [groupLabel]: group },
+        annotations: omitUndefined(annotations) as Record<string, string>,
+      },
+      spec: {
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.ceil(this.#timing.leaseDurationMs / 1000),
+        acquireTime: time,
+        renewTime: time,
+      },
     };
     try {
-      this.#record(await client.create(Lease, draft, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal: this.#signal }), started);
+      this.#record(
+        await client.create(Lease, draft, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal: this.#signal }),
+        started,
+      );
     } catch (error) {
       // An earlier life under the same name. Its Lease must not vouch for what this one has not loaded yet.
       if (isAlreadyExists(error)) await client.delete(Lease, draft.metadata).catch(ignoreNotFound);
@@ -56,7 +69,15 @@ export class OwnLease {
     const started = performance.now();
     const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: this.#time() } };
     try {
-      this.#record(await this.#options.client.patch(Lease, lease.metadata, { type: "merge", body }, { deadlineMs: this.#timing.renewDeadlineMs / 2, signal: this.#signal }), started);
+      this.#record(
+        await this.#options.client.patch(
+          Lease,
+          lease.metadata,
+          { type: "merge", body },
+          { deadlineMs: this.#timing.renewDeadlineMs / 2, signal: this.#signal },
+        ),
+        started,
+      );
     } catch (error) {
       // Removed by the others, who had given this process up: it joins anew.
       if (isNotFound(error) || isConflict(error)) this.#lease = undefined;
@@ -68,7 +89,10 @@ export class OwnLease {
   annotate({ metadata }: LeaseObject, annotations: Readonly<Record<string, string | undefined>>): Promise<LeaseObject> {
     // In a merge patch null removes.
     const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
-    return this.#options.client.patch(Lease, metadata, { type: "merge", body: { metadata: { uid: metadata.uid, annotations: patch } } });
+    return this.#options.client.patch(Lease, metadata, {
+      type: "merge",
+      body: { metadata: { uid: metadata.uid, annotations: patch } },
+    });
   }
 
   /** The Lease with that uid was removed. True when it was this one. */
@@ -84,9 +108,15 @@ export class OwnLease {
     this.#lease = undefined;
     if (!lease) return;
     try {
-      await this.#options.client.delete(Lease, lease.metadata, { preconditions: { uid: lease.metadata.uid ?? "" }, deadlineMs: this.#timing.renewIntervalMs });
+      await this.#options.client.delete(Lease, lease.metadata, {
+        preconditions: { uid: lease.metadata.uid ?? "" },
+        deadlineMs: this.#timing.renewIntervalMs,
+      });
     } catch (err) {
-      this.#options.log.debug({ err, member: this.#options.identity }, "could not remove the lease of this process; it will expire");
+      this.#options.log.debug(
+        { err, member: this.#options.identity },
+        "could not remove the lease of this process; it will expire",
+      );
     }
   }
 
@@ -101,7 +131,11 @@ export class OwnLease {
 }
 
 /** Removes the Lease of another, if it is the one that was seen: in this life, or with `resourceVersion` not renewed since. False when it is gone or another by now. @throws KubeError */
-export async function removeLease(client: KubeClient, at: { namespace: string; name: string }, options: { uid: string; resourceVersion?: string; deadlineMs: number }): Promise<boolean> {
+export async function removeLease(
+  client: KubeClient,
+  at: { namespace: string; name: string },
+  options: { uid: string; resourceVersion?: string; deadlineMs: number },
+): Promise<boolean> {
   const { deadlineMs, ...preconditions } = options;
   try {
     await client.delete(Lease, at, { preconditions, deadlineMs });

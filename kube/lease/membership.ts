@@ -16,7 +16,11 @@ export interface MembershipTiming {
   renewIntervalMs: number;
 }
 
-export const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, renewIntervalMs: 5_000 };
+export const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  renewIntervalMs: 5_000,
+};
 
 /** A process that is alive, or was a moment ago. */
 export interface Member {
@@ -100,12 +104,17 @@ class LeaseMembership implements Membership {
 
   constructor(options: MembershipOptions) {
     const { identity, group, log } = options;
-    if (!/^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$/.test(identity)) throw new TypeError(`the identity ${identity} is not made of lower case letters, digits, dots and dashes`);
+    if (!/^[a-z0-9]([-a-z0-9.]{0,100}[a-z0-9])?$/.test(identity))
+      throw new TypeError(`the identity ${identity} is not made of lower case letters, digits, dots and dashes`);
     this.#options = options;
     this.identity = identity;
     this.#timing = { ...DEFAULT_MEMBERSHIP_TIMING, ...options.timing };
     this.#annotations = { ...options.annotations };
-    this.#observed = new ObservedMembers({ leaseDurationMs: this.#timing.leaseDurationMs, ownLeaseName: `${group}-${identity}`, log });
+    this.#observed = new ObservedMembers({
+      leaseDurationMs: this.#timing.leaseDurationMs,
+      ownLeaseName: `${group}-${identity}`,
+      log,
+    });
     this.#ownLease = new OwnLease(options, this.#timing, this.#stopping.signal);
     const joined = Promise.withResolvers<void>();
     this.joined = joined.promise;
@@ -144,12 +153,18 @@ class LeaseMembership implements Membership {
 
   async evict({ identity, leaseUid }: Pick<Member, "identity" | "leaseUid">): Promise<void> {
     const { client, namespace, group } = this.#options;
-    await removeLease(client, { namespace, name: `${group}-${identity}` }, { uid: leaseUid, deadlineMs: this.#timing.renewIntervalMs });
+    await removeLease(
+      client,
+      { namespace, name: `${group}-${identity}` },
+      { uid: leaseUid, deadlineMs: this.#timing.renewIntervalMs },
+    );
   }
 
   ownerReference(): { apiVersion: string; kind: string; name: string; uid: string } | undefined {
     const metadata = this.#ownLease.object?.metadata;
-    return metadata && { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: metadata.name, uid: metadata.uid ?? "" };
+    return (
+      metadata && { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: metadata.name, uid: metadata.uid ?? "" }
+    );
   }
 
   async leave(): Promise<void> {
@@ -164,7 +179,8 @@ class LeaseMembership implements Membership {
 
   async #run(joined: () => void): Promise<void> {
     const { signal } = this.#stopping;
-    while (!signal.aborted && !(await this.#attempt(() => this.#ownLease.create(this.#annotations)))) await this.#pause(0.2);
+    while (!signal.aborted && !(await this.#attempt(() => this.#ownLease.create(this.#annotations))))
+      await this.#pause(0.2);
     const stopWatching = signal.aborted ? undefined : await this.#watch();
     if (!signal.aborted) joined();
     while (!signal.aborted) {
@@ -176,7 +192,10 @@ class LeaseMembership implements Membership {
 
   /** Sleeps that share of the time between renewals, or a little less, so that replicas spread. */
   #pause(share: number): Promise<void> {
-    return this.#sleeper.sleep(this.#timing.renewIntervalMs * share * (1 - 0.2 * (this.#options.random ?? Math.random)()), this.#stopping.signal);
+    return this.#sleeper.sleep(
+      this.#timing.renewIntervalMs * share * (1 - 0.2 * (this.#options.random ?? Math.random)()),
+      this.#stopping.signal,
+    );
   }
 
   async #attempt(work: () => Promise<void>): Promise<boolean> {
@@ -188,7 +207,11 @@ class LeaseMembership implements Membership {
     } catch (err) {
       if (this.#stopping.signal.aborted) return false;
       const problem = err instanceof Error ? err.message : String(err);
-      if (problem !== this.#problem) this.#options.log.warn({ err, member: this.identity }, "could not join or renew the membership; it is tried again");
+      if (problem !== this.#problem)
+        this.#options.log.warn(
+          { err, member: this.identity },
+          "could not join or renew the membership; it is tried again",
+        );
       this.#problem = problem;
       return false;
     }
@@ -198,10 +221,13 @@ class LeaseMembership implements Membership {
     const { informers, namespace, groupLabel, group } = this.#options;
     const handle = informers.ensure(Lease, { namespace, labelSelector: `${groupLabel}=${group}` });
     this.#handle = handle;
-    const stop = handle.store.onChange(({ type, object }) => (type === "deleted" ? this.#handleLeaseDeleted(object) : this.#observed.observe(object, performance.now())));
+    const stop = handle.store.onChange(({ type, object }) =>
+      type === "deleted" ? this.#handleLeaseDeleted(object) : this.#observed.observe(object, performance.now()),
+    );
     const { signal } = this.#stopping;
     const timer = setInterval(() => void this.#removeExpired(), this.#timing.leaseDurationMs / 10).unref();
-    while (!signal.aborted && !(await handle.store.waitSynced(this.#timing.renewIntervalMs))) await this.#attempt(() => this.#renewUnsynced());
+    while (!signal.aborted && !(await handle.store.waitSynced(this.#timing.renewIntervalMs)))
+      await this.#attempt(() => this.#renewUnsynced());
     if (!signal.aborted) {
       for (const lease of handle.store.list()) this.#observed.observe(lease, performance.now());
     }
@@ -250,7 +276,12 @@ class LeaseMembership implements Membership {
     if (!onRejoin || this.#catchingUp) return;
     this.#catchingUp = onRejoin()
       .then(() => void (this.#isCaughtUp = true))
-      .catch((err: unknown) => this.#options.log.warn({ err, member: this.identity }, "could not catch up after joining again; it is tried again"))
+      .catch((err: unknown) =>
+        this.#options.log.warn(
+          { err, member: this.identity },
+          "could not catch up after joining again; it is tried again",
+        ),
+      )
       .finally(() => {
         this.#catchingUp = undefined;
         this.#notifyIfChanged();
@@ -264,7 +295,11 @@ class LeaseMembership implements Membership {
 
   async #listLeases(): Promise<void> {
     const { client, namespace, groupLabel, group } = this.#options;
-    const { items } = await client.list(Lease, { namespace, labelSelector: `${groupLabel}=${group}`, deadlineMs: this.#timing.renewDeadlineMs / 2 });
+    const { items } = await client.list(Lease, {
+      namespace,
+      labelSelector: `${groupLabel}=${group}`,
+      deadlineMs: this.#timing.renewDeadlineMs / 2,
+    });
     this.#observed.observeAll(items, performance.now());
   }
 
@@ -278,7 +313,11 @@ class LeaseMembership implements Membership {
       const { namespace, name, uid = "", resourceVersion = "" } = metadata;
       try {
         // It may have renewed after all, or somebody else was quicker.
-        const isRemoved = await removeLease(this.#options.client, { namespace: namespace ?? this.#options.namespace, name }, { uid, resourceVersion, deadlineMs: this.#timing.renewIntervalMs });
+        const isRemoved = await removeLease(
+          this.#options.client,
+          { namespace: namespace ?? this.#options.namespace, name },
+          { uid, resourceVersion, deadlineMs: this.#timing.renewIntervalMs },
+        );
         if (isRemoved) this.#options.log.info({ lease: name }, "removed the lease of a process that is gone");
       } catch (err) {
         this.#options.log.debug({ err, lease: name }, "could not remove an expired lease");

@@ -7,7 +7,12 @@ const log = pino({ level: "silent" });
 let version = 1;
 
 function lease(name: string, renewal: number, uid = `uid-${name}`) {
-  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, uid, resourceVersion: String(++version) }, spec: { holderIdentity: name, renewTime: `r${renewal}`, acquireTime: "t" } };
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name, uid, resourceVersion: String(++version) },
+    spec: { holderIdentity: name, renewTime: `r${renewal}`, acquireTime: "t" },
+  };
 }
 
 const names = (roll: ObservedMembers, now: number) => roll.listLive(now).map(({ identity }) => identity);
@@ -62,7 +67,10 @@ describe("a membership's roll", () => {
     roll.observe(lease("a", 2), 10);
     expect(roll.checkExpired(16)).toMatchObject({ expired: [{ metadata: { name: "c" } }], isFirst: false });
     roll.observe(lease("b", 2), 20);
-    expect(roll.checkExpired(26)).toMatchObject({ expired: [{ metadata: { name: "a" } }, { metadata: { name: "c" } }], isFirst: true });
+    expect(roll.checkExpired(26)).toMatchObject({
+      expired: [{ metadata: { name: "a" } }, { metadata: { name: "c" } }],
+      isFirst: true,
+    });
   });
 
   test("tells who came, went, spoke or began a new life, once each", () => {

@@ -37,7 +37,9 @@ export class ObservedMembers {
 
   /** Observed alive at `now`, by identity. */
   listLive(now: number): Member[] {
-    return this.#partition(now).live.map(toMember).sort((a, b) => (a.identity < b.identity ? -1 : 1));
+    return this.#partition(now)
+      .live.map(toMember)
+      .sort((a, b) => (a.identity < b.identity ? -1 : 1));
   }
 
   observe(lease: LeaseObject, now: number): void {
@@ -76,7 +78,8 @@ export class ObservedMembers {
     // Whoever does not see its own renewals is blind, and blindness is nobody's death.
     const isWatchStale = now - this.ownRenewalSeenAt > leaseDurationMs;
     const [live, expired]: [LeaseObject[], LeaseObject[]] = [[], []];
-    for (const { lease, renewalSeenAt } of this.#entries.values()) (isWatchStale || now - renewalSeenAt <= leaseDurationMs ? live : expired).push(lease);
+    for (const { lease, renewalSeenAt } of this.#entries.values())
+      (isWatchStale || now - renewalSeenAt <= leaseDurationMs ? live : expired).push(lease);
     return { live, expired };
   }
 
@@ -106,7 +109,10 @@ export class ObservedMembers {
 }
 
 function isNewer(lease: LeaseObject, known: LeaseObject): boolean {
-  return lease.metadata.resourceVersion !== known.metadata.resourceVersion && hasReached(lease.metadata.resourceVersion ?? "", known.metadata.resourceVersion ?? "");
+  return (
+    lease.metadata.resourceVersion !== known.metadata.resourceVersion &&
+    hasReached(lease.metadata.resourceVersion ?? "", known.metadata.resourceVersion ?? "")
+  );
 }
 
 /** The life and the moment that a Lease vouches for. */
@@ -115,5 +121,10 @@ function renewalId({ metadata, spec }: LeaseObject): string {
 }
 
 function toMember({ metadata, spec }: LeaseObject): Member {
-  return { identity: spec?.holderIdentity ?? metadata.name, annotations: { ...metadata.annotations }, since: spec?.acquireTime ?? metadata.creationTimestamp ?? "", leaseUid: metadata.uid ?? "" };
+  return {
+    identity: spec?.holderIdentity ?? metadata.name,
+    annotations: { ...metadata.annotations },
+    since: spec?.acquireTime ?? metadata.creationTimestamp ?? "",
+    leaseUid: metadata.uid ?? "",
+  };
 }

@@ -6,7 +6,8 @@ function breakDown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = [];
   for (const group of rule.apiGroups ?? []) {
     for (const resource of rule.resources ?? []) {
-      for (const verb of rule.verbs) parts.push(...perName({ apiGroups: [group], resources: [resource], verbs: [verb] }, rule.resourceNames));
+      for (const verb of rule.verbs)
+        parts.push(...perName({ apiGroups: [group], resources: [resource], verbs: [verb] }, rule.resourceNames));
     }
   }
   for (const url of rule.nonResourceURLs ?? []) {

@@ -20,7 +20,11 @@ function resourceMatches(rule: PolicyRule, combined: string, subresource: string
 export function ruleCoversResource(rule: PolicyRule, q: ResourceAttributes): boolean {
   const subresource = q.subresource ?? "";
   const combined = subresource === "" ? q.resource : `${q.resource}/${subresource}`;
-  return includesOrAll(rule.verbs, q.verb) && includesOrAll(rule.apiGroups, q.group) && resourceMatches(rule, combined, subresource);
+  return (
+    includesOrAll(rule.verbs, q.verb) &&
+    includesOrAll(rule.apiGroups, q.group) &&
+    resourceMatches(rule, combined, subresource)
+  );
 }
 
 function pathMatches(rule: PolicyRule, path: string): boolean {

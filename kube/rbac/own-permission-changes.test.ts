@@ -15,7 +15,12 @@ const client = { review: () => Promise.resolve({ status }) } as unknown as KubeC
 
 test.each<[what: string, namespace: string, subject: object, told: string[]]>([
   ["our service account by its namespace", "shop", { kind: "ServiceAccount", name: "us", namespace: "base" }, ["shop"]],
-  ["our service account in its own namespace, which it does not name", "base", { kind: "ServiceAccount", name: "us" }, ["base"]],
+  [
+    "our service account in its own namespace, which it does not name",
+    "base",
+    { kind: "ServiceAccount", name: "us" },
+    ["base"],
+  ],
   ["another namespace's service account of our name", "shop", { kind: "ServiceAccount", name: "us" }, []],
   ["our user name", "shop", { kind: "User", name: "system:serviceaccount:base:us" }, ["shop"]],
   ["one of our groups", "shop", { kind: "Group", name: "system:serviceaccounts" }, ["shop"]],
@@ -26,7 +31,12 @@ test.each<[what: string, namespace: string, subject: object, told: string[]]>([
   const rights = watchOwnPermissions(client, pino({ level: "silent" }), (one) => void heard.push(one));
   rights.observe(store);
   store.replace([], "1");
-  store.upsert({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: "b", namespace, uid: "b", resourceVersion: "2" }, subjects: [subject] });
+  store.upsert({
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { name: "b", namespace, uid: "b", resourceVersion: "2" },
+    subjects: [subject],
+  });
   await vi.advanceTimersByTimeAsync(1000);
   expect(heard).toEqual(told);
   rights.close();

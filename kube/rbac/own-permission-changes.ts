@@ -18,7 +18,11 @@ export interface OwnPermissionChanges {
 }
 
 /** `changed` is told once for many changes; without a namespace for rights everywhere. */
-export function watchOwnPermissions(client: KubeClient, log: Logger, onChange: (namespace: string | undefined) => void): OwnPermissionChanges {
+export function watchOwnPermissions(
+  client: KubeClient,
+  log: Logger,
+  onChange: (namespace: string | undefined) => void,
+): OwnPermissionChanges {
   const timers = new Map<string | undefined, NodeJS.Timeout>();
   let ownSubjects: Promise<ReadonlySet<string> | undefined> | undefined;
 
@@ -55,7 +59,9 @@ export function watchOwnPermissions(client: KubeClient, log: Logger, onChange: (
 function keysOf(change: Change<KubeObject>): (string | undefined)[] {
   const { namespace = "" } = change.object.metadata;
   const bindings = [change.object, ...(change.type === "added" ? [] : [change.old])];
-  return bindings.flatMap((binding) => ((binding["subjects"] as Subject[] | undefined) ?? []).map((subject) => subjectKey(subject, namespace)));
+  return bindings.flatMap((binding) =>
+    ((binding["subjects"] as Subject[] | undefined) ?? []).map((subject) => subjectKey(subject, namespace)),
+  );
 }
 
 /** A roleRef is immutable, so a binding grants something else only when it names others. */

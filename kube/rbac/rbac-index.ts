@@ -1,7 +1,17 @@
 // All RBAC objects of a cluster, kept by who they speak of, so that one change touches one entry and a question costs two map look-ups.
 import { LRUCache } from "lru-cache";
 import { ruleAllows, ruleCoversResource } from "./match.ts";
-import { type PolicyRule, type AccessAttributes, type RbacKind, type RbacObject, type RbacUser, type ResourceAttributes, type RoleRef, type Subject, SUPERUSER_GROUP } from "./types.ts";
+import {
+  type PolicyRule,
+  type AccessAttributes,
+  type RbacKind,
+  type RbacObject,
+  type RbacUser,
+  type ResourceAttributes,
+  type RoleRef,
+  type Subject,
+  SUPERUSER_GROUP,
+} from "./types.ts";
 
 /** Who an answer is for, in the cache: users beyond this number are computed again. */
 const MAX_CACHED_USERS = 2000;
@@ -133,11 +143,21 @@ function forgetNamespace(state: State, namespace: string): void {
 function setObject(state: State, kind: RbacKind, object: RbacObject): void {
   const { name, namespace = "" } = object.metadata;
   if (kind === "Role" || kind === "ClusterRole") state.roles.set(roleKey(kind, namespace, name), object.rules ?? []);
-  else setBinding(state, { namespace, name, roleRef: object.roleRef ?? { kind: "", name: "" }, subjects: object.subjects ?? [] });
+  else
+    setBinding(state, {
+      namespace,
+      name,
+      roleRef: object.roleRef ?? { kind: "", name: "" },
+      subjects: object.subjects ?? [],
+    });
   recordChange(state, namespace, (objects) => objects.add(`${kind} ${name}`));
 }
 
-function removeObject(state: State, kind: RbacKind, { name, namespace = "" }: { name: string; namespace?: string }): void {
+function removeObject(
+  state: State,
+  kind: RbacKind,
+  { name, namespace = "" }: { name: string; namespace?: string },
+): void {
   if (kind === "Role" || kind === "ClusterRole") state.roles.delete(roleKey(kind, namespace, name));
   else dropBinding(state, bindingKey(namespace, name));
   recordChange(state, namespace, (objects) => objects.delete(`${kind} ${name}`));
@@ -161,7 +181,8 @@ function dropBinding(state: State, key: string): void {
   const binding = state.bindings.get(key);
   if (!binding) return;
   state.bindings.delete(key);
-  for (const subject of binding.subjects) removeSubjectBinding(state, subjectKey(subject, binding.namespace) ?? "", binding.namespace, key);
+  for (const subject of binding.subjects)
+    removeSubjectBinding(state, subjectKey(subject, binding.namespace) ?? "", binding.namespace, key);
 }
 
 function removeSubjectBinding(state: State, subject: string, namespace: string, key: string): void {
@@ -226,7 +247,12 @@ function scopeOf(state: State, user: RbacUser, asked: string): CachedScope {
   const namespaceVersion = state.namespaces.get(namespace)?.version ?? 0;
   const known = cachedUser.scopes.get(namespace);
   if (known?.clusterVersion === state.clusterVersion && known.namespaceVersion === namespaceVersion) return known;
-  const scope: CachedScope = { clusterVersion: state.clusterVersion, namespaceVersion, applied: computeRules(state, user, namespace), names: new Map() };
+  const scope: CachedScope = {
+    clusterVersion: state.clusterVersion,
+    namespaceVersion,
+    applied: computeRules(state, user, namespace),
+    names: new Map(),
+  };
   cachedUser.scopes.set(namespace, scope);
   return scope;
 }
@@ -261,8 +287,12 @@ function appendRules(state: State, applied: AppliedRules, binding: Binding | und
 function describe(binding: Binding, user: RbacUser): string {
   const own = new Set(keysOf(user));
   const subject = binding.subjects.find((one) => own.has(subjectKey(one, binding.namespace) ?? ""));
-  const named = binding.namespace === "" ? `ClusterRoleBinding "${binding.name}"` : `RoleBinding "${binding.name}/${binding.namespace}"`;
-  const who = subject?.kind === "ServiceAccount" ? `${subject.name}/${subject.namespace || binding.namespace}` : subject?.name;
+  const named =
+    binding.namespace === ""
+      ? `ClusterRoleBinding "${binding.name}"`
+      : `RoleBinding "${binding.name}/${binding.namespace}"`;
+  const who =
+    subject?.kind === "ServiceAccount" ? `${subject.name}/${subject.namespace || binding.namespace}` : subject?.name;
   return `${named} of ${binding.roleRef.kind} "${binding.roleRef.name}" to ${subject?.kind} "${who}"`;
 }
 

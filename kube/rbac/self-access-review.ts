@@ -7,10 +7,25 @@ import type { ResourceRef } from "../api/resource-ref.ts";
 const DEADLINE_MS = 10_000;
 
 /** True or false as the server says; undefined when it does not tell, so that only trying does. Never rejects. */
-export async function canListAndWatch(client: KubeClient, ref: ResourceRef, namespace: string | undefined, signal: AbortSignal): Promise<boolean | undefined> {
+export async function canListAndWatch(
+  client: KubeClient,
+  ref: ResourceRef,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
   const ask = async (verb: string): Promise<boolean | undefined> => {
-    const resourceAttributes = { verb, group: ref.group, version: ref.version, resource: ref.plural, ...(namespace && { namespace }) };
-    const answer = await client.review(SelfSubjectAccessReview, { spec: { resourceAttributes } }, { signal, deadlineMs: DEADLINE_MS });
+    const resourceAttributes = {
+      verb,
+      group: ref.group,
+      version: ref.version,
+      resource: ref.plural,
+      ...(namespace && { namespace }),
+    };
+    const answer = await client.review(
+      SelfSubjectAccessReview,
+      { spec: { resourceAttributes } },
+      { signal, deadlineMs: DEADLINE_MS },
+    );
     return answer.status?.allowed;
   };
   try {

@@ -8,7 +8,11 @@ import { issueCertificate, makeAuthority, subjectOf } from "./pki.ts";
 
 test("an issued certificate is signed by its authority and carries its names", async () => {
   const authority = await makeAuthority("test-ca");
-  const pair = await issueCertificate(authority, { commonName: "server", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] });
+  const pair = await issueCertificate(authority, {
+    commonName: "server",
+    dnsNames: ["localhost"],
+    ipAddresses: ["127.0.0.1"],
+  });
   const cert = new X509Certificate(pair.cert);
   expect(cert.verify(new X509Certificate(authority.cert).publicKey)).toBe(true);
   expect(cert.checkPrivateKey(createPrivateKey(pair.key))).toBe(true);
@@ -19,25 +23,44 @@ test("an issued certificate is signed by its authority and carries its names", a
 
 test("a validity in the past has ended", async () => {
   const authority = await makeAuthority("test-ca");
-  const pair = await issueCertificate(authority, { commonName: "late" }, { from: new Date("2020-01-01T00:00:00Z"), days: 1 });
+  const pair = await issueCertificate(
+    authority,
+    { commonName: "late" },
+    { from: new Date("2020-01-01T00:00:00Z"), days: 1 },
+  );
   expect(subjectOf(pair.cert).notAfter.toISOString()).toBe("2020-01-02T00:00:00.000Z");
 });
 
 test("user, groups, commas and all, arrive at a server that asks for a client certificate", async () => {
   const authority = await makeAuthority("test-ca");
   const serverPair = await issueCertificate(authority, { commonName: "server", ipAddresses: ["127.0.0.1"] });
-  const client = await issueCertificate(authority, { commonName: "alice, of acme", organizations: ["devs", "ops+more"] });
-  const server = createServer({ ...serverPair, ca: authority.cert, requestCert: true, rejectUnauthorized: true }, (req, res) => {
-    const raw = (req.socket as TLSSocket).getPeerX509Certificate()!.toString();
-    res.end(JSON.stringify(subjectOf(raw)));
+  const client = await issueCertificate(authority, {
+    commonName: "alice, of acme",
+    organizations: ["devs", "ops+more"],
   });
+  const server = createServer(
+    { ...serverPair, ca: authority.cert, requestCert: true, rejectUnauthorized: true },
+    (req, res) => {
+      const raw = (req.socket as TLSSocket).getPeerX509Certificate()!.toString();
+      res.end(JSON.stringify(subjectOf(raw)));
+    },
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
     const body = await new Promise<string>((resolve, reject) => {
-      const call = request({ host: "127.0.0.1", port: (server.address() as AddressInfo).port, ca: authority.cert, ...client, agent: false }, (res) => {
-        let text = "";
-        res.on("data", (chunk: Buffer) => (text += chunk.toString())).on("end", () => resolve(text));
-      });
+      const call = request(
+        {
+          host: "127.0.0.1",
+          port: (server.address() as AddressInfo).port,
+          ca: authority.cert,
+          ...client,
+          agent: false,
+        },
+        (res) => {
+          let text = "";
+          res.on("data", (chunk: Buffer) => (text += chunk.toString())).on("end", () => resolve(text));
+        },
+      );
       call.on("error", reject).end();
     });
     expect(JSON.parse(body)).toMatchObject({ commonName: "alice, of acme", organizations: ["devs", "ops+more"] });

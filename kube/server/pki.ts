@@ -44,7 +44,10 @@ export async function makeAuthority(commonName: string, validity: Validity = {})
     keys,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature, true),
+      new x509.KeyUsagesExtension(
+        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature,
+        true,
+      ),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
@@ -52,7 +55,11 @@ export async function makeAuthority(commonName: string, validity: Validity = {})
 }
 
 /** Issues a certificate that `authority` signs, good for a year unless told otherwise. */
-export async function issueCertificate(authority: KeyPair, subject: Subject, { usage, ...validity }: IssueOptions = {}): Promise<KeyPair> {
+export async function issueCertificate(
+  authority: KeyPair,
+  subject: Subject,
+  { usage, ...validity }: IssueOptions = {},
+): Promise<KeyPair> {
   const issuer = new x509.X509Certificate(authority.cert);
   const signingKey = await importPrivate(authority.key);
   const keys = await makeKeys();

@@ -7,24 +7,40 @@ describe("readiness", () => {
     const readiness = createReadiness();
     let gadgets: true | string = "gadgets listing";
     readiness.addCheck("api", () => gadgets);
-    expect(readiness.check()).toEqual({ ready: false, pending: [{ name: "api", reason: "gadgets listing" }], degraded: [] });
+    expect(readiness.check()).toEqual({
+      ready: false,
+      pending: [{ name: "api", reason: "gadgets listing" }],
+      degraded: [],
+    });
     gadgets = true;
     expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [] });
     gadgets = "gadgets backoff";
-    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "api", reason: "gadgets backoff" }] });
+    expect(readiness.check()).toEqual({
+      ready: true,
+      pending: [],
+      degraded: [{ name: "api", reason: "gadgets backoff" }],
+    });
   });
 
   test("what may be missing degrades and does not hold up", () => {
     const readiness = createReadiness();
     readiness.addCheck("controllers", () => ({ degraded: "ingresses Forbidden" }));
-    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] });
+    expect(readiness.check()).toEqual({
+      ready: true,
+      pending: [],
+      degraded: [{ name: "controllers", reason: "ingresses Forbidden" }],
+    });
   });
 
   test("a process that ends is not ready, whatever was before", () => {
     const readiness = createReadiness();
     expect(readiness.check().ready).toBe(true);
     readiness.close("shutting down");
-    expect(readiness.check()).toEqual({ ready: false, pending: [{ name: "process", reason: "shutting down" }], degraded: [] });
+    expect(readiness.check()).toEqual({
+      ready: false,
+      pending: [{ name: "process", reason: "shutting down" }],
+      degraded: [],
+    });
   });
 
   test("objects may be taken in before they are expected, and be gone before or after", () => {
@@ -62,7 +78,10 @@ describe("readiness", () => {
     quotas.expect("poison");
     quotas.expectationsDone();
     for (let i = 0; i < 50; i++) quotas.fail("poison", "bad rule");
-    expect(readiness.check()).toMatchObject({ ready: false, pending: [{ reason: "1 not taken in: poison (bad rule)" }] });
+    expect(readiness.check()).toMatchObject({
+      ready: false,
+      pending: [{ reason: "1 not taken in: poison (bad rule)" }],
+    });
     // Repaired.
     quotas.observe("poison");
     expect(readiness.check().ready).toBe(true);
@@ -77,7 +96,11 @@ describe("readiness", () => {
     flags.fail("poison", "bad");
     expect(readiness.check().ready).toBe(false);
     flags.fail("poison", "worse");
-    expect(readiness.check()).toEqual({ ready: true, pending: [], degraded: [{ name: "flags", reason: "poison: worse" }] });
+    expect(readiness.check()).toEqual({
+      ready: true,
+      pending: [],
+      degraded: [{ name: "flags", reason: "poison: worse" }],
+    });
   });
 
   test("objects deleted while nobody was told do not hold it up", () => {

@@ -66,15 +66,25 @@ export function createReadiness(): Readiness {
     },
     check() {
       const answers = [...checks].map(([name, fulfilled]) => ({ name, answer: fulfilled() }));
-      const missing = answers.flatMap(({ name, answer }) => (typeof answer === "string" ? [{ name, reason: answer }] : []));
-      const tolerated = [...answers.flatMap(({ name, answer }) => (typeof answer === "object" ? [{ name, reason: answer.degraded }] : [])), ...trackers.flatMap((tracker) => tracker.givenUp())];
+      const missing = answers.flatMap(({ name, answer }) =>
+        typeof answer === "string" ? [{ name, reason: answer }] : [],
+      );
+      const tolerated = [
+        ...answers.flatMap(({ name, answer }) =>
+          typeof answer === "object" ? [{ name, reason: answer.degraded }] : [],
+        ),
+        ...trackers.flatMap((tracker) => tracker.givenUp()),
+      ];
       const pending = [...missing, ...trackers.flatMap((tracker) => tracker.pending())];
       if (!hasBeenReady && pending.length === 0) {
         hasBeenReady = true;
         for (const tracker of trackers) tracker.forget();
       }
-      if (closeReason !== undefined) return { ready: false, pending: [{ name: "process", reason: closeReason }], degraded: [] };
-      return hasBeenReady ? { ready: true, pending: [], degraded: [...missing, ...tolerated] } : { ready: false, pending, degraded: tolerated };
+      if (closeReason !== undefined)
+        return { ready: false, pending: [{ name: "process", reason: closeReason }], degraded: [] };
+      return hasBeenReady
+        ? { ready: true, pending: [], degraded: [...missing, ...tolerated] }
+        : { ready: false, pending, degraded: tolerated };
     },
     get size() {
       return trackers.reduce((sum, tracker) => sum + tracker.size, 0);
@@ -138,8 +148,15 @@ class ObjectTracker implements ReadinessTracker {
     if (this.#isOver()) return [];
     if (!this.#areExpectationsDone) return [{ name: this.#name, reason: "what there is has not been listed yet" }];
     if (this.#expected.size === 0) return [];
-    const named = [...this.#expected].slice(0, MAX_NAMED).map((key) => `${key}${this.#failures.has(key) ? ` (${this.#failures.get(key)?.why})` : ""}`);
-    return [{ name: this.#name, reason: `${this.#expected.size} not taken in: ${named.join(", ")}${this.#expected.size > MAX_NAMED ? ", …" : ""}` }];
+    const named = [...this.#expected]
+      .slice(0, MAX_NAMED)
+      .map((key) => `${key}${this.#failures.has(key) ? ` (${this.#failures.get(key)?.why})` : ""}`);
+    return [
+      {
+        name: this.#name,
+        reason: `${this.#expected.size} not taken in: ${named.join(", ")}${this.#expected.size > MAX_NAMED ? ", …" : ""}`,
+      },
+    ];
   }
 
   givenUp(): FailedCheck[] {

@@ -28,6 +28,8 @@ test("a port that is taken is an error of the start", async () => {
   const [first, second, onFault] = [serve(), serve(), vi.fn()];
   await startListening(first, { port: 0, host: "127.0.0.1" }, onFault);
   const { port } = first.address() as AddressInfo;
-  await expect(startListening(second, { port, host: "127.0.0.1" }, onFault)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await expect(startListening(second, { port, host: "127.0.0.1" }, onFault)).rejects.toMatchObject({
+    code: "EADDRINUSE",
+  });
   expect(onFault).not.toHaveBeenCalled();
 });

@@ -1,7 +1,21 @@
 // Counts the elements that a piece of work walks over: steps of Map, Set and Array iterators and of arrays' own walks. Work counted so does not depend on the machine.
 
-const ITERATORS: readonly object[] = [new Map(), new Set(), []].map((one) => Object.getPrototypeOf(one[Symbol.iterator]()) as object);
-const WALKS = ["map", "filter", "flatMap", "forEach", "find", "some", "every", "reduce", "sort", "includes", "indexOf"] as const;
+const ITERATORS: readonly object[] = [new Map(), new Set(), []].map(
+  (one) => Object.getPrototypeOf(one[Symbol.iterator]()) as object,
+);
+const WALKS = [
+  "map",
+  "filter",
+  "flatMap",
+  "forEach",
+  "find",
+  "some",
+  "every",
+  "reduce",
+  "sort",
+  "includes",
+  "indexOf",
+] as const;
 type Method = (this: { length: number }, ...given: unknown[]) => unknown;
 
 /** Steps taken until what `work` returns has resolved; of everything that runs meanwhile. */

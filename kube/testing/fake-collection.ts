@@ -35,7 +35,9 @@ export function status(code: number, reason: string): object {
 /** Answers with a Status. */
 export function refuse(code: number, reason: string, headers: Record<string, string> = {}): Fault {
   return (response) => {
-    response.writeHead(code, { "content-type": "application/json", ...headers }).end(JSON.stringify(status(code, reason)));
+    response
+      .writeHead(code, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify(status(code, reason)));
     return true;
   };
 }
@@ -71,7 +73,17 @@ class Fake implements FakeCollection {
   put(name: string, spec: unknown = {}, labels: Record<string, string> = {}): KubeObject {
     const uid = this.#objects.get(name)?.metadata.uid ?? `uid-${name}-${this.#version}`;
     const known = this.#objects.has(name);
-    const metadata = { name, namespace: "ns", uid, labels, resourceVersion: String(++this.#version), managedFields: [{ manager: "x", operation: "Update" as const }, { manager: "applier", operation: "Apply" as const }] };
+    const metadata = {
+      name,
+      namespace: "ns",
+      uid,
+      labels,
+      resourceVersion: String(++this.#version),
+      managedFields: [
+        { manager: "x", operation: "Update" as const },
+        { manager: "applier", operation: "Apply" as const },
+      ],
+    };
     const object: KubeObject = { apiVersion: "test/v1", kind: "Thing", metadata, spec };
     this.#objects.set(name, object);
     this.#emit(known ? "MODIFIED" : "ADDED", object);
@@ -90,7 +102,10 @@ class Fake implements FakeCollection {
   }
 
   bookmark(): void {
-    const line = JSON.stringify({ type: "BOOKMARK", object: { kind: "Thing", apiVersion: "test/v1", metadata: { resourceVersion: String(++this.#version) } } });
+    const line = JSON.stringify({
+      type: "BOOKMARK",
+      object: { kind: "Thing", apiVersion: "test/v1", metadata: { resourceVersion: String(++this.#version) } },
+    });
     for (const watcher of this.#watchers) watcher.write(`${line}\n`);
   }
 
@@ -144,7 +159,16 @@ class Fake implements FakeCollection {
     const rest = from + limit < all.length ? { continue: String(from + limit) } : {};
     // Items of a list come without apiVersion and kind.
     const items = all.slice(from, from + limit).map(({ metadata, spec }) => ({ metadata, spec }));
-    response.writeHead(200).end(JSON.stringify({ apiVersion: "test/v1", kind: "ThingList", metadata: { resourceVersion: this.version, ...rest }, items }));
+    response
+      .writeHead(200)
+      .end(
+        JSON.stringify({
+          apiVersion: "test/v1",
+          kind: "ThingList",
+          metadata: { resourceVersion: this.version, ...rest },
+          items,
+        }),
+      );
   }
 
   #watch(response: ServerResponse, from: number): void {

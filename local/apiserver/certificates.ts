@@ -20,7 +20,9 @@ function load(dir: string, name: string): KeyPair | undefined {
   if (!existsSync(certFile) || !existsSync(keyFile)) return undefined;
   const pair = { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
   const certificate = new X509Certificate(pair.cert);
-  const isGood = certificate.checkPrivateKey(createPrivateKey(pair.key)) && Date.parse(certificate.validTo) - Date.now() > RENEW_BEFORE_MS;
+  const isGood =
+    certificate.checkPrivateKey(createPrivateKey(pair.key)) &&
+    Date.parse(certificate.validTo) - Date.now() > RENEW_BEFORE_MS;
   return isGood ? pair : undefined;
 }
 
@@ -37,18 +39,26 @@ function covers({ cert }: KeyPair, names: readonly string[]): boolean {
 }
 
 function issueServer(ca: KeyPair, names: readonly string[]): Promise<KeyPair> {
-  const subject = { commonName: "kube-apiserver", dnsNames: names.filter((name) => !isIP(name)), ipAddresses: names.filter((name) => isIP(name)) };
+  const subject = {
+    commonName: "kube-apiserver",
+    dnsNames: names.filter((name) => !isIP(name)),
+    ipAddresses: names.filter((name) => isIP(name)),
+  };
   return issueCertificate(ca, subject, { usage: "server", days: LEAF_DAYS });
 }
 
 /** The authority and the server's certificate from `dir`, made where missing. @param names host names and addresses of the server. */
-export async function openCertificates(dir: string, names: readonly string[]): Promise<{ authority: Authority; server: KeyPair }> {
+export async function openCertificates(
+  dir: string,
+  names: readonly string[],
+): Promise<{ authority: Authority; server: KeyPair }> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const kept = load(dir, "ca");
   const ca = kept ?? save(dir, "ca", await makeAuthority("kubernetes-ca"));
   // A new authority did not sign the old certificate.
   const usable = kept && load(dir, "server");
   const server = usable && covers(usable, names) ? usable : save(dir, "server", await issueServer(ca, names));
-  const issueClient = (user: string, groups: string[]): Promise<KeyPair> => issueCertificate(ca, { commonName: user, organizations: groups }, { usage: "client", days: LEAF_DAYS });
+  const issueClient = (user: string, groups: string[]): Promise<KeyPair> =>
+    issueCertificate(ca, { commonName: user, organizations: groups }, { usage: "client", days: LEAF_DAYS });
   return { authority: { ...ca, issueClient }, server };
 }

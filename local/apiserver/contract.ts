@@ -100,9 +100,7 @@ export interface StatusBody {
   code?: number;
 }
 
-export type AdmissionResult =
-  | { allowed: true; warnings: string[] }
-  | { allowed: false; status: StatusBody };
+export type AdmissionResult = { allowed: true; warnings: string[] } | { allowed: false; status: StatusBody };
 
 /** Admission by ValidatingAdmissionPolicy. Asynchronous only because a param may have to wait for its informer. */
 export interface PolicyAdmission {
@@ -113,14 +111,26 @@ export interface PolicyAdmission {
 /** Admission by webhooks. Both throw StatusError when the write is refused and answer with warnings. */
 export interface WebhookAdmission {
   /** The object as the mutating webhooks leave it; the same one when none changes it. @param decode reads a patched object as if a client had sent it. */
-  mutate(request: AdmissionRequest, decode: (patched: KubeObject) => KubeObject): Promise<{ object: KubeObject | undefined; warnings: string[] }>;
+  mutate(
+    request: AdmissionRequest,
+    decode: (patched: KubeObject) => KubeObject,
+  ): Promise<{ object: KubeObject | undefined; warnings: string[] }>;
   validate(request: AdmissionRequest): Promise<string[]>;
   stop(): Promise<void>;
 }
 
 export type FieldErrorReason =
-  | "FieldValueRequired" | "FieldValueInvalid" | "FieldValueDuplicate" | "FieldValueNotFound" | "FieldValueNotSupported" | "FieldValueTooLong"
-  | "FieldValueTooMany" | "FieldValueTypeInvalid" | "FieldValueForbidden" | "FieldValueNotFound" | "InternalError";
+  | "FieldValueRequired"
+  | "FieldValueInvalid"
+  | "FieldValueDuplicate"
+  | "FieldValueNotFound"
+  | "FieldValueNotSupported"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany"
+  | "FieldValueTypeInvalid"
+  | "FieldValueForbidden"
+  | "FieldValueNotFound"
+  | "InternalError";
 
 /**
  * One fault of one field. `message` is the cause's message as kube-apiserver words it, without the field in front

@@ -7,7 +7,10 @@ import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiServer, startApiServer } from "./server.ts";
 
-const tokens = new Map([["root", { name: "root", groups: ["system:masters"] }], ["tenant", { name: "tenant", groups: [] }]]);
+const tokens = new Map([
+  ["root", { name: "root", groups: ["system:masters"] }],
+  ["tenant", { name: "tenant", groups: [] }],
+]);
 let dir: string;
 let server: ApiServer;
 let agent: Agent;
@@ -19,7 +22,8 @@ beforeAll(async () => {
   agent = new Agent({ connect: { ca: server.ca } });
   for (const name of ["mine", "other"]) await send("POST", "/api/v1/namespaces", { metadata: { name } });
   await send("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/mine/rolebindings", {
-    metadata: { name: "all" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    metadata: { name: "all" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
     subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "tenant" }],
   });
 });
@@ -38,15 +42,27 @@ interface Extra {
 
 async function send(method: Method, path: string, body?: unknown, { as = "root", headers = {} }: Extra = {}) {
   const response = await agent.request({
-    origin: server.url, path, method, headers: { authorization: `Bearer ${as}`, "content-type": "application/json", ...headers },
+    origin: server.url,
+    path,
+    method,
+    headers: { authorization: `Bearer ${as}`, "content-type": "application/json", ...headers },
     body: body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body),
   });
   const text = await response.body.text();
-  return { status: response.statusCode, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as Record<string, unknown> };
+  return {
+    status: response.statusCode,
+    text,
+    body: (text.startsWith("{") ? JSON.parse(text) : {}) as Record<string, unknown>,
+  };
 }
 const type = (of: string) => ({ headers: { "content-type": `application/${of}` } });
 const MAPS = "/api/v1/namespaces/mine/configmaps";
-const configMap = (name: string, data: Record<string, string> = {}) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+const configMap = (name: string, data: Record<string, string> = {}) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name },
+  data,
+});
 
 describe("rights in one namespace are none outside it", () => {
   test.each<[Method, string]>([
@@ -66,9 +82,25 @@ describe("rights in one namespace are none outside it", () => {
   });
 });
 
-test.each([["1e300000000", "1e300000000"], ["1e999999999", "1e999999999"], ["1e-999999999", "1e-999999999"], ["with a million zeros", `1${"0".repeat(1_000_000)}e1`]])("the quantity %s is refused before it is computed", async (_what, memory) => {
-  const spec = { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", resources: { limits: { memory } } }] } } };
-  const { status, text } = await send("POST", "/apis/apps/v1/namespaces/mine/deployments", { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec }, { as: "tenant" });
+test.each([
+  ["1e300000000", "1e300000000"],
+  ["1e999999999", "1e999999999"],
+  ["1e-999999999", "1e-999999999"],
+  ["with a million zeros", `1${"0".repeat(1_000_000)}e1`],
+])("the quantity %s is refused before it is computed", async (_what, memory) => {
+  const spec = {
+    selector: { matchLabels: { a: "b" } },
+    template: {
+      metadata: { labels: { a: "b" } },
+      spec: { containers: [{ name: "c", image: "i", resources: { limits: { memory } } }] },
+    },
+  };
+  const { status, text } = await send(
+    "POST",
+    "/apis/apps/v1/namespaces/mine/deployments",
+    { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec },
+    { as: "tenant" },
+  );
   expect([status, text.includes("quantities must match")]).toEqual([400, true]);
 });
 
@@ -76,7 +108,9 @@ function openWatch(query: string): Promise<{ lines: string[]; pause(): void; res
   return new Promise((resolve, reject) => {
     const lines: string[] = [];
     const socket = connect({ port: server.port, host: "127.0.0.1", ca: server.ca }, () => {
-      socket.write(`GET ${MAPS}?watch=true&${query} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer root\r\nconnection: close\r\n\r\n`);
+      socket.write(
+        `GET ${MAPS}?watch=true&${query} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer root\r\nconnection: close\r\n\r\n`,
+      );
     });
     const ended = new Promise<void>((end) => socket.on("close", () => end()));
     socket.on("error", reject);
@@ -110,23 +144,113 @@ type Refused = [method: Method, path: string, body: unknown, extra: Extra, statu
 describe("what cannot be meant is refused, not a fault", () => {
   const copies = Array.from({ length: 40 }, (_, i) => ({ op: "copy", from: "/data", path: `/data/k${i}` }));
   test.each<[string, Refused]>([
-    ["a patch that doubles the object again and again", ["PATCH", `${MAPS}/target`, copies, type("json-patch+json"), 413]],
-    ["a patch from nowhere", ["PATCH", `${MAPS}/target`, [{ op: "copy", from: 5, path: "/data" }], type("json-patch+json"), 400]],
+    [
+      "a patch that doubles the object again and again",
+      ["PATCH", `${MAPS}/target`, copies, type("json-patch+json"), 413],
+    ],
+    [
+      "a patch from nowhere",
+      ["PATCH", `${MAPS}/target`, [{ op: "copy", from: 5, path: "/data" }], type("json-patch+json"), 400],
+    ],
     ["a patch that is none", ["PATCH", `${MAPS}/target`, [null], type("json-patch+json"), 422]],
-    ["an apply of nulls", ["PATCH", `${MAPS}/target?fieldManager=t`, { apiVersion: null, kind: null, metadata: { name: null } }, type("apply-patch+yaml"), 400]],
+    [
+      "an apply of nulls",
+      [
+        "PATCH",
+        `${MAPS}/target?fieldManager=t`,
+        { apiVersion: null, kind: null, metadata: { name: null } },
+        type("apply-patch+yaml"),
+        400,
+      ],
+    ],
     ["a continue token of null", ["GET", `${MAPS}?continue=bnVsbA`, undefined, {}, 400]],
-    ["a prototype, written in JSON escapes", ["PATCH", `${MAPS}/target`, '{"metadata":{"\\u005f_proto__":{"labels":{"a":"b"}}}}', type("merge-patch+json"), 400]],
-    ["a prototype, written in YAML escapes", ["PATCH", `${MAPS}/target?fieldManager=t`, 'apiVersion: v1\nkind: ConfigMap\n"\\x5f_proto__": {a: 1}\n', type("apply-patch+yaml"), 400]],
+    [
+      "a prototype, written in JSON escapes",
+      [
+        "PATCH",
+        `${MAPS}/target`,
+        '{"metadata":{"\\u005f_proto__":{"labels":{"a":"b"}}}}',
+        type("merge-patch+json"),
+        400,
+      ],
+    ],
+    [
+      "a prototype, written in YAML escapes",
+      [
+        "PATCH",
+        `${MAPS}/target?fieldManager=t`,
+        'apiVersion: v1\nkind: ConfigMap\n"\\x5f_proto__": {a: 1}\n',
+        type("apply-patch+yaml"),
+        400,
+      ],
+    ],
     ["delete options of the wrong type", ["DELETE", `${MAPS}/target`, { dryRun: "All" }, {}, 500]],
     ["delete options of another wrong type", ["DELETE", `${MAPS}/target`, { dryRun: 1 }, {}, 500]],
-    ["a review of the wrong type", ["POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", { spec: { groups: "system:masters", resourceAttributes: {} } }, {}, 400]],
-    ["a token request of the wrong type", ["POST", "/api/v1/namespaces/mine/serviceaccounts/default/token", { spec: { expirationSeconds: "soon" } }, {}, 400]],
-    ["a token bound to what cannot hold one", ["POST", "/api/v1/namespaces/mine/serviceaccounts/default/token", { spec: { boundObjectRef: { kind: "ServiceAccount", name: "default" } } }, {}, 422]],
-    ["a field selector by a word of the language", ["GET", `${MAPS}?fieldSelector=hasOwnProperty%3Dx`, undefined, {}, 400]],
+    [
+      "a review of the wrong type",
+      [
+        "POST",
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        { spec: { groups: "system:masters", resourceAttributes: {} } },
+        {},
+        400,
+      ],
+    ],
+    [
+      "a token request of the wrong type",
+      [
+        "POST",
+        "/api/v1/namespaces/mine/serviceaccounts/default/token",
+        { spec: { expirationSeconds: "soon" } },
+        {},
+        400,
+      ],
+    ],
+    [
+      "a token bound to what cannot hold one",
+      [
+        "POST",
+        "/api/v1/namespaces/mine/serviceaccounts/default/token",
+        { spec: { boundObjectRef: { kind: "ServiceAccount", name: "default" } } },
+        {},
+        422,
+      ],
+    ],
+    [
+      "a field selector by a word of the language",
+      ["GET", `${MAPS}?fieldSelector=hasOwnProperty%3Dx`, undefined, {}, 400],
+    ],
     ["a path that is no URL", ["GET", "//", undefined, {}, 404]],
     ["a path with a host in it", ["GET", "//api/v1/namespaces", undefined, {}, 200]],
-    ["an impersonation header with a broken escape", ["GET", MAPS, undefined, { headers: { "impersonate-user": "x", "impersonate-extra-%zz": "y" } }, 403]],
-    ["managed fields that are none", ["PUT", `${MAPS}/target`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "target", managedFields: [{ manager: "x", operation: "Apply", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: { "k:{": {}, "f:data": { "k:{bad": { ".": {} } } } }] } }, {}, 200]],
+    [
+      "an impersonation header with a broken escape",
+      ["GET", MAPS, undefined, { headers: { "impersonate-user": "x", "impersonate-extra-%zz": "y" } }, 403],
+    ],
+    [
+      "managed fields that are none",
+      [
+        "PUT",
+        `${MAPS}/target`,
+        {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: {
+            name: "target",
+            managedFields: [
+              {
+                manager: "x",
+                operation: "Apply",
+                apiVersion: "v1",
+                fieldsType: "FieldsV1",
+                fieldsV1: { "k:{": {}, "f:data": { "k:{bad": { ".": {} } } },
+              },
+            ],
+          },
+        },
+        {},
+        200,
+      ],
+    ],
     ["a body in a prose of its own", ["POST", MAPS, "\u0000\u0001", {}, 400]],
     ["nesting without end", ["POST", MAPS, `${"[".repeat(200_000)}`, {}, 400]],
     ["nesting without end in YAML", ["POST", MAPS, `a: ${"[".repeat(100_000)}`, {}, 400]],
@@ -146,7 +270,12 @@ test.each<[string, object]>([
 ])("a CRD with %s is refused before it is stored", async (_what, of) => {
   const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } }, ...of };
   const names = { plural: "odds", singular: "odd", kind: "Odd", listKind: "OddList" };
-  const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "odds.test.org" }, spec: { group: "test.org", scope: "Namespaced", names, versions: [version] } };
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "odds.test.org" },
+    spec: { group: "test.org", scope: "Namespaced", names, versions: [version] },
+  };
   expect((await send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)).status).toBe(422);
 });
 
@@ -156,7 +285,9 @@ test("no label selects what is only a word of the language", async () => {
 });
 
 test("garbage on the TLS port disturbs nobody", async () => {
-  const socket = connect({ port: server.port, host: "127.0.0.1", ca: server.ca }, () => socket.write("\u0000garbage\r\n\r\n"));
+  const socket = connect({ port: server.port, host: "127.0.0.1", ca: server.ca }, () =>
+    socket.write("\u0000garbage\r\n\r\n"),
+  );
   await new Promise((resolve) => socket.on("close", resolve));
   expect((await send("GET", "/healthz")).status).toBe(200);
 });

@@ -13,7 +13,9 @@ export interface MemoryStore {
   writes(): number;
 }
 
-export function createMemoryStore(kinds: Record<string, { gvr: GroupVersionResource; namespaced: boolean }> = {}): MemoryStore {
+export function createMemoryStore(
+  kinds: Record<string, { gvr: GroupVersionResource; namespaced: boolean }> = {},
+): MemoryStore {
   const objects = new Map<string, Map<string, KubeObject>>();
   const listeners = new Map<string, Set<(event: ChangeEvent) => void>>();
   let count = 0;
@@ -43,7 +45,10 @@ export function createMemoryStore(kinds: Record<string, { gvr: GroupVersionResou
     writes: () => count,
     reader: {
       find: (group, resource, namespace, name) => table(group, resource).get(keyOf(namespace, name)),
-      list: (group, resource, namespace) => [...table(group, resource).values()].filter((one) => namespace === undefined || one.metadata.namespace === namespace),
+      list: (group, resource, namespace) =>
+        [...table(group, resource).values()].filter(
+          (one) => namespace === undefined || one.metadata.namespace === namespace,
+        ),
       subscribe: (group, resource, onChange) => {
         const key = `${group}/${resource}`;
         listeners.set(key, (listeners.get(key) ?? new Set()).add(onChange));

@@ -8,7 +8,14 @@ import { createAuth } from "./auth/auth.ts";
 import { builtinKinds } from "./builtin/kinds.ts";
 import type { KeyPair } from "../../kube/server/pki.ts";
 import { openCertificates } from "./certificates.ts";
-import type { AdmissionRequest, Auth, PolicyAdmission, ResourceReader, UserInfo, WebhookAdmission } from "./contract.ts";
+import type {
+  AdmissionRequest,
+  Auth,
+  PolicyAdmission,
+  ResourceReader,
+  UserInfo,
+  WebhookAdmission,
+} from "./contract.ts";
 import { crdRules } from "./crd/rules.ts";
 import { serveCrds } from "./crd/serve.ts";
 import { createPaths } from "./discovery/paths.ts";
@@ -69,7 +76,13 @@ function admission(policies: PolicyAdmission, webhooks: WebhookAdmission, auth: 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { dir, host, onError = () => {} } = options;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const certificates = await openCertificates(join(dir, "pki"), ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc", ...(options.names ?? [])]);
+  const certificates = await openCertificates(join(dir, "pki"), [
+    "localhost",
+    "127.0.0.1",
+    "::1",
+    "kubernetes.default.svc",
+    ...(options.names ?? []),
+  ]);
   const store = openStore(join(dir, "state.db"), onError);
   const catalogue = createCatalogue();
   const stopped = new AbortController();
@@ -79,13 +92,27 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     for (const end of ends.toReversed()) await end();
   };
   try {
-    const core: Core = { store, catalogue, admit: () => Promise.resolve([]), mutate: ({ object }) => Promise.resolve({ object, warnings: [] }), now: Date.now, newUid: randomUUID, random: Math.random };
+    const core: Core = {
+      store,
+      catalogue,
+      admit: () => Promise.resolve([]),
+      mutate: ({ object }) => Promise.resolve({ object, warnings: [] }),
+      now: Date.now,
+      newUid: randomUUID,
+      random: Math.random,
+    };
     const { types, virtual } = builtinKinds({ CustomResourceDefinition: crdRules(Date.now) });
     for (const type of types) catalogue.add(type);
     ends.push(serveCrds(store, catalogue, onError));
     const reader = createReader(core);
     const auth = await createAuth({
-      reader, writer: createWriter(core), dir, clientCa: certificates.authority.cert, issuer: "https://kubernetes.default.svc.cluster.local", tokens: options.tokens ?? new Map(), now: Date.now,
+      reader,
+      writer: createWriter(core),
+      dir,
+      clientCa: certificates.authority.cert,
+      issuer: "https://kubernetes.default.svc.cluster.local",
+      tokens: options.tokens ?? new Map(),
+      now: Date.now,
     });
     ends.push(() => auth.stop());
     for (const each of auth.virtualResources) {
@@ -99,13 +126,31 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     core.admit = admission(policies, webhooks, auth);
     core.mutate = webhooks.mutate;
     await auth.bootstrap();
-    ends.push(await keepNamespaces(core, certificates.authority.cert, onError), collectGarbage(core, onError), cleanUpCrds(core, onError), expireEvents(core, onError));
+    ends.push(
+      await keepNamespaces(core, certificates.authority.cert, onError),
+      collectGarbage(core, onError),
+      cleanUpCrds(core, onError),
+      expireEvents(core, onError),
+    );
     const listener = await listen({
-      resources: { core, authorize: auth.authorize, stopped: stopped.signal }, auth, handlePath: createPaths(catalogue, () => !stopped.signal.aborted),
-      tls: { ...certificates.server, ca: certificates.authority.cert }, host, port: options.port, onError,
+      resources: { core, authorize: auth.authorize, stopped: stopped.signal },
+      auth,
+      handlePath: createPaths(catalogue, () => !stopped.signal.aborted),
+      tls: { ...certificates.server, ca: certificates.authority.cert },
+      host,
+      port: options.port,
+      onError,
     });
     ends.push(() => listener.close());
-    return { url: `https://${host.includes(":") ? `[${host}]` : host}:${listener.port}`, port: listener.port, ca: certificates.authority.cert, issueClient: certificates.authority.issueClient, reader, version: () => store.version(), stop };
+    return {
+      url: `https://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
+      port: listener.port,
+      ca: certificates.authority.cert,
+      issueClient: certificates.authority.issueClient,
+      reader,
+      version: () => store.version(),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

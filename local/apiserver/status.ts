@@ -26,7 +26,16 @@ type Rest = Pick<StatusBody, "details">;
 
 /** Any failure. Prefer the named functions below. */
 export function failure(code: number, reason: string, message: string, rest: Rest = {}): StatusError {
-  return new StatusError({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, ...(reason && { reason }), ...rest, code });
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    ...(reason && { reason }),
+    ...rest,
+    code,
+  });
 }
 
 function detailsOf(on: Named, name: string): StatusBody["details"] {
@@ -37,16 +46,24 @@ export const notFound = (on: Named, name: string) =>
   failure(404, "NotFound", `${qualified(on)} "${name}" not found`, { details: detailsOf(on, name) });
 
 /** A resource that is not served in a group version that is. */
-export const noSuchPath = () => failure(404, "NotFound", "the server could not find the requested resource", { details: {} });
+export const noSuchPath = () =>
+  failure(404, "NotFound", "the server could not find the requested resource", { details: {} });
 
 /** What is known of the object that is there, and whether the name was to be generated. */
 export const alreadyExists = (on: Named, name: string, { isLeaving = false, isGenerated = false } = {}) =>
-  failure(409, "AlreadyExists", `${isLeaving ? "object is being deleted: " : ""}${qualified(on)} "${name}" already exists${isGenerated ? ", the server was not able to generate a unique name for the object" : ""}`, {
-    details: { ...detailsOf(on, name), ...(isGenerated && { retryAfterSeconds: 1 }) },
-  });
+  failure(
+    409,
+    "AlreadyExists",
+    `${isLeaving ? "object is being deleted: " : ""}${qualified(on)} "${name}" already exists${isGenerated ? ", the server was not able to generate a unique name for the object" : ""}`,
+    {
+      details: { ...detailsOf(on, name), ...(isGenerated && { retryAfterSeconds: 1 }) },
+    },
+  );
 
 export const conflict = (on: Named, name: string, why: string) =>
-  failure(409, "Conflict", `Operation cannot be fulfilled on ${qualified(on)} "${name}": ${why}`, { details: detailsOf(on, name) });
+  failure(409, "Conflict", `Operation cannot be fulfilled on ${qualified(on)} "${name}": ${why}`, {
+    details: detailsOf(on, name),
+  });
 
 export const modified = (on: Named, name: string) =>
   conflict(on, name, "the object has been modified; please apply your changes to the latest version and try again");
@@ -57,7 +74,9 @@ export const unauthorized = () => failure(401, "Unauthorized", "Unauthorized");
 
 /** `forbidden({group, resource}, name, why)`: `pods "x" is forbidden: why`. */
 export const forbidden = (on: Named, name: string, why: string) =>
-  failure(403, "Forbidden", `${qualified(on)}${name ? ` "${name}"` : ""} is forbidden: ${why}`, { details: detailsOf(on, name) });
+  failure(403, "Forbidden", `${qualified(on)}${name ? ` "${name}"` : ""} is forbidden: ${why}`, {
+    details: detailsOf(on, name),
+  });
 
 export const forbiddenPath = (message: string) => failure(403, "Forbidden", message, { details: {} });
 
@@ -65,10 +84,16 @@ export const methodNotAllowed = () =>
   failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", { details: {} });
 
 export const unsupportedMedia = (accepted: string[]) =>
-  failure(415, "UnsupportedMediaType", `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`);
+  failure(
+    415,
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+  );
 
 export const notAcceptable = (accepted: string[]) =>
-  failure(406, "NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`, { details: {} });
+  failure(406, "NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`, {
+    details: {},
+  });
 
 export const tooLarge = (limit: number) =>
   failure(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
@@ -85,9 +110,19 @@ export const internal = (message: string) =>
 export function invalid(on: { group: string; kind: string }, name: string, errors: FieldError[]): StatusError {
   const lines = [...new Set(errors.map((error) => (error.field ? `${error.field}: ${error.message}` : error.message)))];
   const joined = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
-  return failure(422, "Invalid", `${qualified({ group: on.group, resource: on.kind })} "${name}" is invalid: ${joined}`, {
-    details: { ...(name && { name }), ...(on.group && { group: on.group }), ...(on.kind && { kind: on.kind }), causes: errors },
-  });
+  return failure(
+    422,
+    "Invalid",
+    `${qualified({ group: on.group, resource: on.kind })} "${name}" is invalid: ${joined}`,
+    {
+      details: {
+        ...(name && { name }),
+        ...(on.group && { group: on.group }),
+        ...(on.kind && { kind: on.kind }),
+        causes: errors,
+      },
+    },
+  );
 }
 
 /** What to send for anything thrown: a StatusError's own body, else 500 without inner details. */

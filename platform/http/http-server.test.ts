@@ -19,7 +19,10 @@ function options(more: Partial<HttpServerOptions> = {}): HttpServerOptions {
     health: () => ({ ready: true, pending: [], degraded: [] }),
     onError: (error) => expect.unreachable(String(error)),
     api: (_request, response) => void response.end("api"),
-    apps: { request: (_request, response) => void response.end("apps"), upgrade: (_request, socket) => void socket.end() },
+    apps: {
+      request: (_request, response) => void response.end("apps"),
+      upgrade: (_request, socket) => void socket.end(),
+    },
     ...more,
   };
 }
@@ -42,21 +45,41 @@ describe("the front door", () => {
   });
 
   test("says whether it is ready, on the API's hosts only", async () => {
-    door = await startHttpServer(options({ health: () => ({ ready: false, pending: [{ name: "api", reason: "apps.example Forbidden" }], degraded: [] }) }));
-    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 503, body: "not ready\napi: apps.example Forbidden\n" });
+    door = await startHttpServer(
+      options({
+        health: () => ({ ready: false, pending: [{ name: "api", reason: "apps.example Forbidden" }], degraded: [] }),
+      }),
+    );
+    expect(await get(door.url, "localhost", "/readyz")).toEqual({
+      status: 503,
+      body: "not ready\napi: apps.example Forbidden\n",
+    });
     expect((await get(door.url, "localhost", "/livez")).status).toBe(200);
     expect((await get(door.url, "localhost", "/healthz")).status).toBe(200);
     expect((await get(door.url, "shop.apps.localhost", "/readyz")).body).toBe("apps");
   });
 
   test("says what is missing although it serves", async () => {
-    door = await startHttpServer(options({ health: () => ({ ready: true, pending: [], degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] }) }));
-    expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 200, body: "ok\ndegraded: controllers: ingresses Forbidden\n" });
+    door = await startHttpServer(
+      options({
+        health: () => ({
+          ready: true,
+          pending: [],
+          degraded: [{ name: "controllers", reason: "ingresses Forbidden" }],
+        }),
+      }),
+    );
+    expect(await get(door.url, "localhost", "/readyz")).toEqual({
+      status: 200,
+      body: "ok\ndegraded: controllers: ingresses Forbidden\n",
+    });
   });
 
   test("answers what was asked before it closed, and nothing after", async () => {
     const asked = Promise.withResolvers<() => void>();
-    door = await startHttpServer(options({ api: (_request, response) => asked.resolve(() => void response.end("late")) }));
+    door = await startHttpServer(
+      options({ api: (_request, response) => asked.resolve(() => void response.end("late")) }),
+    );
     const answer = get(door.url, "localhost");
     const finish = await asked.promise;
     const closed = door.close(10_000);
@@ -76,7 +99,10 @@ describe("the front door", () => {
   test("breaks off what is not answered in time", async () => {
     const asked = Promise.withResolvers<void>();
     door = await startHttpServer(options({ api: () => asked.resolve() }));
-    const answer = get(door.url, "localhost").then(() => "answered", () => "broken off");
+    const answer = get(door.url, "localhost").then(
+      () => "answered",
+      () => "broken off",
+    );
     await asked.promise;
     await door.close(50);
     expect(await answer).toBe("broken off");
@@ -84,7 +110,14 @@ describe("the front door", () => {
 
   test("survives a client that breaks off after asking for an upgrade", async () => {
     const asked = Promise.withResolvers<Duplex>();
-    door = await startHttpServer(options({ apps: { request: (_request, response) => void response.end(), upgrade: (_request, socket) => asked.resolve(socket) } }));
+    door = await startHttpServer(
+      options({
+        apps: {
+          request: (_request, response) => void response.end(),
+          upgrade: (_request, socket) => asked.resolve(socket),
+        },
+      }),
+    );
     const client = connect(Number(new URL(door.url).port), "127.0.0.1");
     client.write("GET / HTTP/1.1\r\nHost: shop.apps.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     const socket = await asked.promise;
@@ -100,7 +133,14 @@ describe("the front door", () => {
     const fail = (): never => {
       throw new Error("a bug");
     };
-    door = await startHttpServer(options({ health: fail, api: fail, apps: { request: (_request, response) => (response.write("begun"), fail()), upgrade: fail }, onError: (error) => void faults.push(error.message) }));
+    door = await startHttpServer(
+      options({
+        health: fail,
+        api: fail,
+        apps: { request: (_request, response) => (response.write("begun"), fail()), upgrade: fail },
+        onError: (error) => void faults.push(error.message),
+      }),
+    );
     expect(await get(door.url, "localhost", "/readyz")).toEqual({ status: 500, body: "not answered: see the log\n" });
     expect((await get(door.url, "localhost")).status).toBe(500);
     await expect(get(door.url, "shop.apps.localhost")).rejects.toThrow();
@@ -120,7 +160,9 @@ describe("the front door", () => {
   test("a port that is taken is named, with what to do", async () => {
     door = await startHttpServer(options());
     const port = Number(new URL(door.url).port);
-    await expect(startHttpServer(options({ port }))).rejects.toThrow(`port ${port} is taken by another program; choose another with --port`);
+    await expect(startHttpServer(options({ port }))).rejects.toThrow(
+      `port ${port} is taken by another program; choose another with --port`,
+    );
   });
 
   test("off loopback there is TLS or nothing", async () => {

@@ -48,22 +48,34 @@ const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Listens. @throws Error that names the port and the next step when it is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, tls } = options;
-  if (!tls && !LOOPBACK.test(host)) throw new Error(`--host ${host}: off loopback the API speaks TLS only; give --tls-cert and --tls-key`);
+  if (!tls && !LOOPBACK.test(host))
+    throw new Error(`--host ${host}: off loopback the API speaks TLS only; give --tls-cert and --tls-key`);
   const serverOptions = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: 75_000 };
   const state = { closing: false, upgraded: new Set<Duplex>() };
   const listener: RequestListener = (request, response) => {
     // The client opens its next connection elsewhere.
     if (state.closing) response.setHeader("connection", "close");
-    handleSafely(options, () => dispatch(options, request, response), () => sendInternalError(response));
+    handleSafely(
+      options,
+      () => dispatch(options, request, response),
+      () => sendInternalError(response),
+    );
   };
-  const server = tls ? createTlsServer({ ...serverOptions, ...tls, minVersion: "TLSv1.2" }, listener) : createServer(serverOptions, listener);
+  const server = tls
+    ? createTlsServer({ ...serverOptions, ...tls, minVersion: "TLSv1.2" }, listener)
+    : createServer(serverOptions, listener);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // An upgraded connection is no longer the server's own to end, nor are its errors heard: a client that breaks off must not end the process.
     socket.on("error", () => socket.destroy());
     state.upgraded.add(socket);
     socket.once("close", () => state.upgraded.delete(socket));
     const { apps } = options;
-    if (apps && !isApiRequest(options, request)) handleSafely(options, () => apps.upgrade(request, socket, head), () => socket.destroy());
+    if (apps && !isApiRequest(options, request))
+      handleSafely(
+        options,
+        () => apps.upgrade(request, socket, head),
+        () => socket.destroy(),
+      );
     else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   });
   await listen(server, options);
@@ -98,7 +110,11 @@ function dispatch(options: HttpServerOptions, request: IncomingMessage, response
 /** One line, and one more for each thing that is missing. */
 function sendHealth(response: ServerResponse, { ready, pending, degraded }: ReadinessReport): void {
   const reasons = [...pending, ...degraded.map(({ name, reason }) => ({ name: `degraded: ${name}`, reason }))];
-  sendText(response, ready ? 200 : 503, [ready ? "ok" : "not ready", ...reasons.map(({ name, reason }) => `${name}: ${reason}`)].join("\n"));
+  sendText(
+    response,
+    ready ? 200 : 503,
+    [ready ? "ok" : "not ready", ...reasons.map(({ name, reason }) => `${name}: ${reason}`)].join("\n"),
+  );
 }
 
 function sendText(response: ServerResponse, code: number, text: string): void {
@@ -117,7 +133,9 @@ function isApiRequest(options: HttpServerOptions, request: IncomingMessage): boo
 
 function listen(server: Server, { host, port, onError }: HttpServerOptions): Promise<void> {
   return startListening(server, { host, port }, onError).catch((error: unknown) => {
-    throw (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? new Error(`port ${port} is taken by another program; choose another with --port`, { cause: error }) : error;
+    throw (error as NodeJS.ErrnoException).code === "EADDRINUSE"
+      ? new Error(`port ${port} is taken by another program; choose another with --port`, { cause: error })
+      : error;
   });
 }
 

@@ -11,22 +11,38 @@ import type { PlatformOptions } from "../platform.ts";
 export function presentHealth(readiness: Readiness, { api }: RequestHandlers): ReadinessReport {
   const report = readiness.check();
   if (!report.ready || !api || api.peers.isReady()) return report;
-  return { ...report, ready: false, pending: [{ name: "api", reason: "has not seen yet what other replicas have written" }] };
+  return {
+    ...report,
+    ready: false,
+    pending: [{ name: "api", reason: "has not seen yet what other replicas have written" }],
+  };
 }
 
 /** Opened first of all, so that it can be asked what the rest waits for. */
-export function startPlatformServer({ listen, operations, log }: PlatformOptions, readiness: Readiness, handlers: RequestHandlers): Promise<HttpServer> {
+export function startPlatformServer(
+  { listen, operations, log }: PlatformOptions,
+  readiness: Readiness,
+  handlers: RequestHandlers,
+): Promise<HttpServer> {
   const findRouter = (): Backend["apps"] => handlers.backends.find((backend) => backend.apps)?.apps;
-  const unavailable: RequestListener = (_request, response) => void response.writeHead(503, { "retry-after": "1" }).end();
+  const unavailable: RequestListener = (_request, response) =>
+    void response.writeHead(503, { "retry-after": "1" }).end();
   return startHttpServer({
     ...listen,
     health: () => presentHealth(readiness, handlers),
     onError: (err) => log.warn({ err }, "could not take a connection or a request"),
-    ...(operations.includes("api") && { api: (request, response) => (handlers.api?.handler ?? unavailable)(request, response) }),
+    ...(operations.includes("api") && {
+      api: (request, response) => (handlers.api?.handler ?? unavailable)(request, response),
+    }),
     ...(operations.includes("local-router") && {
       apps: {
         request: (request, response) => (findRouter()?.request ?? unavailable)(request, response),
-        upgrade: (request, socket, head) => (findRouter()?.upgrade ?? ((_request: unknown, given: Duplex) => void given.destroy()))(request, socket, head),
+        upgrade: (request, socket, head) =>
+          (findRouter()?.upgrade ?? ((_request: unknown, given: Duplex) => void given.destroy()))(
+            request,
+            socket,
+            head,
+          ),
       },
     }),
   });

@@ -14,7 +14,12 @@ import type { Operation } from "../operations/operations.ts";
 const REPLICAS_LABEL = "cupola.dev/replicas";
 const REPLICA_GROUP = "replica";
 /** Annotations of a replica's Lease. */
-export const REPLICA_ANNOTATIONS = { operations: "cupola.dev/operations", telemetry: "cupola.dev/telemetry-url", authority: "cupola.dev/telemetry-authority", logs: "cupola.dev/logs" } as const;
+export const REPLICA_ANNOTATIONS = {
+  operations: "cupola.dev/operations",
+  telemetry: "cupola.dev/telemetry-url",
+  authority: "cupola.dev/telemetry-authority",
+  logs: "cupola.dev/logs",
+} as const;
 
 /** Others may take over from a replica that was killed after so long; see `leaseTiming`. */
 export const LEASE_SECONDS = 15;
@@ -24,14 +29,23 @@ export function leaseTiming(seconds = LEASE_SECONDS): { leader: LeaderElectionTi
   const leaseMs = seconds * 1000;
   const fenceMs = (leaseMs * 2) / 3;
   return {
-    leader: { leaseDurationMs: leaseMs, renewDeadlineMs: fenceMs, retryPeriodMs: (leaseMs * 2) / 15, renewIntervalMs: leaseMs / 3 },
+    leader: {
+      leaseDurationMs: leaseMs,
+      renewDeadlineMs: fenceMs,
+      retryPeriodMs: (leaseMs * 2) / 15,
+      renewIntervalMs: leaseMs / 3,
+    },
     member: { leaseDurationMs: leaseMs, renewDeadlineMs: fenceMs, renewIntervalMs: leaseMs / 3 },
   };
 }
 
 /** A name that no other process has: this machine's (a pod's own name) and a random part. */
 export function newReplicaIdentity(): string {
-  const host = hostname().toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
+  const host = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 60);
   return `${host || "replica"}-${randomBytes(4).toString("hex")}`;
 }
 
@@ -49,14 +63,31 @@ export interface JoinReplicasOptions {
 }
 
 /** Joins the replicas of this platform. Await `joined` before anything is listed: who joined can be waited for. */
-export function joinReplicas({ client, watches, operations, identity, timing, annotations, onRejoined, log }: JoinReplicasOptions): Membership {
+export function joinReplicas({
+  client,
+  watches,
+  operations,
+  identity,
+  timing,
+  annotations,
+  onRejoined,
+  log,
+}: JoinReplicasOptions): Membership {
   const relistAndNotify = async (): Promise<void> => {
     // What was held while nobody counted on this process may lack what the others have told their clients since.
     await watches.relist();
     await onRejoined();
   };
   return joinMembership({
-    client, informers: watches, identity, timing, log, onRejoin: relistAndNotify, namespace: SYSTEM_NAMESPACE, groupLabel: REPLICAS_LABEL, group: REPLICA_GROUP,
+    client,
+    informers: watches,
+    identity,
+    timing,
+    log,
+    onRejoin: relistAndNotify,
+    namespace: SYSTEM_NAMESPACE,
+    groupLabel: REPLICAS_LABEL,
+    group: REPLICA_GROUP,
     annotations: { [REPLICA_ANNOTATIONS.operations]: operations.join(","), ...annotations },
   });
 }

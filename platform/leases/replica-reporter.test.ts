@@ -13,7 +13,16 @@ test("names what is parked, whole kinds and namespaces, sorted", () => {
     health: { ...serving, degraded: [{ name: "controllers", reason: "ingresses Forbidden" }] },
     leads: ["leader-b", "leader-a"],
     watches: [
-      { resource: "routes.example", state: "watching", synced: true, namespaces: 3, notWatching: [{ namespace: "two", state: "parked", parkReason: "Forbidden" }, { namespace: "one", state: "backoff" }] },
+      {
+        resource: "routes.example",
+        state: "watching",
+        synced: true,
+        namespaces: 3,
+        notWatching: [
+          { namespace: "two", state: "parked", parkReason: "Forbidden" },
+          { namespace: "one", state: "backoff" },
+        ],
+      },
       { resource: "ingresses.example", state: "parked", synced: false, parkReason: "NoKind" },
       { resource: "apps.example", state: "watching", synced: true },
     ],
@@ -21,32 +30,71 @@ test("names what is parked, whole kinds and namespaces, sorted", () => {
   expect(ready).toBe(true);
   expect(status).toEqual({
     leads: ["leader-a", "leader-b"],
-    parked: [{ resource: "ingresses.example", reason: "NoKind" }, { resource: "routes.example", namespace: "two", reason: "Forbidden" }],
+    parked: [
+      { resource: "ingresses.example", reason: "NoKind" },
+      { resource: "routes.example", namespace: "two", reason: "Forbidden" },
+    ],
     degraded: [{ name: "controllers", reason: "ingresses Forbidden" }],
   });
 });
 
 test("says why it is not ready", () => {
-  const health = { ready: false, pending: [{ name: "api", reason: "apps listing" }, { name: "token", reason: "refused" }], degraded: [] };
-  expect(presentReplica({ health, leads: [], watches: [] })).toMatchObject({ ready: false, message: "api: apps listing; token: refused" });
+  const health = {
+    ready: false,
+    pending: [
+      { name: "api", reason: "apps listing" },
+      { name: "token", reason: "refused" },
+    ],
+    degraded: [],
+  };
+  expect(presentReplica({ health, leads: [], watches: [] })).toMatchObject({
+    ready: false,
+    message: "api: apps listing; token: refused",
+  });
 });
 
 test("writes nothing while nothing changes, and goes on after somebody else has changed the object", async () => {
   let version = 1;
   let leads = ["leader-a"];
-  const replica = () => ({ apiVersion: "cupola.dev/v1alpha1", kind: "Replica", metadata: { namespace: "cupola-system", name: "r", resourceVersion: String(version), ownerReferences: [{ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }] } });
-  const patch = vi.fn(async (_ref: unknown, _key: unknown, { body }: { body: { metadata?: { resourceVersion?: string }; status: object } }) => {
-    const given = body.metadata?.resourceVersion;
-    if (given !== undefined && given !== String(version)) throw new KubeError({ code: 409, reason: "Conflict" });
-    version++;
-    return { ...replica(), status: body.status };
+  const replica = () => ({
+    apiVersion: "cupola.dev/v1alpha1",
+    kind: "Replica",
+    metadata: {
+      namespace: "cupola-system",
+      name: "r",
+      resourceVersion: String(version),
+      ownerReferences: [{ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }],
+    },
   });
+  const patch = vi.fn(
+    async (
+      _ref: unknown,
+      _key: unknown,
+      { body }: { body: { metadata?: { resourceVersion?: string }; status: object } },
+    ) => {
+      const given = body.metadata?.resourceVersion;
+      if (given !== undefined && given !== String(version)) throw new KubeError({ code: 409, reason: "Conflict" });
+      version++;
+      return { ...replica(), status: body.status };
+    },
+  );
   const health = { ...serving };
   const look = vi.fn(() => ({ health, leads, watches: [] }));
   const halt = new AbortController();
   const client = { apply: async () => replica(), patch } as unknown as KubeClient;
-  const membership = { identity: "r", ownerReference: () => ({ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }) } as unknown as Membership;
-  const over = reportReplica({ client, membership, operations: [], observe: look, signal: halt.signal, log: pino({ level: "silent" }), timing: { pollMs: 1, retryMs: 1, stableMs: 0 } });
+  const membership = {
+    identity: "r",
+    ownerReference: () => ({ apiVersion: "v1", kind: "Lease", name: "l", uid: "u" }),
+  } as unknown as Membership;
+  const over = reportReplica({
+    client,
+    membership,
+    operations: [],
+    observe: look,
+    signal: halt.signal,
+    log: pino({ level: "silent" }),
+    timing: { pollMs: 1, retryMs: 1, stableMs: 0 },
+  });
   await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(5));
   expect(patch).toHaveBeenCalledTimes(1);
   // Somebody annotates it; then it has something else to say, of which the conditions are a part.
@@ -60,7 +108,8 @@ test("writes nothing while nothing changes, and goes on after somebody else has 
 
 const timing = { pollMs: 500, retryMs: 5_000, stableMs: 400, maxDelayMs: 30_000, messageMs: 60_000 };
 const view = (more: Partial<ReplicaState> = {}): ReplicaState => ({ health: serving, leads: [], watches: [], ...more });
-const degraded = (name: string, reason: string): ReplicaState => view({ health: { ...serving, degraded: [{ name, reason }] } });
+const degraded = (name: string, reason: string): ReplicaState =>
+  view({ health: { ...serving, degraded: [{ name, reason }] } });
 
 /** Looks twice a second for some minutes; the seconds at which something is written. */
 function writtenAt(seenAt: (seconds: number) => ReplicaState, seconds: number): number[] {
@@ -79,6 +128,14 @@ test.each<[string, (seconds: number) => ReplicaState, number[]]>([
   ["nothing changes", () => view(), []],
   ["something changes and stays so", (at) => (at < 5 ? view() : view({ leads: ["leader-a"] })), [5.5]],
   ["it comes and goes between two looks", (at) => (at === 5 ? degraded("api", "one is behind") : view()), []],
-  ["its words change at each look", (at) => (at < 5 ? view() : degraded("replicas", `refused at ${at}`)), [5.5, 65.5, 125.5]],
-  ["it never rests, between two that are both new", (at) => (at % 1 === 0 ? view({ leads: ["leader-a"] }) : degraded("api", "")), [30.5]],
+  [
+    "its words change at each look",
+    (at) => (at < 5 ? view() : degraded("replicas", `refused at ${at}`)),
+    [5.5, 65.5, 125.5],
+  ],
+  [
+    "it never rests, between two that are both new",
+    (at) => (at % 1 === 0 ? view({ leads: ["leader-a"] }) : degraded("api", "")),
+    [30.5],
+  ],
 ])("a Replica is written seldom: %s", (_what, seenAt, seconds) => expect(writtenAt(seenAt, 160)).toEqual(seconds));

@@ -44,7 +44,13 @@ export interface ReportTiming {
   messageMs: number;
 }
 
-const DEFAULT_TIMING: ReportTiming = { pollMs: 500, retryMs: 5_000, stableMs: 400, maxDelayMs: 30_000, messageMs: 60_000 };
+const DEFAULT_TIMING: ReportTiming = {
+  pollMs: 500,
+  retryMs: 5_000,
+  stableMs: 400,
+  maxDelayMs: 30_000,
+  messageMs: 60_000,
+};
 const MAX_PARKED = 500;
 
 /** Keeps the object until the signal aborts; it goes with the Lease that owns it. */
@@ -65,8 +71,12 @@ export interface PresentedReplica {
 /** Watches seldom change, and there may be one for each namespace. */
 const presentParked = memoizeLast((watches: readonly InformerStatus[]): NonNullable<Status["parked"]> => {
   // A kind that is watched namespace by namespace is parked in each of them for itself.
-  const watchStates = watches.flatMap(({ resource, notWatching = [], ...whole }) => [whole, ...notWatching].map((one) => ({ resource, ...one })));
-  const parked = watchStates.flatMap(({ resource, namespace, parkReason }) => (parkReason ? [{ resource, ...(namespace && { namespace }), reason: parkReason }] : []));
+  const watchStates = watches.flatMap(({ resource, notWatching = [], ...whole }) =>
+    [whole, ...notWatching].map((one) => ({ resource, ...one })),
+  );
+  const parked = watchStates.flatMap(({ resource, namespace, parkReason }) =>
+    parkReason ? [{ resource, ...(namespace && { namespace }), reason: parkReason }] : [],
+  );
   const key = (row: { resource: string; namespace?: string }): string => `${row.resource} ${row.namespace ?? ""}`;
   return parked.sort((a, b) => (key(a) < key(b) ? -1 : 1)).slice(0, MAX_PARKED);
 });
@@ -80,7 +90,10 @@ export function presentReplica({ health, leads, watches }: ReplicaState): Presen
       degraded: health.degraded.map(({ name, reason }) => ({ name, reason: reason.slice(0, 4096) })).slice(0, 100),
     },
     ready: health.ready,
-    message: health.pending.map(({ name, reason }) => `${name}: ${reason}`).join("; ").slice(0, 4096),
+    message: health.pending
+      .map(({ name, reason }) => `${name}: ${reason}`)
+      .join("; ")
+      .slice(0, 4096),
     missing: health.pending.map(({ name }) => name),
   };
 }
@@ -93,13 +106,21 @@ export interface ReportState {
 }
 
 /** Whether what is seen is to be written now, and what is to be remembered if not. Pure. */
-export function planReport({ reported, pendingChange }: ReportState, present: PresentedReplica, { now, timing }: { now: number; timing: ReportTiming }): { due: boolean; next: ReportState } {
+export function planReport(
+  { reported, pendingChange }: ReportState,
+  present: PresentedReplica,
+  { now, timing }: { now: number; timing: ReportTiming },
+): { due: boolean; next: ReportState } {
   if (isDeepStrictEqual(reported.present, present)) return { due: false, next: { reported } };
   const facts = withoutMessages(present);
-  if (isDeepStrictEqual(withoutMessages(reported.present), facts)) return { due: now - reported.at >= timing.messageMs, next: { reported } };
+  if (isDeepStrictEqual(withoutMessages(reported.present), facts))
+    return { due: now - reported.at >= timing.messageMs, next: { reported } };
   const since = isDeepStrictEqual(pendingChange?.outline, facts) ? (pendingChange?.since ?? now) : now;
   const first = pendingChange?.first ?? now;
-  return { due: now - since >= timing.stableMs || now - first >= timing.maxDelayMs, next: { reported, pendingChange: { outline: facts, since, first } } };
+  return {
+    due: now - since >= timing.stableMs || now - first >= timing.maxDelayMs,
+    next: { reported, pendingChange: { outline: facts, since, first } },
+  };
 }
 
 /** Without the words. */
@@ -144,9 +165,18 @@ class ReplicaReporter {
     const present = presentReplica(observe());
     // A new Lease after an eviction: the object of before goes with the old one.
     if (this.#owner === owner.uid && !this.#isDue(present)) return;
-    const object = this.#object?.metadata.ownerReferences?.[0]?.uid === owner.uid ? this.#object : await this.#apply(owner);
-    const body = planStatus({ object, status: present.status, conditions: [toReadyCondition(present)], writesObservedGeneration: true, now: new Date() });
-    this.#object = body ? await client.patch(Replica, object.metadata, { type: "merge", body }, { subresource: "status" }) : object;
+    const object =
+      this.#object?.metadata.ownerReferences?.[0]?.uid === owner.uid ? this.#object : await this.#apply(owner);
+    const body = planStatus({
+      object,
+      status: present.status,
+      conditions: [toReadyCondition(present)],
+      writesObservedGeneration: true,
+      now: new Date(),
+    });
+    this.#object = body
+      ? await client.patch(Replica, object.metadata, { type: "merge", body }, { subresource: "status" })
+      : object;
     this.#owner = owner.uid;
     this.#reportState = { reported: { present, at: performance.now() } };
   }
@@ -160,11 +190,16 @@ class ReplicaReporter {
 
   #apply(owner: NonNullable<ReturnType<Membership["ownerReference"]>>): Promise<Replica> {
     const { client, membership, operations } = this.#options;
-    const draft = { metadata: { namespace: SYSTEM_NAMESPACE, name: membership.identity, ownerReferences: [owner] }, spec: { operations: [...operations] } };
+    const draft = {
+      metadata: { namespace: SYSTEM_NAMESPACE, name: membership.identity, ownerReferences: [owner] },
+      spec: { operations: [...operations] },
+    };
     return client.apply(Replica, draft, { fieldManager: "cupola-replica", force: true });
   }
 }
 
 function toReadyCondition({ ready, message }: PresentedReplica): ConditionDraft {
-  return ready ? { type: "Ready", status: "True", reason: "Serving", message } : { type: "Ready", status: "False", reason: "NotReady", message };
+  return ready
+    ? { type: "Ready", status: "True", reason: "Serving", message }
+    : { type: "Ready", status: "False", reason: "NotReady", message };
 }

@@ -19,7 +19,11 @@ export interface Singleton {
 }
 
 /** A post for controllers with side effects, and for work beside them; undefined where there is none. */
-export function toSingleton(operation: Operation, controllers: readonly Controller[], tasks: readonly PeriodicTask[] = []): Singleton | undefined {
+export function toSingleton(
+  operation: Operation,
+  controllers: readonly Controller[],
+  tasks: readonly PeriodicTask[] = [],
+): Singleton | undefined {
   const singletons = controllers.filter(({ kind }) => kind === "singleton");
   if (singletons.length === 0 && tasks.length === 0) return undefined;
   const kinds = [...singletons.flatMap(listWatchedKinds), ...tasks.flatMap(({ reads }) => reads)];
@@ -59,5 +63,14 @@ export interface SingletonOptions {
 
 /** Stands for election to each post. */
 export function runSingletons(singletons: readonly Singleton[], options: SingletonOptions): LeaderWorkRun[] {
-  return singletons.map(({ operation, requiredKinds, startTerm }) => runLeaderWork({ ...options, ownership: CONTROLLER_SETTINGS, namespace: SYSTEM_NAMESPACE, name: `leader-${operation}`, requiredKinds, createWork: startTerm }));
+  return singletons.map(({ operation, requiredKinds, startTerm }) =>
+    runLeaderWork({
+      ...options,
+      ownership: CONTROLLER_SETTINGS,
+      namespace: SYSTEM_NAMESPACE,
+      name: `leader-${operation}`,
+      requiredKinds,
+      createWork: startTerm,
+    }),
+  );
 }

@@ -136,6 +136,9 @@ function localRouter({ watches, telemetry, endpoint }: BackendDeps): Backend {
     start: () => router.start(),
     stop: () => router.stop(),
     ready: () => router.isReady(),
-    apps: { request: (request, response) => router.handleRequest(request, response), upgrade: (request, socket, head) => router.handleUpgrade(request, socket, head) },
+    apps: {
+      request: (request, response) => router.handleRequest(request, response),
+      upgrade: (request, socket, head) => router.handleUpgrade(request, socket, head),
+    },
   };
 }

@@ -19,7 +19,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-const put = (text: string): Promise<Blob> => blobs.put("space-1", "package", Readable.from([Buffer.from(text)]), { maxBytes: 1000 });
+const put = (text: string): Promise<Blob> =>
+  blobs.put("space-1", "package", Readable.from([Buffer.from(text)]), { maxBytes: 1000 });
 
 /** Reads these objects by kind; kinds that are named in `hidden` cannot be seen. */
 function reader(objects: Record<string, unknown[]>, hidden: readonly string[] = []): Reader {
@@ -46,6 +47,8 @@ test("removes what nothing refers to, once its day is over", async () => {
 
 test.each(["Package", "Droplet", "LRP", "Staging"])("removes nothing while %s cannot be seen", async (kind) => {
   const blob = await put("unused");
-  await expect(removeUnusedBlobs({ blobs, read: reader({}, [kind]), now: Date.now() + 2 * DAY_MS })).rejects.toThrow(NotPermitted);
+  await expect(removeUnusedBlobs({ blobs, read: reader({}, [kind]), now: Date.now() + 2 * DAY_MS })).rejects.toThrow(
+    NotPermitted,
+  );
   expect(await blobs.has("space-1", blob.digest)).toBe(true);
 });

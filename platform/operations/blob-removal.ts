@@ -15,7 +15,15 @@ const INTERVAL_MS = 60 * 60_000;
 export const BLOB_REFERRERS = [Package, Droplet, LRP, Staging];
 
 /** An hourly look, by the leader alone. */
-export function createBlobRemovalTask({ blobs, read, log }: { blobs: BlobStore; read: Reader; log: Logger }): PeriodicTask {
+export function createBlobRemovalTask({
+  blobs,
+  read,
+  log,
+}: {
+  blobs: BlobStore;
+  read: Reader;
+  log: Logger;
+}): PeriodicTask {
   const loop = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await removeUnusedBlobs({ blobs, read, now: Date.now() }).then(
@@ -29,11 +37,23 @@ export function createBlobRemovalTask({ blobs, read, log }: { blobs: BlobStore; 
 }
 
 /** One look. @throws NotSynced, NotPermitted while any kind that may refer to content cannot be seen: nothing is removed then */
-export async function removeUnusedBlobs({ blobs, read, now }: { blobs: BlobStore; read: Reader; now: number }): Promise<number> {
+export async function removeUnusedBlobs({
+  blobs,
+  read,
+  now,
+}: {
+  blobs: BlobStore;
+  read: Reader;
+  now: number;
+}): Promise<number> {
   const stored = await blobs.list();
   // Read after the list, so that what has been referred to since stays. A content that any space refers to stays in all.
   const referenced = listReferencedDigests(read);
-  const unused = planBlobRemoval({ blobs: stored, references: stored.filter(({ digest }) => referenced.has(digest)), now });
+  const unused = planBlobRemoval({
+    blobs: stored,
+    references: stored.filter(({ digest }) => referenced.has(digest)),
+    now,
+  });
   for (const { space, digest } of unused) await blobs.remove(space, digest);
   return unused.length;
 }
@@ -43,6 +63,8 @@ function listReferencedDigests(read: Reader): Set<string | undefined> {
     ...read.list(Package).map(({ spec }) => spec.content?.digest),
     ...read.list(Droplet).map(({ spec }) => spec.content?.digest),
     ...read.list(LRP).map(({ spec }) => spec.droplet.content?.digest),
-    ...read.list(Staging).flatMap(({ spec, status }) => [spec.package.content?.digest, status?.droplet?.content?.digest]),
+    ...read
+      .list(Staging)
+      .flatMap(({ spec, status }) => [spec.package.content?.digest, status?.droplet?.content?.digest]),
   ]);
 }

@@ -11,15 +11,32 @@ import { OPERATIONS, CLUSTER_OPERATIONS, LOCAL_OPERATIONS } from "./operations.t
 import { reviewName } from "./name-webhook.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
-const app = (name: string, cfName: string): App => ({ apiVersion: `${GROUP}/v1alpha1`, kind: "App", metadata: { namespace: "dev", name }, spec: { name: cfName } }) as unknown as App;
-const claimOf = (held: App): KubeObject => newClaim(appName(held), { kind: "App", namespace: "dev", name: held.metadata.name }, NOW);
+const app = (name: string, cfName: string): App =>
+  ({
+    apiVersion: `${GROUP}/v1alpha1`,
+    kind: "App",
+    metadata: { namespace: "dev", name },
+    spec: { name: cfName },
+  }) as unknown as App;
+const claimOf = (held: App): KubeObject =>
+  newClaim(appName(held), { kind: "App", namespace: "dev", name: held.metadata.name }, NOW);
 
 function reader(objects: readonly KubeObject[]): Reader {
-  const find = (ref: ResourceRef, { namespace, name }: ObjectKey) => objects.find(({ kind, metadata }) => kind === ref.kind && metadata.namespace === namespace && metadata.name === name);
+  const find = (ref: ResourceRef, { namespace, name }: ObjectKey) =>
+    objects.find(
+      ({ kind, metadata }) => kind === ref.kind && metadata.namespace === namespace && metadata.name === name,
+    );
   return { find } as unknown as Reader;
 }
 
-const asked = (object: App, more: Partial<AdmissionRequest> = {}): AdmissionRequest => ({ uid: "u", kind: { group: GROUP, version: App.version, kind: "App" }, operation: "CREATE", namespace: "dev", object, ...more });
+const asked = (object: App, more: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
+  uid: "u",
+  kind: { group: GROUP, version: App.version, kind: "App" },
+  operation: "CREATE",
+  namespace: "dev",
+  object,
+  ...more,
+});
 
 const shop = app("shop", "Shop");
 const seen = [shop, claimOf(shop)];
@@ -27,11 +44,19 @@ const seen = [shop, claimOf(shop)];
 describe("a name is refused", () => {
   test("when another object bears it and holds its claim, however it is written", async () => {
     expect(await reviewName(asked(app("other", "SHOP")), reader(seen))).toMatchObject({ allowed: false, code: 422 });
-    expect(await reviewName(asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "kiosk") }), reader(seen))).toMatchObject({ allowed: false });
+    expect(
+      await reviewName(
+        asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "kiosk") }),
+        reader(seen),
+      ),
+    ).toMatchObject({ allowed: false });
   });
 
   test("without a word of who bears it", async () => {
-    const verdict = await reviewName(asked(app("other", "shop")), reader([app("hidden-object", "Shop"), claimOf(app("hidden-object", "Shop"))]));
+    const verdict = await reviewName(
+      asked(app("other", "shop")),
+      reader([app("hidden-object", "Shop"), claimOf(app("hidden-object", "Shop"))]),
+    );
     expect(JSON.stringify(verdict)).toContain("taken");
     expect(JSON.stringify(verdict)).not.toContain("hidden-object");
   });
@@ -40,18 +65,38 @@ describe("a name is refused", () => {
     ["nobody has claimed it", asked(app("other", "kiosk")), seen],
     ["the claim is its own, taken before it was created", asked(shop), [claimOf(shop)]],
     ["the claim's object is not there (yet)", asked(app("other", "shop")), [claimOf(shop)]],
-    ["the claim's object bears another name by now", asked(app("other", "shop")), [app("shop", "kiosk"), claimOf(shop)]],
-    ["an update keeps a name, even a contested one", asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "shop") }), seen],
+    [
+      "the claim's object bears another name by now",
+      asked(app("other", "shop")),
+      [app("shop", "kiosk"), claimOf(shop)],
+    ],
+    [
+      "an update keeps a name, even a contested one",
+      asked(app("other", "shop"), { operation: "UPDATE", oldObject: app("other", "shop") }),
+      seen,
+    ],
     ["the API writes it", asked(app("other", "shop"), { fieldManager: API_FIELD_MANAGER }), seen],
-    ["names of the kind are free", asked(app("other", "shop"), { kind: { group: GROUP, version: "v1alpha1", kind: "Build" } }), seen],
-    ["the kind is of another group", asked(app("other", "shop"), { kind: { group: "example.org", version: "v1", kind: "App" } }), seen],
+    [
+      "names of the kind are free",
+      asked(app("other", "shop"), { kind: { group: GROUP, version: "v1alpha1", kind: "Build" } }),
+      seen,
+    ],
+    [
+      "the kind is of another group",
+      asked(app("other", "shop"), { kind: { group: "example.org", version: "v1", kind: "App" } }),
+      seen,
+    ],
     ["there is no object", { ...asked(shop), object: undefined }, seen],
   ])("not when %s", async (_, request, objects) => {
     expect(await reviewName(request, reader(objects))).toEqual({ allowed: true });
   });
 
   test("not from what has not been seen: the server lets through what throws", async () => {
-    const blind = { find: () => { throw new NotSynced("claims.cupola.dev"); } } as unknown as Reader;
+    const blind = {
+      find: () => {
+        throw new NotSynced("claims.cupola.dev");
+      },
+    } as unknown as Reader;
     await expect(reviewName(asked(shop), blind)).rejects.toThrow(NotSynced);
   });
 });

@@ -43,16 +43,33 @@ const CLAIMED_KINDS: readonly { ref: ResourceRef; what: string }[] = [
 const READ_KINDS: readonly ResourceRef[] = [...new Set([...TENANCY_KINDS, ...CLAIMED_KINDS.map(({ ref }) => ref)])];
 
 const WEBHOOK_SCOPE: WebhookScope = {
-  rules: [{ apiGroups: [GROUP], apiVersions: [...new Set(CLAIMED_KINDS.map(({ ref }) => ref.version))], operations: ["CREATE", "UPDATE"], resources: CLAIMED_KINDS.map(({ ref }) => ref.plural), scope: "*" }],
+  rules: [
+    {
+      apiGroups: [GROUP],
+      apiVersions: [...new Set(CLAIMED_KINDS.map(({ ref }) => ref.version))],
+      operations: ["CREATE", "UPDATE"],
+      resources: CLAIMED_KINDS.map(({ ref }) => ref.plural),
+      scope: "*",
+    },
+  ],
   // The API has the claim before it writes, so there is nothing to ask. Whoever borrows its name misses a courtesy.
-  matchConditions: [{ name: "not-claimed-by-the-api", expression: `!has(request.options.fieldManager) || request.options.fieldManager != "${API_FIELD_MANAGER}"` }],
+  matchConditions: [
+    {
+      name: "not-claimed-by-the-api",
+      expression: `!has(request.options.fieldManager) || request.options.fieldManager != "${API_FIELD_MANAGER}"`,
+    },
+  ],
   timeoutSeconds: TIMEOUT_SECONDS,
 };
 
 /** In the cluster: the kinds it reads, and its own configuration. */
 export const WEBHOOK_PERMISSIONS: readonly Permission[] = [
   ...READ_KINDS.map((on): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS })),
-  { resource: ValidatingWebhookConfiguration, verbs: [...LIST_WATCH_VERBS, "create", "patch"], names: [WEBHOOK_NAMES.configuration] },
+  {
+    resource: ValidatingWebhookConfiguration,
+    verbs: [...LIST_WATCH_VERBS, "create", "patch"],
+    names: [WEBHOOK_NAMES.configuration],
+  },
 ];
 /** In the platform's namespace: the Secret of its certificates, made by whoever comes first. */
 export const WEBHOOK_SYSTEM_PERMISSIONS: readonly Permission[] = [
@@ -82,13 +99,38 @@ export interface NameWebhook {
 }
 
 /** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
-export async function startNameWebhook({ client, watches, listen, log }: { client: KubeClient; watches: Informers; listen: WebhookListenOptions; log: Logger }): Promise<NameWebhook> {
-  const handles = [...READ_KINDS.map((ref) => watches.ensure(ref)), watches.ensure(Domain, { indexes: DOMAIN_INDEXES })];
-  const server = await startAdmissionServer({ host: listen.host, port: listen.port, path: WEBHOOK_PATH, handler: (request) => reviewName(request, watches.read), deadlineMs: DEADLINE_MS, log });
-  const address: WebhookAddress = listen.service ? { service: { ...WEBHOOK_SERVICE, path: WEBHOOK_PATH, port: 443 } } : { url: `https://${server.authority}${WEBHOOK_PATH}` };
+export async function startNameWebhook({
+  client,
+  watches,
+  listen,
+  log,
+}: {
+  client: KubeClient;
+  watches: Informers;
+  listen: WebhookListenOptions;
+  log: Logger;
+}): Promise<NameWebhook> {
+  const handles = [
+    ...READ_KINDS.map((ref) => watches.ensure(ref)),
+    watches.ensure(Domain, { indexes: DOMAIN_INDEXES }),
+  ];
+  const server = await startAdmissionServer({
+    host: listen.host,
+    port: listen.port,
+    path: WEBHOOK_PATH,
+    handler: (request) => reviewName(request, watches.read),
+    deadlineMs: DEADLINE_MS,
+    log,
+  });
+  const address: WebhookAddress = listen.service
+    ? { service: { ...WEBHOOK_SERVICE, path: WEBHOOK_PATH, port: 443 } }
+    : { url: `https://${server.authority}${WEBHOOK_PATH}` };
   const abort = new AbortController();
   const keeper = startWebhookRegistration({
-    client, informers: watches, log, address,
+    client,
+    informers: watches,
+    log,
+    address,
     secret: { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET },
     names: WEBHOOK_NAMES,
     scope: WEBHOOK_SCOPE,
@@ -114,22 +156,44 @@ export async function startNameWebhook({ client, watches, listen, log }: { clien
  * claim already; a claim whose object is not there yet, or not any more.
  * @throws NotSynced, NotPermitted
  */
-export async function reviewName({ kind, operation, object, oldObject, fieldManager }: AdmissionRequest, read: Reader): Promise<AdmissionDecision> {
+export async function reviewName(
+  { kind, operation, object, oldObject, fieldManager }: AdmissionRequest,
+  read: Reader,
+): Promise<AdmissionDecision> {
   const claimedKind = CLAIMED_KINDS.find(({ ref }) => ref.kind === kind.kind && ref.group === kind.group);
   if (!claimedKind || !object || fieldManager === API_FIELD_MANAGER) return ALLOWED;
   const requestedName = await findNameOfObject(kind.kind, object, read);
-  if (!requestedName || (operation === "UPDATE" && isSameName(requestedName, await findNameOfObject(kind.kind, oldObject, read)))) return ALLOWED;
+  if (
+    !requestedName ||
+    (operation === "UPDATE" && isSameName(requestedName, await findNameOfObject(kind.kind, oldObject, read)))
+  )
+    return ALLOWED;
   const claim = read.find(Claim, { namespace: SYSTEM_NAMESPACE, name: claimObjectName(requestedName) });
   if (!claim || isClaimant(claim, kind.kind, object)) return ALLOWED;
-  const currentName = await findClaimantName(claim.spec.claimant, { find: (ref, key) => Promise.resolve(read.find(ref, key)), read });
+  const currentName = await findClaimantName(claim.spec.claimant, {
+    find: (ref, key) => Promise.resolve(read.find(ref, key)),
+    read,
+  });
   if (!isSameName(requestedName, currentName)) return ALLOWED;
-  return { allowed: false, code: 422, reason: "Invalid", message: `the name is taken by another ${claimedKind.what}: choose another one, or wait until that one is renamed or deleted` };
+  return {
+    allowed: false,
+    code: 422,
+    reason: "Invalid",
+    message: `the name is taken by another ${claimedKind.what}: choose another one, or wait until that one is renamed or deleted`,
+  };
 }
 
-async function findNameOfObject(kind: string, object: KubeObject | undefined, read: Reader): Promise<ClaimedName | undefined> {
+async function findNameOfObject(
+  kind: string,
+  object: KubeObject | undefined,
+  read: Reader,
+): Promise<ClaimedName | undefined> {
   if (!object) return undefined;
   const { name, namespace } = object.metadata;
-  return findClaimantName({ kind, name, ...(namespace && { namespace }) }, { find: <T extends KubeObject>() => Promise.resolve(object as T), read });
+  return findClaimantName(
+    { kind, name, ...(namespace && { namespace }) },
+    { find: <T extends KubeObject>() => Promise.resolve(object as T), read },
+  );
 }
 
 function isSameName(a: ClaimedName, b: ClaimedName | undefined): boolean {

@@ -14,16 +14,33 @@ export const OPERATIONS = {
 export type Operation = keyof typeof OPERATIONS;
 
 /** What a laptop runs. */
-export const LOCAL_OPERATIONS: readonly Operation[] = ["api", "controllers", "host-builder", "process-runner", "local-router"];
+export const LOCAL_OPERATIONS: readonly Operation[] = [
+  "api",
+  "controllers",
+  "host-builder",
+  "process-runner",
+  "local-router",
+];
 /** What a cluster runs unless told otherwise. Not `webhook`: it needs a Service in front of it, or an address that API servers reach. */
-export const CLUSTER_OPERATIONS: readonly Operation[] = ["api", "controllers", "deployment-runner", "ingress-router", "logs"];
+export const CLUSTER_OPERATIONS: readonly Operation[] = [
+  "api",
+  "controllers",
+  "deployment-runner",
+  "ingress-router",
+  "logs",
+];
 
 /** Parses `api,controllers,…`. @throws Error that lists the names there are. */
 export function parseOperations(text: string): Operation[] {
-  const names = text.split(",").map((name) => name.trim()).filter(Boolean);
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
   const unknown = names.filter((name) => !(name in OPERATIONS));
   if (unknown.length > 0 || names.length === 0) {
-    throw new Error(`--operation: ${unknown.length > 0 ? `unknown: ${unknown.join(", ")}` : "none given"}. There are: ${Object.keys(OPERATIONS).join(", ")}`);
+    throw new Error(
+      `--operation: ${unknown.length > 0 ? `unknown: ${unknown.join(", ")}` : "none given"}. There are: ${Object.keys(OPERATIONS).join(", ")}`,
+    );
   }
   return [...new Set(names)] as Operation[];
 }

@@ -1,7 +1,13 @@
 // The platform's rights in a cluster, one role and one ServiceAccount for each operation, from what the code declares that it reads and writes.
 import { Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { LIST_WATCH_VERBS, permissionsOf, toResourceRules, type Permission, type ResourceRule } from "../../kube/controller/permissions.ts";
+import {
+  LIST_WATCH_VERBS,
+  permissionsOf,
+  toResourceRules,
+  type Permission,
+  type ResourceRule,
+} from "../../kube/controller/permissions.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
@@ -38,12 +44,21 @@ const TELEMETRY_PERMISSIONS: readonly Permission[] = [
 
 export function toOperationPermissions(operation: Operation): OperationPermissions {
   const usesTelemetry = operation === "api" || hasTelemetry([operation]);
-  return { cluster: toResourceRules(listClusterPermissions(operation)), system: toResourceRules([...MEMBER_PERMISSIONS, ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []), ...(operation === "webhook" ? WEBHOOK_SYSTEM_PERMISSIONS : [])]) };
+  return {
+    cluster: toResourceRules(listClusterPermissions(operation)),
+    system: toResourceRules([
+      ...MEMBER_PERMISSIONS,
+      ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
+      ...(operation === "webhook" ? WEBHOOK_SYSTEM_PERMISSIONS : []),
+    ]),
+  };
 }
 
 function listClusterPermissions(operation: Operation): Permission[] {
   const toWatchPermission = (on: Permission["resource"]): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS });
-  const backends = listBackendOperations([operation]).flatMap(({ singletonKinds = [], watchedKinds = [] }) => [...singletonKinds, ...watchedKinds].map(toWatchPermission));
+  const backends = listBackendOperations([operation]).flatMap(({ singletonKinds = [], watchedKinds = [] }) =>
+    [...singletonKinds, ...watchedKinds].map(toWatchPermission),
+  );
   return [
     // A kind that is closed to it as a whole is watched in each namespace where it is not.
     toWatchPermission(Namespace),
@@ -81,9 +96,21 @@ export function listOperationManifests(): KubeObject[] {
     return [
       { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...SYSTEM_METADATA, name } },
       { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules: cluster },
-      { apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name }, roleRef: ref("ClusterRole"), subjects },
+      {
+        apiVersion: `${RBAC}/v1`,
+        kind: "ClusterRoleBinding",
+        metadata: { name },
+        roleRef: ref("ClusterRole"),
+        subjects,
+      },
       { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { ...SYSTEM_METADATA, name }, rules: system },
-      { apiVersion: `${RBAC}/v1`, kind: "RoleBinding", metadata: { ...SYSTEM_METADATA, name }, roleRef: ref("Role"), subjects },
+      {
+        apiVersion: `${RBAC}/v1`,
+        kind: "RoleBinding",
+        metadata: { ...SYSTEM_METADATA, name },
+        roleRef: ref("Role"),
+        subjects,
+      },
     ];
   });
 }

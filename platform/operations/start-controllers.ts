@@ -13,7 +13,10 @@ import { CONTROLLER_SETTINGS } from "./controller-settings.ts";
 import { presentStaleCaches, presentWatchGaps } from "../readiness.ts";
 
 /** The backends that every replica runs at once. */
-export async function startBackends(context: PlatformContext, peerServers: PeerServers | undefined): Promise<Backend[]> {
+export async function startBackends(
+  context: PlatformContext,
+  peerServers: PeerServers | undefined,
+): Promise<Backend[]> {
   const { options, readiness, disposables, shutdownMode } = context;
   const backends = listBackendOperations(options.operations).filter(({ singletonKinds }) => !singletonKinds);
   return Promise.all(
@@ -27,35 +30,75 @@ export async function startBackends(context: PlatformContext, peerServers: PeerS
   );
 }
 
-function toBackendDeps({ watches, blobs, options, log }: PlatformContext, peerServers: PeerServers | undefined): Omit<Parameters<ReturnType<typeof listBackendOperations>[number]["create"]>[0], "client" | "isLeader"> {
-  if (!peerServers?.telemetry || !peerServers.server) throw new Error("a backend needs the telemetry side of its process");
-  return { watches, telemetry: peerServers.telemetry, blobs, data: options.data, log, endpoint: { url: peerServers.server.url, secretRef: peerServers.secretRef } };
+function toBackendDeps(
+  { watches, blobs, options, log }: PlatformContext,
+  peerServers: PeerServers | undefined,
+): Omit<Parameters<ReturnType<typeof listBackendOperations>[number]["create"]>[0], "client" | "isLeader"> {
+  if (!peerServers?.telemetry || !peerServers.server)
+    throw new Error("a backend needs the telemetry side of its process");
+  return {
+    watches,
+    telemetry: peerServers.telemetry,
+    blobs,
+    data: options.data,
+    log,
+    endpoint: { url: peerServers.server.url, secretRef: peerServers.secretRef },
+  };
 }
 
 /** The controllers that every replica runs at once; undefined when there are none. */
-export function startControllers({ client, watches, blobs, log, options, disposables, readiness, apiURL }: PlatformContext, backends: readonly Backend[]): ControllerRun | undefined {
-  const cfControllers = options.operations.includes("controllers") ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) }) : [];
-  const controllers = [...cfControllers, ...listTranslatorControllers(options.operations), ...backends.flatMap((backend) => backend.controllers)].filter(({ kind }) => kind !== "singleton");
+export function startControllers(
+  { client, watches, blobs, log, options, disposables, readiness, apiURL }: PlatformContext,
+  backends: readonly Backend[],
+): ControllerRun | undefined {
+  const cfControllers = options.operations.includes("controllers")
+    ? createControllers({ apiURL, hasContent: (space, digest) => blobs.has(space, digest) })
+    : [];
+  const controllers = [
+    ...cfControllers,
+    ...listTranslatorControllers(options.operations),
+    ...backends.flatMap((backend) => backend.controllers),
+  ].filter(({ kind }) => kind !== "singleton");
   if (controllers.length === 0) return undefined;
   const abort = new AbortController();
-  const run = runControllers({ client, controllers, informers: watches, ownership: CONTROLLER_SETTINGS, signal: abort.signal, log });
+  const run = runControllers({
+    client,
+    controllers,
+    informers: watches,
+    ownership: CONTROLLER_SETTINGS,
+    signal: abort.signal,
+    log,
+  });
   disposables.defer(() => {
     abort.abort();
     return run.stopped;
   });
-  const presentGaps = memoizeLast((waiting: readonly UnsyncedController[]) => presentWatchGaps(waiting.flatMap(({ watches: gaps }) => gaps)));
+  const presentGaps = memoizeLast((waiting: readonly UnsyncedController[]) =>
+    presentWatchGaps(waiting.flatMap(({ watches: gaps }) => gaps)),
+  );
   readiness.addCheck("controllers", () => presentGaps(run.unsyncedControllers()));
   readiness.addCheck("caches of controllers", () => presentStaleCaches(run.staleKinds()));
   return run;
 }
 
 /** What one replica does for all. */
-export function startSingletons(context: PlatformContext, peerServers: PeerServers | undefined, backends: readonly Backend[]): LeaderWorkRun[] {
+export function startSingletons(
+  context: PlatformContext,
+  peerServers: PeerServers | undefined,
+  backends: readonly Backend[],
+): LeaderWorkRun[] {
   const { client, watches, log, options, disposables, readiness, membership } = context;
   const singletons = [...listBackendSingletons(context, peerServers), ...listControllerSingletons(context, backends)];
   const abort = new AbortController();
   const identity = options.leaderIdentity ?? membership.identity;
-  const elected = runSingletons(singletons, { client, informers: watches, identity, timing: leaseTiming(options.leaseSeconds).leader, signal: abort.signal, log });
+  const elected = runSingletons(singletons, {
+    client,
+    informers: watches,
+    identity,
+    timing: leaseTiming(options.leaseSeconds).leader,
+    signal: abort.signal,
+    log,
+  });
   disposables.defer(async () => {
     abort.abort();
     await Promise.all(elected.map((each) => each.stopped));
@@ -73,15 +116,29 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
     if (!singletonKinds) return [];
     const startTerm: Singleton["startTerm"] = (term, client) => {
       const backend = create({ ...toBackendDeps(context, peerServers), client, isLeader: () => term.isHeld() });
-      return { controllers: backend.controllers, start: () => backend.start(), stop: () => backend.stop(context.shutdownMode.instances) };
+      return {
+        controllers: backend.controllers,
+        start: () => backend.start(),
+        stop: () => backend.stop(context.shutdownMode.instances),
+      };
     };
     return [{ operation, requiredKinds: singletonKinds, startTerm }];
   });
 }
 
-function listControllerSingletons({ blobs, watches, log, options }: PlatformContext, backends: readonly Backend[]): Singleton[] {
+function listControllerSingletons(
+  { blobs, watches, log, options }: PlatformContext,
+  backends: readonly Backend[],
+): Singleton[] {
   const { operations } = options;
-  const removal = operations.includes("controllers") ? toSingleton("controllers", [], [createBlobRemovalTask({ blobs, read: watches.read, log })]) : undefined;
-  const localRouter = operations.includes("local-router") ? toSingleton("local-router", backends.flatMap(({ controllers }) => controllers)) : undefined;
+  const removal = operations.includes("controllers")
+    ? toSingleton("controllers", [], [createBlobRemovalTask({ blobs, read: watches.read, log })])
+    : undefined;
+  const localRouter = operations.includes("local-router")
+    ? toSingleton(
+        "local-router",
+        backends.flatMap(({ controllers }) => controllers),
+      )
+    : undefined;
   return [removal, localRouter].filter((post) => post !== undefined);
 }

@@ -11,11 +11,34 @@ import { formatWatchGaps } from "../readiness.ts";
 import { startNameWebhook, DEFAULT_WEBHOOK_LISTEN } from "./name-webhook.ts";
 
 /** Answers at once with 503 until all it reads is listed and the other replicas are met. */
-export function startApiOperation({ client, watches, blobs, log, options, membership, readiness, disposables }: PlatformContext, peerServers: PeerServers): Api {
+export function startApiOperation(
+  { client, watches, blobs, log, options, membership, readiness, disposables }: PlatformContext,
+  peerServers: PeerServers,
+): Api {
   const members = (): Member[] => findLiveMembers(membership) ?? [];
-  const telemetry = createTelemetryClient({ watches, log, addresses: (source) => listTelemetryAddresses(members(), source), members });
-  const peers = peerServers.peers && { directory: createPeerDirectory(membership, peerServers.peers), tokenFor: peerServers.peers.tokenFor };
-  const api = createApi({ client, watches, blobs, log, telemetry, ...omitUndefined({ url: options.publicURL, authorization: options.authorization, tokenIssuer: options.tokenIssuer, peers }) });
+  const telemetry = createTelemetryClient({
+    watches,
+    log,
+    addresses: (source) => listTelemetryAddresses(members(), source),
+    members,
+  });
+  const peers = peerServers.peers && {
+    directory: createPeerDirectory(membership, peerServers.peers),
+    tokenFor: peerServers.peers.tokenFor,
+  };
+  const api = createApi({
+    client,
+    watches,
+    blobs,
+    log,
+    telemetry,
+    ...omitUndefined({
+      url: options.publicURL,
+      authorization: options.authorization,
+      tokenIssuer: options.tokenIssuer,
+      peers,
+    }),
+  });
   const abort = new AbortController();
   disposables.defer(() => {
     abort.abort();
@@ -23,7 +46,13 @@ export function startApiOperation({ client, watches, blobs, log, options, member
   });
   peerServers.peers?.setHandler(api.peers.handler);
   void connectPeersWhenSynced(api, abort.signal);
-  readiness.addCheck("api", () => api.isReady() || formatWatchGaps(watches.status().filter(({ synced }) => !synced)) || "the other replicas have not been met yet");
+  readiness.addCheck(
+    "api",
+    () =>
+      api.isReady() ||
+      formatWatchGaps(watches.status().filter(({ synced }) => !synced)) ||
+      "the other replicas have not been met yet",
+  );
   return api;
 }
 
@@ -37,14 +66,24 @@ async function connectPeersWhenSynced(api: Api, signal: AbortSignal): Promise<vo
 }
 
 /** @throws Error when its address is taken */
-export async function startWebhookOperation({ client, watches, readiness, options, log, disposables }: PlatformContext): Promise<void> {
+export async function startWebhookOperation({
+  client,
+  watches,
+  readiness,
+  options,
+  log,
+  disposables,
+}: PlatformContext): Promise<void> {
   const webhook = await startNameWebhook({ client, watches, log, listen: options.webhook ?? DEFAULT_WEBHOOK_LISTEN });
   disposables.defer(() => webhook.stop());
   readiness.addCheck("webhook", () => webhook.checkReadiness());
 }
 
 /** Follows the containers of the apps that fall to this replica. */
-export function startLogsOperation({ client, watches, membership, readiness, log, disposables }: PlatformContext, peerServers: PeerServers | undefined): void {
+export function startLogsOperation(
+  { client, watches, membership, readiness, log, disposables }: PlatformContext,
+  peerServers: PeerServers | undefined,
+): void {
   if (!peerServers?.telemetry) throw new Error("logs need the telemetry side of their process");
   const logs = startReplicaLogs({ client, watches, membership, ring: peerServers.telemetry.ring, log });
   disposables.defer(() => logs.stop());

@@ -7,7 +7,9 @@ import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
 import { deriveAddressToken } from "./address-token.ts";
 import { createPeerDirectory, startPeerListener, type PeerServer } from "./peer-server.ts";
 
-const outside = Object.values(networkInterfaces()).flatMap((all) => all ?? []).find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+const outside = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 const tokenFor = (url: string): string => deriveAddressToken("secret", "replicas", url);
 let server: PeerServer | undefined;
 afterEach(async () => {
@@ -40,13 +42,16 @@ describe.each([["127.0.0.1", "http:"], ...(outside ? [[outside, "https:"]] : [])
   });
 });
 
-test.each([new NotSynced("leases"), new NotPermitted("leases", "Forbidden")])("who cannot be seen is not nobody: $name", async (error) => {
-  server = await startPeerListener("127.0.0.1", tokenFor, (fault) => expect.unreachable(String(fault)));
-  const membership: Pick<Membership, "identity" | "members"> = {
-    identity: "a",
-    members() {
-      throw error;
-    },
-  };
-  expect(createPeerDirectory(membership as Membership, server).findPeers()).toBeUndefined();
-});
+test.each([new NotSynced("leases"), new NotPermitted("leases", "Forbidden")])(
+  "who cannot be seen is not nobody: $name",
+  async (error) => {
+    server = await startPeerListener("127.0.0.1", tokenFor, (fault) => expect.unreachable(String(fault)));
+    const membership: Pick<Membership, "identity" | "members"> = {
+      identity: "a",
+      members() {
+        throw error;
+      },
+    };
+    expect(createPeerDirectory(membership as Membership, server).findPeers()).toBeUndefined();
+  },
+);

@@ -25,7 +25,11 @@ export interface PeerServer {
 }
 
 /** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL; `onFault` is told of connections that could not be taken. */
-export async function startPeerListener(address: string, tokenFor: (url: string) => string, onError: (error: Error) => void): Promise<PeerServer> {
+export async function startPeerListener(
+  address: string,
+  tokenFor: (url: string) => string,
+  onError: (error: Error) => void,
+): Promise<PeerServer> {
   let handler: RequestListener = (_request, response) => void response.writeHead(503).end();
   const tls = LOOPBACK.test(address) ? undefined : await issueServerCertificate(address);
   const server = tls ? createTlsServer({ ...tls, minVersion: "TLSv1.3" }) : createServer();
@@ -52,7 +56,11 @@ export async function startPeerListener(address: string, tokenFor: (url: string)
 
 async function issueServerCertificate(address: string): Promise<{ cert: string; key: string; authority: string }> {
   const authority = await makeAuthority("authority of a cupola replica");
-  const pair = await issueCertificate(authority, { commonName: address, ...(isIP(address) ? { ipAddresses: [address] } : { dnsNames: [address] }) }, { usage: "server" });
+  const pair = await issueCertificate(
+    authority,
+    { commonName: address, ...(isIP(address) ? { ipAddresses: [address] } : { dnsNames: [address] }) },
+    { usage: "server" },
+  );
   return { ...pair, authority: authority.cert };
 }
 
@@ -68,7 +76,8 @@ export function toPeerAnnotations({ url, authority }: PeerServer): Record<string
 
 /** The API replicas among the members. */
 export function createPeerDirectory(membership: Membership, { url, authority }: PeerServer): PeerDirectory {
-  const listOthers = (members: readonly Member[]): Peer[] => members.filter(({ identity }) => identity !== membership.identity).flatMap(toPeers);
+  const listOthers = (members: readonly Member[]): Peer[] =>
+    members.filter(({ identity }) => identity !== membership.identity).flatMap(toPeers);
   return {
     self: { identity: membership.identity, url, ...(authority && { authority }) },
     findPeers() {

@@ -17,21 +17,52 @@ export function needsPeerServers(operations: readonly Operation[]): boolean {
 }
 
 /** Listens for them. @throws what `signal` was aborted with */
-export async function startPeerServers({ client, readiness, signal, log, options, disposables }: StartupContext): Promise<PeerServers> {
-  const { secret, secretRef } = await retryUntilSuccess("token", () => ensureTelemetrySecret(client), { readiness, signal, log });
+export async function startPeerServers({
+  client,
+  readiness,
+  signal,
+  log,
+  options,
+  disposables,
+}: StartupContext): Promise<PeerServers> {
+  const { secret, secretRef } = await retryUntilSuccess("token", () => ensureTelemetrySecret(client), {
+    readiness,
+    signal,
+    log,
+  });
   const address = options.peerAddress ?? "127.0.0.1";
-  const telemetry = hasTelemetry(options.operations) ? await startTelemetry({ secret, secretRef, address, log }) : { secret, secretRef };
+  const telemetry = hasTelemetry(options.operations)
+    ? await startTelemetry({ secret, secretRef, address, log })
+    : { secret, secretRef };
   disposables.defer(async () => telemetry.server?.close());
-  const peers = options.operations.includes("api") ? await startPeerListener(address, (url) => deriveAddressToken(secret, "replicas", url), (err) => log.warn({ err }, "could not take a connection of another replica")) : undefined;
+  const peers = options.operations.includes("api")
+    ? await startPeerListener(
+        address,
+        (url) => deriveAddressToken(secret, "replicas", url),
+        (err) => log.warn({ err }, "could not take a connection of another replica"),
+      )
+    : undefined;
   disposables.defer(async () => peers?.close());
   return { ...telemetry, ...omitUndefined({ peers }) };
 }
 
 /** The Lease stands before anything is listed: whoever counts the replicas from then on counts this one. */
-export async function joinPeers({ client, watches, readiness, signal, log, options, disposables }: StartupContext, peerServers: PeerServers | undefined, handlers: RequestHandlers): Promise<Membership> {
+export async function joinPeers(
+  { client, watches, readiness, signal, log, options, disposables }: StartupContext,
+  peerServers: PeerServers | undefined,
+  handlers: RequestHandlers,
+): Promise<Membership> {
   const membership = joinReplicas({
-    client, watches, log, operations: options.operations, identity: newReplicaIdentity(), timing: leaseTiming(options.leaseSeconds).member,
-    annotations: { ...(peerServers?.server && toTelemetryAnnotations(peerServers.server)), ...(peerServers?.peers && toPeerAnnotations(peerServers.peers)) },
+    client,
+    watches,
+    log,
+    operations: options.operations,
+    identity: newReplicaIdentity(),
+    timing: leaseTiming(options.leaseSeconds).member,
+    annotations: {
+      ...(peerServers?.server && toTelemetryAnnotations(peerServers.server)),
+      ...(peerServers?.peers && toPeerAnnotations(peerServers.peers)),
+    },
     onRejoined: async () => handlers.api?.peers.syncWithPeers(),
   });
   disposables.defer(() => membership.leave());

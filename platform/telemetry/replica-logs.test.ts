@@ -6,7 +6,16 @@ import { listTelemetryAddresses } from "./replica-logs.ts";
 import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 
 function member(identity: string, operations: string, more: Record<string, string> = {}): Member {
-  return { identity, leaseUid: identity, since: "", annotations: { [REPLICA_ANNOTATIONS.operations]: operations, [REPLICA_ANNOTATIONS.telemetry]: `http://${identity}`, ...more } };
+  return {
+    identity,
+    leaseUid: identity,
+    since: "",
+    annotations: {
+      [REPLICA_ANNOTATIONS.operations]: operations,
+      [REPLICA_ANNOTATIONS.telemetry]: `http://${identity}`,
+      ...more,
+    },
+  };
 }
 
 const kept = { [REPLICA_ANNOTATIONS.logs]: "kept" };
@@ -15,7 +24,8 @@ describe("addresses for logs", () => {
   const three = ["a", "b", "c"].map((identity) => member(identity, "api,logs", kept));
 
   test("name one owner among those who keep logs of pods", () => {
-    for (const source of ["app-1", "app-2", "app-3"]) expect(listTelemetryAddresses(three, source)).toEqual([{ url: `http://${pickOwner(source, ["a", "b", "c"])}` }]);
+    for (const source of ["app-1", "app-2", "app-3"])
+      expect(listTelemetryAddresses(three, source)).toEqual([{ url: `http://${pickOwner(source, ["a", "b", "c"])}` }]);
   });
 
   test("pass over a replica that has not read yet what was there", () => {
@@ -26,8 +36,20 @@ describe("addresses for logs", () => {
   });
 
   test("name everybody who has lines or stats of its own, and nobody who has neither", () => {
-    const mixed = [member("router", "api,local-router"), member("runner", "process-runner", { [REPLICA_ANNOTATIONS.authority]: "PEM" }), member("api", "api,controllers"), ...three];
-    expect(listTelemetryAddresses(mixed, "app-1").map(({ url }) => url)).toEqual(["http://router", "http://runner", `http://${pickOwner("app-1", ["a", "b", "c"])}`]);
-    expect(listTelemetryAddresses(mixed)).toEqual([{ url: "http://router" }, { url: "http://runner", authority: "PEM" }]);
+    const mixed = [
+      member("router", "api,local-router"),
+      member("runner", "process-runner", { [REPLICA_ANNOTATIONS.authority]: "PEM" }),
+      member("api", "api,controllers"),
+      ...three,
+    ];
+    expect(listTelemetryAddresses(mixed, "app-1").map(({ url }) => url)).toEqual([
+      "http://router",
+      "http://runner",
+      `http://${pickOwner("app-1", ["a", "b", "c"])}`,
+    ]);
+    expect(listTelemetryAddresses(mixed)).toEqual([
+      { url: "http://router" },
+      { url: "http://runner", authority: "PEM" },
+    ]);
   });
 });

@@ -60,10 +60,17 @@ export function startReplicaLogs({ client, watches, membership, ring, log }: Rep
   const refreshReplicas = (): void => {
     const members = findLiveMembers(membership) ?? [];
     // A replica that does not see itself does not see who owns what, and goes on as before.
-    if (members.some(({ identity }) => identity === membership.identity)) logReplicas = [...new Set([membership.identity, ...listLogReplicas(members)])];
+    if (members.some(({ identity }) => identity === membership.identity))
+      logReplicas = [...new Set([membership.identity, ...listLogReplicas(members)])];
   };
   refreshReplicas();
-  const logs = startPodLogs({ client, watches, ring, log, owns: (source) => pickOwner(source, logReplicas) === membership.identity });
+  const logs = startPodLogs({
+    client,
+    watches,
+    ring,
+    log,
+    owns: (source) => pickOwner(source, logReplicas) === membership.identity,
+  });
   const stopListening = membership.onChange(() => {
     refreshReplicas();
     logs.reassign();
@@ -71,7 +78,9 @@ export function startReplicaLogs({ client, watches, membership, ring, log }: Rep
   const abort = new AbortController();
   void announceLogs(membership, () => logs.isReady(), abort.signal, log);
   return {
-    checkReadiness: () => logs.isReady() || (logs.isParked() ? { degraded: "pods cannot be seen" } : "the logs of running pods have not been read yet"),
+    checkReadiness: () =>
+      logs.isReady() ||
+      (logs.isParked() ? { degraded: "pods cannot be seen" } : "the logs of running pods have not been read yet"),
     stop() {
       abort.abort();
       stopListening();
@@ -81,8 +90,13 @@ export function startReplicaLogs({ client, watches, membership, ring, log }: Rep
 }
 
 /** Says that this replica is to be asked, once it has something to say. */
-async function announceLogs(membership: Membership, isReady: () => boolean, signal: AbortSignal, log: Logger): Promise<void> {
-  for (let announced = false; !announced && !signal.aborted; ) {
+async function announceLogs(
+  membership: Membership,
+  isReady: () => boolean,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  for (let announced = false; !announced && !signal.aborted;) {
     await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
     if (!isReady() || signal.aborted) continue;
     try {

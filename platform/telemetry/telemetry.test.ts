@@ -29,7 +29,9 @@ async function startForeign(to?: string): Promise<{ url: string; got: string[] }
   const got: string[] = [];
   const server = createServer((request, response) => {
     got.push(request.headers.authorization ?? "");
-    response.writeHead(to ? 307 : 200, { "content-type": "application/json", ...(to && { location: `${to}${request.url}` }) }).end(JSON.stringify({ envelopes: { batch: [] }, instances: [], meta: {} }));
+    response
+      .writeHead(to ? 307 : 200, { "content-type": "application/json", ...(to && { location: `${to}${request.url}` }) })
+      .end(JSON.stringify({ envelopes: { batch: [] }, instances: [], meta: {} }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => new Promise((resolve) => server.close(resolve)));
@@ -37,18 +39,30 @@ async function startForeign(to?: string): Promise<{ url: string; got: string[] }
 }
 
 function clientOver(urls: string[]) {
-  const classes = urls.map((url, index) => ({ metadata: { name: `class-${index}` }, status: { endpoint: { url, secretRef } } }));
+  const classes = urls.map((url, index) => ({
+    metadata: { name: `class-${index}` },
+    status: { endpoint: { url, secretRef } },
+  }));
   const kept = { data: { token: Buffer.from(secret).toString("base64") } };
-  const stores: Record<string, object> = { BackendClass: { synced: true, list: () => classes }, Secret: { synced: true, find: () => kept } };
+  const stores: Record<string, object> = {
+    BackendClass: { synced: true, list: () => classes },
+    Secret: { synced: true, find: () => kept },
+  };
   const ensure = ({ kind }: ResourceRef): object => {
     const store = stores[kind];
     if (!store) throw new NotSynced(`no ${kind} here`);
     return { store };
   };
-  return createTelemetryClient({ watches: { ensure } as unknown as Informers, log, addresses: () => [], members: () => [] });
+  return createTelemetryClient({
+    watches: { ensure } as unknown as Informers,
+    log,
+    addresses: () => [],
+    members: () => [],
+  });
 }
 
-const status = async (url: string, authorization: string): Promise<number> => (await fetch(url, { method: "GET", headers: { authorization } })).status;
+const status = async (url: string, authorization: string): Promise<number> =>
+  (await fetch(url, { method: "GET", headers: { authorization } })).status;
 
 test("an endpoint of the platform's own answers", async () => {
   const own = await startOwn();
@@ -57,7 +71,11 @@ test("an endpoint of the platform's own answers", async () => {
 
 test("what a foreign endpoint is sent opens no other endpoint, no replica, and is not the secret", async () => {
   const [own, other, foreign] = [await startOwn(), await startOwn(), await startForeign()];
-  const peers = await startPeerListener("127.0.0.1", (url) => deriveAddressToken(secret, "replicas", url), (error) => expect.unreachable(String(error)));
+  const peers = await startPeerListener(
+    "127.0.0.1",
+    (url) => deriveAddressToken(secret, "replicas", url),
+    (error) => expect.unreachable(String(error)),
+  );
   ends.push(() => peers.close());
   await clientOver([foreign.url, own.url]).readLogs("app");
   const [stolen = ""] = foreign.got;
@@ -75,10 +93,13 @@ test("a foreign endpoint cannot send the reader on to another", async () => {
   expect(inside.got).toEqual([]);
 });
 
-test.each(["", "not a url", "file:///etc/passwd", "ftp://127.0.0.1/"])("an address that is none (%s) is passed over", async (url) => {
-  const own = await startOwn();
-  expect(await clientOver([url, own.url]).readLogs("app")).toHaveLength(1);
-});
+test.each(["", "not a url", "file:///etc/passwd", "ftp://127.0.0.1/"])(
+  "an address that is none (%s) is passed over",
+  async (url) => {
+    const own = await startOwn();
+    expect(await clientOver([url, own.url]).readLogs("app")).toHaveLength(1);
+  },
+);
 
 test.each([
   ["another host", "http://b:1"],

@@ -28,10 +28,22 @@ export interface LocalTelemetry {
 }
 
 /** Serves the logs and stats of this process at an address; off loopback by TLS. */
-export async function startTelemetry({ secret, secretRef, address, log }: { secret: string; secretRef: { name: string }; address: string; log: Logger }): Promise<LocalTelemetry> {
+export async function startTelemetry({
+  secret,
+  secretRef,
+  address,
+  log,
+}: {
+  secret: string;
+  secretRef: { name: string };
+  address: string;
+  log: Logger;
+}): Promise<LocalTelemetry> {
   const telemetry = createTelemetry({ onError: (err) => log.error({ err }, "instance stats") });
   const tokenFor = (url: string): string => deriveAddressToken(secret, "telemetry", url);
-  const server = await startPeerListener(address, tokenFor, (err) => log.warn({ err }, "could not take a connection of another replica"));
+  const server = await startPeerListener(address, tokenFor, (err) =>
+    log.warn({ err }, "could not take a connection of another replica"),
+  );
   server.setHandler(telemetryHandler(telemetry, tokenFor(server.url)));
   return { secret, secretRef, telemetry, server };
 }
@@ -42,11 +54,17 @@ export function toTelemetryAnnotations({ url, authority }: PeerServer): Record<s
 }
 
 /** Makes the secret once, whoever comes first. */
-export async function ensureTelemetrySecret(client: KubeClient): Promise<{ secret: string; secretRef: { name: string } }> {
+export async function ensureTelemetrySecret(
+  client: KubeClient,
+): Promise<{ secret: string; secretRef: { name: string } }> {
   const key = { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET };
   const found = await client.find(Secret, key);
   if (!found) {
-    const draft = { metadata: key, type: "Opaque", data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") } };
+    const draft = {
+      metadata: key,
+      type: "Opaque",
+      data: { token: Buffer.from(randomBytes(24).toString("base64url")).toString("base64") },
+    };
     await client.create(Secret, draft).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
     });
@@ -70,23 +88,33 @@ export interface PlatformTelemetryOptions {
 /** Reads from every endpoint that a class publishes, and from the replicas that `addresses` names. */
 export function createTelemetryClient({ watches, log, addresses, members }: PlatformTelemetryOptions): TelemetryClient {
   const classes = watches.ensure(BackendClass).store;
-  const secrets = watches.ensure(Secret, { namespace: SYSTEM_NAMESPACE, fieldSelector: `metadata.name=${TELEMETRY_SECRET}` }).store;
+  const secrets = watches.ensure(Secret, {
+    namespace: SYSTEM_NAMESPACE,
+    fieldSelector: `metadata.name=${TELEMETRY_SECRET}`,
+  }).store;
   const findSecret = (name: string): string | undefined => {
     const secret = secrets.find({ namespace: SYSTEM_NAMESPACE, name });
     return secret && decodeBase64(secret.data?.["token"]);
   };
   /** A class says where it is; how to trust that, the process behind it says in its membership. */
   const findAuthority = (url: string): string | undefined =>
-    members().find(({ annotations }) => annotations[REPLICA_ANNOTATIONS.telemetry] === url)?.annotations[REPLICA_ANNOTATIONS.authority];
+    members().find(({ annotations }) => annotations[REPLICA_ANNOTATIONS.telemetry] === url)?.annotations[
+      REPLICA_ANNOTATIONS.authority
+    ];
   return telemetryClient({
     endpoints: (source) => {
       if (!classes.synced || !secrets.synced) return [];
       const platformSecret = findSecret(TELEMETRY_SECRET);
-      const replicas = platformSecret === undefined ? [] : addresses(source).flatMap((address) => toEndpoints(address, platformSecret));
+      const replicas =
+        platformSecret === undefined
+          ? []
+          : addresses(source).flatMap((address) => toEndpoints(address, platformSecret));
       const published = classes.list().flatMap((found): TelemetryEndpoint[] => {
         const endpoint = found.status?.endpoint;
         const secret = endpoint?.secretRef && findSecret(endpoint.secretRef.name);
-        return endpoint && secret !== undefined ? toEndpoints({ url: endpoint.url, ...omitUndefined({ authority: findAuthority(endpoint.url) }) }, secret) : [];
+        return endpoint && secret !== undefined
+          ? toEndpoints({ url: endpoint.url, ...omitUndefined({ authority: findAuthority(endpoint.url) }) }, secret)
+          : [];
       });
       return [...published, ...replicas];
     },
@@ -96,5 +124,7 @@ export function createTelemetryClient({ watches, log, addresses, members }: Plat
 
 /** An address comes from a status, so it may be anybody's: it gets the token of that address only, and none where it is no address. */
 function toEndpoints(address: TelemetryAddress, secret: string): TelemetryEndpoint[] {
-  return isHttpAddress(address.url) ? [{ ...address, token: deriveAddressToken(secret, "telemetry", address.url) }] : [];
+  return isHttpAddress(address.url)
+    ? [{ ...address, token: deriveAddressToken(secret, "telemetry", address.url) }]
+    : [];
 }

@@ -22,10 +22,14 @@ const IDLE_SLEEP_MS = 86_400_000;
 
 /** `2026-11-21T04:00:00.123456789Z text`, as `timestamps=true` gives it; undefined for anything else. */
 export function parseLine(line: string): ContainerLine | undefined {
-  const [, seconds = "", fraction = "", zone = "Z"] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /.exec(line) ?? [];
+  const [, seconds = "", fraction = "", zone = "Z"] =
+    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /.exec(line) ?? [];
   const milliseconds = Date.parse(`${seconds}${zone}`);
   if (Number.isNaN(milliseconds)) return undefined;
-  return { time: BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0")), message: line.slice(line.indexOf(" ") + 1) };
+  return {
+    time: BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0")),
+    message: line.slice(line.indexOf(" ") + 1),
+  };
 }
 
 export interface ContainerLogOptions {
@@ -61,7 +65,8 @@ export class ContainerLog {
     let length = 0;
     const keep = (line: ContainerLine): void => {
       lines.push(line);
-      for (length += line.message.length; length > MAX_BUFFERED_LENGTH; ) length -= lines.shift()?.message.length ?? length;
+      for (length += line.message.length; length > MAX_BUFFERED_LENGTH;)
+        length -= lines.shift()?.message.length ?? length;
     };
     const { restarted, run } = this.#container;
     if (restarted) await this.#tryRead({ previous: "true" }, keep);
@@ -97,7 +102,7 @@ export class ContainerLog {
 
   async #followRuns(): Promise<void> {
     const { signal } = this.#stopped;
-    for (let failures = 0; !signal.aborted && !this.#finishing; ) {
+    for (let failures = 0; !signal.aborted && !this.#finishing;) {
       const { run, running } = this.#container;
       const started = performance.now();
       const good = await this.#followRun(run);
@@ -105,7 +110,12 @@ export class ContainerLog {
       if (this.#container.run !== run || this.#finishing) continue;
       // A run that is over says nothing any more; one that runs, or whose log could not be read, is asked again.
       const again = [running, this.#container.running, !good].includes(true);
-      await this.#delay.sleep(again ? backoffDelay(RETRY_BACKOFF, Math.max(failures, 1), (this.#options.random ?? Math.random)()) : IDLE_SLEEP_MS, signal);
+      await this.#delay.sleep(
+        again
+          ? backoffDelay(RETRY_BACKOFF, Math.max(failures, 1), (this.#options.random ?? Math.random)())
+          : IDLE_SLEEP_MS,
+        signal,
+      );
     }
   }
 
@@ -134,7 +144,10 @@ export class ContainerLog {
     const { namespace, pod, container } = this.#container;
     const params = new URLSearchParams({ container, timestamps: "true", ...this.#since(), ...query });
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log?${params}`;
-    const answer = await this.#options.client.stream("GET", path, { deadlineMs: OPEN_DEADLINE_MS, signal: this.#stopped.signal });
+    const answer = await this.#options.client.stream("GET", path, {
+      deadlineMs: OPEN_DEADLINE_MS,
+      signal: this.#stopped.signal,
+    });
     const stop = (): void => void answer.body.destroy();
     this.#stopped.signal.addEventListener("abort", stop, { once: true });
     try {

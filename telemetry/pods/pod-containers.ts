@@ -64,7 +64,10 @@ function sourceTypeOf(labels: Record<string, string>, container: string): Source
 }
 
 function tagsOf(labels: Record<string, string>): Record<string, string> {
-  const pairs = [["process_id", labels[LABELS.process]], ["process_type", labels[LABELS.processType]]] as const;
+  const pairs = [
+    ["process_id", labels[LABELS.process]],
+    ["process_type", labels[LABELS.processType]],
+  ] as const;
   return Object.fromEntries(pairs.flatMap(([tag, value]) => (value === undefined ? [] : [[tag, value]])));
 }
 

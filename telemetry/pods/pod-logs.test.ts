@@ -25,7 +25,13 @@ interface Run {
 async function startKubelet() {
   const containers = new Map<string, Run[]>();
   const open = new Map<string, Set<ServerResponse>>();
-  const notFound = JSON.stringify({ kind: "Status", status: "Failure", code: 400, reason: "BadRequest", message: "previous terminated container not found" });
+  const notFound = JSON.stringify({
+    kind: "Status",
+    status: "Failure",
+    code: 400,
+    reason: "BadRequest",
+    message: "previous terminated container not found",
+  });
   const send = (response: ServerResponse, run: Run, since: string): void => {
     response.writeHead(200, { "content-type": "text/plain" }).flushHeaders();
     for (const line of run.lines) if (stamp(line).slice(0, 19) >= since.slice(0, 19)) response.write(stamp(line));
@@ -35,7 +41,9 @@ async function startKubelet() {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "", "http://kubelet");
     const name = `${url.pathname.split("/")[6]}/${url.searchParams.get("container")}`;
-    requests.push(`${name} ${["previous", "follow", "sinceTime", "tailLines"].filter((key) => url.searchParams.has(key)).join(" ")}`);
+    requests.push(
+      `${name} ${["previous", "follow", "sinceTime", "tailLines"].filter((key) => url.searchParams.has(key)).join(" ")}`,
+    );
     const runs = containers.get(name) ?? [];
     const run = runs.at(url.searchParams.has("previous") ? -2 : -1);
     if (!run) return void response.writeHead(400, { "content-type": "application/json" }).end(notFound);
@@ -72,14 +80,41 @@ async function startKubelet() {
   };
 }
 
-function pod(name: string, more: { app?: string; index?: string; restarts?: number; running?: boolean; version?: string } = {}): PodObject {
+function pod(
+  name: string,
+  more: { app?: string; index?: string; restarts?: number; running?: boolean; version?: string } = {},
+): PodObject {
   const { app = "app-1", index = "0", restarts = 0, running = true, version = "1" } = more;
   const state = running ? { running: {} } : { terminated: { exitCode: 1 } };
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, namespace: "space", uid: `uid-${name}`, resourceVersion: version, labels: { [LABELS.app]: app, [LABELS.processType]: "web", [LABELS.process]: "process-1", [LABELS.sourceType]: "APP", [LABELS.instanceIndex]: index } },
-    status: { containerStatuses: [{ name: "application", containerID: `${name}-${restarts}`, restartCount: restarts, image: "i", imageID: "i", ready: true, state }] },
+    metadata: {
+      name,
+      namespace: "space",
+      uid: `uid-${name}`,
+      resourceVersion: version,
+      labels: {
+        [LABELS.app]: app,
+        [LABELS.processType]: "web",
+        [LABELS.process]: "process-1",
+        [LABELS.sourceType]: "APP",
+        [LABELS.instanceIndex]: index,
+      },
+    },
+    status: {
+      containerStatuses: [
+        {
+          name: "application",
+          containerID: `${name}-${restarts}`,
+          restartCount: restarts,
+          image: "i",
+          imageID: "i",
+          ready: true,
+          state,
+        },
+      ],
+    },
   };
 }
 
@@ -90,7 +125,12 @@ const ends: (() => unknown)[] = [];
 
 beforeEach(async () => {
   kubelet = await startKubelet();
-  store = new WritableStore<PodObject>(Pod, { indexes: { source: (one) => [one.metadata.labels?.[LABELS.app] ?? ""] }, onFault: (error) => { throw error; } });
+  store = new WritableStore<PodObject>(Pod, {
+    indexes: { source: (one) => [one.metadata.labels?.[LABELS.app] ?? ""] },
+    onFault: (error) => {
+      throw error;
+    },
+  });
   ring = createLogRing();
 });
 afterEach(async () => {
@@ -100,8 +140,20 @@ afterEach(async () => {
 
 function follow(owns: (source: string) => boolean = () => true): PodLogs {
   const client = createClient({ server: kubelet.url });
-  const logs = startPodLogs({ client, watches: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<Informers, "ensure">, ring, owns, log });
-  ends.push(() => logs.stop(), () => client.close());
+  const logs = startPodLogs({
+    client,
+    watches: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<
+      Informers,
+      "ensure"
+    >,
+    ring,
+    owns,
+    log,
+  });
+  ends.push(
+    () => logs.stop(),
+    () => client.close(),
+  );
   return logs;
 }
 
@@ -111,7 +163,9 @@ function list(...pods: PodObject[]): void {
 }
 
 function said(source = "app-1"): string[] {
-  return ring.read(source, { limit: 1000 }).map((envelope) => `${envelope.instance_id} ${Buffer.from(envelope.log.payload, "base64").toString()}`);
+  return ring
+    .read(source, { limit: 1000 })
+    .map((envelope) => `${envelope.instance_id} ${Buffer.from(envelope.log.payload, "base64").toString()}`);
 }
 
 describe("the past", () => {
@@ -146,7 +200,12 @@ describe("a container", () => {
     kubelet.run("a/application", "01 hello");
     store.upsert(pod("a", { index: "2" }));
     await vi.waitFor(() => expect(said()).toEqual(["2 hello"]));
-    expect(ring.read("app-1", {})[0]).toMatchObject({ source_id: "app-1", instance_id: "2", tags: { source_type: "APP/PROC/WEB", process_id: "process-1" }, log: { type: "OUT" } });
+    expect(ring.read("app-1", {})[0]).toMatchObject({
+      source_id: "app-1",
+      instance_id: "2",
+      tags: { source_type: "APP/PROC/WEB", process_id: "process-1" },
+      log: { type: "OUT" },
+    });
   });
 
   test("that restarts loses no line, also of a run that came and went unread", async () => {
@@ -178,7 +237,9 @@ describe("a container", () => {
     kubelet.run("b/application", "01 two");
     list(pod("a"), pod("b", { app: "app-2" }));
     follow();
-    await vi.waitFor(() => expect([kubelet.following("a/application"), kubelet.following("b/application")]).toEqual([1, 1]));
+    await vi.waitFor(() =>
+      expect([kubelet.following("a/application"), kubelet.following("b/application")]).toEqual([1, 1]),
+    );
     store.remove(pod("a", { version: "2" }));
     const asked = kubelet.requests.length;
     kubelet.end("a/application");
@@ -192,12 +253,20 @@ describe("a container", () => {
 
 describe("a container that went while pods could not be seen is followed no more", () => {
   async function asksAfter(how: () => void): Promise<string[]> {
-    await vi.waitFor(() => expect([kubelet.following("a/application"), kubelet.following("b/application")]).toEqual([1, 1]));
+    await vi.waitFor(() =>
+      expect([kubelet.following("a/application"), kubelet.following("b/application")]).toEqual([1, 1]),
+    );
     how();
     const asked = kubelet.requests.length;
     for (const name of ["a", "b"]) kubelet.end(`${name}/application`);
     // The first pauses are alike, so whoever is followed has asked by the second time.
-    await vi.waitFor(() => expect(kubelet.requests.slice(asked).filter((request) => request.startsWith("b/application")).length).toBeGreaterThan(1), { timeout: 5000 });
+    await vi.waitFor(
+      () =>
+        expect(
+          kubelet.requests.slice(asked).filter((request) => request.startsWith("b/application")).length,
+        ).toBeGreaterThan(1),
+      { timeout: 5000 },
+    );
     return kubelet.requests.slice(asked);
   }
   const gone = expect.arrayContaining([expect.stringContaining("a/application")]) as string[];
@@ -233,7 +302,10 @@ describe("a container that went while pods could not be seen is followed no more
   });
 
   test("those of a namespace that went too", async () => {
-    const other = { ...pod("b", { app: "app-2" }), metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" } };
+    const other = {
+      ...pod("b", { app: "app-2" }),
+      metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" },
+    };
     store.switchToNamespaces();
     const [space, here] = [store.namespaceStore("space"), store.namespaceStore("other")];
     space.replace([pod("a")], "1");
@@ -247,7 +319,10 @@ describe("a container that went while pods could not be seen is followed no more
   });
 
   test("those of a namespace that is not ours any more; when it is again, all that was said is there once", async () => {
-    const other = { ...pod("b", { app: "app-2" }), metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" } };
+    const other = {
+      ...pod("b", { app: "app-2" }),
+      metadata: { ...pod("b", { app: "app-2" }).metadata, namespace: "other" },
+    };
     store.switchToNamespaces();
     const [space, here] = [store.namespaceStore("space"), store.namespaceStore("other")];
     space.replace([pod("a")], "1");
@@ -263,16 +338,22 @@ describe("a container that went while pods could not be seen is followed no more
 
   test.each<[string, () => void]>([
     ["parked", () => store.namespaceStore("space").setState("parked", "Forbidden")],
-    ["listed again", () => {
-      store.namespaceStore("space").setState("parked", "Forbidden");
-      store.namespaceStore("space").setState("listing");
-    }],
+    [
+      "listed again",
+      () => {
+        store.namespaceStore("space").setState("parked", "Forbidden");
+        store.namespaceStore("space").setState("listing");
+      },
+    ],
     ["let go of while namespaces cannot be seen", () => store.removeNamespace("space", "unseen")],
-    ["to be watched by itself from now on, and its label has not been seen yet", () => {
-      list(pod("a"));
-      store.switchToNamespaces();
-      store.namespaceStore("other").replace([], "2");
-    }],
+    [
+      "to be watched by itself from now on, and its label has not been seen yet",
+      () => {
+        list(pod("a"));
+        store.switchToNamespaces();
+        store.namespaceStore("other").replace([], "2");
+      },
+    ],
   ])("but not while its namespace is %s, and none of its lines is lost or there twice", async (_what, how) => {
     store.switchToNamespaces();
     const [space, other] = [store.namespaceStore("space"), store.namespaceStore("other")];
@@ -318,22 +399,40 @@ test.each([
   ["2026-11-21T04:00:00Z ", 0n, ""],
   ["2026-11-21T05:00:00.000000007+01:00 two words", 7n, "two words"],
 ])("%s is a line", (text, nanoseconds, message) => {
-  expect(parseLine(text)).toEqual({ time: BigInt(Date.parse("2026-11-21T04:00:00Z")) * 1_000_000n + nanoseconds, message });
+  expect(parseLine(text)).toEqual({
+    time: BigInt(Date.parse("2026-11-21T04:00:00Z")) * 1_000_000n + nanoseconds,
+    message,
+  });
 });
 
-test.each(["", "hello", "2026-11-21 hello", "unable to retrieve container logs for containerd://x"])("%j is none", (text) => {
-  expect(parseLine(text)).toBeUndefined();
-});
+test.each(["", "hello", "2026-11-21 hello", "unable to retrieve container logs for containerd://x"])(
+  "%j is none",
+  (text) => {
+    expect(parseLine(text)).toBeUndefined();
+  },
+);
 
 test("pods of nobody, and containers that never ran, have no log here", () => {
   const waiting = pod("a");
   expect(loggingContainers({ ...waiting, metadata: { ...waiting.metadata, labels: {} } })).toEqual([]);
-  expect(loggingContainers({ ...waiting, status: { containerStatuses: [{ name: "application", restartCount: 0, image: "i", imageID: "i", ready: false, state: { waiting: {} } }] } })).toEqual([]);
+  expect(
+    loggingContainers({
+      ...waiting,
+      status: {
+        containerStatuses: [
+          { name: "application", restartCount: 0, image: "i", imageID: "i", ready: false, state: { waiting: {} } },
+        ],
+      },
+    }),
+  ).toEqual([]);
 });
 
 test("a sidecar's lines say so", () => {
   const one = pod("a");
   const [status] = one.status?.containerStatuses ?? [];
   const both = { ...one, status: { containerStatuses: [status!, { ...status!, name: "config" }] } };
-  expect(loggingContainers(both).map(({ sourceType }) => sourceType)).toEqual(["APP/PROC/WEB", "APP/PROC/WEB/SIDECAR/CONFIG"]);
+  expect(loggingContainers(both).map(({ sourceType }) => sourceType)).toEqual([
+    "APP/PROC/WEB",
+    "APP/PROC/WEB/SIDECAR/CONFIG",
+  ]);
 });

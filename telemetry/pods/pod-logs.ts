@@ -73,7 +73,11 @@ class PodLogFollower implements PodLogs {
 
   constructor(options: PodLogsOptions) {
     this.#options = options;
-    const handle = options.watches.ensure(Pod, { labelSelector: LABELS.app, transform: slimPod, indexes: { source: (pod) => [pod.metadata.labels?.[LABELS.app] ?? ""] } });
+    const handle = options.watches.ensure(Pod, {
+      labelSelector: LABELS.app,
+      transform: slimPod,
+      indexes: { source: (pod) => [pod.metadata.labels?.[LABELS.app] ?? ""] },
+    });
     this.#store = handle.store;
     this.#disposers.push(
       () => handle.release(),
@@ -103,7 +107,8 @@ class PodLogFollower implements PodLogs {
       present.add(pod.metadata.uid ?? "");
       this.#onPodSeen(pod);
     }
-    for (const [name, { followed }] of [...this.#sources]) if (followed.size > 0) this.#removeMissing(name, followed, present);
+    for (const [name, { followed }] of [...this.#sources])
+      if (followed.size > 0) this.#removeMissing(name, followed, present);
   }
 
   stop(): void {
@@ -122,21 +127,28 @@ class PodLogFollower implements PodLogs {
       const followed = known.followed.get(container.key);
       if (followed) followed.log.update(container);
       // What starts from now on says its first line later than all that was there.
-      else if (this.#add(known, container)) void known.backfilled.then(() => known.followed.get(container.key)?.log.follow());
+      else if (this.#add(known, container))
+        void known.backfilled.then(() => known.followed.get(container.key)?.log.follow());
     }
   }
 
   #onPodDeleted({ metadata: { labels, uid } }: PodObject): void {
     const source = labels?.[LABELS.app];
     // Of a pod that went while it was out of sight only the uid is known.
-    for (const name of source === undefined ? [...this.#sources.keys()] : [source]) this.#finishContainers(name, ({ key }) => toPodUid(key) === uid);
+    for (const name of source === undefined ? [...this.#sources.keys()] : [source])
+      this.#finishContainers(name, ({ key }) => toPodUid(key) === uid);
   }
 
   /** Whose end nobody told, since it could not be seen. `present` has the uids of the pods in sight; what is out of sight now is not gone. */
   #removeMissing(name: string, followed: ReadonlyMap<string, FollowedContainer>, present: ReadonlySet<string>): void {
     // It may come back with the same pods, and then all that they said is read again.
     if ([...followed.values()].every(({ container }) => this.#isForeign(container))) return this.#release(name);
-    this.#finishContainers(name, (container) => this.#isForeign(container) || (!present.has(toPodUid(container.key)) && this.#store.syncStatusOf(container.namespace).synced));
+    this.#finishContainers(
+      name,
+      (container) =>
+        this.#isForeign(container) ||
+        (!present.has(toPodUid(container.key)) && this.#store.syncStatusOf(container.namespace).synced),
+    );
   }
 
   /** Is its namespace not ours any more? It looks as one that is yet to be listed, but the store remembers nobody there. */
@@ -174,26 +186,45 @@ class PodLogFollower implements PodLogs {
     if (leftOver) this.#options.ring.drop(name);
     const source: Source = { followed: new Map(), backfilled: Promise.resolve() };
     this.#sources.set(name, source);
-    for (const pod of this.#store.byIndex("source", name)) for (const container of loggingContainers(pod)) this.#add(source, container);
+    for (const pod of this.#store.byIndex("source", name))
+      for (const container of loggingContainers(pod)) this.#add(source, container);
     if (source.followed.size > 0) source.backfilled = this.#backfill(source);
   }
 
   async #backfill(source: Source): Promise<void> {
     this.#backfilling++;
-    const past = await Promise.all([...source.followed.values()].map(async ({ container, log }) => (await this.#readLimit(() => log.readBack())).map((line) => ({ line, container }))));
-    for (const { line, container } of past.flat().sort((one, other) => (one.line.time < other.line.time ? -1 : 1))) this.#append(container, line);
+    const past = await Promise.all(
+      [...source.followed.values()].map(async ({ container, log }) =>
+        (await this.#readLimit(() => log.readBack())).map((line) => ({ line, container })),
+      ),
+    );
+    for (const { line, container } of past.flat().sort((one, other) => (one.line.time < other.line.time ? -1 : 1)))
+      this.#append(container, line);
     for (const { log } of source.followed.values()) log.follow();
     this.#backfilling--;
   }
 
   #add(source: Source, container: LoggingContainer): boolean {
     if (this.#count() >= (this.#options.maxContainers ?? MAX_CONTAINERS)) {
-      if (!this.#full) this.#options.log.warn({ containers: this.#count() }, "no more logs can be followed by this replica; run more replicas of the operation logs");
+      if (!this.#full)
+        this.#options.log.warn(
+          { containers: this.#count() },
+          "no more logs can be followed by this replica; run more replicas of the operation logs",
+        );
       this.#full = true;
       return false;
     }
-    const onFault = (err: unknown): void => this.#options.log.debug({ err, pod: `${container.namespace}/${container.pod}`, container: container.container }, "cannot read a log; it is tried again");
-    const log = new ContainerLog({ client: this.#options.client, container, onLine: (line) => this.#append(container, line), onFault });
+    const onFault = (err: unknown): void =>
+      this.#options.log.debug(
+        { err, pod: `${container.namespace}/${container.pod}`, container: container.container },
+        "cannot read a log; it is tried again",
+      );
+    const log = new ContainerLog({
+      client: this.#options.client,
+      container,
+      onLine: (line) => this.#append(container, line),
+      onFault,
+    });
     source.followed.set(container.key, { container, log });
     return true;
   }

@@ -19,7 +19,10 @@ export type RequestHandlers = Record<string, (given: never) => unknown>;
 
 /** In the parent: starts `file` with Node and one JSON argument. */
 export function startChild(file: string, options: object): Child {
-  const child = fork(file, [JSON.stringify(options)], { execArgv: ["--expose-gc"], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = fork(file, [JSON.stringify(options)], {
+    execArgv: ["--expose-gc"],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const pendingRequests = new Map<number, (answer: ChildResponse) => void>();
   let asked = 0;
   child.on("message", (message) => pendingRequests.get((message as ChildResponse).id)?.(message as ChildResponse));
@@ -57,9 +60,15 @@ export function serveParent(answers: RequestHandlers, end: () => Promise<void>):
     const reply = (answer: Omit<ChildResponse, "id">): void => void process.send?.({ id, ...answer });
     Promise.resolve()
       .then(() => answers[question]?.(given as never))
-      .then((value) => reply({ value }), (error: unknown) => reply({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+      .then(
+        (value) => reply({ value }),
+        (error: unknown) => reply({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+      );
   });
   process.once("disconnect", () => {
-    void end().then(() => process.exit(0), () => process.exit(1));
+    void end().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
   });
 }

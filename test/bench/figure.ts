@@ -37,9 +37,19 @@ export function median(values: readonly number[]): number {
 
 /** A table for people. */
 export function formatTable(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, value, unit, goal, ok }) => [ok ? (goal ? "✓" : " ") : "✗", name, String(value), unit, goal ? goalText(goal) : ""]);
+  const rows = figures.map(({ name, value, unit, goal, ok }) => [
+    ok ? (goal ? "✓" : " ") : "✗",
+    name,
+    String(value),
+    unit,
+    goal ? goalText(goal) : "",
+  ]);
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string => row.map((cell, at) => (at === 2 ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join("  ").trimEnd();
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, at) => (at === 2 ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
+      .join("  ")
+      .trimEnd();
   return rows.map(line).join("\n");
 }
 

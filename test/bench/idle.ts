@@ -17,7 +17,12 @@ export async function measureIdle({ apiserver, platform }: ThousandApps): Promis
   await delay(MINUTE_MS);
   const after = await seen();
   return [
-    figure("idle writes per minute (leases apart)", after.version - before.version - (after.requests.leases - before.requests.leases), "writes", { max: 0 }),
+    figure(
+      "idle writes per minute (leases apart)",
+      after.version - before.version - (after.requests.leases - before.requests.leases),
+      "writes",
+      { max: 0 },
+    ),
     figure("idle write requests per minute", after.requests.writes - before.requests.writes, "requests", { max: 0 }),
     figure("idle processor time", (after.cpu - before.cpu) / (MINUTE_MS * 10), "% of one core"),
   ];

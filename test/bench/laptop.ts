@@ -33,7 +33,12 @@ interface LaptopHome {
 
 export async function measureLaptop(): Promise<Figure[]> {
   const home = mkdtempSync(join(tmpdir(), "cupola-bench-"));
-  const laptop: LaptopHome = { home, port: await freePort(), kubePort: await freePort(), env: { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), NO_COLOR: "1" } };
+  const laptop: LaptopHome = {
+    home,
+    port: await freePort(),
+    kubePort: await freePort(),
+    env: { CUPOLA_HOME: home, CUP_HOME: join(home, "cup"), NO_COLOR: "1" },
+  };
   try {
     const starts = await measureStarts(laptop);
     return [...starts, ...(await measurePushes(laptop)), await measureIdleApps(laptop)];
@@ -53,7 +58,11 @@ async function measureStarts(laptop: LaptopHome): Promise<Figure[]> {
   }
   return [
     figure("npm start, warm, to ready", median(warm.map(({ npm }) => npm)), "s", { max: 3 }),
-    figure("npm start, warm, against npm that starts nothing", median(warm.map(({ npm, bare }) => npm / bare)), "ratio"),
+    figure(
+      "npm start, warm, against npm that starts nothing",
+      median(warm.map(({ npm, bare }) => npm / bare)),
+      "ratio",
+    ),
     figure("npm start, the first on an empty home, to the example app's URL", first, "s"),
   ];
 }
@@ -61,8 +70,16 @@ async function measureStarts(laptop: LaptopHome): Promise<Figure[]> {
 /** Seconds from the command to the line that says it is ready. */
 async function startOnce({ home, port, kubePort, env }: LaptopHome): Promise<number> {
   const start = performance.now();
-  const child = spawn("npm", ["start", "--silent", "--", "--home", home, "--port", String(port), "--kube-port", String(kubePort)], { cwd: ROOT, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-  const ready = await Promise.race([lineWith(child, "Cupola is ready"), once(child, "exit").then(() => false), delay(DEADLINE_MS, false, { ref: false })]);
+  const child = spawn(
+    "npm",
+    ["start", "--silent", "--", "--home", home, "--port", String(port), "--kube-port", String(kubePort)],
+    { cwd: ROOT, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const ready = await Promise.race([
+    lineWith(child, "Cupola is ready"),
+    once(child, "exit").then(() => false),
+    delay(DEADLINE_MS, false, { ref: false }),
+  ]);
   if (!ready) {
     child.kill();
     throw new Error("npm start did not become ready");
@@ -109,7 +126,11 @@ async function pushOnce(laptop: LaptopHome, name: string, source: string): Promi
 async function untilAnswers(port: number, host: string): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
-    const { statusCode, body } = await request(`http://127.0.0.1:${port}/`, { headers: { host: `${host}:${port}` }, headersTimeout: 10_000, bodyTimeout: 10_000 });
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/`, {
+      headers: { host: `${host}:${port}` },
+      headersTimeout: 10_000,
+      bodyTimeout: 10_000,
+    });
     await body.dump();
     if (statusCode === 200) return;
     if (Date.now() > deadline) throw new Error(`${host} did not answer 200 in ${DEADLINE_MS / 1000} s`);
@@ -126,14 +147,20 @@ async function measureIdleApps({ home }: LaptopHome): Promise<Figure> {
     await delay(SETTLE_MS);
     const before = await version();
     await delay(MINUTE_MS);
-    return figure(`idle writes per minute, ${PUSHES + 1} apps running`, (await version()) - before, "writes", { max: 0 });
+    return figure(`idle writes per minute, ${PUSHES + 1} apps running`, (await version()) - before, "writes", {
+      max: 0,
+    });
   } finally {
     await client.close();
   }
 }
 
 function cup({ env }: LaptopHome, ...args: string[]): Promise<{ code: number | null; output: string }> {
-  return runCommand([process.execPath, join(ROOT, "cli", "cup.ts"), ...args], { cwd: ROOT, deadlineMs: DEADLINE_MS, env });
+  return runCommand([process.execPath, join(ROOT, "cli", "cup.ts"), ...args], {
+    cwd: ROOT,
+    deadlineMs: DEADLINE_MS,
+    env,
+  });
 }
 
 async function cupOrThrow(laptop: LaptopHome, ...args: string[]): Promise<void> {

@@ -44,18 +44,29 @@ async function measure(part: string): Promise<Figure[]> {
   }
 }
 
-const { values, positionals } = parseArgs({ options: { json: { type: "boolean", default: false }, cluster: { type: "boolean", default: false } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { json: { type: "boolean", default: false }, cluster: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
 const wanted = [...positionals, ...(values.cluster ? ["cluster"] : [])];
 if (wanted.length === 0) wanted.push(...DEFAULT_BENCHMARKS);
 const unknown = wanted.filter((part) => !(part in BENCHMARKS));
-if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}. There are: ${Object.keys(BENCHMARKS).join(", ")}`);
+if (unknown.length > 0)
+  throw new Error(`unknown: ${unknown.join(", ")}. There are: ${Object.keys(BENCHMARKS).join(", ")}`);
 
 const machine = { node: process.version, cores: cpus().length, loadBefore: Number((loadavg()[0] ?? 0).toFixed(2)) };
 const figures: Figure[] = [];
 for (const part of wanted) figures.push(...(await measure(part)));
 const withGoal = figures.filter(({ goal }) => goal);
-const count = { passed: withGoal.filter(({ ok }) => ok).length, failed: withGoal.filter(({ ok }) => !ok).length, skipped: 0 };
+const count = {
+  passed: withGoal.filter(({ ok }) => ok).length,
+  failed: withGoal.filter(({ ok }) => !ok).length,
+  skipped: 0,
+};
 if (values.json) console.log(JSON.stringify({ machine, figures }, null, 2));
-else console.log(`Node ${machine.node}, ${machine.cores} cores, load before the run ${machine.loadBefore}\n${formatTable(figures)}`);
+else
+  console.log(
+    `Node ${machine.node}, ${machine.cores} cores, load before the run ${machine.loadBefore}\n${formatTable(figures)}`,
+  );
 console.log(closingLine(count));
 process.exitCode = count.failed > 0 ? 1 : 0;

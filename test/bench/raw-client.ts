@@ -16,7 +16,9 @@ export async function rawClient(url: string, headers: Record<string, string>): P
   const socket = connect(Number(port), hostname);
   socket.setNoDelay();
   await once(socket, "connect");
-  const fields = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const fields = Object.entries({ host, ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
   return {
     async get(path) {
       const answer = receive(socket);

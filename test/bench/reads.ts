@@ -33,7 +33,10 @@ export async function measureReads(at: ReadTarget): Promise<Figure[]> {
   // Links carry the Host they were asked at: the bytes are those that the measured requests get.
   await at.platform.request("setBareBody", page);
   if ((await read(bareUrl, PAGE)) !== page) throw new Error("the bare handler sends other bytes");
-  return [...(await countRequests(at, (path) => read(at.url, path), page)), ...(await comparePages(at, bareUrl, headers))];
+  return [
+    ...(await countRequests(at, (path) => read(at.url, path), page)),
+    ...(await comparePages(at, bareUrl, headers)),
+  ];
 }
 
 /** A body. @throws Error when the answer is not 200 */
@@ -45,9 +48,17 @@ async function readText(url: string, headers: Record<string, string>): Promise<s
 }
 
 /** Requests to the API server that reads cause, once the token has been reviewed. */
-async function countRequests({ platform, apps }: ReadTarget, read: (path: string) => Promise<string>, page: string): Promise<Figure[]> {
-  const { pagination, resources } = JSON.parse(page) as { pagination: { total_results: number }; resources: { guid: string }[] };
-  if (pagination.total_results !== apps) throw new Error(`the developer sees ${pagination.total_results} apps of ${apps}`);
+async function countRequests(
+  { platform, apps }: ReadTarget,
+  read: (path: string) => Promise<string>,
+  page: string,
+): Promise<Figure[]> {
+  const { pagination, resources } = JSON.parse(page) as {
+    pagination: { total_results: number };
+    resources: { guid: string }[];
+  };
+  if (pagination.total_results !== apps)
+    throw new Error(`the developer sees ${pagination.total_results} apps of ${apps}`);
   const cost = async (paths: readonly string[]): Promise<number> => {
     const before = await platform.request<Requests>("requests");
     for (const path of paths) await read(path);
@@ -55,8 +66,12 @@ async function countRequests({ platform, apps }: ReadTarget, read: (path: string
     // A Lease is renewed every few seconds, whoever asks.
     return (after.all - before.all - (after.leases - before.leases)) / paths.length;
   };
-  const gets = resources.slice(0, READS_COUNTED).flatMap(({ guid }) => [`/v3/apps/${guid}`, `/v3/apps/${guid}/processes/web`]);
-  const pages = ["apps", "processes", "routes", "spaces", "organizations", "domains", "packages", "droplets"].flatMap((kind) => [1, 2].map((number) => `/v3/${kind}?per_page=50&page=${number}`));
+  const gets = resources
+    .slice(0, READS_COUNTED)
+    .flatMap(({ guid }) => [`/v3/apps/${guid}`, `/v3/apps/${guid}/processes/web`]);
+  const pages = ["apps", "processes", "routes", "spaces", "organizations", "domains", "packages", "droplets"].flatMap(
+    (kind) => [1, 2].map((number) => `/v3/${kind}?per_page=50&page=${number}`),
+  );
   return [
     figure("requests to the API server per GET", await cost(gets), "requests", { max: 0 }),
     figure("requests to the API server per list page", await cost(pages), "requests", { max: 0 }),
@@ -69,13 +84,23 @@ interface Round {
   cpuPerPage: number;
 }
 
-async function comparePages({ platform, url, apps }: ReadTarget, bareUrl: string, headers: Record<string, string>): Promise<Figure[]> {
-  const clientsOf = (to: string): Promise<RawClient[]> => Promise.all(Array.from({ length: CONNECTIONS }, () => rawClient(to, headers)));
+async function comparePages(
+  { platform, url, apps }: ReadTarget,
+  bareUrl: string,
+  headers: Record<string, string>,
+): Promise<Figure[]> {
+  const clientsOf = (to: string): Promise<RawClient[]> =>
+    Promise.all(Array.from({ length: CONNECTIONS }, () => rawClient(to, headers)));
   const [ours, bare] = [await clientsOf(url), await clientsOf(bareUrl)];
   let distinct = 0;
   const known = (): string => PAGE;
-  const fresh = (): string => `${PAGE}&created_ats[gt]=2001-01-01T00:00:00Z&created_ats[lt]=${2100 + (distinct++ % 7000)}-01-01T00:00:00Z`;
-  const turn = async (ms: number): Promise<Turn> => ({ ours: await playRound(platform, ours, known, ms), bare: await playRound(platform, bare, known, ms), fresh: await playRound(platform, ours, fresh, ms) });
+  const fresh = (): string =>
+    `${PAGE}&created_ats[gt]=2001-01-01T00:00:00Z&created_ats[lt]=${2100 + (distinct++ % 7000)}-01-01T00:00:00Z`;
+  const turn = async (ms: number): Promise<Turn> => ({
+    ours: await playRound(platform, ours, known, ms),
+    bare: await playRound(platform, bare, known, ms),
+    fresh: await playRound(platform, ours, fresh, ms),
+  });
   await turn(WARM_UP_MS);
   const turns: Turn[] = [];
   for (let at = 0; at < ROUNDS; at++) turns.push(await turn(ROUND_MS));
@@ -83,15 +108,33 @@ async function comparePages({ platform, url, apps }: ReadTarget, bareUrl: string
   const ratio = (of: (one: Turn) => number): number => median(turns.map(of));
   const what = `page of 50 at ${apps} apps`;
   return [
-    figure(`${what}, against a bare Express handler: pages per second`, ratio((one) => one.ours.perSecond / one.bare.perSecond), "ratio", { min: 0.5 }),
-    figure(`${what}, against a bare Express handler: pages per second of processor time`, ratio((one) => one.bare.cpuPerPage / one.ours.cpuPerPage), "ratio"),
-    figure(`${what}, a filter never asked for before: pages per second`, ratio((one) => one.fresh.perSecond / one.bare.perSecond), "ratio"),
+    figure(
+      `${what}, against a bare Express handler: pages per second`,
+      ratio((one) => one.ours.perSecond / one.bare.perSecond),
+      "ratio",
+      { min: 0.5 },
+    ),
+    figure(
+      `${what}, against a bare Express handler: pages per second of processor time`,
+      ratio((one) => one.bare.cpuPerPage / one.ours.cpuPerPage),
+      "ratio",
+    ),
+    figure(
+      `${what}, a filter never asked for before: pages per second`,
+      ratio((one) => one.fresh.perSecond / one.bare.perSecond),
+      "ratio",
+    ),
   ];
 }
 
 type Turn = Record<"ours" | "bare" | "fresh", Round>;
 
-async function playRound(platform: Child, clients: readonly RawClient[], path: () => string, ms: number): Promise<Round> {
+async function playRound(
+  platform: Child,
+  clients: readonly RawClient[],
+  path: () => string,
+  ms: number,
+): Promise<Round> {
   const cpuBefore = await platform.request<number>("cpu");
   const start = performance.now();
   let pages = 0;

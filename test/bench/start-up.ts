@@ -8,7 +8,10 @@ const ROUNDS = 15;
 
 export function measureStartUp(): Promise<Figure[]> {
   timeOf([CUP, "--help"]);
-  const rounds = Array.from({ length: ROUNDS }, () => ({ cup: timeOf([CUP, "--help"]), bare: timeOf(["--eval", "0"]) }));
+  const rounds = Array.from({ length: ROUNDS }, () => ({
+    cup: timeOf([CUP, "--help"]),
+    bare: timeOf(["--eval", "0"]),
+  }));
   return Promise.resolve([
     figure("cup --help", median(rounds.map(({ cup }) => cup)), "ms", { max: 150 }),
     figure("cup --help, against node that does nothing", median(rounds.map(({ cup, bare }) => cup / bare)), "ratio"),

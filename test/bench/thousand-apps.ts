@@ -53,23 +53,49 @@ export async function startThousandApps(): Promise<ThousandApps> {
 async function startIn(dir: string, disposables: (() => unknown)[]): Promise<Omit<ThousandApps, "stop">> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), admin: token(), developer: token() };
-  const apiserver = startChild(join(import.meta.dirname, "apiserver-process.ts"), { dir: join(dir, "kube"), tokens } satisfies ApiServerProcessOptions);
+  const apiserver = startChild(join(import.meta.dirname, "apiserver-process.ts"), {
+    dir: join(dir, "kube"),
+    tokens,
+  } satisfies ApiServerProcessOptions);
   disposables.push(() => apiserver.stop());
   const access = await apiserver.request<PlatformProcessOptions["access"]>("access");
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
   disposables.push(() => admin.close());
   await installManifests(admin);
-  const platform = startChild(join(import.meta.dirname, "platform-process.ts"), { access, token: tokens.platform, operations: LOCAL_OPERATIONS, data: join(dir, "data") } satisfies PlatformProcessOptions);
+  const platform = startChild(join(import.meta.dirname, "platform-process.ts"), {
+    access,
+    token: tokens.platform,
+    operations: LOCAL_OPERATIONS,
+    data: join(dir, "data"),
+  } satisfies PlatformProcessOptions);
   disposables.push(() => platform.stop());
   const url = await platform.request<string>("url");
   const namespace = await makeSpace(admin);
-  const rest = (): Promise<void> => waitUntilStable(() => platform.request("idle"), () => apiserver.request("version"));
+  const rest = (): Promise<void> =>
+    waitUntilStable(
+      () => platform.request("idle"),
+      () => apiserver.request("version"),
+    );
   await rest();
-  const before = { bytes: await platform.request<number>("memory"), requests: await platform.request<Requests>("requests") };
+  const before = {
+    bytes: await platform.request<number>("memory"),
+    requests: await platform.request<Requests>("requests"),
+  };
   await makeApps(admin, namespace);
   await rest();
-  const after = { bytes: await platform.request<number>("memory"), requests: await platform.request<Requests>("requests") };
-  return { apiserver, platform, url, token: tokens.developer, apps: APPS, bytesAdded: after.bytes - before.bytes, writesPerApp: (after.requests.writes - before.requests.writes) / APPS };
+  const after = {
+    bytes: await platform.request<number>("memory"),
+    requests: await platform.request<Requests>("requests"),
+  };
+  return {
+    apiserver,
+    platform,
+    url,
+    token: tokens.developer,
+    apps: APPS,
+    bytesAdded: after.bytes - before.bytes,
+    writesPerApp: (after.requests.writes - before.requests.writes) / APPS,
+  };
 }
 
 /** The first org and space of a laptop, with the developer's roles. Its namespace. */
@@ -83,7 +109,8 @@ async function makeSpace(admin: KubeClient): Promise<string> {
 }
 
 async function namespaceOf(admin: KubeClient, ref: ResourceRef, key: ObjectKey): Promise<string> {
-  const find = async (): Promise<string | undefined> => ((await admin.get(ref, key)) as { status?: { namespace?: string } }).status?.namespace;
+  const find = async (): Promise<string | undefined> =>
+    ((await admin.get(ref, key)) as { status?: { namespace?: string } }).status?.namespace;
   await until(async () => (await find()) !== undefined, `${ref.kind} ${key.name} has no namespace`);
   return (await find()) as string;
 }
@@ -92,7 +119,13 @@ async function namespaceOf(admin: KubeClient, ref: ResourceRef, key: ObjectKey):
 async function makeApps(admin: KubeClient, namespace: string): Promise<void> {
   const limit = pLimit(PARALLEL);
   const names = Array.from({ length: APPS }, (_, at) => `app-${String(at).padStart(4, "0")}`);
-  await Promise.all(names.map((name) => limit(() => admin.create(App, { metadata: { name, namespace }, spec: { name } }))));
-  const count = async (ref: ResourceRef, prefix = ""): Promise<number> => (await admin.list(ref as ResourceRef)).items.filter((object) => object.metadata.name.startsWith(prefix)).length;
-  await until(async () => (await count(Process)) === APPS && (await count(Claim, "app-")) === APPS, "the controllers did not finish the apps");
+  await Promise.all(
+    names.map((name) => limit(() => admin.create(App, { metadata: { name, namespace }, spec: { name } }))),
+  );
+  const count = async (ref: ResourceRef, prefix = ""): Promise<number> =>
+    (await admin.list(ref as ResourceRef)).items.filter((object) => object.metadata.name.startsWith(prefix)).length;
+  await until(
+    async () => (await count(Process)) === APPS && (await count(Claim, "app-")) === APPS,
+    "the controllers did not finish the apps",
+  );
 }

@@ -54,7 +54,8 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
     if (status >= 300) throw new RetryableError(`${method} ${path}: ${status} ${text.slice(0, 300)}`);
     return (text ? JSON.parse(text) : {}) as Body;
   }
-  const call = (method: string, path: string, body?: object): Promise<Body> => retryUntilAcknowledged(`${scope.prefix}: ${method} ${path}`, () => once(method, path, body));
+  const call = (method: string, path: string, body?: object): Promise<Body> =>
+    retryUntilAcknowledged(`${scope.prefix}: ${method} ${path}`, () => once(method, path, body));
   /** A create whose answer was lost is found by its name. */
   const create = (path: string, body: object, lookup: string): Promise<string> =>
     retryUntilAcknowledged(`${scope.prefix}: POST ${path} ${JSON.stringify(body)}`, async () => {
@@ -80,19 +81,27 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
     return guid;
   };
   /** An app's GUID by its object's name, which no rename changes. */
-  const appGUID = async (space: string, app: string): Promise<string> => ids.get(`app ${space} ${app}`) ?? remember(`app ${space} ${app}`, await findApp(space, app));
+  const appGUID = async (space: string, app: string): Promise<string> =>
+    ids.get(`app ${space} ${app}`) ?? remember(`app ${space} ${app}`, await findApp(space, app));
   const findApp = async (space: string, app: string): Promise<string> => {
     const { namespace } = await scope.space(space);
-    return retryUntilAcknowledged(`${scope.prefix}: app ${app}`, async () => guidOf(await kube.get(App, { namespace, name: app })));
+    return retryUntilAcknowledged(`${scope.prefix}: app ${app}`, async () =>
+      guidOf(await kube.get(App, { namespace, name: app })),
+    );
   };
-  const domainGUID = async (): Promise<string> => ids.get("domain") ?? remember("domain", (await call("GET", `/v3/domains?names=${domain}`)).resources?.[0]?.guid ?? "");
+  const domainGUID = async (): Promise<string> =>
+    ids.get("domain") ??
+    remember("domain", (await call("GET", `/v3/domains?names=${domain}`)).resources?.[0]?.guid ?? "");
   const routeGUID = async (route: string): Promise<string> =>
     ids.get(`route ${route}`) ??
-    remember(`route ${route}`, await retryUntilAcknowledged(`${scope.prefix}: route ${route}`, async () => {
-      const [found] = (await once("GET", `/v3/routes?hosts=${scope.host(route)}`)).resources ?? [];
-      if (!found) throw new RetryableError(`no route ${route}`);
-      return found.guid;
-    }));
+    remember(
+      `route ${route}`,
+      await retryUntilAcknowledged(`${scope.prefix}: route ${route}`, async () => {
+        const [found] = (await once("GET", `/v3/routes?hosts=${scope.host(route)}`)).resources ?? [];
+        if (!found) throw new RetryableError(`no route ${route}`);
+        return found.guid;
+      }),
+    );
 
   return {
     async org(): Promise<void> {
@@ -100,7 +109,11 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
     },
     async space(name: string): Promise<void> {
       const org = await scope.orgGUID();
-      await create("/v3/spaces", { name, relationships: { organization: toOne(org) } }, `/v3/spaces?names=${name}&organization_guids=${org}`);
+      await create(
+        "/v3/spaces",
+        { name, relationships: { organization: toOne(org) } },
+        `/v3/spaces?names=${name}&organization_guids=${org}`,
+      );
     },
     async deleteSpace(name: string): Promise<void> {
       await remove(Space, { namespace: await scope.orgNamespace(), name }, (guid) => `/v3/spaces/${guid}`);
@@ -119,7 +132,8 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
       await retryUntilAcknowledged(`${scope.prefix}: refusal of a second app ${name}`, async () => {
         const { status, text } = await send("POST", "/v3/apps", body);
         if (status === 201) throw new PermanentError(`a second app ${name} was created: ${text.slice(0, 300)}`);
-        if (!text.includes(`App with the name '${name}' already exists.`)) throw new RetryableError(`${status} ${text.slice(0, 300)}`);
+        if (!text.includes(`App with the name '${name}' already exists.`))
+          throw new RetryableError(`${status} ${text.slice(0, 300)}`);
       });
     },
     async env(space: string, app: string, value: string): Promise<void> {
@@ -127,7 +141,11 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
     },
     async push(space: string, app: string, image: string): Promise<void> {
       const guid = await appGUID(space, app);
-      const pkg = await call("POST", "/v3/packages", { type: "docker", data: { image }, relationships: { app: toOne(guid) } });
+      const pkg = await call("POST", "/v3/packages", {
+        type: "docker",
+        data: { image },
+        relationships: { app: toOne(guid) },
+      });
       const build = await retryUntilAcknowledged(`${scope.prefix}: build of ${app}`, async () => {
         const [open] = (await once("GET", `/v3/builds?app_guids=${guid}`)).resources ?? [];
         return open ?? (await once("POST", "/v3/builds", { package: { guid: pkg.guid } }));
@@ -141,9 +159,17 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
       await call("PATCH", `/v3/apps/${guid}/relationships/current_droplet`, toOne(staged.guid));
     },
     async route(space: string, route: string, app: string): Promise<void> {
-      const body = { host: scope.host(route), relationships: { space: await inSpace(space), domain: toOne(await domainGUID()) } };
-      const guid = remember(`route ${route}`, await create("/v3/routes", body, `/v3/routes?hosts=${scope.host(route)}`));
-      await call("POST", `/v3/routes/${guid}/destinations`, { destinations: [{ app: { guid: await appGUID(space, app) } }] });
+      const body = {
+        host: scope.host(route),
+        relationships: { space: await inSpace(space), domain: toOne(await domainGUID()) },
+      };
+      const guid = remember(
+        `route ${route}`,
+        await create("/v3/routes", body, `/v3/routes?hosts=${scope.host(route)}`),
+      );
+      await call("POST", `/v3/routes/${guid}/destinations`, {
+        destinations: [{ app: { guid: await appGUID(space, app) } }],
+      });
     },
     async unmap(route: string): Promise<void> {
       await call("PATCH", `/v3/routes/${await routeGUID(route)}/destinations`, { destinations: [] });
@@ -151,7 +177,9 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
     async deleteRoute(space: string, route: string): Promise<void> {
       const { namespace } = await scope.space(space);
       const wanted = scope.host(route);
-      const found = await retryUntilAcknowledged(`${scope.prefix}: route ${route}`, async () => (await kube.list(Route, { namespace })).items.find(({ spec }) => spec.host === wanted));
+      const found = await retryUntilAcknowledged(`${scope.prefix}: route ${route}`, async () =>
+        (await kube.list(Route, { namespace })).items.find(({ spec }) => spec.host === wanted),
+      );
       if (found) await remove(Route, { namespace, name: found.metadata.name }, (guid) => `/v3/routes/${guid}`);
     },
     async scale(space: string, app: string, size: { instances?: number; memory_in_mb?: number }): Promise<void> {
@@ -167,18 +195,24 @@ export function createCfClient({ urls, token, kube, scope, domain }: CfClientOpt
       await remove(App, { namespace: (await scope.space(space)).namespace, name: app }, (guid) => `/v3/apps/${guid}`);
     },
     async role(space: string, user: string, type: string): Promise<void> {
-      const at = type.startsWith("organization") ? { organization: toOne(await scope.orgGUID()) } : { space: await inSpace(space) };
+      const at = type.startsWith("organization")
+        ? { organization: toOne(await scope.orgGUID()) }
+        : { space: await inSpace(space) };
       await retryUntilAcknowledged(`${scope.prefix}: role ${type}`, async () => {
         const { status, text } = await send("POST", "/v3/roles", { type, relationships: { user: toOne(user), ...at } });
-        if (status !== 201 && !text.includes("already has")) throw new RetryableError(`${status} ${text.slice(0, 300)}`);
+        if (status !== 201 && !text.includes("already has"))
+          throw new RetryableError(`${status} ${text.slice(0, 300)}`);
       });
     },
     async unrole(space: string, user: string, type: CFRole): Promise<void> {
       const { guid, namespace } = await scope.space(space);
-      const isIt = (binding: { roleRef?: { name: string }; subjects?: { name: string }[] }): boolean => binding.roleRef?.name === CF_ROLES[type].clusterRole && (binding.subjects ?? []).some(({ name }) => name === user);
+      const isIt = (binding: { roleRef?: { name: string }; subjects?: { name: string }[] }): boolean =>
+        binding.roleRef?.name === CF_ROLES[type].clusterRole &&
+        (binding.subjects ?? []).some(({ name }) => name === user);
       await retryUntilAcknowledged(`${scope.prefix}: no role ${type}`, async () => {
         if (!(await kube.list(RoleBinding, { namespace })).items.some(isIt)) return;
-        const [role] = (await once("GET", `/v3/roles?types=${type}&user_guids=${user}&space_guids=${guid}`)).resources ?? [];
+        const [role] =
+          (await once("GET", `/v3/roles?types=${type}&user_guids=${user}&space_guids=${guid}`)).resources ?? [];
         if (!role) throw new RetryableError(`the role ${type} of ${user} is not shown`);
         await once("DELETE", `/v3/roles/${role.guid}`);
         throw new RetryableError("it is still there");

@@ -10,9 +10,30 @@ function appOf(prefix: string, time: number, spec: object = {}): KubeObject {
   return {
     apiVersion: "cupola.dev/v1alpha1",
     kind: "App",
-    metadata: { name: "shop", namespace: `${prefix}-org-dev`, uid: GUIDS[time] ?? "", resourceVersion: String(time), generation: 1, creationTimestamp: `2026-11-21T00:00:0${time}Z`, labels: { "cupola.dev/guid": GUIDS[time] ?? "" } },
+    metadata: {
+      name: "shop",
+      namespace: `${prefix}-org-dev`,
+      uid: GUIDS[time] ?? "",
+      resourceVersion: String(time),
+      generation: 1,
+      creationTimestamp: `2026-11-21T00:00:0${time}Z`,
+      labels: { "cupola.dev/guid": GUIDS[time] ?? "" },
+    },
     spec: { state: "Started", restart: `token-${time}`, ...spec },
-    status: { observedGeneration: 1, revision: `shop-${time + 1}-0123456789`, observedRestart: `token-${time}`, conditions: [{ type: "Ready", status: "True", reason: "Reconciled", message: "", lastTransitionTime: `2026-11-21T00:00:0${time}Z` }] },
+    status: {
+      observedGeneration: 1,
+      revision: `shop-${time + 1}-0123456789`,
+      observedRestart: `token-${time}`,
+      conditions: [
+        {
+          type: "Ready",
+          status: "True",
+          reason: "Reconciled",
+          message: "",
+          lastTransitionTime: `2026-11-21T00:00:0${time}Z`,
+        },
+      ],
+    },
   };
 }
 
@@ -26,7 +47,11 @@ describe("the end of a run", () => {
   test.each([
     ["a field of the spec", appOf("wild1", 1, { state: "Stopped" }), /spec\.state: calm "Started", chaos "Stopped"/],
     ["a restart that is not in force", appOf("wild1", 1, { restart: "later" }), /isRestarted: calm true, chaos false/],
-    ["a deletion that never ends", { ...appOf("wild1", 1), metadata: { ...appOf("wild1", 1).metadata, deletionTimestamp: "2026-11-21T00:00:01Z" } }, /going: calm undefined, chaos true/],
+    [
+      "a deletion that never ends",
+      { ...appOf("wild1", 1), metadata: { ...appOf("wild1", 1).metadata, deletionTimestamp: "2026-11-21T00:00:01Z" } },
+      /going: calm undefined, chaos true/,
+    ],
   ])("tells %s", (_what, object, words) => {
     const { missing, surplus } = diffLines(calm, normalise([object], "wild1"));
     expect(explainDifference(missing, surplus).join("\n")).toMatch(words);
@@ -40,7 +65,12 @@ describe("the end of a run", () => {
   });
 
   test("leaves revisions out that are history", () => {
-    const revision = (name: string): KubeObject => ({ ...appOf("wild1", 1), kind: "Revision", metadata: { name, namespace: "wild1-org-dev" }, status: undefined });
+    const revision = (name: string): KubeObject => ({
+      ...appOf("wild1", 1),
+      kind: "Revision",
+      metadata: { name, namespace: "wild1-org-dev" },
+      status: undefined,
+    });
     const lines = normalise([appOf("wild1", 1), revision("shop-1-0123456789"), revision("shop-2-0123456789")], "wild1");
     expect(lines.filter((line) => line.includes('"kind":"Revision"'))).toHaveLength(1);
   });
@@ -56,7 +86,8 @@ describe("the end of a run", () => {
       ...{ spec: { destinations: [{ app: "shop" }] }, status: { url: name } },
     });
     const routes = [routeOf("one", one), routeOf("other", other)];
-    const appShowing = (url: string): string[] => normalise([{ ...appOf("wild1", 0), ...{ status: { url } } }, ...routes], "wild1");
+    const appShowing = (url: string): string[] =>
+      normalise([{ ...appOf("wild1", 0), ...{ status: { url } } }, ...routes], "wild1");
     expect(diffLines(appShowing("one"), appShowing("other")).missing.length === 0).toBe(equal);
   });
 
@@ -65,7 +96,13 @@ describe("the end of a run", () => {
   });
 
   test("is not there yet while something is to come", () => {
-    const orphan: KubeObject = { ...appOf("wild1", 0), metadata: { ...appOf("wild1", 0).metadata, ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "gone" }] } };
+    const orphan: KubeObject = {
+      ...appOf("wild1", 0),
+      metadata: {
+        ...appOf("wild1", 0).metadata,
+        ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "gone" }],
+      },
+    };
     expect(findUnreconciled([appOf("wild1", 0)])).toEqual([]);
     expect(findUnreconciled([orphan])).toEqual(["App shop has lost its owner"]);
   });

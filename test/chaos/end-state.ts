@@ -3,14 +3,44 @@ import { DEFINITIONS } from "../../crds/definitions.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { Route } from "../../crds/route/route.ts";
-import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service } from "../../kube/api/builtin.ts";
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Deployment,
+  Ingress,
+  Namespace,
+  PodDisruptionBudget,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+} from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
-const KINDS: readonly ResourceRef[] = [...DEFINITIONS.filter(({ kind }) => !["BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind)), ClusterRole, ClusterRoleBinding, Deployment, Ingress, Namespace, PodDisruptionBudget, Role, RoleBinding, Secret, Service];
+const KINDS: readonly ResourceRef[] = [
+  ...DEFINITIONS.filter(({ kind }) => !["BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind)),
+  ClusterRole,
+  ClusterRoleBinding,
+  Deployment,
+  Ingress,
+  Namespace,
+  PodDisruptionBudget,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+];
 
-type LiveObject = KubeObject & { spec?: Record<string, unknown>; status?: Record<string, unknown>; subjects?: unknown; roleRef?: unknown; rules?: unknown; data?: unknown };
+type LiveObject = KubeObject & {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+  subjects?: unknown;
+  roleRef?: unknown;
+  rules?: unknown;
+  data?: unknown;
+};
 
 /** Every object on the cluster that has to do with a run of ours. One list request a kind. */
 export async function readCluster(kube: KubeClient): Promise<LiveObject[]> {
@@ -22,7 +52,10 @@ export async function readCluster(kube: KubeClient): Promise<LiveObject[]> {
 export function filterRunObjects(all: readonly LiveObject[], prefix: string): LiveObject[] {
   const isOurs = ({ kind, metadata, spec }: LiveObject): boolean => {
     if (metadata.namespace === SYSTEM_NAMESPACE) return kind === "Claim" && isNameOf(prefix, claimantOf(spec));
-    return isNameOf(prefix, metadata.namespace ?? metadata.name) || (!metadata.namespace && metadata.name.includes(`-${prefix}-`));
+    return (
+      isNameOf(prefix, metadata.namespace ?? metadata.name) ||
+      (!metadata.namespace && metadata.name.includes(`-${prefix}-`))
+    );
   };
   return all.filter(isOurs);
 }
@@ -43,16 +76,25 @@ function claimantOf(spec: Record<string, unknown> | undefined): string {
 export function normalise(objects: readonly LiveObject[], prefix: string): string[] {
   const dropped = findHistory(objects);
   const routes = objects.filter((object): object is Route & LiveObject => object.kind === "Route");
-  return objects.filter((object) => !dropped.has(object)).map((object) => toLine(withNamedURL(object, routes), prefix)).toSorted();
+  return objects
+    .filter((object) => !dropped.has(object))
+    .map((object) => toLine(withNamedURL(object, routes), prefix))
+    .toSorted();
 }
 
 /** An app shows its oldest route. Of several born in the same second that may be any: their order is not known, and no two runs share it. */
 function withNamedURL(object: LiveObject, routes: readonly (Route & LiveObject)[]): LiveObject {
   const { kind, metadata, status } = object;
   if (kind !== "App" || !status?.["url"]) return object;
-  const mapped = routes.filter((route) => route.metadata.namespace === metadata.namespace && route.spec.destinations.some(({ app }) => app === metadata.name));
+  const mapped = routes.filter(
+    (route) =>
+      route.metadata.namespace === metadata.namespace &&
+      route.spec.destinations.some(({ app }) => app === metadata.name),
+  );
   const [oldest] = mapped.map((route) => route.metadata.creationTimestamp).toSorted();
-  const isOldest = mapped.some((route) => route.metadata.creationTimestamp === oldest && route.status?.url === status["url"]);
+  const isOldest = mapped.some(
+    (route) => route.metadata.creationTimestamp === oldest && route.status?.url === status["url"],
+  );
   return isOldest ? { ...object, status: { ...status, url: "<its oldest route>" } } : object;
 }
 
@@ -62,13 +104,18 @@ function findHistory(objects: readonly LiveObject[]): Set<LiveObject> {
   const revisions = objects.filter(({ kind }) => kind === "Revision");
   const old = revisions.filter(({ metadata }) => !inForce.has(`${metadata.namespace}/${metadata.name}`));
   const kept = JSON.stringify(revisions.filter((revision) => !old.includes(revision)));
-  const secrets = objects.filter(({ kind, metadata }) => kind === "Secret" && /-env-[0-9a-f]{16}$/.test(metadata.name) && !kept.includes(metadata.name));
+  const secrets = objects.filter(
+    ({ kind, metadata }) =>
+      kind === "Secret" && /-env-[0-9a-f]{16}$/.test(metadata.name) && !kept.includes(metadata.name),
+  );
   const used = JSON.stringify(apps.map(({ spec }) => spec.droplet));
   // A package, a build or a droplet may have been made twice, when the answer to the first was lost.
   const droplets = objects.filter(({ kind, metadata }) => kind === "Droplet" && !used.includes(`"${metadata.name}"`));
   const usedDroplets = objects.filter((object) => object.kind === "Droplet" && !droplets.includes(object));
   const origin = JSON.stringify(usedDroplets);
-  const made = objects.filter(({ kind, metadata }) => (kind === "Package" || kind === "Build") && !origin.includes(`"${metadata.name}"`));
+  const made = objects.filter(
+    ({ kind, metadata }) => (kind === "Package" || kind === "Build") && !origin.includes(`"${metadata.name}"`),
+  );
   const claims = objects.filter((object) => object.kind === "Claim" && !isClaimHeld(object, objects));
   return new Set([...old, ...secrets, ...droplets, ...made, ...claims]);
 }
@@ -76,9 +123,17 @@ function findHistory(objects: readonly LiveObject[]): Set<LiveObject> {
 /** Does the claimant bear the claimed name? A claim that it does not bear lapses within half a minute. */
 function isClaimHeld({ spec }: LiveObject, objects: readonly LiveObject[]): boolean {
   const { kind, namespace, name } = spec?.["claimant"] as { kind: string; namespace?: string; name: string };
-  const holder = objects.find((object) => object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? "") === (namespace ?? ""));
+  const holder = objects.find(
+    (object) =>
+      object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? "") === (namespace ?? ""),
+  );
   if (!holder) return false;
-  const { host, path, port, name: given } = (holder.spec ?? {}) as { host?: string; path?: string; port?: number; name?: string };
+  const {
+    host,
+    path,
+    port,
+    name: given,
+  } = (holder.spec ?? {}) as { host?: string; path?: string; port?: number; name?: string };
   const heldName = kind === "Route" ? `${host ?? ""}:${port ?? 0}${path ?? ""}` : (given ?? name);
   return heldName.toLowerCase() === spec?.["claimed"];
 }
@@ -86,16 +141,44 @@ function isClaimHeld({ spec }: LiveObject, objects: readonly LiveObject[]): bool
 /** What is not at rest yet, for whoever wants to know how things end; in words. */
 export function findUnreconciled(objects: readonly LiveObject[]): string[] {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
-  return objects.flatMap((object) => UNRECONCILED.filter(({ holds }) => holds(object, uids)).map(({ what }) => `${object.kind} ${object.metadata.name} ${what}`));
+  return objects.flatMap((object) =>
+    UNRECONCILED.filter(({ holds }) => holds(object, uids)).map(
+      ({ what }) => `${object.kind} ${object.metadata.name} ${what}`,
+    ),
+  );
 }
 
-const HAVE_STATUS = new Set(["App", "Build", "Droplet", "LRP", "Org", "Package", "Process", "Route", "RouteBinding", "Space"]);
+const HAVE_STATUS = new Set([
+  "App",
+  "Build",
+  "Droplet",
+  "LRP",
+  "Org",
+  "Package",
+  "Process",
+  "Route",
+  "RouteBinding",
+  "Space",
+]);
 
-const UNRECONCILED: readonly { what: string; holds: (object: LiveObject, uids: ReadonlySet<string | undefined>) => boolean }[] = [
+const UNRECONCILED: readonly {
+  what: string;
+  holds: (object: LiveObject, uids: ReadonlySet<string | undefined>) => boolean;
+}[] = [
   { what: "is going", holds: ({ metadata }) => metadata.deletionTimestamp !== undefined },
-  { what: "has lost its owner", holds: ({ metadata }, uids) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false },
-  { what: "has changed since it was looked at", holds: ({ metadata, status }) => status?.["observedGeneration"] !== undefined && status["observedGeneration"] !== metadata.generation },
-  { what: "does not run yet", holds: ({ kind, spec, status }) => kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"] },
+  {
+    what: "has lost its owner",
+    holds: ({ metadata }, uids) => metadata.ownerReferences?.some(({ uid }) => !uids.has(uid)) ?? false,
+  },
+  {
+    what: "has changed since it was looked at",
+    holds: ({ metadata, status }) =>
+      status?.["observedGeneration"] !== undefined && status["observedGeneration"] !== metadata.generation,
+  },
+  {
+    what: "does not run yet",
+    holds: ({ kind, spec, status }) => kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"],
+  },
   { what: "has no status", holds: ({ kind, status }) => HAVE_STATUS.has(kind) && status === undefined },
 ];
 
@@ -143,9 +226,12 @@ function specOf({ kind, spec = {} }: LiveObject): unknown {
 
 function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): unknown {
   const { conditions, observedGeneration: _generation, observedRestart, ...rest } = status;
-  const shownConditions = (conditions as Record<string, unknown>[] | undefined)?.map((condition) => Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])));
+  const shownConditions = (conditions as Record<string, unknown>[] | undefined)?.map((condition) =>
+    Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])),
+  );
   // Of an app that is stopped, it tells whether a start before was seen in time.
-  const restarted = kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
+  const restarted =
+    kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
   return { ...rest, ...restarted, conditions: kind === "PodDisruptionBudget" ? undefined : shownConditions };
 }
 
@@ -178,7 +264,10 @@ function scrub(text: string, prefix: string): string {
 }
 
 /** Lines of one that the other lacks, both ways; a line that is there twice counts twice. */
-export function diffLines(wanted: readonly string[], found: readonly string[]): { missing: string[]; surplus: string[] } {
+export function diffLines(
+  wanted: readonly string[],
+  found: readonly string[],
+): { missing: string[]; surplus: string[] } {
   const rest = [...found];
   const missing = wanted.filter((line) => {
     const at = rest.indexOf(line);
@@ -196,7 +285,11 @@ export function explainDifference(missing: readonly string[], surplus: readonly 
     return [line, at < 0 ? undefined : rest.splice(at, 1)[0]] as const;
   });
   return [
-    ...pairs.flatMap(([wanted, found]) => (found ? fieldsThatDiffer(JSON.parse(wanted), JSON.parse(found), "").map((field) => `  ${titleOf(wanted)}${field}`) : [`  ${titleOf(wanted)} is missing`])),
+    ...pairs.flatMap(([wanted, found]) =>
+      found
+        ? fieldsThatDiffer(JSON.parse(wanted), JSON.parse(found), "").map((field) => `  ${titleOf(wanted)}${field}`)
+        : [`  ${titleOf(wanted)} is missing`],
+    ),
     ...rest.map((line) => `  ${titleOf(line)} is too much: ${line.slice(0, 1500)}`),
   ];
 }
@@ -209,8 +302,11 @@ function titleOf(line: string): string {
 
 function fieldsThatDiffer(wanted: unknown, found: unknown, path: string): string[] {
   if (JSON.stringify(wanted) === JSON.stringify(found)) return [];
-  if (!isRecord(wanted) || !isRecord(found)) return [` ${path}: calm ${JSON.stringify(wanted)}, chaos ${JSON.stringify(found)}`];
-  return [...new Set([...Object.keys(wanted), ...Object.keys(found)])].flatMap((key) => fieldsThatDiffer(wanted[key], found[key], `${path}.${key}`));
+  if (!isRecord(wanted) || !isRecord(found))
+    return [` ${path}: calm ${JSON.stringify(wanted)}, chaos ${JSON.stringify(found)}`];
+  return [...new Set([...Object.keys(wanted), ...Object.keys(found)])].flatMap((key) =>
+    fieldsThatDiffer(wanted[key], found[key], `${path}.${key}`),
+  );
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -21,12 +21,32 @@ export function startFakeKubelet(kube: KubeClient): () => Promise<void> {
       const replicas = deployment.spec?.replicas ?? 0;
       const { status } = deployment;
       if (status?.observedGeneration === generation && (status?.readyReplicas ?? 0) === replicas) return {};
-      const body = { status: { observedGeneration: generation, replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas } };
-      await client.patch(Deployment, { namespace: namespace ?? "", name }, { type: "merge", body }, { subresource: "status" });
+      const body = {
+        status: {
+          observedGeneration: generation,
+          replicas,
+          updatedReplicas: replicas,
+          readyReplicas: replicas,
+          availableReplicas: replicas,
+        },
+      };
+      await client.patch(
+        Deployment,
+        { namespace: namespace ?? "", name },
+        { type: "merge", body },
+        { subresource: "status" },
+      );
       return {};
     },
   });
-  const run = runControllers({ client: kube, controllers: [kubelet], informers: watches, ownership: CONTROLLER_SETTINGS, signal: halt.signal, log });
+  const run = runControllers({
+    client: kube,
+    controllers: [kubelet],
+    informers: watches,
+    ownership: CONTROLLER_SETTINGS,
+    signal: halt.signal,
+    log,
+  });
   run.synced.catch(() => undefined);
   return async () => {
     halt.abort();

@@ -63,20 +63,45 @@ const REFUSALS: readonly { code: number; reason: string; message: string }[] = [
   { code: 409, reason: "Conflict", message: "Operation cannot be fulfilled: the object has been modified (by chaos)" },
   { code: 429, reason: "TooManyRequests", message: "too many requests (by chaos)" },
   { code: 500, reason: "InternalError", message: "etcdserver: leader changed (by chaos)" },
-  { code: 503, reason: "ServiceUnavailable", message: "the server is currently unable to handle the request (by chaos)" },
+  {
+    code: 503,
+    reason: "ServiceUnavailable",
+    message: "the server is currently unable to handle the request (by chaos)",
+  },
 ];
 const GONE = { code: 410, reason: "Expired", message: "too old resource version (by chaos)" };
-const TIMEOUT = { code: 504, reason: "Timeout", message: "the request did not complete within the allotted timeout (by chaos)" };
+const TIMEOUT = {
+  code: 504,
+  reason: "Timeout",
+  message: "the request did not complete within the allotted timeout (by chaos)",
+};
 
 /** Starts one before `target`, an https URL whose certificate `ca` signed. */
 export async function startFaultyProxy(target: string, ca: string): Promise<FaultyProxy> {
   const authority = await makeAuthority("chaos");
-  const identity = await issueCertificate(authority, { commonName: "proxy", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] }, { usage: "server" });
-  const state: State = { target: new URL(target), agent: new Agent({ keepAlive: true, ca }), watches: new Set(), dead: new Set(), writes: [], injection: undefined };
-  const server = createServer({ ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 }, (request, response) => void handleRequest(state, { request, response }));
+  const identity = await issueCertificate(
+    authority,
+    { commonName: "proxy", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] },
+    { usage: "server" },
+  );
+  const state: State = {
+    target: new URL(target),
+    agent: new Agent({ keepAlive: true, ca }),
+    watches: new Set(),
+    dead: new Set(),
+    writes: [],
+    injection: undefined,
+  };
+  const server = createServer(
+    { ...identity, requestTimeout: 0, keepAliveTimeout: 60_000 },
+    (request, response) => void handleRequest(state, { request, response }),
+  );
   await new Promise<void>((resolve, reject) => server.on("error", reject).listen(0, "127.0.0.1", resolve));
   // One that kube-apiserver has just ended is still among them until its connection has closed.
-  const some = (share: number): Watch[] => [...state.watches].filter(({ response }) => !response.writableEnded && (state.injection?.random ?? Math.random)() < share);
+  const some = (share: number): Watch[] =>
+    [...state.watches].filter(
+      ({ response }) => !response.writableEnded && (state.injection?.random ?? Math.random)() < share,
+    );
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ca: authority.cert,
@@ -114,7 +139,8 @@ export async function startFaultyProxy(target: string, ca: string): Promise<Faul
 
 function resume({ watches }: State, watch: Watch): void {
   // It may have ended meanwhile.
-  if ([...watches].some(({ response }) => response === watch.response) && !watch.response.writableEnded) watch.upstream.pipe(watch.response);
+  if ([...watches].some(({ response }) => response === watch.response) && !watch.response.writableEnded)
+    watch.upstream.pipe(watch.response);
 }
 
 function status(error: { code: number; reason: string; message: string }): object {
@@ -154,7 +180,10 @@ function refuse({ request, response }: ProxiedRequest, dice: number): void {
 
 function answer(response: ServerResponse, error: { code: number; reason: string; message: string }): void {
   if (response.headersSent) return;
-  response.writeHead(error.code, { "content-type": "application/json", ...(error.code === 429 && { "retry-after": "1" }) });
+  response.writeHead(error.code, {
+    "content-type": "application/json",
+    ...(error.code === 429 && { "retry-after": "1" }),
+  });
   response.end(JSON.stringify(status(error)));
 }
 
@@ -164,20 +193,30 @@ function isWatch({ url = "" }: IncomingMessage): boolean {
 
 function forward(state: State, { request, response }: ProxiedRequest, verdict: Verdict): void {
   const { method = "GET", url = "/", headers } = request;
-  const upstream = send({ host: state.target.hostname, port: state.target.port, method, path: url, headers: withoutHost(headers), agent: state.agent }, (reply) => {
-    recordWrite(state, { method, path: url, code: reply.statusCode ?? 0, atMs: performance.now() });
-    reply.on("error", () => response.destroy());
-    if (verdict === "cutAfter") return void response.destroy();
-    if (verdict === "timedOut" && method !== "GET") {
-      reply.resume();
-      return answer(response, TIMEOUT);
-    }
-    if (response.destroyed) return void reply.destroy();
-    response.writeHead(reply.statusCode ?? 502, reply.headers);
-    response.flushHeaders();
-    reply.pipe(response);
-    if (isWatch(request)) trackWatch(state, { response, upstream: reply });
-  });
+  const upstream = send(
+    {
+      host: state.target.hostname,
+      port: state.target.port,
+      method,
+      path: url,
+      headers: withoutHost(headers),
+      agent: state.agent,
+    },
+    (reply) => {
+      recordWrite(state, { method, path: url, code: reply.statusCode ?? 0, atMs: performance.now() });
+      reply.on("error", () => response.destroy());
+      if (verdict === "cutAfter") return void response.destroy();
+      if (verdict === "timedOut" && method !== "GET") {
+        reply.resume();
+        return answer(response, TIMEOUT);
+      }
+      if (response.destroyed) return void reply.destroy();
+      response.writeHead(reply.statusCode ?? 502, reply.headers);
+      response.flushHeaders();
+      reply.pipe(response);
+      if (isWatch(request)) trackWatch(state, { response, upstream: reply });
+    },
+  );
   upstream.on("error", () => response.destroy());
   response.on("close", () => upstream.destroy());
   request.pipe(upstream);

@@ -16,18 +16,26 @@ import type { ChaosEnv } from "./test-env.ts";
 /** The bindings by which the platform has its rights. */
 function platformBindings(): KubeObject[] {
   const objects = listManifests().flatMap((manifest) => manifest.objects);
-  return objects.filter((object) => object.kind === ClusterRoleBinding.kind && JSON.stringify(object).includes(`"${PLATFORM_GROUP}"`));
+  return objects.filter(
+    (object) => object.kind === ClusterRoleBinding.kind && JSON.stringify(object).includes(`"${PLATFORM_GROUP}"`),
+  );
 }
 
 /** Resolves when the last fault is over and everything that was taken away is there again. `developer`: the bindings of the developer. */
-export async function injectFaults(chaosEnv: ChaosEnv, { faults, seed, lengthMs }: Schedule, developer: () => readonly KubeObject[]): Promise<void> {
+export async function injectFaults(
+  chaosEnv: ChaosEnv,
+  { faults, seed, lengthMs }: Schedule,
+  developer: () => readonly KubeObject[],
+): Promise<void> {
   const random = randomFrom(seed ^ 0x5eed);
   const start = performance.now();
   const until = (atMs: number): Promise<void> => delay(Math.max(0, start + atMs - performance.now()));
-  await Promise.all(faults.map(async (fault) => {
-    await until(fault.atMs);
-    await injectFault(chaosEnv, fault, { random, developer });
-  }));
+  await Promise.all(
+    faults.map(async (fault) => {
+      await until(fault.atMs);
+      await injectFault(chaosEnv, fault, { random, developer });
+    }),
+  );
   await until(lengthMs);
   chaosEnv.proxy.setRates(undefined);
   chaosEnv.proxy.repair();
@@ -64,7 +72,12 @@ async function injectFault(chaosEnv: ChaosEnv, fault: Fault, { random, developer
   }
 }
 
-async function revoke({ kube }: ChaosEnv, ref: ResourceRef, bindings: readonly KubeObject[], lastMs: number): Promise<void> {
+async function revoke(
+  { kube }: ChaosEnv,
+  ref: ResourceRef,
+  bindings: readonly KubeObject[],
+  lastMs: number,
+): Promise<void> {
   for (const { metadata } of bindings) {
     await retryUntilAcknowledged(`revoke ${metadata.name}`, async () => {
       try {

@@ -18,9 +18,13 @@ const KUBECTL = { fieldManager: "kubectl" };
 export function createKubectlClient(kube: KubeClient, scope: RunScope, domain: string) {
   const namespaceOf = async (space: string): Promise<string> => (await scope.space(space)).namespace;
   const apply = (ref: ResourceRef, namespace: string, name: string, spec: object): Promise<unknown> =>
-    retryUntilAcknowledged(`${scope.prefix}: kubectl apply ${ref.kind} ${name}`, () => kube.apply(ref, { metadata: { namespace, name }, spec }, KUBECTL));
+    retryUntilAcknowledged(`${scope.prefix}: kubectl apply ${ref.kind} ${name}`, () =>
+      kube.apply(ref, { metadata: { namespace, name }, spec }, KUBECTL),
+    );
   const patch = (ref: ResourceRef, at: { namespace: string; name: string }, body: object): Promise<unknown> =>
-    retryUntilAcknowledged(`${scope.prefix}: kubectl patch ${ref.kind} ${at.name}`, () => kube.patch(ref, at, { type: "merge", body: body as Record<string, unknown> }, KUBECTL));
+    retryUntilAcknowledged(`${scope.prefix}: kubectl patch ${ref.kind} ${at.name}`, () =>
+      kube.patch(ref, at, { type: "merge", body: body as Record<string, unknown> }, KUBECTL),
+    );
   const remove = (ref: ResourceRef, at: { namespace: string; name: string }): Promise<void> =>
     retryUntilAcknowledged(`${scope.prefix}: kubectl delete ${ref.kind} ${at.name}`, async () => {
       try {
@@ -29,7 +33,10 @@ export function createKubectlClient(kube: KubeClient, scope: RunScope, domain: s
         if (!isNotFound(error)) throw error;
       }
     });
-  const at = async (space: string, name: string): Promise<{ namespace: string; name: string }> => ({ namespace: await namespaceOf(space), name });
+  const at = async (space: string, name: string): Promise<{ namespace: string; name: string }> => ({
+    namespace: await namespaceOf(space),
+    name,
+  });
 
   return {
     async space(name: string): Promise<void> {
@@ -38,8 +45,19 @@ export function createKubectlClient(kube: KubeClient, scope: RunScope, domain: s
     /** App, process and droplet as one file. */
     async app(space: string, name: string): Promise<void> {
       const namespace = await namespaceOf(space);
-      await apply(Droplet, namespace, `${name}-droplet`, { appRef: { name }, kind: "docker", lifecycleType: "docker", image: "example.com/image:1", processTypes: { web: "" } });
-      await apply(App, namespace, name, { state: "Stopped", lifecycle: { type: "docker" }, droplet: { name: `${name}-droplet` }, env: [{ name: "COLOUR", value: "blue" }] });
+      await apply(Droplet, namespace, `${name}-droplet`, {
+        appRef: { name },
+        kind: "docker",
+        lifecycleType: "docker",
+        image: "example.com/image:1",
+        processTypes: { web: "" },
+      });
+      await apply(App, namespace, name, {
+        state: "Stopped",
+        lifecycle: { type: "docker" },
+        droplet: { name: `${name}-droplet` },
+        env: [{ name: "COLOUR", value: "blue" }],
+      });
       await apply(Process, namespace, `${name}.web`, { appRef: { name }, type: "web" });
     },
     /** Resolves when the app has its name in force. */
@@ -55,7 +73,11 @@ export function createKubectlClient(kube: KubeClient, scope: RunScope, domain: s
       await apply(App, await namespaceOf(space), `${name}-too`, { name, lifecycle: { type: "docker" } });
     },
     async route(space: string, route: string, app: string): Promise<void> {
-      await apply(Route, await namespaceOf(space), route, { host: scope.host(route), domainRef: { name: domain }, destinations: [{ app }] });
+      await apply(Route, await namespaceOf(space), route, {
+        host: scope.host(route),
+        domainRef: { name: domain },
+        destinations: [{ app }],
+      });
     },
     async unmap(space: string, route: string): Promise<void> {
       await patch(Route, await at(space, route), { spec: { destinations: [] } });

@@ -10,11 +10,17 @@ export async function findLeftovers(kube: KubeClient, prefixes: Iterable<string>
   try {
     await retryUntilAcknowledged("an empty cluster", async () => {
       const all = await readCluster(kube);
-      rest = [...prefixes].flatMap((prefix) => filterRunObjects(all, prefix)).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
+      rest = [...prefixes]
+        .flatMap((prefix) => filterRunObjects(all, prefix))
+        .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
       if (rest.length > 0) throw new RetryableError(`${rest.length} objects`);
     });
   } catch {
-    const stuck = (await kube.list(Namespace)).items.filter(({ metadata }) => metadata.deletionTimestamp).map(({ metadata, status }) => `namespace ${metadata.name} is terminating: ${JSON.stringify(status?.conditions)}`);
+    const stuck = (await kube.list(Namespace)).items
+      .filter(({ metadata }) => metadata.deletionTimestamp)
+      .map(
+        ({ metadata, status }) => `namespace ${metadata.name} is terminating: ${JSON.stringify(status?.conditions)}`,
+      );
     return [...rest, ...stuck];
   }
   return [];

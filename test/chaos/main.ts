@@ -14,7 +14,12 @@ interface Options {
   plan?: boolean;
 }
 
-const { seed, runs, keep = false, plan = false } = new Command()
+const {
+  seed,
+  runs,
+  keep = false,
+  plan = false,
+} = new Command()
   .option("--seed <n>", "the first seed", parseInteger, 1)
   .option("--runs <n>", "how many seeds", parseInteger, 1)
   .option("--keep", "leave the replicas' logs behind")
@@ -36,7 +41,9 @@ async function runAll(chaosEnv: ChaosEnv): Promise<number> {
   let diverged = 0;
   for (let from = 0; from < schedules.length; from += BATCH) {
     const batch = schedules.slice(from, from + BATCH);
-    const baselines = await Promise.all(batch.map((schedule) => runBaseline(chaosEnv, schedule).catch((error: unknown) => error)));
+    const baselines = await Promise.all(
+      batch.map((schedule) => runBaseline(chaosEnv, schedule).catch((error: unknown) => error)),
+    );
     for (const [at, schedule] of batch.entries()) diverged += await runOne(chaosEnv, schedule, baselines[at]);
   }
   const leftovers = await findLeftovers(chaosEnv.kube, chaosEnv.finishedRuns);
@@ -51,13 +58,17 @@ async function runOne(chaosEnv: ChaosEnv, schedule: Schedule, baseline: unknown)
     await baseline.deleteOrg();
     const { faults, tookMs, deleteOrg } = await runChaos(chaosEnv, schedule, baseline);
     const what = [...new Set(schedule.faults.map((fault) => fault.what))].join(" ");
-    console.log(`seed ${schedule.seed}: ${faults.length === 0 ? "as in calm" : "DIVERGED"} in ${(tookMs / 1000).toFixed(1)} s (${what})`);
+    console.log(
+      `seed ${schedule.seed}: ${faults.length === 0 ? "as in calm" : "DIVERGED"} in ${(tookMs / 1000).toFixed(1)} s (${what})`,
+    );
     for (const fault of faults) console.log(fault);
     if (faults.length > 0) console.log(`again: npm run chaos -- --seed ${schedule.seed} --runs 1`);
     await deleteOrg();
     return faults.length > 0 ? 1 : 0;
   } catch (error) {
-    console.log(`seed ${schedule.seed}: DIVERGED even in calm: ${error instanceof Error ? error.message : String(error)}`);
+    console.log(
+      `seed ${schedule.seed}: DIVERGED even in calm: ${error instanceof Error ? error.message : String(error)}`,
+    );
     return 1;
   }
 }
@@ -71,7 +82,8 @@ else {
   const reason = whyNoControlPlane();
   if (reason) throw new Error(`chaos needs a real control plane: ${reason}`);
   const world = await startChaosEnv(keep);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void world.stop().then(() => process.exit(1)));
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => void world.stop().then(() => process.exit(1)));
   if (keep) console.log(`logs: ${world.dir}`);
   try {
     const diverged = await runAll(world);

@@ -11,7 +11,10 @@ process.once("disconnect", () => setTimeout(() => process.exit(1), 8_000).unref(
 process.once("disconnect", () => started || process.exit(1));
 let started = false;
 
-const log = pino({ base: undefined, level: process.env["CHAOS_LOG"] ?? "warn" }, pino.destination({ dest: 2, sync: true }));
+const log = pino(
+  { base: undefined, level: process.env["CHAOS_LOG"] ?? "warn" },
+  pino.destination({ dest: 2, sync: true }),
+);
 const platform = await startPlatform({
   access: { ...access, auth: { kind: "token", token } },
   operations: parseOperations(operations),
@@ -20,7 +23,13 @@ const platform = await startPlatform({
   publicURL: "https://api.example.org",
   log,
   leaseSeconds: 10,
-  watchTiming: { backoff: { minMs: 50, maxMs: 500, jitter: 1 }, parked: { minMs: 100, maxMs: 500, jitter: 1 }, watchSeconds: [2, 4], shortWatchMs: 500, graceMs: 500 },
+  watchTiming: {
+    backoff: { minMs: 50, maxMs: 500, jitter: 1 },
+    parked: { minMs: 100, maxMs: 500, jitter: 1 },
+    watchSeconds: [2, 4],
+    shortWatchMs: 500,
+    graceMs: 500,
+  },
 });
 started = true;
 serveParent({ idle: () => platform.idle() }, () => platform.stop({ instances: "keep" }));

@@ -34,7 +34,11 @@ export interface Replicas {
 const READY_MS = 90_000;
 
 /** Makes `count` replicas that do not run yet. */
-export async function createReplicas(count: number, options: Omit<ReplicaOptions, "port">, dir: string): Promise<Replicas> {
+export async function createReplicas(
+  count: number,
+  options: Omit<ReplicaOptions, "port">,
+  dir: string,
+): Promise<Replicas> {
   const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
   const children = new Map<number, ChildProcess>();
   const logOf = (which: number): string => join(dir, `replica-${which}.log`);
@@ -42,7 +46,10 @@ export async function createReplicas(count: number, options: Omit<ReplicaOptions
     if (children.has(which)) return;
     const log = openSync(logOf(which), "a");
     const given: ReplicaOptions = { ...options, port: ports[which] ?? 0 };
-    const child = fork(join(import.meta.dirname, "replica-process.ts"), [JSON.stringify(given)], { stdio: ["ignore", log, log, "ipc"], env: { ...process.env, NODE_COMPILE_CACHE: join(dir, "compiled") } });
+    const child = fork(join(import.meta.dirname, "replica-process.ts"), [JSON.stringify(given)], {
+      stdio: ["ignore", log, log, "ipc"],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(dir, "compiled") },
+    });
     closeSync(log);
     // Several may wait for it to be idle.
     child.setMaxListeners(50);
@@ -70,20 +77,23 @@ export async function createReplicas(count: number, options: Omit<ReplicaOptions
         while (!(await isReady(port))) {
           // One that could not start under faults ends; without them it must not again.
           start(which);
-          if (Date.now() > deadline) throw new Error(`replica ${which} is not ready within ${READY_MS / 1000} s:\n${readLog(which)}`);
+          if (Date.now() > deadline)
+            throw new Error(`replica ${which} is not ready within ${READY_MS / 1000} s:\n${readLog(which)}`);
           await delay(50);
         }
       }
     },
     idle: async () => void (await Promise.all([...children.values()].map(waitForIdle))),
     async stop() {
-      await Promise.all([...children.values()].map(async (child) => {
-        const ended = once(child, "exit");
-        child.disconnect();
-        const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
-        await ended;
-        clearTimeout(late);
-      }));
+      await Promise.all(
+        [...children.values()].map(async (child) => {
+          const ended = once(child, "exit");
+          child.disconnect();
+          const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
+          await ended;
+          clearTimeout(late);
+        }),
+      );
     },
   };
 }
@@ -101,7 +111,10 @@ function waitForIdle(child: ChildProcess): Promise<void> {
 
 async function isReady(port: number): Promise<boolean> {
   try {
-    const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, { reset: true, headersTimeout: 5000 });
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
+      reset: true,
+      headersTimeout: 5000,
+    });
     await body.dump();
     return statusCode === 200;
   } catch {

@@ -17,7 +17,11 @@ export async function retryUntilAcknowledged<T>(what: string, attempt: () => Pro
       return await attempt();
     } catch (cause) {
       if (cause instanceof PermanentError) throw cause;
-      if (Date.now() > deadline) throw new Error(`${what}: not acknowledged within ${DEADLINE_MS / 1000} s: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      if (Date.now() > deadline)
+        throw new Error(
+          `${what}: not acknowledged within ${DEADLINE_MS / 1000} s: ${cause instanceof Error ? cause.message : String(cause)}`,
+          { cause },
+        );
     }
     await delay(pause);
   }

@@ -5,7 +5,14 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { applyObjects } from "../../platform/install.ts";
 import { RetryableError, retryUntilAcknowledged } from "./retry.ts";
 import { createCfClient, type CfClient } from "./cf-client.ts";
-import { diffLines, explainDifference, normalise, filterRunObjects, readCluster, findUnreconciled } from "./end-state.ts";
+import {
+  diffLines,
+  explainDifference,
+  normalise,
+  filterRunObjects,
+  readCluster,
+  findUnreconciled,
+} from "./end-state.ts";
 import type { Write } from "./faulty-proxy.ts";
 import { injectFaults } from "./inject-faults.ts";
 import { createKubectlClient } from "./kubectl-client.ts";
@@ -46,8 +53,13 @@ interface RunContext {
 function createRunContext(chaosEnv: ChaosEnv, prefix: string): RunContext {
   const { kube, replicas, plane } = chaosEnv;
   const scope = createRunScope(kube, prefix);
-  const toCfClient = (token: string): CfClient => createCfClient({ urls: replicas.urls, token, kube, scope, domain: DOMAIN });
-  const clients: Clients = { admin: toCfClient(plane.adminToken), developer: toCfClient(DEVELOPER.token), kubectl: createKubectlClient(kube, scope, DOMAIN) };
+  const toCfClient = (token: string): CfClient =>
+    createCfClient({ urls: replicas.urls, token, kube, scope, domain: DOMAIN });
+  const clients: Clients = {
+    admin: toCfClient(plane.adminToken),
+    developer: toCfClient(DEVELOPER.token),
+    kubectl: createKubectlClient(kube, scope, DOMAIN),
+  };
   let bindings: readonly KubeObject[] = [];
   return {
     scope,
@@ -61,7 +73,10 @@ function createRunContext(chaosEnv: ChaosEnv, prefix: string): RunContext {
         roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: clusterRole },
         subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: DEVELOPER.user }],
       });
-      bindings = [binding(await scope.orgNamespace(), CF_ROLES.organization_user.clusterRole), binding((await scope.space("dev")).namespace, CF_ROLES.space_developer.clusterRole)];
+      bindings = [
+        binding(await scope.orgNamespace(), CF_ROLES.organization_user.clusterRole),
+        binding((await scope.space("dev")).namespace, CF_ROLES.space_developer.clusterRole),
+      ];
       await retryUntilAcknowledged(`${prefix}: roles of the developer`, () => applyObjects(kube, bindings));
       await scope.space("ops");
     },
@@ -101,13 +116,23 @@ export async function runChaos(chaosEnv: ChaosEnv, schedule: Schedule, baseline:
   };
   const times: number[] = [];
   const recordTime = (): unknown => times.push(Math.round(performance.now() - started));
-  await Promise.all([collectFault(() => runWorkload({ clients, sequences: schedule.workload, isPaced: true, bindRoles })).then(recordTime), collectFault(() => injectFaults(chaosEnv, schedule, developer)).then(recordTime)]);
+  await Promise.all([
+    collectFault(() => runWorkload({ clients, sequences: schedule.workload, isPaced: true, bindRoles })).then(
+      recordTime,
+    ),
+    collectFault(() => injectFaults(chaosEnv, schedule, developer)).then(recordTime),
+  ]);
   if (faults.length === 0) await collectFault(() => waitForConvergence(chaosEnv, scope.prefix, baseline.lines));
   recordTime();
   if (faults.length === 0) faults.push(...(await countIdleWrites(chaosEnv)));
   recordTime();
   if (process.env["CHAOS_TIMES"]) console.log(times.join(" "));
-  return { seed: schedule.seed, faults, tookMs: performance.now() - started, deleteOrg: () => deleteRunOrg(chaosEnv, scope, clients) };
+  return {
+    seed: schedule.seed,
+    faults,
+    tookMs: performance.now() - started,
+    deleteOrg: () => deleteRunOrg(chaosEnv, scope, clients),
+  };
 }
 
 /** Asks the org to go. What follows goes on behind the next runs. */
@@ -119,9 +144,15 @@ async function deleteRunOrg({ finishedRuns }: ChaosEnv, { prefix }: RunScope, { 
 async function waitForConvergence(chaosEnv: ChaosEnv, prefix: string, wanted: readonly string[]): Promise<void> {
   const deadline = Date.now() + CONVERGE_MS;
   for (;;) {
-    const { missing, surplus } = diffLines(wanted, normalise(filterRunObjects(await readCluster(chaosEnv.kube), prefix), prefix));
+    const { missing, surplus } = diffLines(
+      wanted,
+      normalise(filterRunObjects(await readCluster(chaosEnv.kube), prefix), prefix),
+    );
     if (missing.length === 0 && surplus.length === 0) return;
-    if (Date.now() > deadline) throw new Error([`not as the calm run after ${CONVERGE_MS / 1000} s`, ...explainDifference(missing, surplus)].join("\n"));
+    if (Date.now() > deadline)
+      throw new Error(
+        [`not as the calm run after ${CONVERGE_MS / 1000} s`, ...explainDifference(missing, surplus)].join("\n"),
+      );
     await delay(200);
   }
 }
@@ -141,7 +172,8 @@ async function waitUntilQuiet(chaosEnv: ChaosEnv): Promise<void> {
   const deadline = Date.now() + CONVERGE_MS;
   const last = (): number => proxy.writes.findLast((write) => isUnexpectedWrite(chaosEnv, write))?.atMs ?? 0;
   while (performance.now() - last() < QUIET_MS) {
-    if (Date.now() > deadline) throw new Error(`writes go on for ${CONVERGE_MS / 1000} s: ${proxy.writes.slice(-5).map(describe).join(", ")}`);
+    if (Date.now() > deadline)
+      throw new Error(`writes go on for ${CONVERGE_MS / 1000} s: ${proxy.writes.slice(-5).map(describe).join(", ")}`);
     await delay(50);
   }
 }
@@ -151,7 +183,9 @@ async function countIdleWrites(chaosEnv: ChaosEnv): Promise<string[]> {
   const before = chaosEnv.proxy.writes.length;
   await delay(IDLE_MS);
   const writes = chaosEnv.proxy.writes.slice(before).filter((write) => isUnexpectedWrite(chaosEnv, write));
-  return writes.length > 0 ? [`${writes.length} writes while idle: ${writes.slice(0, 10).map(describe).join(", ")}`] : [];
+  return writes.length > 0
+    ? [`${writes.length} writes while idle: ${writes.slice(0, 10).map(describe).join(", ")}`]
+    : [];
 }
 
 function describe({ method, path, code }: Write): string {

@@ -12,8 +12,20 @@ describe("schedules", () => {
 
   test("bring every fault, and every step", () => {
     const plans = SEEDS.map(planSchedule);
-    const faults = new Set(plans.flatMap((plan) => plan.faults.map((fault) => (fault.what === "restart" ? fault.part : fault.what))));
-    expect([...faults].sort()).toEqual(["drop-watches", "etcd", "expire-watches", "kill", "kube-apiserver", "rates", "revoke-developer", "revoke-platform", "stall-watches"]);
+    const faults = new Set(
+      plans.flatMap((plan) => plan.faults.map((fault) => (fault.what === "restart" ? fault.part : fault.what))),
+    );
+    expect([...faults].sort()).toEqual([
+      "drop-watches",
+      "etcd",
+      "expire-watches",
+      "kill",
+      "kube-apiserver",
+      "rates",
+      "revoke-developer",
+      "revoke-platform",
+      "stall-watches",
+    ]);
     const steps = new Set(plans.flatMap((plan) => plan.workload.flatMap(({ steps }) => steps.map((step) => step.do))));
     expect(steps.size).toBe(19);
   });
@@ -21,7 +33,12 @@ describe("schedules", () => {
   test("begin and end within their time", () => {
     for (const { faults, workload, lengthMs } of SEEDS.map(planSchedule)) {
       expect(faults.every(({ atMs }) => atMs >= 0 && atMs <= lengthMs)).toBe(true);
-      expect(workload.every(({ pauses, steps }) => pauses.length === steps.length && pauses.reduce((sum, pause) => sum + pause, 0) <= lengthMs + steps.length)).toBe(true);
+      expect(
+        workload.every(
+          ({ pauses, steps }) =>
+            pauses.length === steps.length && pauses.reduce((sum, pause) => sum + pause, 0) <= lengthMs + steps.length,
+        ),
+      ).toBe(true);
       expect(faults.filter((fault) => fault.what === "kill").every((fault) => fault.replica < REPLICAS)).toBe(true);
     }
   });

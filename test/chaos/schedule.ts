@@ -17,5 +17,10 @@ const LENGTH_MS = 3000;
 /** The schedule of a seed; the same one every time. */
 export function planSchedule(seed: number): Schedule {
   const random = randomFrom(seed);
-  return { seed, workload: planWorkload(random, LENGTH_MS), faults: planFaults(random, LENGTH_MS, REPLICAS), lengthMs: LENGTH_MS };
+  return {
+    seed,
+    workload: planWorkload(random, LENGTH_MS),
+    faults: planFaults(random, LENGTH_MS, REPLICAS),
+    lengthMs: LENGTH_MS,
+  };
 }

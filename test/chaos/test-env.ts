@@ -61,7 +61,16 @@ async function start(disposables: AsyncDisposableStack, keep: boolean): Promise<
   await plane.restart("kube-controller-manager");
   const proxy = await startFaultyProxy(plane.url, plane.ca);
   disposables.defer(() => proxy.close());
-  const replicas = await createReplicas(REPLICAS, { access: { server: proxy.url, ca: proxy.ca }, token: "platform-token", data: join(dir, "data"), operations: "api,controllers,deployment-runner,ingress-router" }, dir);
+  const replicas = await createReplicas(
+    REPLICAS,
+    {
+      access: { server: proxy.url, ca: proxy.ca },
+      token: "platform-token",
+      data: join(dir, "data"),
+      operations: "api,controllers,deployment-runner,ingress-router",
+    },
+    dir,
+  );
   disposables.defer(() => replicas.stop());
   await replicas.startAll();
   const stopKubelet = startFakeKubelet(kube);
@@ -70,5 +79,9 @@ async function start(disposables: AsyncDisposableStack, keep: boolean): Promise<
 }
 
 function fixtures(): KubeObject[] {
-  return [systemObject(BackendClass, "deployment", { role: "runner", default: true }), systemObject(BackendClass, "ingress", { role: "router", default: true }), systemObject(Domain, DOMAIN, { name: DOMAIN })];
+  return [
+    systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+    systemObject(BackendClass, "ingress", { role: "router", default: true }),
+    systemObject(Domain, DOMAIN, { name: DOMAIN }),
+  ];
 }

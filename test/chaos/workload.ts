@@ -36,7 +36,10 @@ export interface StepSequence {
 
 /** Every run has this org with these spaces. */
 export const ORG = "org";
-export const SPACES: readonly { name: string; by: ClientKind }[] = [{ name: "dev", by: "cf" }, { name: "ops", by: "kubectl" }];
+export const SPACES: readonly { name: string; by: ClientKind }[] = [
+  { name: "dev", by: "cf" },
+  { name: "ops", by: "kubectl" },
+];
 
 type Random = () => number;
 
@@ -86,18 +89,46 @@ function planUpdate({ by, app, one }: { by: ClientKind; app: string; one: PickOn
 
 /** Settles what a snapshot holds, or ends the app. */
 function planDelete(by: ClientKind, app: string, one: PickOne): Step[] {
-  const restarted: Step[] = [{ do: "resize", by, app, memoryMB: one([160, 192]) }, { do: "restart", by, app }];
-  return one<Step[]>([restarted, restarted, [{ do: "stop", by, app }], [{ do: "delete", by, app }], [{ do: "delete-route", by, route: app }, { do: "delete", by, app }], []]);
+  const restarted: Step[] = [
+    { do: "resize", by, app, memoryMB: one([160, 192]) },
+    { do: "restart", by, app },
+  ];
+  return one<Step[]>([
+    restarted,
+    restarted,
+    [{ do: "stop", by, app }],
+    [{ do: "delete", by, app }],
+    [
+      { do: "delete-route", by, route: app },
+      { do: "delete", by, app },
+    ],
+    [],
+  ]);
 }
 
 /** Somebody has the name; nobody else gets it, whichever door they try. */
 function planNameConflict(one: PickOne): Step[] {
-  return [{ do: "app", by: one(["cf", "kubectl"]), app: "holder" }, { do: "taken", by: "cf", app: "holder" }, { do: "taken", by: "kubectl", app: "holder" }];
+  return [
+    { do: "app", by: one(["cf", "kubectl"]), app: "holder" },
+    { do: "taken", by: "cf", app: "holder" },
+    { do: "taken", by: "kubectl", app: "holder" },
+  ];
 }
 
 function planRoles(one: PickOne): Step[] {
-  const given: Step[] = ["organization_user", "space_auditor", "space_manager"].map((type) => ({ do: "role", user: "guest", type }));
-  return [...given, ...one<Step[]>([[], [{ do: "unrole", user: "guest", type: "space_manager" }], [{ do: "unrole", user: "guest", type: "space_auditor" }]])];
+  const given: Step[] = ["organization_user", "space_auditor", "space_manager"].map((type) => ({
+    do: "role",
+    user: "guest",
+    type,
+  }));
+  return [
+    ...given,
+    ...one<Step[]>([
+      [],
+      [{ do: "unrole", user: "guest", type: "space_manager" }],
+      [{ do: "unrole", user: "guest", type: "space_auditor" }],
+    ]),
+  ];
 }
 
 function planSpaces(one: PickOne): Step[] {

@@ -28,7 +28,12 @@ const ldflags = `-s -w -X ${stamp}.gitVersion=${kubernetesVersion} -X ${stamp}.g
 const recipes: { name: Name; module: string; pkg: string; minutes: string }[] = [
   { name: "etcd", module: "etcd", pkg: "go.etcd.io/etcd/server/v3", minutes: "half a minute" },
   { name: "kube-apiserver", module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", minutes: "4 minutes" },
-  { name: "kube-controller-manager", module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", minutes: "1 minute" },
+  {
+    name: "kube-controller-manager",
+    module: "kubernetes",
+    pkg: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    minutes: "1 minute",
+  },
   { name: "kubectl", module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kubectl", minutes: "1 minute" },
 ];
 
@@ -36,7 +41,9 @@ const recipes: { name: Name; module: string; pkg: string; minutes: string }[] = 
 export function whyNoControlPlane(): string | undefined {
   if (missing(resolveExisting()).length === 0) return undefined;
   const go = spawnSync("go", ["version"], { stdio: "ignore", timeout: 30_000 });
-  return go.status === 0 ? undefined : "there is no Go to build kube-apiserver with, and KUBEBUILDER_ASSETS names no folder that has it";
+  return go.status === 0
+    ? undefined
+    : "there is no Go to build kube-apiserver with, and KUBEBUILDER_ASSETS names no folder that has it";
 }
 
 /** Finds the binaries, building what is missing. Safe when several processes call it at once: one builds, the others wait. */
@@ -46,7 +53,10 @@ export async function provideBinaries(log: Log = toStderr): Promise<Binaries> {
     const missingBinaries = missing(found);
     if (missingBinaries.length === 0) return found as Binaries;
     const reason = whyNoControlPlane();
-    if (reason) throw new Error(`no control plane: ${reason}. Install Go, or set KUBEBUILDER_ASSETS (setup-envtest makes such a folder)`);
+    if (reason)
+      throw new Error(
+        `no control plane: ${reason}. Install Go, or set KUBEBUILDER_ASSETS (setup-envtest makes such a folder)`,
+      );
     await withBuildLock(log, async () => {
       for (const recipe of recipes.filter((r) => missing(resolveExisting()).includes(r.name))) await build(recipe, log);
     });
@@ -70,7 +80,9 @@ function missing(found: Partial<Binaries>): Name[] {
 /** The folder of this pin: the digest makes a changed go.mod or flag a new folder, so that no stale binary is ever taken. */
 function cacheDir(): string {
   const root = process.env.CUPOLA_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cupola");
-  const digest = createHash("sha256").update(ldflags).update(process.platform + process.arch);
+  const digest = createHash("sha256")
+    .update(ldflags)
+    .update(process.platform + process.arch);
   for (const module of ["etcd", "kubernetes"]) digest.update(readFileSync(join(modules, module, "go.sum")));
   return join(root, "kubernetes", `${kubernetesVersion}-${digest.digest("hex").slice(0, 8)}`);
 }
@@ -78,7 +90,10 @@ function cacheDir(): string {
 function pinnedVersion(module: string, path: string): string {
   const text = readFileSync(join(modules, module, "go.mod"), "utf8");
   const line = text.split("\n").find((l) => l.includes(`${path} v`) && !l.includes("=>"));
-  const version = line?.trim().replace(/^require /, "").split(" ")[1];
+  const version = line
+    ?.trim()
+    .replace(/^require /, "")
+    .split(" ")[1];
   if (!version) throw new Error(`test/cluster/modules/${module}/go.mod pins no version of ${path}`);
   return version;
 }
@@ -90,7 +105,10 @@ async function build(recipe: (typeof recipes)[number], log: Log): Promise<void> 
   log(`building ${recipe.name} from ${recipe.pkg} (about ${recipe.minutes} the first time) …`);
   const progress = setInterval(() => log(`  still building ${recipe.name}, ${seconds()} s …`), 30_000);
   try {
-    await runGo(["build", "-o", join(temp, recipe.name), "-ldflags", ldflags, recipe.pkg], join(modules, recipe.module));
+    await runGo(
+      ["build", "-o", join(temp, recipe.name), "-ldflags", ldflags, recipe.pkg],
+      join(modules, recipe.module),
+    );
     renameSync(join(temp, recipe.name), join(cacheDir(), recipe.name));
     log(`built ${recipe.name} in ${seconds()} s`);
   } finally {
@@ -101,11 +119,18 @@ async function build(recipe: (typeof recipes)[number], log: Log): Promise<void> 
 
 function runGo(args: string[], cwd: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn("go", args, { cwd, env: { ...process.env, GOWORK: "off" }, stdio: ["ignore", "ignore", "pipe"], timeout: 3_600_000 });
+    const child = spawn("go", args, {
+      cwd,
+      env: { ...process.env, GOWORK: "off" },
+      stdio: ["ignore", "ignore", "pipe"],
+      timeout: 3_600_000,
+    });
     let tail = "";
     child.stderr.on("data", (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-4000)));
     child.on("error", (cause) => reject(new Error("go could not be started", { cause })));
-    child.on("close", (code) => (code === 0 ? resolve() : reject(new Error(`go ${args.at(-1)} failed in ${cwd}:\n${tail}`))));
+    child.on("close", (code) =>
+      code === 0 ? resolve() : reject(new Error(`go ${args.at(-1)} failed in ${cwd}:\n${tail}`)),
+    );
   });
 }
 

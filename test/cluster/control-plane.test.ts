@@ -22,7 +22,8 @@ describe.skipIf(reason)("control plane", () => {
   });
 
   test("kubectl with the kubeconfig is an administrator, and the controllers act", async () => {
-    const kubectl = (...args: string[]) => run(plane.kubectl, ["--kubeconfig", plane.kubeconfig, ...args], { timeout: 30_000 });
+    const kubectl = (...args: string[]) =>
+      run(plane.kubectl, ["--kubeconfig", plane.kubeconfig, ...args], { timeout: 30_000 });
     await kubectl("create", "namespace", "first");
     await kubectl("wait", "--for=create", "serviceaccount/default", "-n", "first", "--timeout=20s");
     await kubectl("delete", "namespace", "first", "--timeout=20s");
@@ -31,24 +32,39 @@ describe.skipIf(reason)("control plane", () => {
   test("an issued certificate authenticates as its subject", async () => {
     const alice = await plane.issueClient({ commonName: "alice", organizations: ["devs"] });
     const body = await new Promise<string>((resolve, reject) => {
-      const call = request(`${plane.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`, { method: "POST", ca: plane.ca, ...alice, agent: false, headers: { "content-type": "application/json" } }, (response) => {
-        let text = "";
-        response.on("data", (chunk: Buffer) => (text += chunk.toString())).on("end", () => resolve(text));
-      });
-      call.on("error", reject).end(JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }));
+      const call = request(
+        `${plane.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+        { method: "POST", ca: plane.ca, ...alice, agent: false, headers: { "content-type": "application/json" } },
+        (response) => {
+          let text = "";
+          response.on("data", (chunk: Buffer) => (text += chunk.toString())).on("end", () => resolve(text));
+        },
+      );
+      call
+        .on("error", reject)
+        .end(JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }));
     });
-    expect(JSON.parse(body)).toMatchObject({ status: { userInfo: { username: "alice", groups: ["devs", "system:authenticated"] } } });
+    expect(JSON.parse(body)).toMatchObject({
+      status: { userInfo: { username: "alice", groups: ["devs", "system:authenticated"] } },
+    });
   });
 
-  test.each(["etcd", "kube-apiserver"] as const)("a restart of %s loses nothing", async (part) => {
-    const kubectl = (...args: string[]) => run(plane.kubectl, ["--kubeconfig", plane.kubeconfig, ...args], { timeout: 30_000 });
-    await kubectl("create", "namespace", `before-${part}`);
-    await plane.restart(part);
-    await vi.waitFor(() => kubectl("get", "namespace", `before-${part}`), { timeout: 20_000, interval: 200 });
-  }, 120_000);
+  test.each(["etcd", "kube-apiserver"] as const)(
+    "a restart of %s loses nothing",
+    async (part) => {
+      const kubectl = (...args: string[]) =>
+        run(plane.kubectl, ["--kubeconfig", plane.kubeconfig, ...args], { timeout: 30_000 });
+      await kubectl("create", "namespace", `before-${part}`);
+      await plane.restart(part);
+      await vi.waitFor(() => kubectl("get", "namespace", `before-${part}`), { timeout: 20_000, interval: 200 });
+    },
+    120_000,
+  );
 
   test("kill -9 of the process that started it leaves no process and no file", async () => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let printed = "";
     child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
     await vi.waitFor(() => expect(printed).toContain("Ctrl-C"), { timeout: 100_000, interval: 100 });

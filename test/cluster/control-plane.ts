@@ -76,7 +76,15 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Promise<ControlPlane> {
   const plan: Plan = { dir: mkdtempSync(join(tmpdir(), "cupola-kube-")), port: await freePort(), binaries, options };
   const running = new Map<ControlPlaneComponent, GuardedProcess>();
-  const start = (part: ControlPlaneComponent): unknown => running.set(part, startGuarded(COMMANDS[part](plan), { name: part, logFile: join(plan.dir, `${part}.log`), ...(part === "etcd" && { removeOnOrphan: plan.dir }) }));
+  const start = (part: ControlPlaneComponent): unknown =>
+    running.set(
+      part,
+      startGuarded(COMMANDS[part](plan), {
+        name: part,
+        logFile: join(plan.dir, `${part}.log`),
+        ...(part === "etcd" && { removeOnOrphan: plan.dir }),
+      }),
+    );
   const stop = async () => {
     await Promise.all([...running.values()].map((child) => child.kill()));
     rmSync(plan.dir, { recursive: true, force: true, maxRetries: 5 });
@@ -89,7 +97,9 @@ async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Prom
     await untilReady(url, authority.cert, [...running.values()]);
     if (options.controllers !== false) start("kube-controller-manager");
     return {
-      url, adminToken, stop,
+      url,
+      adminToken,
+      stop,
       ca: authority.cert,
       kubeconfig: join(plan.dir, "kubeconfig"),
       kubectl: binaries.kubectl,
@@ -116,7 +126,10 @@ async function writeFiles({ dir, port, options }: Plan): Promise<KeyPair> {
     ipAddresses: ["127.0.0.1", "10.96.0.1"],
   });
   const signing = makeSigningKeys();
-  const users: TokenUser[] = [{ token: adminToken, user: "admin", groups: ["system:masters"] }, ...(options.users ?? [])];
+  const users: TokenUser[] = [
+    { token: adminToken, user: "admin", groups: ["system:masters"] },
+    ...(options.users ?? []),
+  ];
   mkdirSync(join(dir, "etcd"));
   const write = (name: string, text: string) => writeFileSync(join(dir, name), text, { mode: 0o600 });
   write("ca.crt", authority.cert);
@@ -126,64 +139,114 @@ async function writeFiles({ dir, port, options }: Plan): Promise<KeyPair> {
   write("sa.key", signing.privateKey);
   write("sa.pub", signing.publicKey);
   write("tokens.csv", users.map((u) => `${u.token},${u.user},${u.user},"${(u.groups ?? []).join(",")}"\n`).join(""));
-  write("kubeconfig", kubeconfigText({ server: `https://127.0.0.1:${port}`, ca: authority.cert, users: [{ name: "admin", token: adminToken }] }));
+  write(
+    "kubeconfig",
+    kubeconfigText({
+      server: `https://127.0.0.1:${port}`,
+      ca: authority.cert,
+      users: [{ name: "admin", token: adminToken }],
+    }),
+  );
   return authority;
 }
 
 function etcdCommand({ dir, binaries }: Plan): [string, ...string[]] {
   // Unix sockets: no port to lose to another process. The advertised addresses are never dialled by a single member's one client.
   return [
-    binaries.etcd, "--name=default", `--data-dir=${dir}/etcd`,
-    `--listen-client-urls=unix://${dir}/etcd.sock`, "--advertise-client-urls=http://localhost:2379",
-    `--listen-peer-urls=unix://${dir}/peer.sock`, "--initial-advertise-peer-urls=http://localhost:2380", "--initial-cluster=default=http://localhost:2380",
-    "--unsafe-no-fsync", "--log-level=warn",
+    binaries.etcd,
+    "--name=default",
+    `--data-dir=${dir}/etcd`,
+    `--listen-client-urls=unix://${dir}/etcd.sock`,
+    "--advertise-client-urls=http://localhost:2379",
+    `--listen-peer-urls=unix://${dir}/peer.sock`,
+    "--initial-advertise-peer-urls=http://localhost:2380",
+    "--initial-cluster=default=http://localhost:2380",
+    "--unsafe-no-fsync",
+    "--log-level=warn",
   ];
 }
 
 function apiserverCommand({ dir, port, binaries, options }: Plan): [string, ...string[]] {
   return [
-    binaries["kube-apiserver"], `--etcd-servers=unix://${dir}/etcd.sock`,
-    "--bind-address=127.0.0.1", `--secure-port=${port}`, "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
-    `--cert-dir=${dir}`, `--tls-cert-file=${dir}/server.crt`, `--tls-private-key-file=${dir}/server.key`, `--client-ca-file=${dir}/ca.crt`,
-    `--token-auth-file=${dir}/tokens.csv`, ...(options.apiserverFlags?.some((flag) => flag.startsWith("--authorization-")) ? [] : ["--authorization-mode=RBAC"]),
-    `--service-account-key-file=${dir}/sa.pub`, `--service-account-signing-key-file=${dir}/sa.key`,
-    "--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=10.96.0.0/16",
+    binaries["kube-apiserver"],
+    `--etcd-servers=unix://${dir}/etcd.sock`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    "--advertise-address=127.0.0.1",
+    "--endpoint-reconciler-type=none",
+    `--cert-dir=${dir}`,
+    `--tls-cert-file=${dir}/server.crt`,
+    `--tls-private-key-file=${dir}/server.key`,
+    `--client-ca-file=${dir}/ca.crt`,
+    `--token-auth-file=${dir}/tokens.csv`,
+    ...(options.apiserverFlags?.some((flag) => flag.startsWith("--authorization-"))
+      ? []
+      : ["--authorization-mode=RBAC"]),
+    `--service-account-key-file=${dir}/sa.pub`,
+    `--service-account-signing-key-file=${dir}/sa.key`,
+    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+    "--service-cluster-ip-range=10.96.0.0/16",
     // stdout and stderr apart in pod logs: alpha in 1.34, and DESIGN 5 uses it where it is.
-    "--feature-gates=PodLogsQuerySplitStreams=true", "--allow-privileged", "--profiling=false",
-    "--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000",
+    "--feature-gates=PodLogsQuerySplitStreams=true",
+    "--allow-privileged",
+    "--profiling=false",
+    "--max-requests-inflight=2000",
+    "--max-mutating-requests-inflight=1000",
     ...(options.apiserverFlags ?? []),
   ];
 }
 
 function controllerManagerCommand({ dir, binaries, options }: Plan): [string, ...string[]] {
   return [
-    binaries["kube-controller-manager"], `--kubeconfig=${dir}/kubeconfig`, "--secure-port=0", "--leader-elect=false",
+    binaries["kube-controller-manager"],
+    `--kubeconfig=${dir}/kubeconfig`,
+    "--secure-port=0",
+    "--leader-elect=false",
     // One identity and a high rate: with the defaults, pods and namespaces take seconds longer.
-    "--use-service-account-credentials=false", "--kube-api-qps=500", "--kube-api-burst=1000", "--namespace-sync-period=5s",
-    `--service-account-private-key-file=${dir}/sa.key`, `--root-ca-file=${dir}/ca.crt`,
-    `--cluster-signing-cert-file=${dir}/ca.crt`, `--cluster-signing-key-file=${dir}/ca.key`, "--allocate-node-cidrs=false", "--profiling=false",
+    "--use-service-account-credentials=false",
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
+    "--namespace-sync-period=5s",
+    `--service-account-private-key-file=${dir}/sa.key`,
+    `--root-ca-file=${dir}/ca.crt`,
+    `--cluster-signing-cert-file=${dir}/ca.crt`,
+    `--cluster-signing-key-file=${dir}/ca.key`,
+    "--allocate-node-cidrs=false",
+    "--profiling=false",
     ...(options.controllerManagerFlags ?? []),
   ];
 }
 
-const COMMANDS: Record<ControlPlaneComponent, (plan: Plan) => [string, ...string[]]> = { etcd: etcdCommand, "kube-apiserver": apiserverCommand, "kube-controller-manager": controllerManagerCommand };
+const COMMANDS: Record<ControlPlaneComponent, (plan: Plan) => [string, ...string[]]> = {
+  etcd: etcdCommand,
+  "kube-apiserver": apiserverCommand,
+  "kube-controller-manager": controllerManagerCommand,
+};
 
 async function untilReady(url: string, ca: string, children: GuardedProcess[]): Promise<void> {
   const deadline = Date.now() + readyDeadlineMs;
   while (!(await answersOk(`${url}/readyz`, ca))) {
     const dead = children.find((child) => !child.running());
     if (dead) throw new Error(`${dead.name} stopped by itself:\n${dead.log()}`);
-    if (Date.now() > deadline) throw new Error(`kube-apiserver was not ready within ${readyDeadlineMs / 1000} s:\n${children.at(-1)!.log()}`);
+    if (Date.now() > deadline)
+      throw new Error(`kube-apiserver was not ready within ${readyDeadlineMs / 1000} s:\n${children.at(-1)!.log()}`);
     await delay(100);
   }
 }
 
 function answersOk(url: string, ca: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const call = request(url, { ca, agent: false, timeout: 5000, headers: { authorization: `Bearer ${adminToken}` } }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    call.on("timeout", () => call.destroy()).on("error", () => resolve(false)).end();
+    const call = request(
+      url,
+      { ca, agent: false, timeout: 5000, headers: { authorization: `Bearer ${adminToken}` } },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
+    call
+      .on("timeout", () => call.destroy())
+      .on("error", () => resolve(false))
+      .end();
   });
 }

@@ -13,7 +13,9 @@ export async function freePort(): Promise<number> {
     const port = randomInt(...RANGE);
     if (await isFree(port)) return port;
   }
-  throw new Error(`none of ${TRIES} ports between ${RANGE.join(" and ")} is free: end some of what listens on loopback`);
+  throw new Error(
+    `none of ${TRIES} ports between ${RANGE.join(" and ")} is free: end some of what listens on loopback`,
+  );
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -17,7 +17,12 @@ afterEach(() => rmSync(dir, { recursive: true }));
 test("once a kill has resolved the process is gone", async () => {
   const logFile = join(dir, "log");
   const child = startGuarded([process.execPath, "-e", PROGRAM], { name: "big", logFile });
-  const pid = Number(await vi.waitFor(() => /here I am: (\d+)/.exec(readFileSync(logFile, "utf8"))![1], { timeout: 20_000, interval: 20 }));
+  const pid = Number(
+    await vi.waitFor(() => /here I am: (\d+)/.exec(readFileSync(logFile, "utf8"))![1], {
+      timeout: 20_000,
+      interval: 20,
+    }),
+  );
   expect(child.running()).toBe(true);
   await child.kill();
   expect(child.running()).toBe(false);

@@ -26,7 +26,10 @@ kill -KILL $watcher 2>/dev/null
 exit $code`;
 
 /** Starts `command` with its output in `logFile`. `removeOnOrphan` is a folder to delete should we die without stopping it. */
-export function startGuarded(command: [string, ...string[]], options: { name: string; logFile: string; removeOnOrphan?: string }): GuardedProcess {
+export function startGuarded(
+  command: [string, ...string[]],
+  options: { name: string; logFile: string; removeOnOrphan?: string },
+): GuardedProcess {
   const log = openSync(options.logFile, "a");
   const child = spawn("sh", ["-c", guard, options.name, ...command], {
     detached: true,

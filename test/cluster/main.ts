@@ -14,9 +14,12 @@ const keepAlive = setInterval(() => undefined, 60_000);
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     clearInterval(keepAlive);
-    plane.stop().then(() => console.log("stopped"), (error: unknown) => {
-      console.error(error);
-      process.exitCode = 1;
-    });
+    plane.stop().then(
+      () => console.log("stopped"),
+      (error: unknown) => {
+        console.error(error);
+        process.exitCode = 1;
+      },
+    );
   });
 }

@@ -12,9 +12,17 @@ export async function startEmbedded({ users = [] }: { users?: readonly TokenUser
   const adminToken = "admin-token";
   const known: TokenUser[] = [{ token: adminToken, user: "admin", groups: ["system:masters"] }, ...users];
   const tokens = new Map(known.map(({ token, user, groups = [] }) => [token, { name: user, uid: user, groups }]));
-  const server = await startApiServer({ dir, host: "127.0.0.1", port: 0, tokens, onError: (error) => console.error(error) });
+  const server = await startApiServer({
+    dir,
+    host: "127.0.0.1",
+    port: 0,
+    tokens,
+    onError: (error) => console.error(error),
+  });
   return {
-    url: server.url, ca: server.ca, adminToken,
+    url: server.url,
+    ca: server.ca,
+    adminToken,
     issueClient: (subject) => server.issueClient(subject.commonName, subject.organizations ?? []),
     stop: async () => {
       await server.stop();

@@ -25,26 +25,42 @@ describe("bad input", () => {
     token = tokenOf(stage, "admin");
     api = apiAt(stage.url, token);
     space = await guidOf(stage, "spaces.cupola.dev/dev", "local");
-    ({ guid: app } = await api.call("POST", "/v3/apps", { name: "victim", relationships: { space: { data: { guid: space } } } }));
-    const first = async (path: string): Promise<string> => (await api.call<Page<Named>>("GET", path)).resources[0]?.guid ?? UNKNOWN_GUID;
+    ({ guid: app } = await api.call("POST", "/v3/apps", {
+      name: "victim",
+      relationships: { space: { data: { guid: space } } },
+    }));
+    const first = async (path: string): Promise<string> =>
+      (await api.call<Page<Named>>("GET", path)).resources[0]?.guid ?? UNKNOWN_GUID;
     const domain = await guidOf(stage, "domains.cupola.dev/apps.localhost", "cupola-system");
     const related = { space: { data: { guid: space } }, domain: { data: { guid: domain } } };
     const route = (await api.call("POST", "/v3/routes", { host: "victim", relationships: related })).guid;
     Object.assign(guids, { apps: app, spaces: space, packages: await newPackage(), domains: domain, routes: route });
-    for (const list of ["organizations", "processes", "buildpacks", "stacks", "roles", "organization_quotas", "users"]) guids[list] = await first(`/v3/${list}`);
+    for (const list of ["organizations", "processes", "buildpacks", "stacks", "roles", "organization_quotas", "users"])
+      guids[list] = await first(`/v3/${list}`);
   });
   afterAll(() => stage?.stop());
   // A fault of ours is in the log even where the answer hid it.
   afterEach(() => expect(faults(readFileSync(join(stage.home, "cupola.log"), "utf8"))).toEqual([]));
 
   async function newPackage(): Promise<string> {
-    return (await api.call("POST", "/v3/packages", { type: "bits", relationships: { app: { data: { guid: app } } } })).guid;
+    return (await api.call("POST", "/v3/packages", { type: "bits", relationships: { app: { data: { guid: app } } } }))
+      .guid;
   }
 
-  async function attack({ method, path, body, contentType = "application/json", headers = {} }: Attack): Promise<ApiAnswer> {
+  async function attack({
+    method,
+    path,
+    body,
+    contentType = "application/json",
+    headers = {},
+  }: Attack): Promise<ApiAnswer> {
     const answer = await request(`${stage.url}${path}`, {
       method: method as "GET",
-      headers: { authorization: `bearer ${token}`, ...(body !== undefined && method !== "GET" && { "content-type": contentType }), ...headers },
+      headers: {
+        authorization: `bearer ${token}`,
+        ...(body !== undefined && method !== "GET" && { "content-type": contentType }),
+        ...headers,
+      },
       ...(body !== undefined && method !== "GET" && { body }),
       headersTimeout: PATIENCE_MS,
       bodyTimeout: PATIENCE_MS,
@@ -57,12 +73,17 @@ describe("bad input", () => {
     const name = `${one.method} ${one.path.slice(0, 120)} with ${one.what}`;
     try {
       const answer = await attack(one);
-      if (answer.status >= 500 || (one.mustRefuse && answer.status < 400)) return `${name}: ${answer.status} ${answer.text.slice(0, 200)}`;
+      if (answer.status >= 500 || (one.mustRefuse && answer.status < 400))
+        return `${name}: ${answer.status} ${answer.text.slice(0, 200)}`;
       if (answer.status >= 400) errorsOf(answer);
       return undefined;
     } catch (error) {
       // A body that is refused early may find the door shut while it is still being sent.
-      if (one.what === "two megabytes" && ["EPIPE", "ECONNRESET", "UND_ERR_SOCKET"].includes((error as { code?: string }).code ?? "")) return undefined;
+      if (
+        one.what === "two megabytes" &&
+        ["EPIPE", "ECONNRESET", "UND_ERR_SOCKET"].includes((error as { code?: string }).code ?? "")
+      )
+        return undefined;
       return `${name}: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
@@ -81,7 +102,10 @@ describe("bad input", () => {
   });
 
   test("manifests: bombs, anchors, tags, nonsense", async () => {
-    const bomb = ["a: &a [x,x,x,x,x,x,x,x,x]", ..."bcdefghi".split("").map((name, at) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[at]}`).join(",")}]`)].join("\n");
+    const bomb = [
+      "a: &a [x,x,x,x,x,x,x,x,x]",
+      ..."bcdefghi".split("").map((name, at) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[at]}`).join(",")}]`),
+    ].join("\n");
     const manifests: Record<string, string> = {
       "a YAML bomb": bomb,
       anchors: "applications:\n- &a { name: a }\n- *a\n",
@@ -100,11 +124,18 @@ describe("bad input", () => {
       "deep nesting": `applications: ${"[".repeat(50_000)}`,
       "deep dashes": `applications:\n${"- ".repeat(50_000)}a\n`,
       "two megabytes": `applications:\n- name: ${"a".repeat(2_000_000)}\n`,
-      "a NUL": "applications:\n- name: \"a\\0b\"\n  memory: 1X\n",
+      "a NUL": 'applications:\n- name: "a\\0b"\n  memory: 1X\n',
       nothing: "",
     };
     const posts = ["actions/apply_manifest", "manifest_diff"].flatMap((action) =>
-      Object.entries(manifests).map(([what, body]): Attack => ({ what, method: "POST", path: `/v3/spaces/${space}/${action}`, body, contentType: "application/x-yaml", mustRefuse: true })),
+      Object.entries(manifests).map(([what, body]): Attack => ({
+        what,
+        method: "POST",
+        path: `/v3/spaces/${space}/${action}`,
+        body,
+        contentType: "application/x-yaml",
+        mustRefuse: true,
+      })),
     );
     expect(await faultsOf(posts)).toEqual([]);
     expect((await api.call<Page<Named>>("GET", "/v3/apps")).resources.map(({ name }) => name)).toEqual(["victim"]);
@@ -114,18 +145,30 @@ describe("bad input", () => {
     const escape = join(stage.home, "escaped");
     for (const [what, archive] of hostileArchives(escape)) {
       const answer = await upload(await newPackage(), archive);
-      expect(answer.status, `${what}: ${answer.status} ${answer.text}`).toSatisfy((status: number) => status >= 400 && status < 500);
+      expect(answer.status, `${what}: ${answer.status} ${answer.text}`).toSatisfy(
+        (status: number) => status >= 400 && status < 500,
+      );
       expect(errorsOf(answer)[0]?.detail, what).not.toContain("cupola-package-");
     }
     expect(existsSync(escape)).toBe(false);
-    expect((await api.call<Page<{ state: string }>>("GET", "/v3/packages?per_page=100")).resources.map(({ state }) => state)).toSatisfy((states: string[]) => states.every((state) => state === "AWAITING_UPLOAD"));
+    expect(
+      (await api.call<Page<{ state: string }>>("GET", "/v3/packages?per_page=100")).resources.map(({ state }) => state),
+    ).toSatisfy((states: string[]) => states.every((state) => state === "AWAITING_UPLOAD"));
   });
 
   test("uploads that are no form", async () => {
     const guid = await newPackage();
     const path = `/v3/packages/${guid}/upload`;
-    const form = (body: string | Buffer, contentType = "multipart/form-data; boundary=x"): Attack => ({ what: `a form ${body.toString("latin1").slice(0, 60)}`, method: "POST", path, body, contentType, mustRefuse: true });
-    const part = (name: string, content: string, more = ""): string => `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${content}\r\n`;
+    const form = (body: string | Buffer, contentType = "multipart/form-data; boundary=x"): Attack => ({
+      what: `a form ${body.toString("latin1").slice(0, 60)}`,
+      method: "POST",
+      path,
+      body,
+      contentType,
+      mustRefuse: true,
+    });
+    const part = (name: string, content: string, more = ""): string =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${content}\r\n`;
     expect(
       await faultsOf([
         form("{}", "application/json"),
@@ -152,7 +195,12 @@ describe("bad input", () => {
   async function upload(guid: string, archive: Buffer): Promise<ApiAnswer> {
     const body = new FormData();
     body.set("bits", new Blob([new Uint8Array(archive)]), "bits.zip");
-    const answer = await request(`${stage.url}/v3/packages/${guid}/upload`, { method: "POST", headers: { authorization: `bearer ${token}` }, body, headersTimeout: PATIENCE_MS });
+    const answer = await request(`${stage.url}/v3/packages/${guid}/upload`, {
+      method: "POST",
+      headers: { authorization: `bearer ${token}` },
+      body,
+      headersTimeout: PATIENCE_MS,
+    });
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   }
 
@@ -185,7 +233,12 @@ describe("bad input", () => {
       "an expectation": `POST /v3/apps HTTP/1.1\r\n${head}Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}`,
       "a header with a line feed": `GET /v3/apps HTTP/1.1\r\n${head}X-A: b\nX-C\r\n\r\n`,
     };
-    const answers = await Promise.all(Object.entries(nasty).map(async ([what, bytes]) => ({ what, ...(await sendRaw(stage.rawPort, Buffer.from(bytes, "latin1"), { deadlineMs: PATIENCE_MS })) })));
+    const answers = await Promise.all(
+      Object.entries(nasty).map(async ([what, bytes]) => ({
+        what,
+        ...(await sendRaw(stage.rawPort, Buffer.from(bytes, "latin1"), { deadlineMs: PATIENCE_MS })),
+      })),
+    );
     expect(answers.filter(({ status }) => status !== undefined && (status < 400 || status >= 500))).toEqual([]);
     expect(answers.filter(({ text }) => text.includes("at Object.") || text.includes("node:internal"))).toEqual([]);
   });
@@ -199,7 +252,9 @@ describe("bad input", () => {
       `POST /v3/apps HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}\r\n0\r\n\r\n`,
       `GET /v3/apps HTTP/1.1\r\n${head}`,
     ];
-    const answers = await Promise.all(cut.map((bytes) => sendRaw(stage.rawPort, bytes, { deadlineMs: PATIENCE_MS, halfClose: true })));
+    const answers = await Promise.all(
+      cut.map((bytes) => sendRaw(stage.rawPort, bytes, { deadlineMs: PATIENCE_MS, halfClose: true })),
+    );
     expect(answers.filter(({ status }) => status !== undefined && (status < 400 || status >= 500))).toEqual([]);
     expect((await api.send("GET", "/v3/apps")).status).toBe(200);
   });

@@ -45,7 +45,9 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
     const answer = await request(`${stage.url}${fill(path, bindings)}`, {
       method: method as "GET",
       headers: { authorization: `bearer ${token}`, ...(contentType && { "content-type": contentType }) },
-      ...(body !== undefined && { body: typeof body === "string" ? fill(body, bindings) : JSON.stringify(fill(body, bindings)) }),
+      ...(body !== undefined && {
+        body: typeof body === "string" ? fill(body, bindings) : JSON.stringify(fill(body, bindings)),
+      }),
       ...(form && { body: await makeForm(form, SOURCE) }),
       headersTimeout: 30_000,
       bodyTimeout: 30_000,
@@ -59,7 +61,11 @@ describe.skipIf(isRecording)("the recorded traffic of cf", () => {
     const found = await send(asked);
     const learnt = new Map(bindings);
     const headers = Object.fromEntries(Object.keys(answer.headers).map((name) => [name, found.headers[name]]));
-    const differences = [...match(answer.status, found.status, learnt, "status"), ...match(answer.headers, headers, learnt, "headers"), ...match(answer.body, found.body, learnt)];
+    const differences = [
+      ...match(answer.status, found.status, learnt, "status"),
+      ...match(answer.headers, headers, learnt, "headers"),
+      ...match(answer.body, found.body, learnt),
+    ];
     if (differences.length === 0) bindings = learnt;
     return differences;
   }

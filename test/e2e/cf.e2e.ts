@@ -45,7 +45,24 @@ describe.skipIf(reason)("stock cf", () => {
   });
 
   test("push of source with flags, and its page", async () => {
-    const output = await cf("push", "hello", "-p", HELLO, "-m", "128M", "-k", "256M", "-i", "2", "-u", "http", "--endpoint", "/", "-b", "nodejs_buildpack");
+    const output = await cf(
+      "push",
+      "hello",
+      "-p",
+      HELLO,
+      "-m",
+      "128M",
+      "-k",
+      "256M",
+      "-i",
+      "2",
+      "-u",
+      "http",
+      "--endpoint",
+      "/",
+      "-b",
+      "nodejs_buildpack",
+    );
     expect(output).toMatch(/instances:\s+\d\/2/);
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(200));
     expect(await cf("apps")).toMatch(/hello\s+started\s+web:2\/2/);
@@ -87,18 +104,25 @@ describe.skipIf(reason)("stock cf", () => {
     await cf("create-route", "apps.localhost", "--hostname", "second", "--path", "/deep");
     await cf("map-route", "hello", "apps.localhost", "--hostname", "second", "--path", "/deep");
     expect(await cf("routes")).toMatch(/second\s+apps\.localhost\s+\/deep/);
-    expect(await cf("check-route", "apps.localhost", "--hostname", "second", "--path", "/deep")).toContain("does exist");
+    expect(await cf("check-route", "apps.localhost", "--hostname", "second", "--path", "/deep")).toContain(
+      "does exist",
+    );
     await eventually(async () => expect((await stage.get("second.apps.localhost", "/deep/er")).status).toBe(200));
     expect((await stage.get("second.apps.localhost", "/")).status).toBe(404);
     await cf("unmap-route", "hello", "apps.localhost", "--hostname", "second", "--path", "/deep");
     await cf("delete-route", "apps.localhost", "--hostname", "second", "--path", "/deep", "-f");
-    expect(await cf("check-route", "apps.localhost", "--hostname", "second", "--path", "/deep")).toContain("does not exist");
+    expect(await cf("check-route", "apps.localhost", "--hostname", "second", "--path", "/deep")).toContain(
+      "does not exist",
+    );
   });
 
   test("a manifest with variables, several apps and several processes", async () => {
     const folder = join(stage.home, "many");
     mkdirSync(folder);
-    writeFileSync(join(folder, "index.js"), 'require("http").createServer((q, s) => s.end("web " + process.env.COLOUR)).listen(process.env.PORT);\n');
+    writeFileSync(
+      join(folder, "index.js"),
+      'require("http").createServer((q, s) => s.end("web " + process.env.COLOUR)).listen(process.env.PORT);\n',
+    );
     writeFileSync(join(folder, "package.json"), '{"name":"many","version":"1.0.0"}\n');
     writeFileSync(join(folder, "Procfile"), "web: node index.js\nworker: sleep 1000\n");
     writeFileSync(

@@ -22,19 +22,32 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
   let namespace: string;
 
   async function cup(...args: string[]): Promise<string> {
-    const { code, output } = await runCommand([process.execPath, CUP, ...args], { cwd: platform.home, deadlineMs: 60_000, env });
+    const { code, output } = await runCommand([process.execPath, CUP, ...args], {
+      cwd: platform.home,
+      deadlineMs: 60_000,
+      env,
+    });
     expect(code, `cup ${args.join(" ")}\n${output}`).toBe(0);
     return output;
   }
 
   async function generated(): Promise<KubeObject[]> {
-    const lists = await Promise.all([Deployment, PodDisruptionBudget, Service, Ingress].map((ref) => platform.admin.list<KubeObject>(ref, { namespace })));
+    const lists = await Promise.all(
+      [Deployment, PodDisruptionBudget, Service, Ingress].map((ref) =>
+        platform.admin.list<KubeObject>(ref, { namespace }),
+      ),
+    );
     return lists.flatMap((list) => list.items);
   }
 
   beforeAll(async () => {
     platform = await startClusterPlatform("api,controllers,deployment-runner,ingress-router");
-    env = { CUP_HOME: join(platform.home, "cup"), CUPOLA_HOME: join(platform.home, "none"), KUBECONFIG: platform.kubeconfig, NO_COLOR: "1" };
+    env = {
+      CUP_HOME: join(platform.home, "cup"),
+      CUPOLA_HOME: join(platform.home, "none"),
+      KUBECONFIG: platform.kubeconfig,
+      NO_COLOR: "1",
+    };
     await cup("login", "--api", platform.url, "--kubeconfig", platform.kubeconfig, "--user", "admin");
     await cup("create-org", "acme");
     await cup("target", "--org", "acme");
@@ -46,34 +59,56 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
 
   test("a push writes the golden objects, and nothing else", async () => {
     // No kubelet here, so the push waits for instances that never run: it is ended once the objects are there.
-    const push = spawn(process.execPath, [CUP, "push", "shop", "--docker-image", IMAGE, "-m", "256M", "-i", "2", "--no-manifest"], { cwd: platform.home, env: { ...process.env, ...env }, stdio: "ignore" });
+    const push = spawn(
+      process.execPath,
+      [CUP, "push", "shop", "--docker-image", IMAGE, "-m", "256M", "-i", "2", "--no-manifest"],
+      { cwd: platform.home, env: { ...process.env, ...env }, stdio: "ignore" },
+    );
     try {
       const objects = await eventually(async () => {
         const found = await generated();
-        expect(found.map((object) => object.kind).sort()).toEqual(["Deployment", "Ingress", "PodDisruptionBudget", "Service"]);
+        expect(found.map((object) => object.kind).sort()).toEqual([
+          "Deployment",
+          "Ingress",
+          "PodDisruptionBudget",
+          "Service",
+        ]);
         // Kubernetes' own controller has seen it.
-        expect(found.find(({ kind }) => kind === "Deployment")?.metadata.annotations).toHaveProperty(["deployment.kubernetes.io/revision"]);
+        expect(found.find(({ kind }) => kind === "Deployment")?.metadata.annotations).toHaveProperty([
+          "deployment.kubernetes.io/revision",
+        ]);
         return found;
       }, 60_000);
-      await expect(objects.map((object) => stringify(normalised(object))).join("---\n")).toMatchFileSnapshot("control-plane.golden.yaml");
+      await expect(objects.map((object) => stringify(normalised(object))).join("---\n")).toMatchFileSnapshot(
+        "control-plane.golden.yaml",
+      );
     } finally {
       push.kill("SIGKILL");
     }
   });
 
   test("the pods pass where restricted Pod Security is enforced", async () => {
-    const restricted = { metadata: { name: "restricted", labels: { "pod-security.kubernetes.io/enforce": "restricted" } } };
+    const restricted = {
+      metadata: { name: "restricted", labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+    };
     await platform.admin.create(Namespace, restricted);
     const [deployment] = (await platform.admin.list(Deployment, { namespace })).items;
     const template = deployment?.spec?.template;
-    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "probe", namespace: "restricted", labels: template?.metadata?.labels }, spec: template?.spec };
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "probe", namespace: "restricted", labels: template?.metadata?.labels },
+      spec: template?.spec,
+    };
     const answer = await platform.admin.raw("POST", "/api/v1/namespaces/restricted/pods?dryRun=All", pod);
     expect(answer).toMatchObject({ kind: "Pod" });
   });
 
   test("no webhook is installed", async () => {
     for (const kind of ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]) {
-      const list = (await platform.admin.raw("GET", `/apis/admissionregistration.k8s.io/v1/${kind}`)) as { items: unknown[] };
+      const list = (await platform.admin.raw("GET", `/apis/admissionregistration.k8s.io/v1/${kind}`)) as {
+        items: unknown[];
+      };
       expect(list.items).toEqual([]);
     }
   });
@@ -94,10 +129,29 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
 
 /** Newest version of any object of ours. Kubernetes' own Leases do not count. */
 async function ownVersion(platform: ClusterPlatform): Promise<string> {
-  const refs = ["apps", "processes", "revisions", "routes", "claims", "orgs", "spaces"].map((plural) => ({ group: "cupola.dev", version: "v1alpha1", kind: "", plural, namespaced: true }));
-  const workloads = ["lrps", "routebindings", "backendclasses"].map((plural) => ({ group: "workloads.cupola.dev", version: "v1alpha1", kind: "", plural, namespaced: true }));
-  const lists = await Promise.all([...refs, ...workloads, Deployment, Service, Ingress].map(async (ref) => (await platform.admin.raw("GET", resourcePath(ref))) as { items: KubeObject[] }));
-  return lists.flatMap((list) => list.items.map((item) => `${item.kind}/${item.metadata.name}@${item.metadata.resourceVersion}`)).sort().join("\n");
+  const refs = ["apps", "processes", "revisions", "routes", "claims", "orgs", "spaces"].map((plural) => ({
+    group: "cupola.dev",
+    version: "v1alpha1",
+    kind: "",
+    plural,
+    namespaced: true,
+  }));
+  const workloads = ["lrps", "routebindings", "backendclasses"].map((plural) => ({
+    group: "workloads.cupola.dev",
+    version: "v1alpha1",
+    kind: "",
+    plural,
+    namespaced: true,
+  }));
+  const lists = await Promise.all(
+    [...refs, ...workloads, Deployment, Service, Ingress].map(
+      async (ref) => (await platform.admin.raw("GET", resourcePath(ref))) as { items: KubeObject[] },
+    ),
+  );
+  return lists
+    .flatMap((list) => list.items.map((item) => `${item.kind}/${item.metadata.name}@${item.metadata.resourceVersion}`))
+    .sort()
+    .join("\n");
 }
 
 async function settledVersion(platform: ClusterPlatform): Promise<string> {
@@ -112,7 +166,13 @@ async function settledVersion(platform: ClusterPlatform): Promise<string> {
 /** Without what differs from run to run: uids, times, versions, and hashes made of uids. */
 function normalised(object: KubeObject): unknown {
   const { status: _status, ...rest } = object;
-  const { managedFields: _fields, uid: _uid, resourceVersion: _version, creationTimestamp: _created, ...metadata } = rest.metadata;
+  const {
+    managedFields: _fields,
+    uid: _uid,
+    resourceVersion: _version,
+    creationTimestamp: _created,
+    ...metadata
+  } = rest.metadata;
   const text = JSON.stringify({ ...rest, metadata })
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<guid>")
     .replace(/-[0-9a-f]{10}(?=["/])/g, "-<hash>")

@@ -29,11 +29,20 @@ describe("cup", () => {
   afterAll(() => stage?.stop());
 
   test.skipIf(chosenPlatformKind() === "cluster")("local status", async () => {
-    expect(await stage.cupJson("local", "status")).toMatchObject({ running: true, ready: true, port: stage.port, pid: stage.pids()[0] });
+    expect(await stage.cupJson("local", "status")).toMatchObject({
+      running: true,
+      ready: true,
+      port: stage.port,
+      pid: stage.pids()[0],
+    });
   });
 
   test("login and target", async () => {
-    expect(await stage.cupJson("login", "--api", stage.url)).toMatchObject({ user: "admin", org: "local", space: "dev" });
+    expect(await stage.cupJson("login", "--api", stage.url)).toMatchObject({
+      user: "admin",
+      org: "local",
+      space: "dev",
+    });
     await cup("create-org", "acme");
     await cup("target", "--org", "acme");
     await cup("create-space", "test");
@@ -73,7 +82,10 @@ describe("cup", () => {
   test("scale, stop, start, restart, restage", async () => {
     await cup("scale", "hello", "--instances", "1");
     await cup("scale", "hello", "--memory", "192M");
-    expect((await stage.cupJson<Shown>("app", "hello")).processes[0]).toMatchObject({ instances: 1, memory_in_mb: 192 });
+    expect((await stage.cupJson<Shown>("app", "hello")).processes[0]).toMatchObject({
+      instances: 1,
+      memory_in_mb: 192,
+    });
     await cup("stop", "hello");
     await eventually(async () => expect((await stage.get("hello.apps.localhost")).status).toBe(404));
     for (const verb of ["start", "restart", "restage"]) {
@@ -96,11 +108,27 @@ describe("cup", () => {
   test("render prints objects that kubectl takes", async () => {
     const folder = join(stage.home, "rendered");
     mkdirSync(folder);
-    writeFileSync(join(folder, "manifest.yml"), "applications:\n- name: Shop\n  memory: 64M\n  instances: 2\n  env: { A: b }\n  processes: [{ type: worker, instances: 1, memory: 32M }]\n");
+    writeFileSync(
+      join(folder, "manifest.yml"),
+      "applications:\n- name: Shop\n  memory: 64M\n  instances: 2\n  env: { A: b }\n  processes: [{ type: worker, instances: 1, memory: 32M }]\n",
+    );
     const text = await cup("render", "--manifest", join(folder, "manifest.yml"));
-    expect(parseAllDocuments(text).map((document) => (document.toJS() as { kind: string }).kind)).toEqual(["App", "Process", "Process", "Route"]);
+    expect(parseAllDocuments(text).map((document) => (document.toJS() as { kind: string }).kind)).toEqual([
+      "App",
+      "Process",
+      "Process",
+      "Route",
+    ]);
     writeFileSync(join(folder, "objects.yaml"), text);
-    const { code, output } = await stage.kubectl("apply", "--server-side", "--dry-run=server", "-n", "acme-test", "-f", join(folder, "objects.yaml"));
+    const { code, output } = await stage.kubectl(
+      "apply",
+      "--server-side",
+      "--dry-run=server",
+      "-n",
+      "acme-test",
+      "-f",
+      join(folder, "objects.yaml"),
+    );
     expect(code, output).toBe(0);
   });
 

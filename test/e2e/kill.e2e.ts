@@ -27,7 +27,11 @@ interface AppState extends Named {
 }
 
 /** How many writes each makes, and how long its last one goes on working. */
-const DEEDS = { push: { writes: 6, worksMs: 3000 }, scale: { writes: 1, worksMs: 1500 }, delete: { writes: 2, worksMs: 800 } } as const;
+const DEEDS = {
+  push: { writes: 6, worksMs: 3000 },
+  scale: { writes: 1, worksMs: 1500 },
+  delete: { writes: 2, worksMs: 800 },
+} as const;
 type Deed = keyof typeof DEEDS;
 const ORDER: readonly Deed[] = ["push", "scale", "delete"];
 
@@ -43,7 +47,21 @@ describe("kill -9 of the platform", () => {
     proxy = await startRecordingProxy(stage.port);
     api = apiAt(stage.url, tokenOf(stage, "admin"));
     writeApp(sourceOf(stage));
-    expect(await cup("login", "--api", proxy.url, "--kubeconfig", stage.kubeconfig, "--user", "admin", "--org", "local", "--space", "dev")).toMatchObject({ code: 0 });
+    expect(
+      await cup(
+        "login",
+        "--api",
+        proxy.url,
+        "--kubeconfig",
+        stage.kubeconfig,
+        "--user",
+        "admin",
+        "--org",
+        "local",
+        "--space",
+        "dev",
+      ),
+    ).toMatchObject({ code: 0 });
     expect(await cup("push", "steady", "-p", sourceOf(stage))).toMatchObject({ code: 0 });
   });
   afterAll(async () => {
@@ -53,7 +71,12 @@ describe("kill -9 of the platform", () => {
 
   /** `cup` whose every word is heard. */
   function cup(...args: string[]): Promise<CommandResult> {
-    const env = { CUPOLA_HOME: stage.home, CUP_HOME: join(stage.home, "cup-of-proxy"), KUBECONFIG: stage.kubeconfig, NO_COLOR: "1" };
+    const env = {
+      CUPOLA_HOME: stage.home,
+      CUP_HOME: join(stage.home, "cup-of-proxy"),
+      KUBECONFIG: stage.kubeconfig,
+      NO_COLOR: "1",
+    };
     return runCommand([process.execPath, CUP, ...args], { cwd: sourceOf(stage), deadlineMs: 60_000, env });
   }
 
@@ -93,13 +116,21 @@ describe("kill -9 of the platform", () => {
   }
 
   async function expectConverged(): Promise<void> {
-    for (const [path, what] of [["/v3/builds?states=STAGING", "staging"], ["/v3/packages?states=PROCESSING_UPLOAD", "uploads"]] as const) expect((await api.call<Page<Named>>("GET", path)).resources, what).toEqual([]);
+    for (const [path, what] of [
+      ["/v3/builds?states=STAGING", "staging"],
+      ["/v3/packages?states=PROCESSING_UPLOAD", "uploads"],
+    ] as const)
+      expect((await api.call<Page<Named>>("GET", path)).resources, what).toEqual([]);
     for (const app of await apps()) {
       const { instances } = await api.call<{ instances: number }>("GET", `/v3/apps/${app.guid}/processes/web`);
       const { resources } = await api.call<Stats>("GET", `/v3/apps/${app.guid}/processes/web/stats`);
-      expect(resources.map(({ state }) => state), `instances of ${app.name}, ${app.state}`).toEqual(Array.from({ length: instances }, () => (app.state === "STARTED" ? "RUNNING" : "DOWN")));
+      expect(
+        resources.map(({ state }) => state),
+        `instances of ${app.name}, ${app.state}`,
+      ).toEqual(Array.from({ length: instances }, () => (app.state === "STARTED" ? "RUNNING" : "DOWN")));
       // A deletion that was cut off may have unmapped the app already.
-      if (app.state === "STARTED" && !deleted.has(app.name)) expect((await stage.get(`${app.name}.apps.localhost`)).body, app.name).toContain("colour blue");
+      if (app.state === "STARTED" && !deleted.has(app.name))
+        expect((await stage.get(`${app.name}.apps.localhost`)).body, app.name).toContain("colour blue");
     }
     const objects = await readObjects(stage);
     expect([...findOrphans(objects), ...findStrayProcesses(stage, objects)]).toEqual([]);
@@ -118,7 +149,8 @@ describe("kill -9 of the platform", () => {
 
   test("what was cut off can be done again, and no claim is left of it", { timeout: 90_000 }, async () => {
     const unfinished = (await apps()).filter(({ state }) => state !== "STARTED").map(({ name }) => name);
-    for (const name of unfinished) expect(await cup("push", name, "-p", sourceOf(stage)), name).toMatchObject({ code: 0 });
+    for (const name of unfinished)
+      expect(await cup("push", name, "-p", sourceOf(stage)), name).toMatchObject({ code: 0 });
     await eventually(expectConverged);
     // A name that was claimed for an object that never came is free after 30 s.
     await eventually(async () => expect(findStrayClaims(await readObjects(stage))).toEqual([]), 40_000);
@@ -129,10 +161,16 @@ describe("kill -9 of the platform", () => {
     await eventually(async () => {
       const objects = await readObjects(stage);
       // A route that was not deleted with its app stays, as in CF.
-      const rest = objects.filter(({ kind, metadata }) => metadata.namespace === "local-dev" && kind !== "Route" && kind !== "RouteBinding");
+      const rest = objects.filter(
+        ({ kind, metadata }) => metadata.namespace === "local-dev" && kind !== "Route" && kind !== "RouteBinding",
+      );
       expect(findOrphans(objects)).toEqual([]);
       expect(rest.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
-      expect(listProcessesUnder(stage.home).map(({ pid }) => pid).sort()).toEqual(stage.pids().sort());
+      expect(
+        listProcessesUnder(stage.home)
+          .map(({ pid }) => pid)
+          .sort(),
+      ).toEqual(stage.pids().sort());
       expect(findStrayClaims(objects)).toEqual([]);
     });
   });
@@ -145,6 +183,12 @@ function sourceOf(stage: TestPlatform): string {
 function writeApp(folder: string): void {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), '{"name":"killed","version":"1.0.0"}\n');
-  writeFileSync(join(folder, "index.js"), 'require("http").createServer((q, s) => s.end("colour " + process.env.COLOUR)).listen(process.env.PORT);\n');
-  writeFileSync(join(folder, "manifest.yml"), "applications:\n- name: any\n  memory: 64M\n  command: node index.js\n  env: { COLOUR: blue }\n");
+  writeFileSync(
+    join(folder, "index.js"),
+    'require("http").createServer((q, s) => s.end("colour " + process.env.COLOUR)).listen(process.env.PORT);\n',
+  );
+  writeFileSync(
+    join(folder, "manifest.yml"),
+    "applications:\n- name: any\n  memory: 64M\n  command: node index.js\n  env: { COLOUR: blue }\n",
+  );
 }

@@ -46,7 +46,11 @@ describe("kubectl", () => {
     writeFileSync(join(folder, "index.js"), PROGRAM);
     writeFileSync(join(folder, "package.json"), '{"name":"source","version":"1.0.0"}\n');
     writeFileSync(join(folder, "Procfile"), "web: node index.js\n");
-    for (const args of [["login", "--api", stage.url, "--user", "admin"], ["target", "-o", "local", "-s", "dev"], ["push", "source", "-p", folder, "-m", "64M", "--no-route", "-u", "process"]]) {
+    for (const args of [
+      ["login", "--api", stage.url, "--user", "admin"],
+      ["target", "-o", "local", "-s", "dev"],
+      ["push", "source", "-p", folder, "-m", "64M", "--no-route", "-u", "process"],
+    ]) {
       const { code, output } = await stage.cup(...args);
       expect(code, output).toBe(0);
     }
@@ -61,11 +65,19 @@ describe("kubectl", () => {
 
   /** One file with all that an app is; everything about its size is not the default. */
   function manifestOf(name: string, state: string, instances = 2): string {
-    const object = (kind: string, called: string, spec: object): string => stringify({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: called, namespace: NAMESPACE }, spec });
+    const object = (kind: string, called: string, spec: object): string =>
+      stringify({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: called, namespace: NAMESPACE }, spec });
     const file = join(stage.home, `${name}.yaml`);
     const objects = [
       object("App", name, { state, droplet: { name: droplet }, env: [{ name: "COLOUR", value: "blue" }] }),
-      object("Process", `${name}.web`, { appRef: { name }, type: "web", instances, memoryMB: 96, diskMB: 200, healthCheck: { type: "http", endpoint: "/health", timeoutSeconds: 30 } }),
+      object("Process", `${name}.web`, {
+        appRef: { name },
+        type: "web",
+        instances,
+        memoryMB: 96,
+        diskMB: 200,
+        healthCheck: { type: "http", endpoint: "/health", timeoutSeconds: 30 },
+      }),
       object("Route", name, { host: name, domainRef: { name: "apps.localhost" }, destinations: [{ app: name }] }),
     ];
     writeFileSync(file, objects.join("---\n"));
@@ -78,18 +90,40 @@ describe("kubectl", () => {
     if (!found) throw new Error(`CF shows no app ${name}`);
     return found;
   };
-  const webOf = async (name: string): Promise<Process> => api.call<Process>("GET", `/v3/apps/${(await appCalled(name)).guid}/processes/web`);
-  const statesOf = async (name: string): Promise<string[]> => (await api.call<{ resources: { state: string }[] }>("GET", `/v3/apps/${(await appCalled(name)).guid}/processes/web/stats`)).resources.map(({ state }) => state);
-  const answersWith = (host: string, body: RegExp) => eventually(async () => expect(await stage.get(`${host}.apps.localhost`)).toMatchObject({ status: 200, body: expect.stringMatching(body) as string }));
+  const webOf = async (name: string): Promise<Process> =>
+    api.call<Process>("GET", `/v3/apps/${(await appCalled(name)).guid}/processes/web`);
+  const statesOf = async (name: string): Promise<string[]> =>
+    (
+      await api.call<{ resources: { state: string }[] }>(
+        "GET",
+        `/v3/apps/${(await appCalled(name)).guid}/processes/web/stats`,
+      )
+    ).resources.map(({ state }) => state);
+  const answersWith = (host: string, body: RegExp) =>
+    eventually(async () =>
+      expect(await stage.get(`${host}.apps.localhost`)).toMatchObject({
+        status: 200,
+        body: expect.stringMatching(body) as string,
+      }),
+    );
 
   test(`App, Process and Route applied together, ${TIMES} times without a conflict`, async () => {
     const limit = pLimit(5);
     const names = Array.from({ length: TIMES }, (_, at) => `many-${at}`);
-    const applied = await Promise.all(names.map((name, at) => limit(() => apply(manifestOf(name, at < RUNNING ? "Started" : "Stopped")))));
+    const applied = await Promise.all(
+      names.map((name, at) => limit(() => apply(manifestOf(name, at < RUNNING ? "Started" : "Stopped")))),
+    );
     expect(applied.filter(({ code }) => code !== 0)).toEqual([]);
     for (const name of names.slice(0, RUNNING)) await answersWith(name, /^96m/i);
     const { resources } = await api.call<Page<Process>>("GET", "/v3/processes?per_page=500");
-    const sized = resources.filter((one) => one.memory_in_mb === 96 && one.instances === 2 && one.disk_in_mb === 200 && one.health_check.type === "http" && one.health_check.data.endpoint === "/health");
+    const sized = resources.filter(
+      (one) =>
+        one.memory_in_mb === 96 &&
+        one.instances === 2 &&
+        one.disk_in_mb === 200 &&
+        one.health_check.type === "http" &&
+        one.health_check.data.endpoint === "/health",
+    );
     expect(sized).toHaveLength(TIMES);
     // A second apply of the same has nothing to say.
     expect((await apply(join(stage.home, "many-0.yaml"))).code).toBe(0);
@@ -97,16 +131,35 @@ describe("kubectl", () => {
 
   test.skipIf(whyNoCf())("they show in cf apps", async () => {
     const cf = cfOn(stage);
-    for (const args of [["api", stage.url], ["auth", "admin"], ["target", "-o", "local", "-s", "dev"]]) expect((await cf(...args)).code).toBe(0);
-    await eventually(async () => expect((await cf("apps")).output).toMatch(/many-0\s+started\s+web:2\/2\s+many-0\.apps\.localhost/));
+    for (const args of [
+      ["api", stage.url],
+      ["auth", "admin"],
+      ["target", "-o", "local", "-s", "dev"],
+    ])
+      expect((await cf(...args)).code).toBe(0);
+    await eventually(async () =>
+      expect((await cf("apps")).output).toMatch(/many-0\s+started\s+web:2\/2\s+many-0\.apps\.localhost/),
+    );
     expect((await cf("apps")).output).toMatch(/many-50\s+stopped\s+web:0\/2/);
     expect((await cf("app", "many-0")).output).toMatch(/memory usage:\s+96M/);
   });
 
   describe("each verb by a patch", () => {
-    const patch = (kind: "App" | "Process", body: object) => must("patch", `${kind === "App" ? "apps" : "processes"}.cupola.dev/${kind === "App" ? "verbs" : "verbs.web"}`, "-n", NAMESPACE, "--type=merge", "-p", JSON.stringify(body));
+    const patch = (kind: "App" | "Process", body: object) =>
+      must(
+        "patch",
+        `${kind === "App" ? "apps" : "processes"}.cupola.dev/${kind === "App" ? "verbs" : "verbs.web"}`,
+        "-n",
+        NAMESPACE,
+        "--type=merge",
+        "-p",
+        JSON.stringify(body),
+      );
     const revision = () => must("get", "apps.cupola.dev/verbs", "-n", NAMESPACE, "-o", "jsonpath={.status.revision}");
-    const running = (count: number) => eventually(async () => expect((await statesOf("verbs")).filter((state) => state === "RUNNING")).toHaveLength(count));
+    const running = (count: number) =>
+      eventually(async () =>
+        expect((await statesOf("verbs")).filter((state) => state === "RUNNING")).toHaveLength(count),
+      );
 
     test("start, and stop", async () => {
       expect((await apply(manifestOf("verbs", "Stopped", 1))).code).toBe(0);
@@ -132,27 +185,63 @@ describe("kubectl", () => {
       const before = await revision();
       await patch("App", COMMAND_PATCHES.restart.patch("again"));
       await eventually(async () => expect(await revision()).not.toBe(before));
-      await must("wait", "apps.cupola.dev/verbs", "-n", NAMESPACE, "--for=jsonpath={.status.observedRestart}=again", "--timeout=20s");
+      await must(
+        "wait",
+        "apps.cupola.dev/verbs",
+        "-n",
+        NAMESPACE,
+        "--for=jsonpath={.status.observedRestart}=again",
+        "--timeout=20s",
+      );
       await running(2);
       const now = await revision();
-      const uptimes = async () => (await api.call<{ resources: { index: number; uptime: number; state: string }[] }>("GET", `/v3/apps/${(await appCalled("verbs")).guid}/processes/web/stats`)).resources;
+      const uptimes = async () =>
+        (
+          await api.call<{ resources: { index: number; uptime: number; state: string }[] }>(
+            "GET",
+            `/v3/apps/${(await appCalled("verbs")).guid}/processes/web/stats`,
+          )
+        ).resources;
       await eventually(async () => expect((await uptimes()).every(({ uptime }) => uptime >= 2)).toBe(true));
       await patch("Process", restartInstancePatch(1, "again"));
-      await eventually(async () => expect((await uptimes()).map(({ uptime, state }) => state === "RUNNING" && uptime < 2)).toEqual([false, true]));
+      await eventually(async () =>
+        expect((await uptimes()).map(({ uptime, state }) => state === "RUNNING" && uptime < 2)).toEqual([false, true]),
+      );
       expect(await revision()).toBe(now);
     });
 
     test("set-droplet, with a restart", async () => {
-      const spec = JSON.parse(await must("get", `droplets.cupola.dev/${droplet}`, "-n", NAMESPACE, "-o", "jsonpath={.spec}")) as object;
-      writeFileSync(join(stage.home, "droplet.yaml"), stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "by-hand", namespace: NAMESPACE }, spec: { ...spec, appRef: { name: "verbs" } } }));
+      const spec = JSON.parse(
+        await must("get", `droplets.cupola.dev/${droplet}`, "-n", NAMESPACE, "-o", "jsonpath={.spec}"),
+      ) as object;
+      writeFileSync(
+        join(stage.home, "droplet.yaml"),
+        stringify({
+          apiVersion: "cupola.dev/v1alpha1",
+          kind: "Droplet",
+          metadata: { name: "by-hand", namespace: NAMESPACE },
+          spec: { ...spec, appRef: { name: "verbs" } },
+        }),
+      );
       await must("apply", "--server-side", "-f", join(stage.home, "droplet.yaml"));
-      await patch("App", { spec: { ...COMMAND_PATCHES.setDroplet.patch("by-hand").spec, ...COMMAND_PATCHES.restart.patch("droplet").spec } });
+      await patch("App", {
+        spec: { ...COMMAND_PATCHES.setDroplet.patch("by-hand").spec, ...COMMAND_PATCHES.restart.patch("droplet").spec },
+      });
       const guid = await eventually(async () => {
-        const label = await must("get", "droplets.cupola.dev/by-hand", "-n", NAMESPACE, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
+        const label = await must(
+          "get",
+          "droplets.cupola.dev/by-hand",
+          "-n",
+          NAMESPACE,
+          "-o",
+          "jsonpath={.metadata.labels.cupola\\.dev/guid}",
+        );
         expect(label).not.toBe("");
         return label;
       });
-      expect(await api.call("GET", `/v3/apps/${(await appCalled("verbs")).guid}/droplets/current`)).toMatchObject({ guid });
+      expect(await api.call("GET", `/v3/apps/${(await appCalled("verbs")).guid}/droplets/current`)).toMatchObject({
+        guid,
+      });
       await running(2);
     });
 
@@ -162,7 +251,14 @@ describe("kubectl", () => {
       await eventually(async () => expect((await appCalled("Renamed")).guid).toBe(guid));
       expect((await api.call<Page<Named>>("GET", "/v3/apps?names=verbs")).resources).toEqual([]);
       await patch("App", COMMAND_PATCHES.rename.patch("many-0"));
-      const ready = ["get", "apps.cupola.dev/verbs", "-n", NAMESPACE, "-o", 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}'];
+      const ready = [
+        "get",
+        "apps.cupola.dev/verbs",
+        "-n",
+        NAMESPACE,
+        "-o",
+        'jsonpath={.status.conditions[?(@.type=="Ready")].reason}',
+      ];
       await eventually(async () => expect(await must(...ready)).toBe("NameTaken"));
       expect((await api.call<Page<Named>>("GET", "/v3/apps?names=many-0")).resources).toHaveLength(1);
       await patch("App", COMMAND_PATCHES.rename.patch("verbs"));
@@ -196,6 +292,8 @@ describe("kubectl", () => {
       expect(explained, kind).not.toContain("<empty>");
       expect(explained, kind).not.toContain("<no description>");
     }
-    expect(await must("explain", "apps.spec.env", "--api-version=cupola.dev/v1alpha1")).toContain("The app's environment variables.");
+    expect(await must("explain", "apps.spec.env", "--api-version=cupola.dev/v1alpha1")).toContain(
+      "The app's environment variables.",
+    );
   });
 });

@@ -17,16 +17,35 @@ const { on, cf } = new Command()
 const reason = on === "cluster" ? whyNoControlPlane() : undefined;
 if (reason) {
   console.log(`no real control plane: ${reason}`);
-  console.log(closingLine(process.env["CI"] ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 }));
+  console.log(
+    closingLine(process.env["CI"] ? { passed: 0, failed: 1, skipped: 0 } : { passed: 0, failed: 0, skipped: 1 }),
+  );
   process.exit(process.env["CI"] ? 1 : 0);
 }
 const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "cupola-e2e-report-"));
 const report = join(folder, "report.json");
-const names = process.argv.slice(2).filter((arg, at, all) => !arg.startsWith("--") && !["--on", "--cf"].includes(all[at - 1] ?? ""));
+const names = process.argv
+  .slice(2)
+  .filter((arg, at, all) => !arg.startsWith("--") && !["--on", "--cf"].includes(all[at - 1] ?? ""));
 const { code } = await runCommand(
-  [process.execPath, join(root, "node_modules", "vitest", "vitest.mjs"), "run", "--config", "test/e2e/vitest.config.ts", "--reporter=verbose", "--reporter=json", `--outputFile.json=${report}`, ...names],
-  { cwd: root, deadlineMs: 60 * 60_000, echo: true, env: { CUPOLA_E2E_ON: on, NO_COLOR: "1", ...(cf && { CF_BIN: cf }) } },
+  [
+    process.execPath,
+    join(root, "node_modules", "vitest", "vitest.mjs"),
+    "run",
+    "--config",
+    "test/e2e/vitest.config.ts",
+    "--reporter=verbose",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+    ...names,
+  ],
+  {
+    cwd: root,
+    deadlineMs: 60 * 60_000,
+    echo: true,
+    env: { CUPOLA_E2E_ON: on, NO_COLOR: "1", ...(cf && { CF_BIN: cf }) },
+  },
 );
 const count = readVitestReport(report);
 rmSync(folder, { recursive: true, force: true });

@@ -56,11 +56,19 @@ describe("a race for one name", () => {
         Promise.all(Array.from({ length: API_CALLS }, (_, at) => race.post(at % 2 === 0 ? apis[0] : apis[1]))),
         Promise.all(files.map((file) => stage.kubectl("create", "-f", file))),
       ]);
-      await eventually(async () => expect(await conditions(race.plural)).toSatisfy((all: string[]) => all.filter(isReady).length === 1 && all.every((one) => /^(True|False NameTaken)/.test(one))));
+      await eventually(async () =>
+        expect(await conditions(race.plural)).toSatisfy(
+          (all: string[]) =>
+            all.filter(isReady).length === 1 && all.every((one) => /^(True|False NameTaken)/.test(one)),
+        ),
+      );
       return ended;
     };
     const contest = contend().finally(() => over.abort());
-    const [[answers, applied]] = await Promise.all([contest, ...apis.map((api) => watchList(api, race.list, listed, over.signal))]);
+    const [[answers, applied]] = await Promise.all([
+      contest,
+      ...apis.map((api) => watchList(api, race.list, listed, over.signal)),
+    ]);
 
     const losers = answers.filter(({ status }) => status !== 201);
     expect(answers.length - losers.length).toBeLessThanOrEqual(1);
@@ -69,13 +77,17 @@ describe("a race for one name", () => {
       expect(errorsOf(loser)[0]?.detail).toMatch(race.refusal);
     }
     // The one whose metadata.name an API's winner already has may be refused by Kubernetes itself.
-    expect(applied.filter(({ code }) => code !== 0).map(({ output }) => output)).toSatisfy((refused: string[]) => refused.length <= 1 && refused.every((text) => text.includes("AlreadyExists")));
+    expect(applied.filter(({ code }) => code !== 0).map(({ output }) => output)).toSatisfy(
+      (refused: string[]) => refused.length <= 1 && refused.every((text) => text.includes("AlreadyExists")),
+    );
     expect([...listed]).toHaveLength(1);
     await expectOneClaim(race);
   }
 
   async function conditions(plural: string): Promise<string[]> {
-    const { items } = JSON.parse((await stage.kubectl("get", plural, "-n", NAMESPACE, "-o", "json")).output) as { items: Live[] };
+    const { items } = JSON.parse((await stage.kubectl("get", plural, "-n", NAMESPACE, "-o", "json")).output) as {
+      items: Live[];
+    };
     return items.map(({ metadata, status }) => {
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
       return `${ready?.status} ${ready?.reason} ${metadata.name}`;
@@ -83,7 +95,9 @@ describe("a race for one name", () => {
   }
 
   async function claims(claimed: string): Promise<{ spec: { claimant: { name: string } } }[]> {
-    const { items } = JSON.parse((await stage.kubectl("get", "claims", "-n", "cupola-system", "-o", "json")).output) as { items: { spec: { claimed: string; claimant: { name: string } } }[] };
+    const { items } = JSON.parse(
+      (await stage.kubectl("get", "claims", "-n", "cupola-system", "-o", "json")).output,
+    ) as { items: { spec: { claimed: string; claimant: { name: string } } }[] };
     return items.filter(({ spec }) => spec.claimed === claimed);
   }
 
@@ -111,8 +125,14 @@ describe("a race for one name", () => {
     run({
       plural: "apps.cupola.dev",
       list: "/v3/apps?names=race",
-      post: (api) => api.send("POST", "/v3/apps", { name: "race", relationships: { space: { data: { guid: space } } } }),
-      manifest: (name) => ({ apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name, namespace: NAMESPACE }, spec: { name: "race" } }),
+      post: (api) =>
+        api.send("POST", "/v3/apps", { name: "race", relationships: { space: { data: { guid: space } } } }),
+      manifest: (name) => ({
+        apiVersion: "cupola.dev/v1alpha1",
+        kind: "App",
+        metadata: { name, namespace: NAMESPACE },
+        spec: { name: "race" },
+      }),
       refusal: /^App with the name 'race' already exists\.$/,
       claimed: "race",
     }));
@@ -122,8 +142,17 @@ describe("a race for one name", () => {
     await run({
       plural: "routes.cupola.dev",
       list: "/v3/routes?hosts=race",
-      post: (api) => api.send("POST", "/v3/routes", { host: "race", relationships: { space: { data: { guid: space } }, domain: { data: { guid: domain } } } }),
-      manifest: (name) => ({ apiVersion: "cupola.dev/v1alpha1", kind: "Route", metadata: { name, namespace: NAMESPACE }, spec: { host: "race", domainRef: { name: "apps.localhost" } } }),
+      post: (api) =>
+        api.send("POST", "/v3/routes", {
+          host: "race",
+          relationships: { space: { data: { guid: space } }, domain: { data: { guid: domain } } },
+        }),
+      manifest: (name) => ({
+        apiVersion: "cupola.dev/v1alpha1",
+        kind: "Route",
+        metadata: { name, namespace: NAMESPACE },
+        spec: { host: "race", domainRef: { name: "apps.localhost" } },
+      }),
       refusal: /^Route already exists with host 'race' for domain 'apps\.localhost'\.$/,
       claimed: "race:0",
     });

@@ -22,7 +22,11 @@ describe("three replicas", () => {
   beforeAll(async () => {
     stage = await startTestPlatform();
     line = await startHoldingProxy(serverOf(stage));
-    replicas = await Promise.all([startReplica(stage), startReplica(stage), startReplica(stage, { server: line.server })]);
+    replicas = await Promise.all([
+      startReplica(stage),
+      startReplica(stage),
+      startReplica(stage, { server: line.server }),
+    ]);
     apis = replicas.map(({ url }) => apiAt(url, tokenOf(stage, "admin")));
     space = await guidOf(stage, "spaces.cupola.dev/dev", "local");
   });
@@ -37,8 +41,10 @@ describe("three replicas", () => {
     if (!api) throw new Error(`there is no replica ${which}`);
     return api;
   };
-  const post = (api: Api, name: string): Promise<ApiAnswer> => api.send("POST", "/v3/apps", { name, relationships: { space: { data: { guid: space } } } });
-  const listed = async (api: Api, name: string): Promise<number> => (await api.call<Page<Named>>("GET", `/v3/apps?names=${name}`)).resources.length;
+  const post = (api: Api, name: string): Promise<ApiAnswer> =>
+    api.send("POST", "/v3/apps", { name, relationships: { space: { data: { guid: space } } } });
+  const listed = async (api: Api, name: string): Promise<number> =>
+    (await api.call<Page<Named>>("GET", `/v3/apps?names=${name}`)).resources.length;
 
   test("a job is known at once wherever it is asked for", async () => {
     const { guid } = JSON.parse((await post(at(0), "job")).text) as Named;
@@ -57,7 +63,8 @@ describe("three replicas", () => {
       const seen = await Promise.all(apis.map((api) => listed(api, name)));
       seen.forEach((count, where) => count === 1 || missing.push(`${name} at ${where}`));
     };
-    for (let round = 0; round < 5; round++) await Promise.all([0, 1, 2].flatMap((by) => [0, 1].map((many) => write(`write-${round}-${by}-${many}`, by))));
+    for (let round = 0; round < 5; round++)
+      await Promise.all([0, 1, 2].flatMap((by) => [0, 1].map((many) => write(`write-${round}-${by}-${many}`, by))));
     expect(missing).toEqual([]);
   });
 
@@ -98,9 +105,21 @@ describe("three replicas", () => {
     await dieHolding("late");
     const claimedAt = Date.now();
     const file = join(stage.home, "heir.yaml");
-    writeFileSync(file, stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name: "heir", namespace: "local-dev" }, spec: { name: "late" } }));
+    writeFileSync(
+      file,
+      stringify({
+        apiVersion: "cupola.dev/v1alpha1",
+        kind: "App",
+        metadata: { name: "heir", namespace: "local-dev" },
+        spec: { name: "late" },
+      }),
+    );
     expect((await stage.kubectl("create", "-f", file)).code).toBe(0);
-    await eventually(async () => expect((await stage.kubectl("get", "apps.cupola.dev", "heir", "-n", "local-dev", "-o", "yaml")).output).toContain("NameTaken"));
+    await eventually(async () =>
+      expect((await stage.kubectl("get", "apps.cupola.dev", "heir", "-n", "local-dev", "-o", "yaml")).output).toContain(
+        "NameTaken",
+      ),
+    );
     expect(await listed(at(1), "late")).toBe(0);
     await eventually(async () => expect(await listed(at(1), "late")).toBe(1), HOLD_MS + 15_000);
     expect(Date.now() - claimedAt).toBeLessThan(HOLD_MS + 15_000);

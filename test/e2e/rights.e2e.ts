@@ -38,7 +38,13 @@ interface SpaceOf {
 const WHO = ["nobody", "developer", "auditor", "manager", "orgmanager"] as const;
 type Who = (typeof WHO)[number];
 /** What each may do in space one; in space two only the org's manager may do anything. */
-const ROLES: Record<Who, string | undefined> = { nobody: undefined, developer: "space_developer", auditor: "space_auditor", manager: "space_manager", orgmanager: "organization_manager" };
+const ROLES: Record<Who, string | undefined> = {
+  nobody: undefined,
+  developer: "space_developer",
+  auditor: "space_auditor",
+  manager: "space_manager",
+  orgmanager: "organization_manager",
+};
 
 describe("rights", () => {
   let stage: TestPlatform;
@@ -56,14 +62,28 @@ describe("rights", () => {
     await Promise.all(WHO.map(async (who) => (users[who] = await newUser(stage, who))));
     for (const who of WHO) await giveRole(who);
     things.push({ title: "the org", path: `/v3/organizations/${org}`, plural: "orgs.cupola.dev", name: "acme" });
-    things.push({ title: "another org", path: `/v3/organizations/${(await admin.call<Page<Named>>("GET", "/v3/organizations?names=local")).resources[0]?.guid}`, plural: "orgs.cupola.dev", name: "local" });
-    things.push({ title: "the shared domain", path: `/v3/domains/${await domain()}`, plural: "domains.cupola.dev", name: "apps.localhost", namespace: "cupola-system" });
+    things.push({
+      title: "another org",
+      path: `/v3/organizations/${(await admin.call<Page<Named>>("GET", "/v3/organizations?names=local")).resources[0]?.guid}`,
+      plural: "orgs.cupola.dev",
+      name: "local",
+    });
+    things.push({
+      title: "the shared domain",
+      path: `/v3/domains/${await domain()}`,
+      plural: "domains.cupola.dev",
+      name: "apps.localhost",
+      namespace: "cupola-system",
+    });
     for (const name of ["one", "two"] as const) things.push(...(await fill(name)));
   });
   afterAll(() => stage?.stop());
 
   async function newSpace(name: string): Promise<SpaceOf> {
-    const { guid } = await admin.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org } } } });
+    const { guid } = await admin.call("POST", "/v3/spaces", {
+      name,
+      relationships: { organization: { data: { guid: org } } },
+    });
     return { guid, namespace: `acme-${name}` };
   }
 
@@ -72,8 +92,15 @@ describe("rights", () => {
     if (!type) return;
     const user = { data: { guid: users[who].name } };
     const inOrg = type.startsWith("organization") ? type : "organization_user";
-    await admin.call("POST", "/v3/roles", { type: inOrg, relationships: { user, organization: { data: { guid: org } } } });
-    if (inOrg !== type) await admin.call("POST", "/v3/roles", { type, relationships: { user, space: { data: { guid: spaces.one.guid } } } });
+    await admin.call("POST", "/v3/roles", {
+      type: inOrg,
+      relationships: { user, organization: { data: { guid: org } } },
+    });
+    if (inOrg !== type)
+      await admin.call("POST", "/v3/roles", {
+        type,
+        relationships: { user, space: { data: { guid: spaces.one.guid } } },
+      });
   }
 
   async function domain(): Promise<string> {
@@ -83,14 +110,29 @@ describe("rights", () => {
   /** One of everything in a space. */
   async function fill(name: "one" | "two"): Promise<Thing[]> {
     const { guid: space, namespace } = spaces[name];
-    const app = (await admin.call("POST", "/v3/apps", { name: "app", relationships: { space: { data: { guid: space } } } })).guid;
+    const app = (
+      await admin.call("POST", "/v3/apps", { name: "app", relationships: { space: { data: { guid: space } } } })
+    ).guid;
     const related = { relationships: { app: { data: { guid: app } } } };
     await admin.call("POST", "/v3/packages", { type: "bits", ...related });
-    const route = (await admin.call("POST", "/v3/routes", { host: `host-${name}`, relationships: { space: { data: { guid: space } }, domain: { data: { guid: await domain() } } } })).guid;
+    const route = (
+      await admin.call("POST", "/v3/routes", {
+        host: `host-${name}`,
+        relationships: { space: { data: { guid: space } }, domain: { data: { guid: await domain() } } },
+      })
+    ).guid;
     const process = (await admin.call<Page<Named>>("GET", `/v3/apps/${app}/processes`)).resources[0]?.guid;
     const package_ = (await admin.call<Page<Named>>("GET", `/v3/apps/${app}/packages`)).resources[0]?.guid;
-    const nameOf = async (plural: string): Promise<string> => (await stage.kubectl("get", plural, "-n", namespace, "-o", "jsonpath={.items[0].metadata.name}")).output;
-    const thing = async (path: string, plural: string, more: Partial<Thing> = {}): Promise<Thing> => ({ title: `${plural} of ${name}`, path, plural, name: await nameOf(plural), namespace, ...more });
+    const nameOf = async (plural: string): Promise<string> =>
+      (await stage.kubectl("get", plural, "-n", namespace, "-o", "jsonpath={.items[0].metadata.name}")).output;
+    const thing = async (path: string, plural: string, more: Partial<Thing> = {}): Promise<Thing> => ({
+      title: `${plural} of ${name}`,
+      path,
+      plural,
+      name: await nameOf(plural),
+      namespace,
+      ...more,
+    });
     return [
       await thing(`/v3/apps/${app}`, "apps.cupola.dev"),
       await thing(`/v3/processes/${process}`, "processes.cupola.dev", { without: ["delete"] }),
@@ -111,14 +153,22 @@ describe("rights", () => {
       update: ["patch", object, "--dry-run=server", "--type=merge", "-p", ANNOTATE],
       delete: ["delete", object, "--dry-run=server"],
     }[verb];
-    const [canI, server] = await Promise.all([user.kubectl("auth", "can-i", verb, object, ...place), user.kubectl(...onServer, ...place)]);
-    return { "auth can-i": canI.output.trim().endsWith("yes"), kubectl: server.code === 0, ...(await apiVerdict(user, verb, thing)) };
+    const [canI, server] = await Promise.all([
+      user.kubectl("auth", "can-i", verb, object, ...place),
+      user.kubectl(...onServer, ...place),
+    ]);
+    return {
+      "auth can-i": canI.output.trim().endsWith("yes"),
+      kubectl: server.code === 0,
+      ...(await apiVerdict(user, verb, thing)),
+    };
   }
 
   async function apiVerdict(user: User, verb: Verb, thing: Thing): Promise<Pick<Verdict, "API">> {
     if (thing.without?.includes(verb)) return {};
     if (verb === "get") return { API: (await status(user, "GET", thing.path)) === 200 };
-    if (verb === "update") return { API: (await status(user, "PATCH", thing.path, JSON.parse(ANNOTATE) as object)) === 200 };
+    if (verb === "update")
+      return { API: (await status(user, "PATCH", thing.path, JSON.parse(ANNOTATE) as object)) === 200 };
     // A delete that is allowed would end the table; the test below tries those that are not.
     return {};
   }
@@ -132,13 +182,22 @@ describe("rights", () => {
   test("each door gives the same verdict on each kind and verb", async () => {
     const limit = pLimit(4);
     const rows = WHO.flatMap((who) => things.flatMap((thing) => VERBS.map((verb) => ({ who, thing, verb }))));
-    const verdict = await Promise.all(rows.map(({ who, thing, verb }) => limit(async () => ({ row: `${who} ${verb} ${thing.title}`, ...(await verdicts(users[who], verb, thing)) }))));
+    const verdict = await Promise.all(
+      rows.map(({ who, thing, verb }) =>
+        limit(async () => ({ row: `${who} ${verb} ${thing.title}`, ...(await verdicts(users[who], verb, thing)) })),
+      ),
+    );
     const disagreeing = verdict.filter(({ row: _row, ...doors }) => new Set(Object.values(doors)).size > 1);
     expect(disagreeing).toEqual([]);
     // And the verdict is the right one, not just the same.
     const allowed = verdict.filter((one) => one.kubectl).map(({ row }) => row);
     expect(allowed.filter((row) => row.startsWith("nobody"))).toEqual(["nobody get the shared domain"]);
-    expect(allowed.filter((row) => row.startsWith("developer") && !row.includes(" get "))).toEqual(["apps", "processes", "packages", "routes"].flatMap((kind) => [`developer update ${kind}.cupola.dev of one`, `developer delete ${kind}.cupola.dev of one`]));
+    expect(allowed.filter((row) => row.startsWith("developer") && !row.includes(" get "))).toEqual(
+      ["apps", "processes", "packages", "routes"].flatMap((kind) => [
+        `developer update ${kind}.cupola.dev of one`,
+        `developer delete ${kind}.cupola.dev of one`,
+      ]),
+    );
     expect(allowed.filter((row) => /^(developer|auditor|manager) .*two/.test(row))).toEqual([]);
     expect(allowed.filter((row) => row.startsWith("auditor") && !row.includes(" get "))).toEqual([]);
     expect(allowed).toContain("orgmanager get apps.cupola.dev of two");
@@ -146,16 +205,23 @@ describe("rights", () => {
   });
 
   test("who may not delete deletes nothing", async () => {
-    const refused = (["nobody", "auditor", "manager"] as const).flatMap((who) => things.filter(({ without }) => !without).map((thing) => ({ who, thing })));
-    for (const { who, thing } of refused) expect([403, 404], `${who} ${thing.title}`).toContain(await status(users[who], "DELETE", thing.path));
+    const refused = (["nobody", "auditor", "manager"] as const).flatMap((who) =>
+      things.filter(({ without }) => !without).map((thing) => ({ who, thing })),
+    );
+    for (const { who, thing } of refused)
+      expect([403, 404], `${who} ${thing.title}`).toContain(await status(users[who], "DELETE", thing.path));
     for (const thing of things) expect((await admin.send("GET", thing.path)).status, thing.title).toBe(200);
   });
 
   test("lists hold what may be seen, and nothing else", async () => {
     for (const who of WHO) {
-      const seen = await Promise.all(things.map(async (thing) => ({ thing, seen: (await users[who].api.send("GET", thing.path)).status === 200 })));
+      const seen = await Promise.all(
+        things.map(async (thing) => ({ thing, seen: (await users[who].api.send("GET", thing.path)).status === 200 })),
+      );
       for (const list of ["organizations", "spaces", "apps", "processes", "packages", "routes"]) {
-        const expected = seen.filter((one) => one.seen && one.thing.path.startsWith(`/v3/${list}/`)).map(({ thing }) => thing.path.split("/").at(-1));
+        const expected = seen
+          .filter((one) => one.seen && one.thing.path.startsWith(`/v3/${list}/`))
+          .map(({ thing }) => thing.path.split("/").at(-1));
         const { resources } = await users[who].api.call<Page<Named>>("GET", `/v3/${list}`);
         expect(resources.map(({ guid }) => guid).sort(), `${who} ${list}`).toEqual(expected.sort());
       }
@@ -167,8 +233,13 @@ describe("rights", () => {
   test("creating: the same verdict at each door", async () => {
     for (const who of WHO) {
       for (const [name, { guid, namespace }] of Object.entries(spaces)) {
-        const created = await users[who].api.send("POST", "/v3/apps", { name: `by-${who}`, relationships: { space: { data: { guid } } } });
-        const canI = (await users[who].kubectl("auth", "can-i", "create", "apps.cupola.dev", "-n", namespace)).output.trim().endsWith("yes");
+        const created = await users[who].api.send("POST", "/v3/apps", {
+          name: `by-${who}`,
+          relationships: { space: { data: { guid } } },
+        });
+        const canI = (await users[who].kubectl("auth", "can-i", "create", "apps.cupola.dev", "-n", namespace)).output
+          .trim()
+          .endsWith("yes");
         const title = `${who} in ${name}: ${created.text}`;
         expect(canI, title).toBe(who === "developer" && name === "one");
         expect(created.status, title).toSatisfy((code: number) => (canI ? code === 201 : code === 422 || code === 403));
@@ -180,7 +251,19 @@ describe("rights", () => {
     const [app] = things.filter(({ title }) => title === "apps.cupola.dev of one");
     for (const who of WHO) {
       const answer = await status(users[who], "GET", `${app?.path}/env`);
-      const canI = (await users[who].kubectl("auth", "can-i", "get", `apps.cupola.dev/${app?.name}`, "--subresource=env", "-n", "acme-one")).output.trim().endsWith("yes");
+      const canI = (
+        await users[who].kubectl(
+          "auth",
+          "can-i",
+          "get",
+          `apps.cupola.dev/${app?.name}`,
+          "--subresource=env",
+          "-n",
+          "acme-one",
+        )
+      ).output
+        .trim()
+        .endsWith("yes");
       expect(canI, who).toBe(who === "developer");
       expect(answer === 200, who).toBe(canI);
       expect((await users[who].kubectl("get", "secrets", "-n", "acme-one")).output, who).toContain("forbidden");
@@ -189,40 +272,104 @@ describe("rights", () => {
 
   test("there is no way round: roles, generated objects, claims, namespaces", async () => {
     const inOne = (...args: string[]): string[] => [...args, "-n", "acme-one", "--dry-run=server"];
-    const bind = (role: string): string[] => inOne("create", "rolebinding", `try-${role}`, `--clusterrole=${role}`, "--serviceaccount=default:nobody");
+    const bind = (role: string): string[] =>
+      inOne("create", "rolebinding", `try-${role}`, `--clusterrole=${role}`, "--serviceaccount=default:nobody");
     const refused: [Who, string[]][] = [
       ["developer", bind("cupola-space-developer")],
       ["developer", bind("cluster-admin")],
       ["manager", bind("cluster-admin")],
       ["manager", bind("cupola-admin")],
       ["orgmanager", bind("cluster-admin")],
-      ["orgmanager", ["create", "clusterrolebinding", "try", "--clusterrole=cupola-org-manager", "--serviceaccount=default:nobody", "--dry-run=server"]],
-      ["developer", ["patch", "apps.cupola.dev/app", "-n", "acme-one", "--dry-run=server", "--subresource=status", "--type=merge", "-p", '{"status":{"name":"other"}}']],
-      ["developer", ["patch", "namespace", "acme-one", "--dry-run=server", "--type=merge", "-p", '{"metadata":{"labels":{"a":"b"}}}']],
+      [
+        "orgmanager",
+        [
+          "create",
+          "clusterrolebinding",
+          "try",
+          "--clusterrole=cupola-org-manager",
+          "--serviceaccount=default:nobody",
+          "--dry-run=server",
+        ],
+      ],
+      [
+        "developer",
+        [
+          "patch",
+          "apps.cupola.dev/app",
+          "-n",
+          "acme-one",
+          "--dry-run=server",
+          "--subresource=status",
+          "--type=merge",
+          "-p",
+          '{"status":{"name":"other"}}',
+        ],
+      ],
+      [
+        "developer",
+        [
+          "patch",
+          "namespace",
+          "acme-one",
+          "--dry-run=server",
+          "--type=merge",
+          "-p",
+          '{"metadata":{"labels":{"a":"b"}}}',
+        ],
+      ],
       ["developer", ["delete", "claims.cupola.dev", "--all", "-n", "cupola-system", "--dry-run=server"]],
-      ["orgmanager", ["patch", "domains.cupola.dev/apps.localhost", "-n", "cupola-system", "--dry-run=server", "--type=merge", "-p", ANNOTATE]],
+      [
+        "orgmanager",
+        [
+          "patch",
+          "domains.cupola.dev/apps.localhost",
+          "-n",
+          "cupola-system",
+          "--dry-run=server",
+          "--type=merge",
+          "-p",
+          ANNOTATE,
+        ],
+      ],
       ["developer", inOne("create", "secret", "generic", "mine")],
       ["developer", inOne("create", "serviceaccount", "mine")],
       ["developer", inOne("delete", "rolebindings", "--all")],
       ["developer", ["get", "pods", "-A"]],
       ["nobody", ["get", "apps.cupola.dev", "-A"]],
     ];
-    for (const [who, args] of refused) expect((await users[who].kubectl(...args)).output, `${who}: ${args.join(" ")}`).toMatch(/forbidden|cannot|denied/i);
+    for (const [who, args] of refused)
+      expect((await users[who].kubectl(...args)).output, `${who}: ${args.join(" ")}`).toMatch(
+        /forbidden|cannot|denied/i,
+      );
     // What a manager is there for is allowed, at the same door.
     expect((await users.manager.kubectl(...bind("cupola-space-developer"))).output).toContain("created");
     expect((await users.orgmanager.kubectl(...bind("cupola-space-auditor"))).output).toContain("created");
     // The bindings that the platform keeps are nobody's to change.
-    const kept = JSON.parse((await stage.kubectl("get", "rolebindings", "-n", "acme-one", "-l", "cupola.dev/managed-by", "-o", "json")).output) as { items: { metadata: { name: string } }[] };
+    const kept = JSON.parse(
+      (await stage.kubectl("get", "rolebindings", "-n", "acme-one", "-l", "cupola.dev/managed-by", "-o", "json"))
+        .output,
+    ) as { items: { metadata: { name: string } }[] };
     expect(kept.items.length).toBeGreaterThan(0);
-    for (const { metadata } of kept.items) expect((await users.manager.kubectl("delete", `rolebinding/${metadata.name}`, "-n", "acme-one", "--dry-run=server")).output).toMatch(/forbidden|denied|belongs to the platform/i);
+    for (const { metadata } of kept.items)
+      expect(
+        (await users.manager.kubectl("delete", `rolebinding/${metadata.name}`, "-n", "acme-one", "--dry-run=server"))
+          .output,
+      ).toMatch(/forbidden|denied|belongs to the platform/i);
   });
 
   test("a role taken away is gone at every door", async () => {
-    const { resources } = await admin.call<Page<Named>>("GET", `/v3/roles?user_guids=${users.developer.name}&types=space_developer`);
+    const { resources } = await admin.call<Page<Named>>(
+      "GET",
+      `/v3/roles?user_guids=${users.developer.name}&types=space_developer`,
+    );
     await admin.call("DELETE", `/v3/roles/${resources[0]?.guid}`);
     const [app] = things.filter(({ title }) => title === "apps.cupola.dev of one");
     await eventually(async () => expect(await status(users.developer, "GET", app?.path ?? "")).toBe(404));
-    await eventually(async () => expect((await users.developer.kubectl("get", `apps.cupola.dev/${app?.name}`, "-n", "acme-one")).output).toContain("forbidden"));
+    await eventually(async () =>
+      expect((await users.developer.kubectl("get", `apps.cupola.dev/${app?.name}`, "-n", "acme-one")).output).toContain(
+        "forbidden",
+      ),
+    );
     expect((await users.developer.api.call<Page<Named>>("GET", "/v3/spaces")).resources).toEqual([]);
   });
 });

@@ -31,7 +31,11 @@ describe("a rolling restart of the platform", () => {
   const logs: (() => string)[] = [];
 
   async function add(): Promise<Served> {
-    const process = await startReplica(stage, { operations: "api,controllers", graceSeconds: 1, publicURL: `http://localhost:${balancer.port}` });
+    const process = await startReplica(stage, {
+      operations: "api,controllers",
+      graceSeconds: 1,
+      publicURL: `http://localhost:${balancer.port}`,
+    });
     const one: Served = { process, port: process.port, up: false };
     logs.push(process.log);
     served.push(one);
@@ -61,7 +65,14 @@ describe("a rolling restart of the platform", () => {
     const api = apiAt(url, tokenOf(stage, "admin"));
     const space = await guidOf(stage, "spaces.cupola.dev/dev", "local");
     const closed = await makeClosed(api);
-    const traffic = startTraffic({ api, guest: apiAt(url, tokenOf(stage, GUEST)), guestName: GUEST, space, closed, clients: CLIENTS });
+    const traffic = startTraffic({
+      api,
+      guest: apiAt(url, tokenOf(stage, GUEST)),
+      guestName: GUEST,
+      space,
+      closed,
+      clients: CLIENTS,
+    });
     for (const old of [...served]) {
       const before = traffic.requests();
       await eventually(() => expect(traffic.requests()).toBeGreaterThan(before + REQUESTS));
@@ -73,8 +84,11 @@ describe("a rolling restart of the platform", () => {
     const before = traffic.requests();
     await eventually(() => expect(traffic.requests()).toBeGreaterThan(before + REQUESTS));
     await traffic.stop();
-    if (traffic.failed.length + traffic.stale.length > 0) console.error(logs.map((log, at) => `replica ${at}\n${log()}`).join("\n"));
-    console.log(`rolling restart: ${traffic.requests()} requests, ${traffic.failed.length} failed, ${traffic.stale.length} stale`);
+    if (traffic.failed.length + traffic.stale.length > 0)
+      console.error(logs.map((log, at) => `replica ${at}\n${log()}`).join("\n"));
+    console.log(
+      `rolling restart: ${traffic.requests()} requests, ${traffic.failed.length} failed, ${traffic.stale.length} stale`,
+    );
     expect({ failed: traffic.failed, stale: traffic.stale }).toEqual({ failed: [], stale: [] });
   }, 300_000);
 });
@@ -83,8 +97,14 @@ describe("a rolling restart of the platform", () => {
 async function makeClosed(api: Api): Promise<{ space: string; app: string }> {
   const to = (guid: string): object => ({ data: { guid } });
   const org = await api.call<Named>("POST", "/v3/organizations", { name: "closed" });
-  const space = await api.call<Named>("POST", "/v3/spaces", { name: "closed", relationships: { organization: to(org.guid) } });
-  await api.call("POST", "/v3/roles", { type: "organization_user", relationships: { user: to(GUEST), organization: to(org.guid) } });
+  const space = await api.call<Named>("POST", "/v3/spaces", {
+    name: "closed",
+    relationships: { organization: to(org.guid) },
+  });
+  await api.call("POST", "/v3/roles", {
+    type: "organization_user",
+    relationships: { user: to(GUEST), organization: to(org.guid) },
+  });
   const app = await api.call<Named>("POST", "/v3/apps", { name: "inside", relationships: { space: to(space.guid) } });
   return { space: space.guid, app: app.guid };
 }

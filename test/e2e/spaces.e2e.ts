@@ -65,10 +65,16 @@ describe("a space just made", () => {
   });
 
   async function pushByApi(api: Api, org: string, name: string): Promise<void> {
-    const space = await api.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org } } } });
+    const space = await api.call("POST", "/v3/spaces", {
+      name,
+      relationships: { organization: { data: { guid: org } } },
+    });
     const inSpace = { space: { data: { guid: space.guid } } };
     for (const type of ["space_manager", "space_developer"]) {
-      await api.call("POST", "/v3/roles", { type, relationships: { user: { data: { guid: "developer" } }, ...inSpace } });
+      await api.call("POST", "/v3/roles", {
+        type,
+        relationships: { user: { data: { guid: "developer" } }, ...inSpace },
+      });
     }
     const app = await api.call("POST", "/v3/apps", { name: "app", relationships: inSpace });
     await api.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { A: "b" } });

@@ -3,5 +3,11 @@ import { defineConfig } from "vitest/config";
 
 // Journeys start whole platforms: one file at a time, so that each has the machine.
 export default defineConfig({
-  test: { include: ["test/e2e/**/*.e2e.ts"], pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 120_000 },
+  test: {
+    include: ["test/e2e/**/*.e2e.ts"],
+    pool: "forks",
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
 });

@@ -23,7 +23,12 @@ test.each([
   ["crds/app/app.ts", '"node:fs/promises"', 1],
   ["crds/guid.ts", '"node:crypto"', 0],
 ])("%s importing %s: %i violations", (path, specifier, count) => {
-  const forms = [`import { a } from ${specifier};`, `import {\n  a,\n  type B,\n} from ${specifier};`, `export { a } from ${specifier};`, `const a = await import(${specifier});`];
+  const forms = [
+    `import { a } from ${specifier};`,
+    `import {\n  a,\n  type B,\n} from ${specifier};`,
+    `export { a } from ${specifier};`,
+    `const a = await import(${specifier});`,
+  ];
   for (const text of forms) expect(importViolations([parseSource(path, text)]), text).toHaveLength(count);
 });
 
@@ -39,5 +44,7 @@ test.each([
 
 test("a link that leads nowhere is found, code and web addresses are left alone", () => {
   const text = "[a](../../package.json) [b](nowhere.md#x) `[c](gone.md)` [d](https://example.com/x.md)";
-  expect(brokenLinks("docs/adr/x.md", text)).toEqual(["docs/adr/x.md links to docs/adr/nowhere.md, which does not exist"]);
+  expect(brokenLinks("docs/adr/x.md", text)).toEqual([
+    "docs/adr/x.md links to docs/adr/nowhere.md, which does not exist",
+  ]);
 });

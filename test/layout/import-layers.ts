@@ -15,19 +15,28 @@ export const layers: readonly (readonly string[])[] = [
 
 /** Folders of rung 4 that hold what all kinds there share. Any other folder is one kind's, and no other kind imports it. */
 const sharedFolders = new Set([
-  "api/access", "api/cache", "api/cf", "api/http", "api/identity", "api/jobs", "api/peers",
+  "api/access",
+  "api/cache",
+  "api/cf",
+  "api/http",
+  "api/identity",
+  "api/jobs",
+  "api/peers",
   "controllers/shared",
 ]);
 
 /** What only some may import: I/O has no place in the nouns. */
 const pureFolders = ["crds"];
-const inputOutput = /^(node:(fs|net|http|https|http2|tls|dgram|child_process|sqlite|worker_threads|timers)(\/.*)?|undici|pino|express|prom-client|@kubernetes\/client-node)$/;
+const inputOutput =
+  /^(node:(fs|net|http|https|http2|tls|dgram|child_process|sqlite|worker_threads|timers)(\/.*)?|undici|pino|express|prom-client|@kubernetes\/client-node)$/;
 
 /** Every import that the ladder forbids, as a sentence. Imports between tests and scripts are free: scripts run tests. */
 export function importViolations(files: readonly Pick<SourceFile, "path" | "imports" | "externals">[]): string[] {
   return files.flatMap((file) => [
     ...file.imports.flatMap((target) => checkImport(file.path, target)),
-    ...file.externals.filter((name) => isPure(file.path) && inputOutput.test(name)).map((name) => `${file.path} imports ${name}: ${pureFolders.join(", ")} does no I/O`),
+    ...file.externals
+      .filter((name) => isPure(file.path) && inputOutput.test(name))
+      .map((name) => `${file.path} imports ${name}: ${pureFolders.join(", ")} does no I/O`),
   ]);
 }
 
@@ -37,7 +46,8 @@ function checkImport(from: string, to: string): string[] {
   if (fromLayer < 0 || toLayer < 0) return toLayer === fromLayer ? [] : [`${from} imports ${to}, which is on no rung`];
   if (topOf(from) !== topOf(to)) {
     if (toLayer > fromLayer) return [`${from} imports ${to}, from a rung above its own`];
-    if (toLayer === fromLayer && topOf(from) !== "scripts" && topOf(from) !== "test") return [`${from} imports ${to}: siblings meet only through objects in the cluster`];
+    if (toLayer === fromLayer && topOf(from) !== "scripts" && topOf(from) !== "test")
+      return [`${from} imports ${to}: siblings meet only through objects in the cluster`];
   }
   return [...checkEmbeddedServer(from, to), ...checkKindFolders(from, to)];
 }
@@ -50,7 +60,9 @@ function checkEmbeddedServer(from: string, to: string): string[] {
 function checkKindFolders(from: string, to: string): string[] {
   const [own, other] = [kindFolder(from), kindFolder(to)];
   if (!own || !other || own === other || topOf(from) !== topOf(to)) return [];
-  return [`${from} imports ${to}: kinds do not import each other, what they share is in crds/ or in the rung's own files`];
+  return [
+    `${from} imports ${to}: kinds do not import each other, what they share is in crds/ or in the rung's own files`,
+  ];
 }
 
 /** `api/route` for api/route/present.ts; `backends/routers/local` for a class. Undefined for what a rung shares. */

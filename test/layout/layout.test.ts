@@ -16,7 +16,9 @@ describe("the ladder", () => {
   });
 
   test.each(["kube/", "local/apiserver/"])("%s has no word of CF", (folder) => {
-    const found = sources.filter((file) => file.path.startsWith(folder)).flatMap((file) => foreignWords(file.text).map((word) => `${file.path}: ${word}`));
+    const found = sources
+      .filter((file) => file.path.startsWith(folder))
+      .flatMap((file) => foreignWords(file.text).map((word) => `${file.path}: ${word}`));
     expect([...new Set(found)]).toEqual([]);
   });
 });
@@ -31,26 +33,42 @@ describe("the paths of a kind", () => {
 
   test.skipIf(!exists("deploy/crds"))("deploy/crds/ has one file per kind", () => {
     const files = listFiles("deploy/crds/*.yaml").map((path) => readText(path));
-    const missing = DEFINITIONS.filter((definition) => !files.some((text) => text.includes(`\n  name: ${definition.plural}.${definition.group}\n`)));
+    const missing = DEFINITIONS.filter(
+      (definition) => !files.some((text) => text.includes(`\n  name: ${definition.plural}.${definition.group}\n`)),
+    );
     expect(missing.map((definition) => definition.kind)).toEqual([]);
     expect(files).toHaveLength(DEFINITIONS.length);
   });
 
   test.skipIf(!exists("docs/kinds"))("docs/kinds/ has one page per kind", () => {
-    expect(listFiles("docs/kinds/*.md").map((path) => path.replace(/^docs\/kinds\/|\.md$/g, "")).sort()).toEqual(kinds);
+    expect(
+      listFiles("docs/kinds/*.md")
+        .map((path) => path.replace(/^docs\/kinds\/|\.md$/g, ""))
+        .sort(),
+    ).toEqual(kinds);
   });
 
   test("a folder has a file of its own name, which is its door", () => {
-    const folders = ["api", "controllers"].flatMap((rung) => foldersIn(rung).map((name) => `${rung}/${name}`)).filter(isKindFolder);
-    const classes = ["builders", "runners", "routers"].flatMap((role) => foldersIn(`backends/${role}`).map((name) => `backends/${role}/${name}`));
+    const folders = ["api", "controllers"]
+      .flatMap((rung) => foldersIn(rung).map((name) => `${rung}/${name}`))
+      .filter(isKindFolder);
+    const classes = ["builders", "runners", "routers"].flatMap((role) =>
+      foldersIn(`backends/${role}`).map((name) => `backends/${role}/${name}`),
+    );
     const withFiles = [...folders, ...classes].filter((folder) => paths.some((path) => path.startsWith(`${folder}/`)));
     expect(withFiles.filter((folder) => !exists(`${folder}/${folder.split("/").at(-1)}.ts`))).toEqual([]);
   });
 
   test("a controller decides in plan.ts, apart from what reads and writes", () => {
-    const folders = foldersIn("controllers").map((name) => `controllers/${name}`).filter(isKindFolder).filter((folder) => exists(`${folder}/${folder.split("/")[1]}.ts`));
+    const folders = foldersIn("controllers")
+      .map((name) => `controllers/${name}`)
+      .filter(isKindFolder)
+      .filter((folder) => exists(`${folder}/${folder.split("/")[1]}.ts`));
     expect(folders.filter((folder) => !exists(`${folder}/plan.ts`) && !withoutPlan[folder])).toEqual([]);
-    expect(Object.keys(withoutPlan).filter((folder) => exists(`${folder}/plan.ts`) || !exists(folder)), "exemptions that nobody needs").toEqual([]);
+    expect(
+      Object.keys(withoutPlan).filter((folder) => exists(`${folder}/plan.ts`) || !exists(folder)),
+      "exemptions that nobody needs",
+    ).toEqual([]);
   });
 });
 
@@ -59,8 +77,14 @@ describe("files", () => {
     const tooLong = sources.filter((file) => file.lines > 500).map((file) => `${file.path}: ${file.lines} lines`);
     expect(tooLong).toEqual([]);
     const long = sources.filter((file) => file.lines > 300 && !longFiles[file.path]);
-    for (const file of long) console.warn(`warning: ${file.path} has ${file.lines} lines; split it by what it does, or give the reason in test/layout/exemptions.ts`);
-    expect(Object.keys(longFiles).filter((path) => !sources.some((file) => file.path === path && file.lines > 300)), "exemptions that nobody needs").toEqual([]);
+    for (const file of long)
+      console.warn(
+        `warning: ${file.path} has ${file.lines} lines; split it by what it does, or give the reason in test/layout/exemptions.ts`,
+      );
+    expect(
+      Object.keys(longFiles).filter((path) => !sources.some((file) => file.path === path && file.lines > 300)),
+      "exemptions that nobody needs",
+    ).toEqual([]);
   });
 
   test("each says in its first line what it is for", () => {
@@ -68,16 +92,31 @@ describe("files", () => {
   });
 
   test("names are kebab-case and say what is inside", () => {
-    const bad = paths.filter((path) => path.split("/").some((part) => !/^[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$/.test(part) || /^(utils?|helpers?|manager|impl|misc|common|index)(\.|$)/.test(part) || /-(manager|impl|utils?|helpers?)\./.test(part)));
+    const bad = paths.filter((path) =>
+      path
+        .split("/")
+        .some(
+          (part) =>
+            !/^[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$/.test(part) ||
+            /^(utils?|helpers?|manager|impl|misc|common|index)(\.|$)/.test(part) ||
+            /-(manager|impl|utils?|helpers?)\./.test(part),
+        ),
+    );
     expect(bad).toEqual([]);
   });
 
   test("nothing is exported by default", () => {
-    expect(sources.filter((file) => /^export default\b/m.test(file.text) && !file.path.endsWith(".config.ts")).map((file) => file.path)).toEqual([]);
+    expect(
+      sources
+        .filter((file) => /^export default\b/m.test(file.text) && !file.path.endsWith(".config.ts"))
+        .map((file) => file.path),
+    ).toEqual([]);
   });
 
   test("none names a path of one machine or the host of a registry", () => {
-    const files = [...paths, ...markdown, "package.json", "package-lock.json", ".npmrc"].filter((path) => !path.startsWith("test/layout/"));
+    const files = [...paths, ...markdown, "package.json", "package-lock.json", ".npmrc"].filter(
+      (path) => !path.startsWith("test/layout/"),
+    );
     const personal = /\/work\/(main|shared)\b|\/root\/|"resolved": "https?:/;
     expect(files.filter((path) => exists(path) && personal.test(readText(path)))).toEqual([]);
   });
@@ -90,7 +129,9 @@ describe("documents", () => {
 
   test("each decision record has a number of its own and a status; a superseded one links on", () => {
     const records = listFiles("docs/adr/*.md").filter((path) => /\/\d/.test(path));
-    const numbers = records.map((path) => /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1] ?? `not named NNNN-title.md: ${path}`);
+    const numbers = records.map(
+      (path) => /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1] ?? `not named NNNN-title.md: ${path}`,
+    );
     expect(numbers).toEqual(numbers.map((_, at) => String(at + 1).padStart(4, "0")));
     const status = /^Status: (Proposed|Accepted|Rejected|Superseded by \[\d{4}\]\(\d{4}-[a-z0-9-]+\.md\))$/m;
     expect(records.filter((path) => !status.test(readText(path)))).toEqual([]);
@@ -98,7 +139,9 @@ describe("documents", () => {
 
   test("docs/dependencies.md has one line for each dependency", () => {
     const manifest = JSON.parse(readText("package.json")) as Record<string, Record<string, string> | undefined>;
-    const wanted = ["dependencies", "devDependencies", "optionalDependencies"].flatMap((section) => Object.keys(manifest[section] ?? {}));
+    const wanted = ["dependencies", "devDependencies", "optionalDependencies"].flatMap((section) =>
+      Object.keys(manifest[section] ?? {}),
+    );
     const rows = [...readText("docs/dependencies.md").matchAll(/^\| ((?:`[^`|]+`(?:, )?)+) \|/gm)];
     const listed = rows.flatMap((row) => [...row[1]!.matchAll(/`([^`]+)`/g)].map((name) => name[1]!));
     expect(listed.sort()).toEqual(wanted.sort());

@@ -17,7 +17,8 @@ export interface SourceFile {
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const skipped = new Set(["node_modules", ".git", ".cache", "coverage"]);
-const importPattern = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/g;
+const importPattern =
+  /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/g;
 
 /** Paths under the root that match, in order. */
 export function listFiles(pattern: string): string[] {
@@ -37,7 +38,12 @@ export function readText(path: string): string {
 
 /** Names of the folders directly in `path`; none when it is not there. */
 export function foldersIn(path: string): string[] {
-  return exists(path) ? globSync("*/", { cwd: join(root, path) }).map((name) => name.replace(/[/\\]$/, "")).filter((name) => statSync(join(root, path, name)).isDirectory()).sort() : [];
+  return exists(path)
+    ? globSync("*/", { cwd: join(root, path) })
+        .map((name) => name.replace(/[/\\]$/, ""))
+        .filter((name) => statSync(join(root, path, name)).isDirectory())
+        .sort()
+    : [];
 }
 
 /** Every TypeScript file of ours. Buildpacks and examples are programs of their own. */
@@ -50,7 +56,8 @@ export function readSources(): SourceFile[] {
 export function parseSource(path: string, text: string): SourceFile {
   const specifiers = [...text.matchAll(importPattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
   return {
-    path, text,
+    path,
+    text,
     lines: text.split("\n").length - (text.endsWith("\n") ? 1 : 0),
     imports: specifiers.filter((s) => s.startsWith(".")).map((s) => posix.join(posix.dirname(path), s)),
     externals: specifiers.filter((s) => !s.startsWith(".")),

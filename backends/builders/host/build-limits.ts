@@ -24,7 +24,11 @@ const sampleIntervalMs = 500;
 const diskSampleInterval = 6;
 
 /** Calls `exceeded` at most once; the returned function ends the watch. `onError` gets what a look could not see. */
-export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (exceededLimit: ExceededLimit) => void; error: (error: unknown) => void }): () => void {
+export function watchLimits(
+  pgid: number,
+  limits: BuildLimits,
+  on: { exceeded: (exceededLimit: ExceededLimit) => void; error: (error: unknown) => void },
+): () => void {
   let samples = 0;
   let isSampling = false;
   let ended = false;
@@ -41,18 +45,33 @@ export function watchLimits(pgid: number, limits: BuildLimits, on: { exceeded: (
   const timer = setInterval(() => {
     if (isSampling) return;
     isSampling = true;
-    sample().catch(on.error).finally(() => (isSampling = false));
+    sample()
+      .catch(on.error)
+      .finally(() => (isSampling = false));
   }, sampleIntervalMs);
   timer.unref();
   return end;
 }
 
-async function findExceededLimit(pgid: number, limits: BuildLimits, withDisk: boolean): Promise<ExceededLimit | undefined> {
-  if (Date.now() > limits.deadline) return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
+async function findExceededLimit(
+  pgid: number,
+  limits: BuildLimits,
+  withDisk: boolean,
+): Promise<ExceededLimit | undefined> {
+  if (Date.now() > limits.deadline)
+    return { code: "StagingTimeExpired", message: `the build took longer than ${limits.timeoutSeconds} s` };
   const memoryBytes = await readResidentBytes(listMembers(await readProcesses(), pgid));
-  if (memoryBytes > limits.memoryMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.memoryMB} MB of memory (staging_memory_in_mb of the build)` };
+  if (memoryBytes > limits.memoryMB * mebibyte)
+    return {
+      code: "InsufficientResources",
+      message: `the build used more than its ${limits.memoryMB} MB of memory (staging_memory_in_mb of the build)`,
+    };
   const diskBytes = withDisk ? await directoriesSize(limits.directories, limits.diskMB * mebibyte) : 0;
-  if (diskBytes > limits.diskMB * mebibyte) return { code: "InsufficientResources", message: `the build used more than its ${limits.diskMB} MB of disk (staging_disk_in_mb of the build)` };
+  if (diskBytes > limits.diskMB * mebibyte)
+    return {
+      code: "InsufficientResources",
+      message: `the build used more than its ${limits.diskMB} MB of disk (staging_disk_in_mb of the build)`,
+    };
   return undefined;
 }
 

@@ -21,7 +21,15 @@ async function runJob(job: BuildRequest): Promise<BuildResponse> {
     const { root, work, stack, user } = job;
     const metadata = await runLifecycle({
       ...job,
-      workspace: { root, work, stack, user, platform: join(work, "platform"), machine: await thisMachine(), base: hostEnvironment() },
+      workspace: {
+        root,
+        work,
+        stack,
+        user,
+        platform: join(work, "platform"),
+        machine: await thisMachine(),
+        base: hostEnvironment(),
+      },
       log: (stream, line) => void (stream === "OUT" ? process.stdout : process.stderr).write(`${line}\n`),
     });
     await pipeline(packDirectory(root, ["app", "layers"]), createWriteStream(job.droplet, { mode: 0o600 }));
@@ -33,7 +41,8 @@ async function runJob(job: BuildRequest): Promise<BuildResponse> {
 
 function toFailure(error: unknown): { code: StagingFailure["code"]; message: string } {
   if (error instanceof StagingFailure) return { code: error.code, message: error.message };
-  if (error instanceof ArchiveRejected || error instanceof BlobTooLarge) return { code: "StagingError", message: `the package cannot be unpacked: ${error.message}` };
+  if (error instanceof ArchiveRejected || error instanceof BlobTooLarge)
+    return { code: "StagingError", message: `the package cannot be unpacked: ${error.message}` };
   return { code: "StagingError", message: error instanceof Error ? error.message : String(error) };
 }
 

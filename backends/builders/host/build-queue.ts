@@ -72,7 +72,11 @@ export function createBuildQueue(options: BuildQueueOptions): BuildQueue {
       const uid = staging.metadata.uid ?? "";
       const known = entries.get(uid);
       if (known || closed) return known?.progress ?? { startedAt: staging.status?.startedAt, outcome: undefined };
-      const entry: Entry = { staging, progress: { startedAt: undefined, outcome: undefined }, stop: new AbortController() };
+      const entry: Entry = {
+        staging,
+        progress: { startedAt: undefined, outcome: undefined },
+        stop: new AbortController(),
+      };
       entries.set(uid, entry);
       pending.add(entry);
       startPending();
@@ -95,7 +99,11 @@ export function createBuildQueue(options: BuildQueueOptions): BuildQueue {
 }
 
 /** The first that waits whose app is not building, while there is room. */
-export function planNextBuild<T extends { staging: Pick<Staging, "spec"> }>(pending: readonly T[], running: readonly T[], concurrency: number): T | undefined {
+export function planNextBuild<T extends { staging: Pick<Staging, "spec"> }>(
+  pending: readonly T[],
+  running: readonly T[],
+  concurrency: number,
+): T | undefined {
   if (running.length >= concurrency) return undefined;
   const busy = new Set(running.map((entry) => entry.staging.spec.app.guid));
   return pending.find((entry) => !busy.has(entry.staging.spec.app.guid));

@@ -24,6 +24,10 @@ async function reconcileBuildpack(buildpack: { name: string; path: string }): Pr
     return { status: { id, version }, ready: { status: "True", reason: "Found", message: "builder host can use it" } };
   } catch (error) {
     if (!(error instanceof StagingFailure)) throw error;
-    return { status: { id: undefined, version: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: error.message }, requeueAfterMs: recheckMs };
+    return {
+      status: { id: undefined, version: undefined },
+      ready: { status: "False", reason: "CannotBeUsed", message: error.message },
+      requeueAfterMs: recheckMs,
+    };
   }
 }

@@ -43,7 +43,10 @@ export async function findBuildpack(buildpack: { name: string; path?: string }):
  * The buildpacks of a Staging. Where the app is to be tried against all there are, one that cannot be used is told and left out: it is not
  * the fault of an app that another one fits. @throws StagingFailure
  */
-export async function findBuildpacks({ buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">, onUnusable: (why: string) => void): Promise<UsableFolder[]> {
+export async function findBuildpacks(
+  { buildpacks, detect }: Pick<Staging["spec"], "buildpacks" | "detect">,
+  onUnusable: (why: string) => void,
+): Promise<UsableFolder[]> {
   const found = await Promise.all(
     buildpacks.map((one) =>
       findBuildpack(one).catch((error: unknown) => {
@@ -58,15 +61,29 @@ export async function findBuildpacks({ buildpacks, detect }: Pick<Staging["spec"
 function toFolder(wanted: string): string {
   if (isAbsolute(wanted)) return wanted;
   // Classic names are taken for ours, so that a manifest written for another Cloud Foundry works.
-  const bundled = bundledBuildpacks.find((one) => [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()));
+  const bundled = bundledBuildpacks.find((one) =>
+    [one, `${one}_buildpack`, `cupola/${one}`].includes(wanted.toLowerCase()),
+  );
   if (bundled) return bundledFolder(bundled);
-  throw new StagingFailure("NoBuildpacksFound", `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${bundledBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`);
+  throw new StagingFailure(
+    "NoBuildpacksFound",
+    `the builder host cannot use ${hideUserinfo(wanted)}: it takes ${bundledBuildpacks.join(", ")} and folders of Cloud Native Buildpacks by absolute path`,
+  );
 }
 
 /** The buildpacks that lie beside a composite one: its parts, if they are not ours. A folder beside it that is no buildpack is passed over. */
 export async function findSiblings(chosen: readonly UsableFolder[]): Promise<string[]> {
   const parents = [...new Set(chosen.filter((one) => one.isComposite).map(({ folder }) => dirname(folder)))];
-  const siblings = await Promise.all(parents.map(async (parent) => (await readdir(parent)).map((name) => join(parent, name))));
-  const usable = await Promise.all(siblings.flat().map((folder) => loadBuildpack(folder).then(() => [folder], () => [])));
+  const siblings = await Promise.all(
+    parents.map(async (parent) => (await readdir(parent)).map((name) => join(parent, name))),
+  );
+  const usable = await Promise.all(
+    siblings.flat().map((folder) =>
+      loadBuildpack(folder).then(
+        () => [folder],
+        () => [],
+      ),
+    ),
+  );
   return usable.flat();
 }

@@ -49,7 +49,15 @@ async function build(files: Files, user: Record<string, string> = {}): Promise<D
   await writeFiles(join(root, "app"), files);
   const folders = bundledBuildpacks.map(bundledFolder);
   return runLifecycle({
-    workspace: { root, work, platform: join(work, "platform"), machine: await thisMachine(), stack: "host", base: hostEnvironment(), user },
+    workspace: {
+      root,
+      work,
+      platform: join(work, "platform"),
+      machine: await thisMachine(),
+      stack: "host",
+      base: hostEnvironment(),
+      user,
+    },
     buildpacks: folders,
     detect: true,
     available: folders,
@@ -68,7 +76,11 @@ interface Answer {
 
 /** Starts the web process and returns how to ask it. Paths go out as they are: nothing tidies them up. */
 async function serve(): Promise<(path: string, headers?: Record<string, string>) => Promise<Answer>> {
-  const { command, env, cwd } = await prepareLaunch({ root, processType: "web", env: { ...hostEnvironment(), PORT: "0" } });
+  const { command, env, cwd } = await prepareLaunch({
+    root,
+    processType: "web",
+    env: { ...hostEnvironment(), PORT: "0" },
+  });
   const [file = "", ...args] = command;
   const child = spawn(file, args, { env, cwd, stdio: ["ignore", "pipe", "inherit"] });
   started.push(child);
@@ -81,7 +93,16 @@ async function serve(): Promise<(path: string, headers?: Record<string, string>)
   return (path, headers = {}) =>
     new Promise((resolve, reject) => {
       request({ host: "127.0.0.1", port, path, headers }, (response) => {
-        text(response).then((body) => resolve({ status: response.statusCode, type: response.headers["content-type"], location: response.headers.location, body }), reject);
+        text(response).then(
+          (body) =>
+            resolve({
+              status: response.statusCode,
+              type: response.headers["content-type"],
+              location: response.headers.location,
+              body,
+            }),
+          reject,
+        );
       })
         .on("error", reject)
         .end();
@@ -93,16 +114,51 @@ const used = (metadata: DropletMetadata): string[] => metadata.buildpacks.map(({
 describe("what fits, and what it starts", () => {
   test.each<[string, Files, string[], Record<string, string>]>([
     ["a start script", { "package.json": '{"scripts":{"start":"node a.js"}}' }, ["nodejs"], { web: "node a.js" }],
-    ["with prestart and poststart", { "package.json": '{"scripts":{"prestart":"echo a","start":"b","poststart":"c"}}' }, ["nodejs"], { web: "echo a && b && c" }],
-    ["server.js", { "package.json": '{"main":"lib/main.js"}', "server.js": "", "lib/main.js": "" }, ["nodejs"], { web: "node server.js" }],
-    ["main", { "package.json": '{"main":"lib/my main.js"}', "index.js": "", "lib/my main.js": "" }, ["nodejs"], { web: "node 'lib/my main.js'" }],
+    [
+      "with prestart and poststart",
+      { "package.json": '{"scripts":{"prestart":"echo a","start":"b","poststart":"c"}}' },
+      ["nodejs"],
+      { web: "echo a && b && c" },
+    ],
+    [
+      "server.js",
+      { "package.json": '{"main":"lib/main.js"}', "server.js": "", "lib/main.js": "" },
+      ["nodejs"],
+      { web: "node server.js" },
+    ],
+    [
+      "main",
+      { "package.json": '{"main":"lib/my main.js"}', "index.js": "", "lib/my main.js": "" },
+      ["nodejs"],
+      { web: "node 'lib/my main.js'" },
+    ],
     ["index.js", { "package.json": "{}", "index.js": "" }, ["nodejs"], { web: "node index.js" }],
     ["nothing to start", { "package.json": "{}" }, ["nodejs"], {}],
     ["server.js alone", { "server.js": "" }, ["nodejs"], { web: "node server.js" }],
-    ["a Procfile wins", { "package.json": '{"scripts":{"start":"node a.js"}}', Procfile: "web: node b.js\nclock: node c.js" }, ["nodejs", "procfile"], { web: "node b.js", clock: "node c.js" }],
-    ["a Procfile without web adds to it", { "package.json": '{"scripts":{"start":"node a.js"}}', Procfile: "clock: node c.js" }, ["nodejs", "procfile"], { web: "node a.js", clock: "node c.js" }],
-    ["package.json with a page is Node.js", { "package.json": '{"scripts":{"start":"x"}}', "index.html": "" }, ["nodejs"], { web: "x" }],
-    ["a Procfile alone", { Procfile: "# comment\r\nweb: ./run --port $PORT\r\n\r\nworker : ./work" }, ["procfile"], { web: "./run --port $PORT", worker: "./work" }],
+    [
+      "a Procfile wins",
+      { "package.json": '{"scripts":{"start":"node a.js"}}', Procfile: "web: node b.js\nclock: node c.js" },
+      ["nodejs", "procfile"],
+      { web: "node b.js", clock: "node c.js" },
+    ],
+    [
+      "a Procfile without web adds to it",
+      { "package.json": '{"scripts":{"start":"node a.js"}}', Procfile: "clock: node c.js" },
+      ["nodejs", "procfile"],
+      { web: "node a.js", clock: "node c.js" },
+    ],
+    [
+      "package.json with a page is Node.js",
+      { "package.json": '{"scripts":{"start":"x"}}', "index.html": "" },
+      ["nodejs"],
+      { web: "x" },
+    ],
+    [
+      "a Procfile alone",
+      { Procfile: "# comment\r\nweb: ./run --port $PORT\r\n\r\nworker : ./work" },
+      ["procfile"],
+      { web: "./run --port $PORT", worker: "./work" },
+    ],
     ["a Procfile without web", { Procfile: "job: ./once" }, ["procfile"], { job: "./once", web: "./once" }],
   ])("%s", async (_name, files, buildpacks, types) => {
     const metadata = await build(files);
@@ -111,12 +167,32 @@ describe("what fits, and what it starts", () => {
   });
 
   test.each<[string, Files, RegExp]>([
-    ["nothing fits", { "readme.txt": "" }, /nodejs@0.1.0: no package.json; .*procfile@0.1.0: no Procfile; .*staticfile@0.1.0: no Staticfile, index.html/],
-    ["broken package.json", { "package.json": "{" }, /cupola\/nodejs 0.1.0 ended with 1, saying: package.json is no JSON: /],
-    ["broken Procfile", { Procfile: "web: a\nwhat is this" }, /cupola\/procfile 0.1.0 ended with 1, saying: Procfile, line 2: write it as "type: command"/],
+    [
+      "nothing fits",
+      { "readme.txt": "" },
+      /nodejs@0.1.0: no package.json; .*procfile@0.1.0: no Procfile; .*staticfile@0.1.0: no Staticfile, index.html/,
+    ],
+    [
+      "broken package.json",
+      { "package.json": "{" },
+      /cupola\/nodejs 0.1.0 ended with 1, saying: package.json is no JSON: /,
+    ],
+    [
+      "broken Procfile",
+      { Procfile: "web: a\nwhat is this" },
+      /cupola\/procfile 0.1.0 ended with 1, saying: Procfile, line 2: write it as "type: command"/,
+    ],
     ["empty Procfile", { Procfile: "\n" }, /the Procfile names no process/],
-    ["a root that is no folder of the app", { Staticfile: "root: ../.." }, /cupola\/staticfile 0.1.0 ended with 1, saying: root: ..\/.. in the Staticfile/],
-    ["npm says no", { "package.json": '{"dependencies":{"a":"file:./a"},"scripts":{"preinstall":"echo not today >&2; exit 3"}}' }, /npm install failed with status 3/],
+    [
+      "a root that is no folder of the app",
+      { Staticfile: "root: ../.." },
+      /cupola\/staticfile 0.1.0 ended with 1, saying: root: ..\/.. in the Staticfile/,
+    ],
+    [
+      "npm says no",
+      { "package.json": '{"dependencies":{"a":"file:./a"},"scripts":{"preinstall":"echo not today >&2; exit 3"}}' },
+      /npm install failed with status 3/,
+    ],
   ])("a failure says why: %s", async (_name, files, message) => {
     await expect(build(files)).rejects.toThrow(message);
   });
@@ -124,14 +200,20 @@ describe("what fits, and what it starts", () => {
 
 describe("dependencies", () => {
   const app: Files = {
-    "package.json": '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib.tgz"},"devDependencies":{"dev":"file:./lib.tgz"}}',
-    "server.js": 'const lib = require("lib"); require("http").createServer((q, r) => r.end(lib + process.env.NODE_ENV)).listen(0, function () { console.log("port " + this.address().port); });',
+    "package.json":
+      '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib.tgz"},"devDependencies":{"dev":"file:./lib.tgz"}}',
+    "server.js":
+      'const lib = require("lib"); require("http").createServer((q, r) => r.end(lib + process.env.NODE_ENV)).listen(0, function () { console.log("port " + this.address().port); });',
   };
 
   /** A package of one file, packed by npm. */
   async function packLib(content: string): Promise<string> {
     const folder = await mkdtemp(join(directory, "lib-"));
-    await writeFiles(folder, { "package.json": '{"name":"lib","version":"1.0.0","bin":"cli.js","main":"index.js"}', "index.js": content, "cli.js": "#!/usr/bin/env node\n" });
+    await writeFiles(folder, {
+      "package.json": '{"name":"lib","version":"1.0.0","bin":"cli.js","main":"index.js"}',
+      "index.js": content,
+      "cli.js": "#!/usr/bin/env node\n",
+    });
     await run("npm", ["pack", "--silent"], { cwd: folder });
     await rename(join(folder, "lib-1.0.0.tgz"), join(folder, "lib.tgz"));
     return join(folder, "lib.tgz");
@@ -139,7 +221,11 @@ describe("dependencies", () => {
 
   test("are installed without those for development, kept for the next build, and installed anew when they change", async () => {
     const tarball = await packLib('module.exports = "one ";');
-    const files = { ...app, "package.json": (app["package.json"] ?? "").replaceAll("./lib.tgz", tarball), ".npmrc": "package-lock=false\n" };
+    const files = {
+      ...app,
+      "package.json": (app["package.json"] ?? "").replaceAll("./lib.tgz", tarball),
+      ".npmrc": "package-lock=false\n",
+    };
     await build(files);
     expect(lines.join("\n")).toMatch(/warning: there is no package-lock.json.*\n +npm install --omit=dev/);
     expect((await (await serve())("/")).body).toBe("one production");
@@ -159,7 +245,8 @@ describe("dependencies", () => {
   test("a package-lock.json is kept to, and a folder of the app may be a dependency", async () => {
     const files: Files = {
       "package.json": '{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}}',
-      "package-lock.json": '{"name":"app","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}},"lib":{"version":"1.0.0"},"node_modules/lib":{"resolved":"lib","link":true}}}',
+      "package-lock.json":
+        '{"name":"app","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"app","version":"1.0.0","dependencies":{"lib":"file:./lib"}},"lib":{"version":"1.0.0"},"node_modules/lib":{"resolved":"lib","link":true}}}',
       "lib/package.json": '{"name":"lib","version":"1.0.0","main":"i.js"}',
       "lib/i.js": 'module.exports = "linked ";',
       "server.js": app["server.js"] ?? "",
@@ -180,13 +267,23 @@ describe("dependencies", () => {
 
   test("an engine that this machine is not is warned of", async () => {
     await build({ "package.json": '{"engines":{"node":"^4.0.0"},"scripts":{"start":"x"}}' });
-    expect(lines.join("\n")).toContain(`warning: package.json wants Node.js ^4.0.0; the app will run on ${process.versions.node}`);
+    expect(lines.join("\n")).toContain(
+      `warning: package.json wants Node.js ^4.0.0; the app will run on ${process.versions.node}`,
+    );
   });
 });
 
 describe("static files", () => {
   test("pages, types, folders, 404, and nothing that is not to be seen", async () => {
-    await build({ "index.html": "home", "a b.css": "b{}", "sub/index.html": "sub", "404.html": "gone", Staticfile: "", ".secret": "s", "manifest.yml": "m" });
+    await build({
+      "index.html": "home",
+      "a b.css": "b{}",
+      "sub/index.html": "sub",
+      "404.html": "gone",
+      Staticfile: "",
+      ".secret": "s",
+      "manifest.yml": "m",
+    });
     await writeFile(join(directory, "outside.txt"), "outside");
     await symlink(join(directory, "outside.txt"), join(root, "app", "link.txt"));
     const get = await serve();
@@ -194,7 +291,19 @@ describe("static files", () => {
     expect(await get("/a%20b.css")).toMatchObject({ status: 200, type: "text/css; charset=utf-8", body: "b{}" });
     expect(await get("/sub?x=1")).toMatchObject({ status: 301, location: "/sub/?x=1" });
     expect(await get("/sub/")).toMatchObject({ status: 200, body: "sub" });
-    for (const path of ["/none", "/../outside.txt", "/..%2f..%2foutside.txt", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/link.txt", "/.secret", "/Staticfile", "/manifest.yml", "/%00", "/%zz"]) {
+    for (const path of [
+      "/none",
+      "/../outside.txt",
+      "/..%2f..%2foutside.txt",
+      "/%2e%2e/%2e%2e/etc/passwd",
+      "//etc/passwd",
+      "/link.txt",
+      "/.secret",
+      "/Staticfile",
+      "/manifest.yml",
+      "/%00",
+      "/%zz",
+    ]) {
       expect(await get(path), path).toMatchObject({ status: 404, body: "gone" });
     }
   });

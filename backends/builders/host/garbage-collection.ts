@@ -20,7 +20,11 @@ const periodMs = hourMs / 2;
 const initialDelayMs = 60_000;
 
 /** What may go: not needed, and not touched since `before`. Pure. */
-export function planGarbageCollection(directories: readonly CachedDirectory[], referenced: ReadonlySet<string>, before: number): string[] {
+export function planGarbageCollection(
+  directories: readonly CachedDirectory[],
+  referenced: ReadonlySet<string>,
+  before: number,
+): string[] {
   return directories.filter(({ path, modified }) => !referenced.has(path) && modified < before).map(({ path }) => path);
 }
 
@@ -36,7 +40,13 @@ export interface GarbageCollectionOptions {
 /** Sweeps now and then until the returned function is called. */
 export function startGarbageCollection(options: GarbageCollectionOptions): () => void {
   const handles = [options.watches.ensure(Droplet), options.watches.ensure(LRP), options.watches.ensure(Staging)];
-  const collect = (): void => void (options.isLeader() && collectGarbage(options, Date.now()).catch((error: unknown) => options.onError(error, "removal of unused droplets and caches")));
+  const collect = (): void =>
+    void (
+      options.isLeader() &&
+      collectGarbage(options, Date.now()).catch((error: unknown) =>
+        options.onError(error, "removal of unused droplets and caches"),
+      )
+    );
   const initialTimer = setTimeout(collect, initialDelayMs).unref();
   const timer = setInterval(collect, periodMs).unref();
   return () => {
@@ -47,13 +57,27 @@ export function startGarbageCollection(options: GarbageCollectionOptions): () =>
 }
 
 /** One look. Does nothing while any of the kinds cannot be seen: not to see a Droplet is no sign that it is gone. */
-export async function collectGarbage({ watches, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">, now: number): Promise<void> {
+export async function collectGarbage(
+  { watches, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
+  now: number,
+): Promise<void> {
   const { read } = watches;
   if (!(watches.store(Droplet).synced && watches.store(LRP).synced && watches.store(Staging).synced)) return;
   const stagings = read.list(Staging);
-  const roots = [...read.list(Droplet).map((one) => one.spec.root), ...read.list(LRP).map((one) => one.spec.droplet.root), ...stagings.map((one) => join(dropletsDir, one.spec.buildGUID))];
+  const roots = [
+    ...read.list(Droplet).map((one) => one.spec.root),
+    ...read.list(LRP).map((one) => one.spec.droplet.root),
+    ...stagings.map((one) => join(dropletsDir, one.spec.buildGUID)),
+  ];
   const caches = stagings.map((one) => join(cacheDir, one.spec.app.guid));
-  const unused = [...planGarbageCollection(await listCachedDirectories(dropletsDir), new Set(roots.filter((root) => root !== undefined)), now - graceMs.droplets), ...planGarbageCollection(await listCachedDirectories(cacheDir), new Set(caches), now - graceMs.caches)];
+  const unused = [
+    ...planGarbageCollection(
+      await listCachedDirectories(dropletsDir),
+      new Set(roots.filter((root) => root !== undefined)),
+      now - graceMs.droplets,
+    ),
+    ...planGarbageCollection(await listCachedDirectories(cacheDir), new Set(caches), now - graceMs.caches),
+  ];
   for (const path of unused) await rm(path, { recursive: true, force: true });
 }
 
@@ -62,6 +86,11 @@ async function listCachedDirectories(directory: string): Promise<CachedDirectory
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
     throw error;
   });
-  const directories = await Promise.all(names.map(async (name) => ({ path: join(directory, name), modified: (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs })));
+  const directories = await Promise.all(
+    names.map(async (name) => ({
+      path: join(directory, name),
+      modified: (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs,
+    })),
+  );
   return directories.flatMap(({ path, modified }) => (modified === undefined ? [] : [{ path, modified }]));
 }

@@ -41,7 +41,10 @@ afterEach(async () => {
 });
 
 const watches = {
-  ensure: () => ({ release: () => undefined, store: { onChange: (listener: typeof changed) => ((changed = listener), () => undefined) } }),
+  ensure: () => ({
+    release: () => undefined,
+    store: { onChange: (listener: typeof changed) => ((changed = listener), () => undefined) },
+  }),
   store: () => ({ synced: lists.synced }),
   read: { list: (ref: { kind: "Droplet" | "LRP" | "Staging" }) => lists[ref.kind] },
 };
@@ -64,7 +67,8 @@ async function startBuilder() {
   if (!controller) throw new Error("there is no controller");
   const onEnqueue = vi.fn();
   for (const source of controller.sources ?? []) source(onEnqueue, new AbortController().signal);
-  const look = (staging: Staging): ReconcileResult => controller.reconcile(staging as never, {} as never) as ReconcileResult;
+  const look = (staging: Staging): ReconcileResult =>
+    controller.reconcile(staging as never, {} as never) as ReconcileResult;
   return { builder, look, woken: onEnqueue };
 }
 
@@ -72,15 +76,35 @@ const slow = "#!/bin/sh\nsleep 300\n";
 
 async function aStaging(name: string, spec: object = {}, status: object = {}): Promise<Staging> {
   const body = Buffer.from(JSON.stringify({ scripts: { start: "node server.js" } }));
-  const content = await blobs.put("space-1", "package", packMembers([{ path: "package.json", type: "file", mode: 0o644, size: body.length, content: () => Readable.from([body]) }]), { maxBytes: 1e6 });
+  const content = await blobs.put(
+    "space-1",
+    "package",
+    packMembers([
+      { path: "package.json", type: "file", mode: 0o644, size: body.length, content: () => Readable.from([body]) },
+    ]),
+    { maxBytes: 1e6 },
+  );
   const identity = (guid: string) => ({ guid, name: guid });
   return {
     apiVersion: "workloads.cupola.dev/v1alpha1",
     kind: "Staging",
     metadata: { name, namespace: "acme-dev", uid: `uid-${name}` },
     spec: {
-      class: "host", app: identity(`app-${name}`), space: identity("space-1"), org: identity("org-1"), buildGUID: `build-${name}`, lifecycleType: "buildpack", package: { type: "bits", content },
-      buildpacks: [{ name: "nodejs_buildpack", path: "nodejs" }], detect: true, stack: "host", env: [], memoryMB: 1024, diskMB: 1024, timeoutSeconds: 60, ...spec,
+      class: "host",
+      app: identity(`app-${name}`),
+      space: identity("space-1"),
+      org: identity("org-1"),
+      buildGUID: `build-${name}`,
+      lifecycleType: "buildpack",
+      package: { type: "bits", content },
+      buildpacks: [{ name: "nodejs_buildpack", path: "nodejs" }],
+      detect: true,
+      stack: "host",
+      env: [],
+      memoryMB: 1024,
+      diskMB: 1024,
+      timeoutSeconds: 60,
+      ...spec,
     },
     status,
   } as Staging;
@@ -90,7 +114,10 @@ async function aStaging(name: string, spec: object = {}, status: object = {}): P
 async function slowBuildpack(): Promise<string> {
   const folder = join(directory, "slow");
   await mkdir(join(folder, "bin"), { recursive: true });
-  await writeFile(join(folder, "buildpack.toml"), `api = "0.10"\n[buildpack]\nid = "test/slow"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`);
+  await writeFile(
+    join(folder, "buildpack.toml"),
+    `api = "0.10"\n[buildpack]\nid = "test/slow"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`,
+  );
   await writeFile(join(folder, "bin", "detect"), "#!/bin/sh\n", { mode: 0o755 });
   await writeFile(join(folder, "bin", "build"), slow, { mode: 0o755 });
   return folder;
@@ -106,20 +133,31 @@ async function until<T>(look: () => T | Promise<T>, isLeader: (value: T) => bool
 
 const state = (result: ReconcileResult): unknown => result.status?.["state"];
 const ended = (result: ReconcileResult): boolean => ["Succeeded", "Failed"].includes(String(state(result)));
-const linesOf = (app: string): string[] => telemetry.ring.read(app, { limit: 1000 }).map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
-const buildProcesses = (name: string): Promise<number[]> => findByEnvironment(`TMPDIR=${join(directory, "home", "staging", `build-${name}`)}`);
+const linesOf = (app: string): string[] =>
+  telemetry.ring.read(app, { limit: 1000 }).map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
+const buildProcesses = (name: string): Promise<number[]> =>
+  findByEnvironment(`TMPDIR=${join(directory, "home", "staging", `build-${name}`)}`);
 
 test("a Staging runs, succeeds, says so in the same words for ever, and its log is the app's", async () => {
   const { look, woken } = await startBuilder();
   const staging = await aStaging("a");
   const first = look(staging);
-  expect(first).toMatchObject({ status: { state: "Running", startedAt: expect.any(String) }, ready: { reason: "Building" } });
+  expect(first).toMatchObject({
+    status: { state: "Running", startedAt: expect.any(String) },
+    ready: { reason: "Building" },
+  });
   expect(look(staging)).toEqual(first);
   const last = await until(() => look(staging), ended);
   expect(last.status).toMatchObject({
     state: "Succeeded",
     startedAt: first.status?.["startedAt"],
-    droplet: { kind: "host", root: join(directory, "droplets", "build-a"), processTypes: { web: "node server.js" }, stack: "host", buildpacks: [{ name: "nodejs_buildpack", detectOutput: "nodejs" }] },
+    droplet: {
+      kind: "host",
+      root: join(directory, "droplets", "build-a"),
+      processTypes: { web: "node server.js" },
+      stack: "host",
+      buildpacks: [{ name: "nodejs_buildpack", detectOutput: "nodejs" }],
+    },
   });
   expect(woken).toHaveBeenCalledWith({ namespace: "acme-dev", name: "a" });
   expect(look({ ...staging, status: last.status } as Staging)).toEqual(last);
@@ -136,7 +174,10 @@ test("secrets reach the build; one that is missing fails it by name, and no valu
   expect(state(await until(() => look(good), ended))).toBe("Succeeded");
   const bad = await aStaging("b", { env: env("OTHER") });
   const failed = await until(() => look(bad), ended);
-  expect(failed.status).toMatchObject({ state: "Failed", error: { code: "StagingError", message: expect.stringContaining("needs key OTHER of Secret a-env") } });
+  expect(failed.status).toMatchObject({
+    state: "Failed",
+    error: { code: "StagingError", message: expect.stringContaining("needs key OTHER of Secret a-env") },
+  });
   expect(JSON.stringify([failed, linesOf("app-a"), linesOf("app-b")])).not.toContain("hunter2");
 });
 
@@ -145,21 +186,40 @@ test("a failure is the status, in CF's words", async () => {
   const staging = await aStaging("a", { buildpacks: [{ name: "static", path: "staticfile" }] });
   const result = await until(() => look(staging), ended);
   expect(result).toMatchObject({
-    status: { state: "Failed", error: { code: "NoAppDetectedError", message: expect.stringMatching(/^An app was not successfully detected by any available buildpack: .*cupola\/staticfile@.*: no Staticfile/) } },
+    status: {
+      state: "Failed",
+      error: {
+        code: "NoAppDetectedError",
+        message: expect.stringMatching(
+          /^An app was not successfully detected by any available buildpack: .*cupola\/staticfile@.*: no Staticfile/,
+        ),
+      },
+    },
     ready: { status: "False", reason: "NoAppDetectedError" },
   });
 });
 
 test("trying them all passes over a buildpack that cannot be used; naming it, or having none at all, fails", async () => {
   const { look } = await startBuilder();
-  const buildpacks = [{ name: "gone_buildpack", path: "/nowhere" }, { name: "nodejs_buildpack", path: "nodejs" }];
+  const buildpacks = [
+    { name: "gone_buildpack", path: "/nowhere" },
+    { name: "nodejs_buildpack", path: "nodejs" },
+  ];
   const tried = await aStaging("a", { buildpacks });
   expect(state(await until(() => look(tried), ended))).toBe("Succeeded");
-  expect(linesOf("app-a")[0]).toMatch(/the buildpack gone_buildpack is passed over: there is no buildpack in \/nowhere/);
+  expect(linesOf("app-a")[0]).toMatch(
+    /the buildpack gone_buildpack is passed over: there is no buildpack in \/nowhere/,
+  );
   const named = await aStaging("b", { buildpacks, detect: false });
-  expect((await until(() => look(named), ended)).status).toMatchObject({ state: "Failed", error: { code: "NoBuildpacksFound", message: expect.stringContaining("/nowhere") } });
+  expect((await until(() => look(named), ended)).status).toMatchObject({
+    state: "Failed",
+    error: { code: "NoBuildpacksFound", message: expect.stringContaining("/nowhere") },
+  });
   const none = await aStaging("c", { buildpacks: [] });
-  expect((await until(() => look(none), ended)).status).toMatchObject({ state: "Failed", error: { code: "NoBuildpacksFound", message: expect.stringContaining("no buildpack is enabled") } });
+  expect((await until(() => look(none), ended)).status).toMatchObject({
+    state: "Failed",
+    error: { code: "NoBuildpacksFound", message: expect.stringContaining("no buildpack is enabled") },
+  });
 });
 
 test("a foreign composite is used by its folder, with the parts that lie beside it", async () => {
@@ -177,14 +237,41 @@ test("a foreign composite is used by its folder, with the parts that lie beside 
   }
   const staging = await aStaging("a", { buildpacks: [{ name: join(directory, "foreign", "both") }], detect: false });
   const { status } = await until(() => look(staging), ended);
-  expect(status).toMatchObject({ state: "Succeeded", droplet: { processTypes: { web: "part" }, buildpacks: [{ name: "foreign/part", version: "2.0.0" }] } });
+  expect(status).toMatchObject({
+    state: "Succeeded",
+    droplet: { processTypes: { web: "part" }, buildpacks: [{ name: "foreign/part", version: "2.0.0" }] },
+  });
 });
 
 test.each([
   ["one of ours", "nodejs", { status: { id: "cupola/nodejs", version: "0.1.0" }, ready: { status: "True" } }],
-  ["nothing there", "/nowhere/at/all", { status: { id: undefined }, ready: { status: "False", reason: "CannotBeUsed", message: expect.stringContaining("no buildpack in /nowhere/at/all") as string } }],
-  ["an address", "docker://some/image", { ready: { status: "False", message: expect.stringContaining("cannot use docker://some/image") as string } }],
-  ["an address with a password", "https://me:hunter2@example.com/x", { ready: { status: "False", message: expect.stringContaining("cannot use https://***:***@example.com/x") as string } }],
+  [
+    "nothing there",
+    "/nowhere/at/all",
+    {
+      status: { id: undefined },
+      ready: {
+        status: "False",
+        reason: "CannotBeUsed",
+        message: expect.stringContaining("no buildpack in /nowhere/at/all") as string,
+      },
+    },
+  ],
+  [
+    "an address",
+    "docker://some/image",
+    { ready: { status: "False", message: expect.stringContaining("cannot use docker://some/image") as string } },
+  ],
+  [
+    "an address with a password",
+    "https://me:hunter2@example.com/x",
+    {
+      ready: {
+        status: "False",
+        message: expect.stringContaining("cannot use https://***:***@example.com/x") as string,
+      },
+    },
+  ],
 ])("a Buildpack says whether it can be used: %s", async (_name, path, expected) => {
   const controller = buildpackController();
   expect(await controller.reconcile({ spec: { name: "x", path } } as never, {} as never)).toMatchObject(expected);
@@ -197,7 +284,10 @@ test("one build per app, the next waits; a deleted Staging's build is killed and
   const second = await aStaging("b", { app: first.spec.app });
   expect(state(look(first))).toBe("Running");
   expect(look(second)).toMatchObject({ status: { state: "Pending" }, ready: { reason: "Waiting" } });
-  await until(() => buildProcesses("a"), (pids) => pids.length > 1);
+  await until(
+    () => buildProcesses("a"),
+    (pids) => pids.length > 1,
+  );
   changed({ type: "deleted", object: first, initial: false } as Change<Staging>);
   expect(state(await until(() => look(second), ended))).toBe("Succeeded");
   expect(await buildProcesses("a")).toEqual([]);
@@ -208,7 +298,10 @@ test("after a stop nothing of a build is left, and the next run builds the Stagi
   const one = await startBuilder();
   const slowOne = await aStaging("a", { buildpacks: [{ name: "slow", path: await slowBuildpack() }] });
   one.look(slowOne);
-  await until(() => buildProcesses("a"), (pids) => pids.length > 1);
+  await until(
+    () => buildProcesses("a"),
+    (pids) => pids.length > 1,
+  );
   // Another directory for each try: by TMPDIR nobody finds what a next leader builds.
   expect(await readdir(join(directory, "home", "staging"))).toEqual([expect.stringMatching(/^build-a\.[0-9a-f]{8}$/)]);
   await one.builder.stop();
@@ -218,8 +311,15 @@ test("after a stop nothing of a build is left, and the next run builds the Stagi
   const startedAt = new Date(Date.now() - 5000).toISOString();
   const cut = await aStaging("a", {}, { state: "Running", startedAt });
   expect((await until(() => two.look(cut), ended)).status).toMatchObject({ state: "Succeeded", startedAt });
-  const late = await aStaging("b", { buildpacks: slowOne.spec.buildpacks }, { state: "Running", startedAt: new Date(Date.now() - 61_000).toISOString() });
-  expect((await until(() => two.look(late), ended)).status).toMatchObject({ state: "Failed", error: { code: "StagingTimeExpired" } });
+  const late = await aStaging(
+    "b",
+    { buildpacks: slowOne.spec.buildpacks },
+    { state: "Running", startedAt: new Date(Date.now() - 61_000).toISOString() },
+  );
+  expect((await until(() => two.look(late), ended)).status).toMatchObject({
+    state: "Failed",
+    error: { code: "StagingTimeExpired" },
+  });
 });
 
 test.each([
@@ -235,7 +335,13 @@ test("only what no object names, and nobody touched for long, is swept; nothing 
   const dropletsDir = join(directory, "droplets");
   const cacheDir = join(directory, "home", "cache");
   const day = 24 * 60 * 60 * 1000;
-  const aged = { [join(dropletsDir, "old")]: 2, [join(dropletsDir, "named")]: 2, [join(cacheDir, "gone")]: 31, [join(cacheDir, "app-a")]: 31, [join(cacheDir, "resting")]: 2 };
+  const aged = {
+    [join(dropletsDir, "old")]: 2,
+    [join(dropletsDir, "named")]: 2,
+    [join(cacheDir, "gone")]: 31,
+    [join(cacheDir, "app-a")]: 31,
+    [join(cacheDir, "resting")]: 2,
+  };
   for (const [path, days] of Object.entries(aged)) {
     await mkdir(path, { recursive: true });
     await utimes(path, new Date(Date.now() - days * day), new Date(Date.now() - days * day));
@@ -250,5 +356,14 @@ test("only what no object names, and nobody touched for long, is swept; nothing 
   await collectGarbage({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
   expect((await readdir(dropletsDir)).sort()).toEqual(["named", "young"]);
   expect((await readdir(cacheDir)).sort()).toEqual(["app-a", "resting"]);
-  expect(planGarbageCollection([{ path: "/x", modified: 0 }, { path: "/y", modified: 5 }], new Set(["/x"]), 5)).toEqual([]);
+  expect(
+    planGarbageCollection(
+      [
+        { path: "/x", modified: 0 },
+        { path: "/y", modified: 5 },
+      ],
+      new Set(["/x"]),
+      5,
+    ),
+  ).toEqual([]);
 });

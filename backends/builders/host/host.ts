@@ -10,7 +10,13 @@ import type { Informers } from "../../../kube/cache/informers.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
-import { findBuildpacks, findSiblings, bundledBuildpacks, bundledFolder, type UsableFolder } from "./buildpack-folders.ts";
+import {
+  findBuildpacks,
+  findSiblings,
+  bundledBuildpacks,
+  bundledFolder,
+  type UsableFolder,
+} from "./buildpack-folders.ts";
 import { buildpackController } from "./buildpack-controller.ts";
 import { type BuildQueue, createBuildQueue } from "./build-queue.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
@@ -24,7 +30,13 @@ import { newWorkDirectoryName } from "./work-directory.ts";
 export const hostClass = "host";
 
 /** What the class can do, as its record says. */
-export const hostCapabilities: Readonly<Record<string, string>> = { lifecycles: "buildpack,cnb", dropletKinds: "host", isolation: "none", memoryLimit: "polled", diskLimit: "polled" };
+export const hostCapabilities: Readonly<Record<string, string>> = {
+  lifecycles: "buildpack,cnb",
+  dropletKinds: "host",
+  isolation: "none",
+  memoryLimit: "polled",
+  diskLimit: "polled",
+};
 
 export interface HostBuilderOptions {
   /** Belongs to this builder: builds under way (`staging/`) and caches by app (`cache/`). */
@@ -71,7 +83,12 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
     controllers: [
       stagingController(queue, (given) => (enqueue = given)),
       buildpackController(),
-      classController({ name: hostClass, role: "builder", capabilities: hostCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) }),
+      classController({
+        name: hostClass,
+        role: "builder",
+        capabilities: hostCapabilities,
+        ...(options.endpoint && { endpoint: options.endpoint }),
+      }),
     ],
     async start() {
       await removeOrphanedBuilds({ ...options, stagingDir: stagingDir(options) });
@@ -80,8 +97,10 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
         () => watch.release(),
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) queue.cancel(change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) queue.cancel(change.object.metadata.uid ?? "");
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
+            queue.cancel(change.old.metadata.uid ?? "");
+          if (change.type === "deleted" || change.object.metadata.deletionTimestamp)
+            queue.cancel(change.object.metadata.uid ?? "");
         }),
         startGarbageCollection({ ...options, cacheDir: cacheDir(options) }),
       );
@@ -129,15 +148,23 @@ async function runBuild(options: HostBuilderOptions, staging: Staging, build: Bu
     // How it ended here is nothing to tell: another process builds it now.
     if (!options.isLeader()) throw error;
     if (!(error instanceof StagingFailure)) options.onError(error, nameOf(staging));
-    const failure = error instanceof StagingFailure ? error : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
+    const failure =
+      error instanceof StagingFailure
+        ? error
+        : new StagingFailure("StagingError", error instanceof Error ? error.message : String(error));
     for (const line of failure.message.split("\n")) log("ERR", line);
     return toOutcome(staging, { failure });
   }
 }
 
-async function toStagingJob(options: HostBuilderOptions, staging: Staging, build: Build & { chosen: readonly UsableFolder[] }): Promise<StagingJob> {
+async function toStagingJob(
+  options: HostBuilderOptions,
+  staging: Staging,
+  build: Build & { chosen: readonly UsableFolder[] },
+): Promise<StagingJob> {
   const { spec } = staging;
-  if (!spec.package.content) throw new StagingFailure("StagingError", "the builder host builds packages of type bits only");
+  if (!spec.package.content)
+    throw new StagingFailure("StagingError", "the builder host builds packages of type bits only");
   return {
     store: options.blobs,
     space: spec.space.guid,
@@ -168,7 +195,14 @@ async function toStagingJob(options: HostBuilderOptions, staging: Staging, build
 
 function createLineSink({ telemetry }: HostBuilderOptions, staging: Staging): StagingJob["log"] {
   const { app, space, org } = staging.spec;
-  const tags = { app_id: app.guid, app_name: app.name, space_id: space.guid, space_name: space.name, organization_id: org.guid, organization_name: org.name };
+  const tags = {
+    app_id: app.guid,
+    app_name: app.name,
+    space_id: space.guid,
+    space_name: space.name,
+    organization_id: org.guid,
+    organization_name: org.name,
+  };
   return (stream, message) => telemetry.log({ source: app.guid, sourceType: "STG", stream, message, tags });
 }
 

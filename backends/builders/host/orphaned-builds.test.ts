@@ -19,8 +19,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-const clear = (isLeader: () => boolean): Promise<void> => removeOrphanedBuilds({ stagingDir: join(directory, "staging"), dropletsDir: join(directory, "droplets"), isLeader });
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const clear = (isLeader: () => boolean): Promise<void> =>
+  removeOrphanedBuilds({ stagingDir: join(directory, "staging"), dropletsDir: join(directory, "droplets"), isLeader });
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 test("what is left of one of several tries of a build is removed", async () => {
   await clear(() => true);
@@ -28,16 +33,23 @@ test("what is left of one of several tries of a build is removed", async () => {
 });
 
 // Elsewhere there is no second file system that may be counted on.
-test.runIf(process.platform === "linux")("what is left of a build is removed, also where droplets lie on another file system", async () => {
-  const memory = await mkdtemp("/dev/shm/cupola-leftovers-");
-  try {
-    await mkdir(join(memory, "b1.0a1b2c3d"));
-    await removeOrphanedBuilds({ stagingDir: memory, dropletsDir: join(directory, "droplets"), isLeader: () => true });
-    expect([await readdir(memory), await exists(root())]).toEqual([[], false]);
-  } finally {
-    await rm(memory, { recursive: true, force: true });
-  }
-});
+test.runIf(process.platform === "linux")(
+  "what is left of a build is removed, also where droplets lie on another file system",
+  async () => {
+    const memory = await mkdtemp("/dev/shm/cupola-leftovers-");
+    try {
+      await mkdir(join(memory, "b1.0a1b2c3d"));
+      await removeOrphanedBuilds({
+        stagingDir: memory,
+        dropletsDir: join(directory, "droplets"),
+        isLeader: () => true,
+      });
+      expect([await readdir(memory), await exists(root())]).toEqual([[], false]);
+    } finally {
+      await rm(memory, { recursive: true, force: true });
+    }
+  },
+);
 
 test("a droplet that is whole is kept", async () => {
   await markRestored(root(), `sha256:${"0".repeat(64)}`);
@@ -50,16 +62,19 @@ test("nothing is removed by whom another has overtaken", async () => {
   expect([await exists(work()), await exists(root())]).toEqual([true, true]);
 });
 
-test.each([1, 2, 3])("one that stands still for longer than a lease after its look %i removes nothing that its successor builds", async (last) => {
-  let looks = 0;
-  await clear(() => {
-    looks++;
-    if (looks === last) {
-      for (const path of [work(), root()]) rmSync(path, { recursive: true, force: true });
-      for (const path of [join(directory, "staging", "b1.00000002"), next()]) mkdirSync(path, { recursive: true });
-    }
-    return looks <= last;
-  });
-  expect(looks).toBeLessThanOrEqual(last + 1);
-  expect([await exists(join(directory, "staging", "b1.00000002")), await exists(next())]).toEqual([true, true]);
-});
+test.each([1, 2, 3])(
+  "one that stands still for longer than a lease after its look %i removes nothing that its successor builds",
+  async (last) => {
+    let looks = 0;
+    await clear(() => {
+      looks++;
+      if (looks === last) {
+        for (const path of [work(), root()]) rmSync(path, { recursive: true, force: true });
+        for (const path of [join(directory, "staging", "b1.00000002"), next()]) mkdirSync(path, { recursive: true });
+      }
+      return looks <= last;
+    });
+    expect(looks).toBeLessThanOrEqual(last + 1);
+    expect([await exists(join(directory, "staging", "b1.00000002")), await exists(next())]).toEqual([true, true]);
+  },
+);

@@ -26,7 +26,10 @@ export async function removeOrphanedBuilds(options: OrphanedBuildsOptions): Prom
   for (const name of names) await removeOrphanedBuild(options, name);
 }
 
-async function removeOrphanedBuild({ stagingDir, dropletsDir, isLeader }: OrphanedBuildsOptions, name: string): Promise<void> {
+async function removeOrphanedBuild(
+  { stagingDir, dropletsDir, isLeader }: OrphanedBuildsOptions,
+  name: string,
+): Promise<void> {
   const work = join(stagingDir, name);
   const root = join(dropletsDir, toBuildName(name));
   const leader = await findGroupLeader(work);

@@ -28,7 +28,11 @@ export function toOutcome(staging: Staging, build: FinishedBuild | { failure: St
       root: build.root,
       processTypes: toProcessTypes(metadata),
       ...(staging.spec.stack && { stack: staging.spec.stack }),
-      buildpacks: metadata.buildpacks.map(({ id, version }) => ({ name: build.names.find((one) => one.id === id)?.name ?? id, version, detectOutput: id.split("/").at(-1) ?? id })),
+      buildpacks: metadata.buildpacks.map(({ id, version }) => ({
+        name: build.names.find((one) => one.id === id)?.name ?? id,
+        version,
+        detectOutput: id.split("/").at(-1) ?? id,
+      })),
     },
   };
 }
@@ -38,9 +42,19 @@ export function planStatus(progress: { startedAt: string | undefined; outcome: O
   const { startedAt, outcome } = progress;
   if (outcome?.error) {
     const { code, message } = outcome.error;
-    return { status: { state: "Failed", startedAt, error: outcome.error }, ready: { status: "False", reason: code, message } };
+    return {
+      status: { state: "Failed", startedAt, error: outcome.error },
+      ready: { status: "False", reason: code, message },
+    };
   }
   if (outcome) return { status: { state: "Succeeded", startedAt, droplet: outcome.droplet } };
-  if (startedAt === undefined) return { status: { state: "Pending" }, ready: { status: "False", reason: "Waiting", message: "other builds of this machine, or of the app, come first" } };
-  return { status: { state: "Running", startedAt }, ready: { status: "False", reason: "Building", message: "the build is running" } };
+  if (startedAt === undefined)
+    return {
+      status: { state: "Pending" },
+      ready: { status: "False", reason: "Waiting", message: "other builds of this machine, or of the app, come first" },
+    };
+  return {
+    status: { state: "Running", startedAt },
+    ready: { status: "False", reason: "Building", message: "the build is running" },
+  };
 }

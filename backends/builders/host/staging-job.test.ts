@@ -41,11 +41,26 @@ const root = (): string => join(directory, "droplets", "b1");
 const work = (): string => join(directory, "staging", "b1");
 
 async function packageOf(files: Record<string, string>): Promise<string> {
-  const members = Object.entries(files).map(([path, body]) => ({ path, type: "file" as const, mode: 0o644, size: Buffer.byteLength(body), content: () => Readable.from([Buffer.from(body)]) }));
+  const members = Object.entries(files).map(([path, body]) => ({
+    path,
+    type: "file" as const,
+    mode: 0o644,
+    size: Buffer.byteLength(body),
+    content: () => Readable.from([Buffer.from(body)]),
+  }));
   return (await store.put(space, "package", packMembers(members), { maxBytes: 1e9 })).digest;
 }
 
-async function stage(files: Record<string, string>, more: { limits?: Partial<StagingJob["limits"]>; request?: Partial<StagingJob["request"]>; signal?: AbortSignal; isLeader?: () => boolean; work?: string } = {}): Promise<StagedDroplet> {
+async function stage(
+  files: Record<string, string>,
+  more: {
+    limits?: Partial<StagingJob["limits"]>;
+    request?: Partial<StagingJob["request"]>;
+    signal?: AbortSignal;
+    isLeader?: () => boolean;
+    work?: string;
+  } = {},
+): Promise<StagedDroplet> {
   return runStaging({
     store,
     space,
@@ -53,7 +68,16 @@ async function stage(files: Record<string, string>, more: { limits?: Partial<Sta
     workDir: more.work ?? work(),
     root: root(),
     isLeader: more.isLeader ?? (() => true),
-    request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: bundledBuildpacks.map(bundledFolder), detect: true, available: [], companionBuildpack: bundledFolder("procfile"), ...more.request },
+    request: {
+      cache: join(directory, "cache"),
+      stack: "host",
+      user: {},
+      buildpacks: bundledBuildpacks.map(bundledFolder),
+      detect: true,
+      available: [],
+      companionBuildpack: bundledFolder("procfile"),
+      ...more.request,
+    },
     limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024, ...more.limits },
     log: (_stream, line) => void log.push(line),
     onError: (error) => {
@@ -79,9 +103,13 @@ async function start(processType = "web"): Promise<(path: string, init?: Request
   const child = spawn(file, args, { cwd: spec.cwd, env: spec.env, detached: true, stdio: "ignore" });
   groups.push(child.pid ?? 0);
   const deadline = Date.now() + 10_000;
-  const ask = async (path: string, init?: RequestInit): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual", signal: AbortSignal.timeout(5000), ...init });
+  const ask = async (path: string, init?: RequestInit): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual", signal: AbortSignal.timeout(5000), ...init });
   for (;;) {
-    const up = await ask("/").then(() => true, () => false);
+    const up = await ask("/").then(
+      () => true,
+      () => false,
+    );
     if (up) return ask;
     if (Date.now() > deadline) throw new Error("the app did not come up");
     await delay(20);
@@ -89,14 +117,28 @@ async function start(processType = "web"): Promise<(path: string, init?: Request
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await condition()); await delay(20)) if (Date.now() > deadline) throw new Error("it never came to be");
+  for (const deadline = Date.now() + 10_000; !(await condition()); await delay(20))
+    if (Date.now() > deadline) throw new Error("it never came to be");
 }
 
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 const server = `require("http").createServer((q, r) => r.end(require("greet")(process.env.NODE_ENV))).listen(process.env.PORT)`;
 
 test("a Node app with its modules is built, unpacked elsewhere, started and answers", async () => {
-  const files = { "package.json": JSON.stringify({ scripts: { start: "node server.js" }, dependencies: { greet: "1" }, engines: { node: "4.x" } }), "server.js": server, "node_modules/greet/index.js": "module.exports = (e) => `hello ${e}`", "Procfile": "worker: node worker.js\n" };
+  const files = {
+    "package.json": JSON.stringify({
+      scripts: { start: "node server.js" },
+      dependencies: { greet: "1" },
+      engines: { node: "4.x" },
+    }),
+    "server.js": server,
+    "node_modules/greet/index.js": "module.exports = (e) => `hello ${e}`",
+    Procfile: "worker: node worker.js\n",
+  };
   const staged = await stage(files);
   expect(toProcessTypes(staged.metadata)).toEqual({ web: "node server.js", worker: "node worker.js" });
   expect(log.join("\n")).toMatch(/Node.js 4\.x/);
@@ -111,21 +153,43 @@ test("a Node app with its modules is built, unpacked elsewhere, started and answ
 });
 
 test("the Procfile's web wins over package.json", async () => {
-  const staged = await stage({ "package.json": JSON.stringify({ scripts: { start: "node a.js" } }), "Procfile": "# comment\nweb: node b.js\n" });
+  const staged = await stage({
+    "package.json": JSON.stringify({ scripts: { start: "node a.js" } }),
+    Procfile: "# comment\nweb: node b.js\n",
+  });
   expect(toProcessTypes(staged.metadata)).toEqual({ web: "node b.js" });
 });
 
 test("a static site answers with its files and with nothing else", async () => {
-  const staged = await stage({ "Staticfile": "root: site\npushstate: enabled\nssi: enabled\n", "site/index.html": "<h1>home</h1>", "site/a/index.html": "a", "site/style.css": "x{}", "site/.secret": "no", "secret.txt": "no" });
+  const staged = await stage({
+    Staticfile: "root: site\npushstate: enabled\nssi: enabled\n",
+    "site/index.html": "<h1>home</h1>",
+    "site/a/index.html": "a",
+    "site/style.css": "x{}",
+    "site/.secret": "no",
+    "secret.txt": "no",
+  });
   expect(log.join("\n")).toContain("ssi in the Staticfile is not supported");
   expect(toProcessTypes(staged.metadata)["web"]).toMatch(/^node .*server\.mjs .*\/app\/site$/);
   const ask = await start();
   const page = await ask("/");
-  expect([page.status, page.headers.get("content-type"), await page.text()]).toEqual([200, "text/html; charset=utf-8", "<h1>home</h1>"]);
+  expect([page.status, page.headers.get("content-type"), await page.text()]).toEqual([
+    200,
+    "text/html; charset=utf-8",
+    "<h1>home</h1>",
+  ]);
   expect((await ask("/style.css")).headers.get("content-type")).toMatch(/^text\/css/);
   expect((await ask("/a")).headers.get("location")).toBe("/a/");
   expect(await (await ask("/some/route")).text()).toBe("<h1>home</h1>");
-  for (const path of ["/.secret", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/a/..%2f..%2f..%2fsecret.txt", "/%zz", "//secret.txt"]) expect(await (await ask(path)).text(), path).not.toBe("no");
+  for (const path of [
+    "/.secret",
+    "/..%2fsecret.txt",
+    "/%2e%2e/secret.txt",
+    "/a/..%2f..%2f..%2fsecret.txt",
+    "/%zz",
+    "//secret.txt",
+  ])
+    expect(await (await ask(path)).text(), path).not.toBe("no");
   expect((await ask("/", { method: "POST" })).status).toBe(405);
 });
 
@@ -140,25 +204,65 @@ test("a directory without Staticfile: 404 for what is not there", async () => {
 async function shellBuildpack(build: string): Promise<string> {
   const folder = join(directory, "bp");
   await mkdir(join(folder, "bin"), { recursive: true });
-  await writeFile(join(folder, "buildpack.toml"), `api = "0.12"\n[buildpack]\nid = "test/shell"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`);
-  for (const [name, body] of [["detect", "exit 0"], ["build", build]] as const) await writeFile(join(folder, "bin", name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  await writeFile(
+    join(folder, "buildpack.toml"),
+    `api = "0.12"\n[buildpack]\nid = "test/shell"\nversion = "1.0.0"\n[[stacks]]\nid = "*"\n`,
+  );
+  for (const [name, body] of [
+    ["detect", "exit 0"],
+    ["build", build],
+  ] as const)
+    await writeFile(join(folder, "bin", name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
   return folder;
 }
 
 test.each<{ what: string; build: string; limits: Partial<StagingJob["limits"]>; code: string; message: RegExp }>([
-  { what: "time", build: "sleep 100", limits: { deadline: Date.now(), timeoutSeconds: 7 }, code: "StagingTimeExpired", message: /longer than 7 s/ },
-  { what: "memory", build: `exec node -e 'const a=[]; setInterval(() => a.push(Buffer.alloc(5e7, 1)), 20)'`, limits: { memoryMB: 400 }, code: "InsufficientResources", message: /more than its 400 MB of memory/ },
-  { what: "disk", build: "head -c 30000000 /dev/zero > big; sleep 100", limits: { diskMB: 20 }, code: "InsufficientResources", message: /more than its 20 MB of disk/ },
+  {
+    what: "time",
+    build: "sleep 100",
+    limits: { deadline: Date.now(), timeoutSeconds: 7 },
+    code: "StagingTimeExpired",
+    message: /longer than 7 s/,
+  },
+  {
+    what: "memory",
+    build: `exec node -e 'const a=[]; setInterval(() => a.push(Buffer.alloc(5e7, 1)), 20)'`,
+    limits: { memoryMB: 400 },
+    code: "InsufficientResources",
+    message: /more than its 400 MB of memory/,
+  },
+  {
+    what: "disk",
+    build: "head -c 30000000 /dev/zero > big; sleep 100",
+    limits: { diskMB: 20 },
+    code: "InsufficientResources",
+    message: /more than its 20 MB of disk/,
+  },
 ])("a build that takes too much $what is ended", async ({ build, limits, code, message }) => {
   const folder = await shellBuildpack(build);
-  await expect(stage({ a: "x" }, { limits, request: { buildpacks: [folder], detect: false } })).rejects.toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
+  await expect(stage({ a: "x" }, { limits, request: { buildpacks: [folder], detect: false } })).rejects.toThrow(
+    expect.objectContaining({ code, message: expect.stringMatching(message) }),
+  );
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
 test("what a build leaves running ends with it, and its environment has nothing of the platform's", async () => {
   process.env["PLATFORM_TOKEN"] = "leak";
   try {
-    await stage({ a: "x" }, { request: { buildpacks: [await shellBuildpack(`sleep 300 & echo "left $!"; setsid sh -c 'echo "left $$"; exec sleep 300' & sleep 0.2; env`)], detect: false, user: { MINE: "1" } } });
+    await stage(
+      { a: "x" },
+      {
+        request: {
+          buildpacks: [
+            await shellBuildpack(
+              `sleep 300 & echo "left $!"; setsid sh -c 'echo "left $$"; exec sleep 300' & sleep 0.2; env`,
+            ),
+          ],
+          detect: false,
+          user: { MINE: "1" },
+        },
+      },
+    );
   } finally {
     delete process.env["PLATFORM_TOKEN"];
   }
@@ -183,20 +287,30 @@ test("a build that is given up dies, and so does one that an earlier run left", 
   groups.push(pgid);
   await mkdir(work(), { recursive: true });
   await mkdir(join(root(), "app"), { recursive: true });
-  await writeFile(join(work(), groupLeaderFile), JSON.stringify({ pid: pgid, identity: (await findProcess(pgid))?.identity }));
+  await writeFile(
+    join(work(), groupLeaderFile),
+    JSON.stringify({ pid: pgid, identity: (await findProcess(pgid))?.identity }),
+  );
   await removeOrphanedBuilds({ stagingDir: dirname(work()), dropletsDir: dirname(root()), isLeader: () => true });
   await until(async () => listMembers(await readProcesses(), pgid).length === 0);
   expect([await exists(work()), await exists(root())]).toEqual([false, false]);
 });
 
 describe("a builder that leads no more", () => {
-  const [mine, another] = ["b1.00000001", "b1.00000002"].map((name) => () => join(directory, "staging", name)) as [() => string, () => string];
+  const [mine, another] = ["b1.00000001", "b1.00000002"].map((name) => () => join(directory, "staging", name)) as [
+    () => string,
+    () => string,
+  ];
   /** The next leader has removed what this one had, and builds the same. */
   function overtake(): number {
     rmSync(mine(), { recursive: true, force: true });
     for (const path of [join(another(), "tmp"), root()]) mkdirSync(path, { recursive: true });
     writeFileSync(join(root(), "next"), "");
-    const { pid = 0 } = spawn("sleep", ["300"], { detached: true, stdio: "ignore", env: { ...hostEnvironment(), TMPDIR: join(another(), "tmp") } });
+    const { pid = 0 } = spawn("sleep", ["300"], {
+      detached: true,
+      stdio: "ignore",
+      env: { ...hostEnvironment(), TMPDIR: join(another(), "tmp") },
+    });
     groups.push(pid);
     return pid;
   }
@@ -216,13 +330,33 @@ describe("a builder that leads no more", () => {
     ["before it began", () => true],
     ["before it cleaned up", () => log.includes("ready")],
   ])("since it stood still %s, leaves the directories of the next one alone", async (_when, then) => {
-    await expect(stage({ a: "x" }, { work: mine(), isLeader: standsStill(then), request: { buildpacks: [await shellBuildpack("echo ready; exit 1")], detect: false } })).rejects.toThrow();
-    expect([await exists(mine()), await exists(another()), await exists(join(root(), "next"))]).toEqual([false, true, true]);
+    await expect(
+      stage(
+        { a: "x" },
+        {
+          work: mine(),
+          isLeader: standsStill(then),
+          request: { buildpacks: [await shellBuildpack("echo ready; exit 1")], detect: false },
+        },
+      ),
+    ).rejects.toThrow();
+    expect([await exists(mine()), await exists(another()), await exists(join(root(), "next"))]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test("as another has taken over, leaves the processes and directories of the next one alone", async () => {
     let leads = true;
-    const running = stage({ a: "x" }, { work: mine(), isLeader: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
+    const running = stage(
+      { a: "x" },
+      {
+        work: mine(),
+        isLeader: () => leads,
+        request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false },
+      },
+    );
     const ended = expect(running).rejects.toThrow();
     await until(() => Promise.resolve(log.includes("ready")));
     leads = false;
@@ -243,7 +377,14 @@ describe("a builder that leads no more", () => {
   test("since it stops, cleans up", async () => {
     let leads = true;
     const abort = new AbortController();
-    const running = stage({ a: "x" }, { signal: abort.signal, isLeader: () => leads, request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false } });
+    const running = stage(
+      { a: "x" },
+      {
+        signal: abort.signal,
+        isLeader: () => leads,
+        request: { buildpacks: [await shellBuildpack("echo ready; sleep 300")], detect: false },
+      },
+    );
     const ended = expect(running).rejects.toThrow("the end");
     await until(() => Promise.resolve(log.includes("ready")));
     leads = false;
@@ -262,14 +403,33 @@ test("a failed build that has removed its own directory leaves nothing", async (
 test("no build outlives the platform's process, however that ends", async () => {
   const content = await packageOf({ a: "x" });
   const folder = await shellBuildpack("echo ready; sleep 300");
-  const job = { space, content, workDir: work(), root: root(), request: { cache: join(directory, "cache"), stack: "host", user: {}, buildpacks: [folder], detect: false, available: [], companionBuildpack: bundledFolder("procfile") }, limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024 } };
+  const job = {
+    space,
+    content,
+    workDir: work(),
+    root: root(),
+    request: {
+      cache: join(directory, "cache"),
+      stack: "host",
+      user: {},
+      buildpacks: [folder],
+      detect: false,
+      available: [],
+      companionBuildpack: bundledFolder("procfile"),
+    },
+    limits: { deadline: Date.now() + 60_000, timeoutSeconds: 60, memoryMB: 1024, diskMB: 1024 },
+  };
   const platform = `
     const { createDirectoryStore } = await import(${JSON.stringify(new URL("../../../blobs/directory/directory-store.ts", import.meta.url).href)});
     const { runStaging } = await import(${JSON.stringify(new URL("staging-job.ts", import.meta.url).href)});
     const store = await createDirectoryStore(${JSON.stringify(join(directory, "blobs"))});
     await runStaging({ ...${JSON.stringify(job)}, store, log: (_, line) => console.log(line), onError: console.error, isLeader: () => true, signal: new AbortController().signal });`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", platform], { stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise<void>((resolve) => child.stdout.on("data", (chunk: Buffer) => chunk.includes("ready") && resolve()));
+  const child = spawn(process.execPath, ["--input-type=module", "-e", platform], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await new Promise<void>((resolve) =>
+    child.stdout.on("data", (chunk: Buffer) => chunk.includes("ready") && resolve()),
+  );
   const { pid } = JSON.parse(await readFile(join(work(), groupLeaderFile), "utf8")) as { pid: number };
   expect(listMembers(await readProcesses(), pid).length).toBeGreaterThan(1);
   child.kill("SIGKILL");
@@ -277,16 +437,27 @@ test("no build outlives the platform's process, however that ends", async () => 
 });
 
 test("a droplet of another place is not unpacked here", async () => {
-  for (const other of ["/etc", join(directory, "droplets", "a", "b"), join(directory, "droplets", "..", "x"), join(directory, "droplets", ".x")]) {
-    expect(() => restoreDroplet(store, { space, digest: `sha256:${"0".repeat(64)}`, root: other }, join(directory, "droplets"))).toThrow(/restage the app/);
+  for (const other of [
+    "/etc",
+    join(directory, "droplets", "a", "b"),
+    join(directory, "droplets", "..", "x"),
+    join(directory, "droplets", ".x"),
+  ]) {
+    expect(() =>
+      restoreDroplet(store, { space, digest: `sha256:${"0".repeat(64)}`, root: other }, join(directory, "droplets")),
+    ).toThrow(/restage the app/);
   }
 });
 
 test("buildpacks are known by name, classic name and path", () => {
-  expect(toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }])).toEqual([
+  expect(
+    toFolders([{ name: "nodejs_buildpack" }, { name: "mine", path: "/opt/bp" }, { name: "x", path: "staticfile" }]),
+  ).toEqual([
     { name: "nodejs_buildpack", folder: bundledFolder("nodejs") },
     { name: "mine", folder: "/opt/bp" },
     { name: "x", folder: bundledFolder("staticfile") },
   ]);
-  expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(/it takes nodejs, staticfile, procfile and folders/);
+  expect(() => toFolders([{ name: "https://example.com/bp.git" }])).toThrow(
+    /it takes nodejs, staticfile, procfile and folders/,
+  );
 });

@@ -55,7 +55,9 @@ export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   try {
     await removeRoot(job.root, job.workDir);
     const metadata = await runProcess(job, droplet);
-    const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), { maxBytes: 2 * job.limits.diskMB * mebibyte });
+    const blob = await job.store.put(job.space, "droplet", createReadStream(droplet), {
+      maxBytes: 2 * job.limits.diskMB * mebibyte,
+    });
     checkIsLeader(job);
     await markRestored(job.root, blob.digest);
     staged = true;
@@ -84,7 +86,12 @@ async function removeOwnRoot({ workDir, root, isLeader }: StagingJob): Promise<v
 
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {
   const bits = await openPackage(job);
-  const child = spawn(process.execPath, [program], { cwd: job.workDir, detached: true, env: childEnvironment(job.workDir), stdio: ["pipe", "pipe", "pipe", "ipc"] });
+  const child = spawn(process.execPath, [program], {
+    cwd: job.workDir,
+    detached: true,
+    env: childEnvironment(job.workDir),
+    stdio: ["pipe", "pipe", "pipe", "ipc"],
+  });
   const exited = new Promise<number | NodeJS.Signals | Error>((resolve) => {
     child.once("error", resolve);
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "SIGKILL"));
@@ -95,19 +102,24 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
   const problems: StagingFailure[] = [];
   const kill = (): void => trySignal(-pgid, "SIGKILL");
   job.signal.addEventListener("abort", kill, { once: true });
-  const unwatch = watchLimits(pgid, { ...job.limits, directories: [job.root, job.workDir] }, {
-    exceeded: ({ code, message }) => {
-      problems.push(new StagingFailure(code, message));
-      kill();
+  const unwatch = watchLimits(
+    pgid,
+    { ...job.limits, directories: [job.root, job.workDir] },
+    {
+      exceeded: ({ code, message }) => {
+        problems.push(new StagingFailure(code, message));
+        kill();
+      },
+      error: job.onError,
     },
-    error: job.onError,
-  });
+  );
   try {
     leader = await writeGroupLeader(job.workDir, pgid);
     const answer = await exchangeBuild(job, child, { bits, droplet, exited, kill });
     job.signal.throwIfAborted();
     if (problems[0]) throw problems[0];
-    if (!answer) throw new StagingFailure("StagingError", `the build ended without an answer (${String(await exited)})`);
+    if (!answer)
+      throw new StagingFailure("StagingError", `the build ended without an answer (${String(await exited)})`);
     if ("failure" in answer) throw new StagingFailure(answer.failure.code, answer.failure.message);
     return answer.metadata;
   } finally {
@@ -138,19 +150,34 @@ interface BuildExchange {
   kill: () => void;
 }
 
-async function exchangeBuild(job: StagingJob, child: ChildProcess, exchange: BuildExchange): Promise<BuildResponse | undefined> {
+async function exchangeBuild(
+  job: StagingJob,
+  child: ChildProcess,
+  exchange: BuildExchange,
+): Promise<BuildResponse | undefined> {
   const { stdin, stdout, stderr } = child;
   if (!stdin || !stdout || !stderr) throw new Error("the process of the build has no pipes");
   const answered = new Promise<BuildResponse | undefined>((resolve) => {
     child.once("message", (answer) => resolve(answer as BuildResponse));
     void exchange.exited.then(() => resolve(undefined));
   });
-  const request: BuildRequest = { ...job.request, root: job.root, work: job.workDir, droplet: exchange.droplet, maxBytes: job.limits.diskMB * mebibyte };
+  const request: BuildRequest = {
+    ...job.request,
+    root: job.root,
+    work: job.workDir,
+    droplet: exchange.droplet,
+    maxBytes: job.limits.diskMB * mebibyte,
+  };
   // A channel that breaks is seen by its exit.
   child.send(request, () => undefined);
   const bitsWritten = pipeline(exchange.bits, stdin).catch((error: unknown) => {
     // A build that fails before it has read all of its package closes its end.
-    if (!(error instanceof Error && "code" in error && (error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE"))) job.onError(error);
+    if (!(
+      error instanceof Error &&
+      "code" in error &&
+      (error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE")
+    ))
+      job.onError(error);
   });
   const logged = Promise.all([follow(stdout, "OUT", job.log), follow(stderr, "ERR", job.log)]);
   const answer = await answered;

@@ -6,18 +6,39 @@ import { Ingress, Service } from "../../../kube/api/builtin.ts";
 import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
-import { findLimitation, planIngress, planServices, planServiceSpec, SERVICE_CONTROLLER, servedDestinations, serviceName } from "./plan.ts";
+import {
+  findLimitation,
+  planIngress,
+  planServices,
+  planServiceSpec,
+  SERVICE_CONTROLLER,
+  servedDestinations,
+  serviceName,
+} from "./plan.ts";
 
 export const INGRESS_CLASS = "ingress";
 
-export const ingressCapabilities: Readonly<Record<string, string>> = { http1: "true", http2: "true", websocket: "true", tcp: "false", weights: "false", internal: "false", crossSpace: "false", destinations: "1" };
+export const ingressCapabilities: Readonly<Record<string, string>> = {
+  http1: "true",
+  http2: "true",
+  websocket: "true",
+  tcp: "false",
+  weights: "false",
+  internal: "false",
+  crossSpace: "false",
+  destinations: "1",
+};
 
 const SERVICE_INDEX = "ingress/service";
 const CLASS_INDEX = "ingress/class";
 
 /** The controllers of the class: Ingresses, the Services they share, and what the class can do. */
 export function ingressRouter(): Controller[] {
-  return [bindingController, serviceController, classController({ name: INGRESS_CLASS, role: "router", capabilities: ingressCapabilities })];
+  return [
+    bindingController,
+    serviceController,
+    classController({ name: INGRESS_CLASS, role: "router", capabilities: ingressCapabilities }),
+  ];
 }
 
 function isOurs(binding: RouteBinding): boolean {
@@ -25,7 +46,12 @@ function isOurs(binding: RouteBinding): boolean {
 }
 
 function serviceKeys(binding: RouteBinding): { namespace?: string; name: string }[] {
-  return isOurs(binding) ? servedDestinations(binding).map((destination) => ({ namespace: binding.metadata.namespace, name: serviceName(destination) })) : [];
+  return isOurs(binding)
+    ? servedDestinations(binding).map((destination) => ({
+        namespace: binding.metadata.namespace,
+        name: serviceName(destination),
+      }))
+    : [];
 }
 
 const bindingController = defineController({
@@ -35,7 +61,8 @@ const bindingController = defineController({
   reads: [Service],
   permissions: [{ resource: Service, verbs: ["create", "patch"] }],
   indexes: {
-    [SERVICE_INDEX]: (binding: RouteBinding) => serviceKeys(binding).map(({ namespace, name }) => `${namespace}/${name}`),
+    [SERVICE_INDEX]: (binding: RouteBinding) =>
+      serviceKeys(binding).map(({ namespace, name }) => `${namespace}/${name}`),
     [CLASS_INDEX]: (binding: RouteBinding) => [binding.spec.class],
   },
   watches: [

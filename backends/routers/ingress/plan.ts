@@ -24,7 +24,8 @@ export interface Limitation {
 export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
   if (spec.port !== 0) return { message: "class ingress serves no TCP routes", isServed: false };
   if (spec.internal) return { message: "class ingress serves no internal routes", isServed: false };
-  if (spec.destinations.length > 1) return { message: "class ingress serves one destination per route: the first one is served", isServed: true };
+  if (spec.destinations.length > 1)
+    return { message: "class ingress serves one destination per route: the first one is served", isServed: true };
   return undefined;
 }
 
@@ -45,7 +46,9 @@ export function planIngress(binding: RouteBinding, parameters: IngressParameters
   if (!destination) return [];
   const { name, namespace, labels = {} } = binding.metadata;
   const { hostname, path } = binding.spec;
-  const kept = [LABELS.route, LABELS.space, LABELS.org].flatMap((key): [string, string][] => (labels[key] === undefined ? [] : [[key, labels[key]]]));
+  const kept = [LABELS.route, LABELS.space, LABELS.org].flatMap((key): [string, string][] =>
+    labels[key] === undefined ? [] : [[key, labels[key]]],
+  );
   const backend = { service: { name: serviceName(destination), port: { number: destination.port } } };
   return [
     {
@@ -61,12 +64,28 @@ export function planIngress(binding: RouteBinding, parameters: IngressParameters
 }
 
 /** What a Service says of its purpose: instances of any version of the process, found by stable labels. */
-export function planServiceSpec(destination: Destination): { type: string; selector: Record<string, string>; ports: object[] } {
+export function planServiceSpec(destination: Destination): {
+  type: string;
+  selector: Record<string, string>;
+  ports: object[];
+} {
   const { appGUID, processType, port, protocol } = destination;
   return {
     type: "ClusterIP",
-    selector: { [LABELS.app]: appGUID, [LABELS.processType]: processTypeLabel(processType), [LABELS.sourceType]: "APP" },
-    ports: [{ name: "app", port, protocol: "TCP", targetPort: port, ...(protocol === "http2" && { appProtocol: "kubernetes.io/h2c" }) }],
+    selector: {
+      [LABELS.app]: appGUID,
+      [LABELS.processType]: processTypeLabel(processType),
+      [LABELS.sourceType]: "APP",
+    },
+    ports: [
+      {
+        name: "app",
+        port,
+        protocol: "TCP",
+        targetPort: port,
+        ...(protocol === "http2" && { appProtocol: "kubernetes.io/h2c" }),
+      },
+    ],
   };
 }
 
@@ -81,7 +100,11 @@ export function planServices(binding: RouteBinding): Draft[] {
       labels: {
         [LABELS.app]: destination.appGUID,
         [LABELS.processType]: processTypeLabel(destination.processType),
-        ...Object.fromEntries([LABELS.space, LABELS.org].flatMap((key): [string, string][] => (labels[key] === undefined ? [] : [[key, labels[key]]]))),
+        ...Object.fromEntries(
+          [LABELS.space, LABELS.org].flatMap((key): [string, string][] =>
+            labels[key] === undefined ? [] : [[key, labels[key]]],
+          ),
+        ),
         [LABELS.managedBy]: SERVICE_CONTROLLER,
       },
     },

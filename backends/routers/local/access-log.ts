@@ -52,7 +52,6 @@ function quote(text: string | undefined): string {
 }
 
 function orDash(text: string): string {
-   
   return text.replace(/[\u0000-\u001f\u007f]/g, "?");
 }
 

@@ -37,21 +37,40 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /** Reads the headers; undefined when neither is there. The app's needs an index, the process' may leave it out. */
 export function readInstanceSelector(headers: Headers): InstanceSelector | undefined {
   const app = headers["x-cf-app-instance"];
-  if (app !== undefined) return parseInstanceSelector(app, /^([^:\s]+):(\d{1,5})$/, (guid) => ({ app: guid })) ?? { invalid: "invalid_cf_app_instance_header" };
+  if (app !== undefined)
+    return (
+      parseInstanceSelector(app, /^([^:\s]+):(\d{1,5})$/, (guid) => ({ app: guid })) ?? {
+        invalid: "invalid_cf_app_instance_header",
+      }
+    );
   const process = headers["x-cf-process-instance"];
   if (process === undefined) return undefined;
-  return parseInstanceSelector(process, /^([^:\s]+)(?::(\d{1,5}))?$/, (guid) => ({ process: guid })) ?? { invalid: "invalid_cf_process_instance_header" };
+  return (
+    parseInstanceSelector(process, /^([^:\s]+)(?::(\d{1,5}))?$/, (guid) => ({ process: guid })) ?? {
+      invalid: "invalid_cf_process_instance_header",
+    }
+  );
 }
 
-function parseInstanceSelector(value: string | string[], shape: RegExp, of: (guid: string) => InstanceSelector): InstanceSelector | undefined {
+function parseInstanceSelector(
+  value: string | string[],
+  shape: RegExp,
+  of: (guid: string) => InstanceSelector,
+): InstanceSelector | undefined {
   const match = shape.exec(String(value));
   if (!match?.[1]) return undefined;
   return { ...of(match[1]), ...(match[2] !== undefined && { index: Number(match[2]) }) };
 }
 
 /** The endpoints that fit the wish. */
-export function filterEndpoints(endpoints: readonly Endpoint[], selector: Exclude<InstanceSelector, { invalid: string }>): Endpoint[] {
+export function filterEndpoints(
+  endpoints: readonly Endpoint[],
+  selector: Exclude<InstanceSelector, { invalid: string }>,
+): Endpoint[] {
   return endpoints.filter(
-    (each) => (selector.app === undefined || each.appGUID === selector.app) && (selector.process === undefined || each.processGUID === selector.process) && (selector.index === undefined || each.index === selector.index),
+    (each) =>
+      (selector.app === undefined || each.appGUID === selector.app) &&
+      (selector.process === undefined || each.processGUID === selector.process) &&
+      (selector.index === undefined || each.index === selector.index),
   );
 }

@@ -9,17 +9,51 @@ export interface RouterResponse {
 }
 
 export const routerResponses = {
-  starting: (): RouterResponse => ({ status: 503, error: "router_starting", text: "503 Service Unavailable: The router does not know the routes yet. Try again in a moment." }),
-  emptyHost: (): RouterResponse => ({ status: 400, error: "empty_host", text: "400 Bad Request: Request had empty Host header" }),
-  unknownRoute: (host: string): RouterResponse => ({ status: 404, error: "unknown_route", text: `404 Not Found: Requested route ('${host}') does not exist.` }),
-  noApp: (host: string): RouterResponse => ({ status: 404, error: "no_endpoints", text: `404 Not Found: Requested route ('${host}') exists, but is mapped to no app. Map one with: cf map-route` }),
+  starting: (): RouterResponse => ({
+    status: 503,
+    error: "router_starting",
+    text: "503 Service Unavailable: The router does not know the routes yet. Try again in a moment.",
+  }),
+  emptyHost: (): RouterResponse => ({
+    status: 400,
+    error: "empty_host",
+    text: "400 Bad Request: Request had empty Host header",
+  }),
+  unknownRoute: (host: string): RouterResponse => ({
+    status: 404,
+    error: "unknown_route",
+    text: `404 Not Found: Requested route ('${host}') does not exist.`,
+  }),
+  noApp: (host: string): RouterResponse => ({
+    status: 404,
+    error: "no_endpoints",
+    text: `404 Not Found: Requested route ('${host}') exists, but is mapped to no app. Map one with: cf map-route`,
+  }),
   noInstance: (host: string, { route }: Match): RouterResponse => {
-    const names = [...new Set(route.destinations.map(({ app, processType }) => (processType === "web" ? app : `${app} (process ${processType})`)))].join(", ");
+    const names = [
+      ...new Set(
+        route.destinations.map(({ app, processType }) =>
+          processType === "web" ? app : `${app} (process ${processType})`,
+        ),
+      ),
+    ].join(", ");
     // As gorouter does unless told otherwise: a route whose app is stopped is no route.
-    return { status: 404, error: "no_endpoints", text: `404 Not Found: Requested route ('${host}') leads to app ${names}, which has no instance that is ready. See: cf app ${route.destinations[0]?.app ?? ""}` };
+    return {
+      status: 404,
+      error: "no_endpoints",
+      text: `404 Not Found: Requested route ('${host}') leads to app ${names}, which has no instance that is ready. See: cf app ${route.destinations[0]?.app ?? ""}`,
+    };
   },
-  invalidInstanceSelector: (error: string): RouterResponse => ({ status: 400, error, text: `400 Bad Request: ${error}: give <guid>:<index>` }),
-  unknownInstance: (): RouterResponse => ({ status: 400, error: "unknown_route", text: "400 Bad Request: The route has no instance that the header names." }),
+  invalidInstanceSelector: (error: string): RouterResponse => ({
+    status: 400,
+    error,
+    text: `400 Bad Request: ${error}: give <guid>:<index>`,
+  }),
+  unknownInstance: (): RouterResponse => ({
+    status: 400,
+    error: "unknown_route",
+    text: "400 Bad Request: The route has no instance that the header names.",
+  }),
   failed: (endpoint: Endpoint | undefined, app: string, reason: string): RouterResponse => ({
     status: 502,
     error: `endpoint_failure (${reason})`,

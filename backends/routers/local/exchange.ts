@@ -45,7 +45,9 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   const started = performance.now();
   const tried = new Set<Endpoint>();
   const upstream: Exchange["upstream"] = {};
-  const state: { current?: { match: Match; endpoint: Endpoint }; reason?: string; match?: Match; finished: boolean } = { finished: false };
+  const state: { current?: { match: Match; endpoint: Endpoint }; reason?: string; match?: Match; finished: boolean } = {
+    finished: false,
+  };
 
   return {
     request,
@@ -56,8 +58,14 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
       const found = findEndpoints(context, request, host);
       if ("status" in found) return found;
       state.match = found.match;
-      const endpoint = tried.size < maxTries ? context.chooser.next(found.match.route.guid, found.endpoints, tried) : undefined;
-      if (!endpoint) return routerResponses.failed(state.current?.endpoint, appOf(found.match, state.current?.endpoint), state.reason ?? "no instance is left");
+      const endpoint =
+        tried.size < maxTries ? context.chooser.next(found.match.route.guid, found.endpoints, tried) : undefined;
+      if (!endpoint)
+        return routerResponses.failed(
+          state.current?.endpoint,
+          appOf(found.match, state.current?.endpoint),
+          state.reason ?? "no instance is left",
+        );
       tried.add(endpoint);
       return (state.current = { match: found.match, endpoint });
     },
@@ -88,18 +96,28 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   };
 }
 
-function requestFacts({ headers, method = "", url = "", httpVersion }: IncomingMessage): Pick<Access, "host" | "method" | "url" | "httpVersion" | "headers"> {
+function requestFacts({
+  headers,
+  method = "",
+  url = "",
+  httpVersion,
+}: IncomingMessage): Pick<Access, "host" | "method" | "url" | "httpVersion" | "headers"> {
   return { host: headers.host ?? "", method, url, httpVersion, headers };
 }
 
-function findEndpoints(context: RouterContext, request: IncomingMessage, host: string): { match: Match; endpoints: readonly Endpoint[] } | RouterResponse {
+function findEndpoints(
+  context: RouterContext,
+  request: IncomingMessage,
+  host: string,
+): { match: Match; endpoints: readonly Endpoint[] } | RouterResponse {
   if (!context.isSynced()) return routerResponses.starting();
   if (host === "") return routerResponses.emptyHost();
   const match = context.table.find(host, request.url ?? "/");
   if (!match) return routerResponses.unknownRoute(host);
   if (match.route.destinations.length === 0) return routerResponses.noApp(host);
   const selector = readInstanceSelector(request.headers);
-  if (!selector) return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : routerResponses.noInstance(host, match);
+  if (!selector)
+    return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : routerResponses.noInstance(host, match);
   if ("invalid" in selector) return routerResponses.invalidInstanceSelector(selector.invalid);
   const endpoints = filterEndpoints(match.endpoints, selector);
   return endpoints.length > 0 ? { match, endpoints } : routerResponses.unknownInstance();
@@ -107,6 +125,7 @@ function findEndpoints(context: RouterContext, request: IncomingMessage, host: s
 
 /** The app's name as the route's destination says it. */
 export function appOf(match: Match, endpoint: Endpoint | undefined): string {
-  const destination = match.route.destinations.find((each) => each.appGUID === endpoint?.appGUID) ?? match.route.destinations[0];
+  const destination =
+    match.route.destinations.find((each) => each.appGUID === endpoint?.appGUID) ?? match.route.destinations[0];
   return destination?.app ?? "?";
 }

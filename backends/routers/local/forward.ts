@@ -17,17 +17,36 @@ interface ByteCounts {
 }
 
 /** Answers the request, whatever happens. Resolves when it is over; never rejects. */
-export async function forward(exchange: Exchange, response: ServerResponse, options: { dispatcher: Dispatcher; requestTimeoutMs: number }): Promise<void> {
+export async function forward(
+  exchange: Exchange,
+  response: ServerResponse,
+  options: { dispatcher: Dispatcher; requestTimeoutMs: number },
+): Promise<void> {
   const done = new AbortController();
-  const timer = setTimeout(() => done.abort(new DOMException("the deadline of the request has passed", "TimeoutError")), options.requestTimeoutMs);
+  const timer = setTimeout(
+    () => done.abort(new DOMException("the deadline of the request has passed", "TimeoutError")),
+    options.requestTimeoutMs,
+  );
   response.once("close", () => {
     if (!response.writableFinished) done.abort();
   });
   const bytes: ByteCounts = { request: 0, response: 0 };
-  const end = await attempt({ exchange, response, dispatcher: options.dispatcher, bytes, signal: done.signal, timeoutSeconds: options.requestTimeoutMs / 1000 });
+  const end = await attempt({
+    exchange,
+    response,
+    dispatcher: options.dispatcher,
+    bytes,
+    signal: done.signal,
+    timeoutSeconds: options.requestTimeoutMs / 1000,
+  });
   clearTimeout(timer);
   if (end.answer) bytes.response = sendAnswer(response, end.answer, exchange.facts.requestId);
-  exchange.finish({ status: end.answer?.status ?? end.status, requestBytes: bytes.request, responseBytes: bytes.response, ...(end.answer && { error: end.answer.error }) });
+  exchange.finish({
+    status: end.answer?.status ?? end.status,
+    requestBytes: bytes.request,
+    responseBytes: bytes.response,
+    ...(end.answer && { error: end.answer.error }),
+  });
 }
 
 interface Attempt {
@@ -58,9 +77,16 @@ async function attempt(task: Attempt): Promise<{ status: number; answer?: Router
   }
 }
 
-function toErrorResponse(signal: AbortSignal, { match, endpoint }: { match: Match; endpoint: Endpoint }, reason: string, timeoutSeconds: number): { status: number; answer?: RouterResponse } {
+function toErrorResponse(
+  signal: AbortSignal,
+  { match, endpoint }: { match: Match; endpoint: Endpoint },
+  reason: string,
+  timeoutSeconds: number,
+): { status: number; answer?: RouterResponse } {
   if (!signal.aborted) return { status: 502, answer: routerResponses.failed(endpoint, appOf(match, endpoint), reason) };
-  return (signal.reason as Error).name === "TimeoutError" ? { status: 504, answer: routerResponses.timeout(endpoint, timeoutSeconds) } : clientDisconnected;
+  return (signal.reason as Error).name === "TimeoutError"
+    ? { status: 504, answer: routerResponses.timeout(endpoint, timeoutSeconds) }
+    : clientDisconnected;
 }
 
 function dispatch({ exchange, dispatcher, bytes, signal }: Attempt, endpoint: Endpoint): Promise<Upstream> {
@@ -91,7 +117,9 @@ async function* countedBody(request: AsyncIterable<Buffer>, bytes: ByteCounts): 
 }
 
 async function pass({ exchange, response, bytes, signal }: Attempt, upstream: Upstream): Promise<{ status: number }> {
-  const raw = (upstream.headers as unknown as (Buffer | string)[]).map((part) => (typeof part === "string" ? part : part.toString("latin1")));
+  const raw = (upstream.headers as unknown as (Buffer | string)[]).map((part) =>
+    typeof part === "string" ? part : part.toString("latin1"),
+  );
   try {
     response.writeHead(upstream.statusCode, upstream.statusText, responseHeaders(raw, exchange.facts.requestId));
     // The first bytes of the body may be long in coming (server-sent events); when they are here already, one packet is enough.
@@ -114,7 +142,10 @@ function isRetryable({ exchange, signal }: Attempt, error: Error): boolean {
   if (signal.aborted) return false;
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "EHOSTUNREACH") return true;
-  return (code === "UND_ERR_SOCKET" || code === "ECONNRESET") && ["GET", "HEAD", "OPTIONS"].includes(exchange.request.method ?? "");
+  return (
+    (code === "UND_ERR_SOCKET" || code === "ECONNRESET") &&
+    ["GET", "HEAD", "OPTIONS"].includes(exchange.request.method ?? "")
+  );
 }
 
 function describe(error: Error, endpoint: Endpoint): string {

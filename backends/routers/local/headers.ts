@@ -2,8 +2,27 @@
 import type { Endpoint } from "./routing-table.ts";
 
 /** Names that belong to one connection only, and what the router writes itself. */
-const hopByHop = new Set(["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade"]);
-const requestOwn = new Set(["x-forwarded-for", "x-vcap-request-id", "x-cf-applicationid", "x-cf-instanceid", "x-cf-instanceindex", "x-cf-app-instance", "x-cf-process-instance", "expect"]);
+const hopByHop = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+const requestOwn = new Set([
+  "x-forwarded-for",
+  "x-vcap-request-id",
+  "x-cf-applicationid",
+  "x-cf-instanceid",
+  "x-cf-instanceindex",
+  "x-cf-app-instance",
+  "x-cf-process-instance",
+  "expect",
+]);
 
 /** Names and values in turn, as node and undici give and take them. */
 export type RawHeaders = readonly string[];
@@ -33,7 +52,16 @@ export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: E
   result.push("X-Forwarded-For", [...forwarded, facts.remoteAddress].join(", "));
   if (!seen.has("x-forwarded-proto")) result.push("X-Forwarded-Proto", facts.scheme);
   if (!seen.has("x-request-start")) result.push("X-Request-Start", String(facts.receivedAt));
-  result.push("X-Vcap-Request-Id", facts.requestId, "X-CF-ApplicationID", endpoint.appGUID, "X-CF-InstanceID", endpoint.instanceGUID, "X-CF-InstanceIndex", String(endpoint.index));
+  result.push(
+    "X-Vcap-Request-Id",
+    facts.requestId,
+    "X-CF-ApplicationID",
+    endpoint.appGUID,
+    "X-CF-InstanceID",
+    endpoint.instanceGUID,
+    "X-CF-InstanceIndex",
+    String(endpoint.index),
+  );
   return result;
 }
 

@@ -18,19 +18,61 @@ function fakeWatches() {
   const listeners: Record<string, ((change: Change<KubeObject>) => void)[]> = {};
   const ensure = ({ kind }: { kind: string }) => ({
     release: () => undefined,
-    store: { synced: true, list: () => [], onChange: (listener: (change: Change<KubeObject>) => void) => ((listeners[kind] ??= []).push(listener), () => undefined) },
+    store: {
+      synced: true,
+      list: () => [],
+      onChange: (listener: (change: Change<KubeObject>) => void) => (
+        (listeners[kind] ??= []).push(listener),
+        () => undefined
+      ),
+    },
   });
-  const put = (object: KubeObject, type: "added" | "deleted" = "added") => listeners[object.kind]?.forEach((listener) => listener({ type, object, old: object, initial: false }));
+  const put = (object: KubeObject, type: "added" | "deleted" = "added") =>
+    listeners[object.kind]?.forEach((listener) => listener({ type, object, old: object, initial: false }));
   return { watches: { ensure } as unknown as Informers, put };
 }
 
-const binding = (hostname: string, path = "", destinations = [{ appGUID: "app-guid", app: "shop", processType: "web", port: 8080, protocol: "http1" }]) =>
-  ({ apiVersion: "", kind: "RouteBinding", metadata: { name: "r", namespace: "n", uid: `route-${hostname}${path}` }, spec: { class: "local", routeGUID: `route-${hostname}${path}`, hostname, path, port: 0, internal: false, destinations } }) as unknown as RouteBinding;
+const binding = (
+  hostname: string,
+  path = "",
+  destinations = [{ appGUID: "app-guid", app: "shop", processType: "web", port: 8080, protocol: "http1" }],
+) =>
+  ({
+    apiVersion: "",
+    kind: "RouteBinding",
+    metadata: { name: "r", namespace: "n", uid: `route-${hostname}${path}` },
+    spec: {
+      class: "local",
+      routeGUID: `route-${hostname}${path}`,
+      hostname,
+      path,
+      port: 0,
+      internal: false,
+      destinations,
+    },
+  }) as unknown as RouteBinding;
 const lrp = (ports: number[], spec: Partial<LRP["spec"]> = {}, uid = "lrp-1") =>
   ({
-    apiVersion: "", kind: "LRP", metadata: { name: "l", namespace: "n", uid },
-    spec: { app: { guid: "app-guid", name: "shop" }, processGUID: "process-guid", processType: "web", instances: ports.length, ...spec },
-    status: { instances: ports.map((hostPort, index) => ({ index, state: "Running", ready: true, host: "127.0.0.1", ports: [{ port: 8080, hostPort }], guid: `${uid}-${index}` })) },
+    apiVersion: "",
+    kind: "LRP",
+    metadata: { name: "l", namespace: "n", uid },
+    spec: {
+      app: { guid: "app-guid", name: "shop" },
+      processGUID: "process-guid",
+      processType: "web",
+      instances: ports.length,
+      ...spec,
+    },
+    status: {
+      instances: ports.map((hostPort, index) => ({
+        index,
+        state: "Running",
+        ready: true,
+        host: "127.0.0.1",
+        ports: [{ port: 8080, hostPort }],
+        guid: `${uid}-${index}`,
+      })),
+    },
   }) as unknown as LRP;
 
 const servers: Server[] = [];
@@ -64,28 +106,52 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await router.stop();
-  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => (server.close(resolve), server.closeAllConnections()))));
+  await Promise.all(
+    servers.splice(0).map((server) => new Promise((resolve) => (server.close(resolve), server.closeAllConnections()))),
+  );
 });
 
-interface Call { host?: string; path?: string; method?: string; headers?: Record<string, string>; body?: string }
+interface Call {
+  host?: string;
+  path?: string;
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
 async function call({ host = "shop.test", path = "/", method = "GET", headers = {}, body }: Call = {}) {
   const sent = request({ port: door, host: "127.0.0.1", path, method, headers: { host, ...headers }, agent: false });
   sent.end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
-const lines = () => telemetry.ring.read("app-guid", {}).map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
+const lines = () =>
+  telemetry.ring.read("app-guid", {}).map((envelope) => Buffer.from(envelope.log.payload, "base64").toString());
 
 describe("a routed request", () => {
   it("carries gorouter's headers, its own path, and the client's host", async () => {
     put(binding("shop.test", "/api"));
     put(lrp([await app((req, res) => res.end(JSON.stringify({ url: req.url, headers: req.headers })))]));
-    const answer = await call({ path: "/api/x?y=1", headers: { "x-forwarded-for": "10.0.0.1", "x-cf-applicationid": "forged", connection: "x-secret", "x-secret": "1", "x-kept": "2" } });
+    const answer = await call({
+      path: "/api/x?y=1",
+      headers: {
+        "x-forwarded-for": "10.0.0.1",
+        "x-cf-applicationid": "forged",
+        connection: "x-secret",
+        "x-secret": "1",
+        "x-kept": "2",
+      },
+    });
     const seen = JSON.parse(answer.body) as { url: string; headers: Record<string, string> };
     expect(seen.url).toBe("/api/x?y=1");
     expect(seen.headers).toMatchObject({
-      host: "shop.test", "x-kept": "2", "x-forwarded-for": "10.0.0.1, 127.0.0.1", "x-forwarded-proto": "http",
-      "x-cf-applicationid": "app-guid", "x-cf-instanceid": "lrp-1-0", "x-cf-instanceindex": "0", "x-request-start": expect.stringMatching(/^\d{13}$/) as string,
+      host: "shop.test",
+      "x-kept": "2",
+      "x-forwarded-for": "10.0.0.1, 127.0.0.1",
+      "x-forwarded-proto": "http",
+      "x-cf-applicationid": "app-guid",
+      "x-cf-instanceid": "lrp-1-0",
+      "x-cf-instanceindex": "0",
+      "x-request-start": expect.stringMatching(/^\d{13}$/) as string,
     });
     expect(seen.headers).not.toHaveProperty("x-secret");
     expect(seen.headers["x-vcap-request-id"]).toBe(answer.headers["x-vcap-request-id"]);
@@ -94,7 +160,13 @@ describe("a routed request", () => {
   it("streams both ways", async () => {
     put(binding("shop.test"));
     put(lrp([await app((req, res) => req.pipe(res))]));
-    const sent = request({ port: door, host: "127.0.0.1", method: "POST", headers: { host: "shop.test" }, agent: false });
+    const sent = request({
+      port: door,
+      host: "127.0.0.1",
+      method: "POST",
+      headers: { host: "shop.test" },
+      agent: false,
+    });
     sent.write("first");
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     expect(String((await once(response, "data"))[0])).toBe("first");
@@ -107,15 +179,29 @@ describe("a routed request", () => {
     put(lrp([await app((_, res) => res.end("0")), await app((_, res) => res.end("1"))]));
     const bodies = [await call(), await call(), await call(), await call()].map((answer) => answer.body);
     expect(bodies.sort().join("")).toBe("0011");
-    for (const index of ["0", "1", "1"]) expect((await call({ headers: { "x-cf-app-instance": `app-guid:${index}` } })).body).toBe(index);
-    expect(await call({ headers: { "x-cf-app-instance": "app-guid:7" } })).toMatchObject({ status: 400, headers: { "x-cf-routererror": "unknown_route" } });
-    expect(await call({ headers: { "x-cf-app-instance": "nonsense" } })).toMatchObject({ status: 400, headers: { "x-cf-routererror": "invalid_cf_app_instance_header" } });
+    for (const index of ["0", "1", "1"])
+      expect((await call({ headers: { "x-cf-app-instance": `app-guid:${index}` } })).body).toBe(index);
+    expect(await call({ headers: { "x-cf-app-instance": "app-guid:7" } })).toMatchObject({
+      status: 400,
+      headers: { "x-cf-routererror": "unknown_route" },
+    });
+    expect(await call({ headers: { "x-cf-app-instance": "nonsense" } })).toMatchObject({
+      status: 400,
+      headers: { "x-cf-routererror": "invalid_cf_app_instance_header" },
+    });
   });
 
   it("passes over an instance that refuses, with its body", async () => {
     put(binding("shop.test"));
-    put(lrp([await unusedPort(), await unusedPort(), await app((req, res) => void text(req).then((body) => res.end(body)))]));
-    for (let i = 0; i < 4; i++) expect(await call({ method: "POST", body: "payload" })).toMatchObject({ status: 200, body: "payload" });
+    put(
+      lrp([
+        await unusedPort(),
+        await unusedPort(),
+        await app((req, res) => void text(req).then((body) => res.end(body))),
+      ]),
+    );
+    for (let i = 0; i < 4; i++)
+      expect(await call({ method: "POST", body: "payload" })).toMatchObject({ status: 200, body: "payload" });
   });
 
   it("keeps what HTTP is particular about", async () => {
@@ -132,7 +218,11 @@ describe("a routed request", () => {
       ]),
     );
     expect((await call({ path: "/cookies" })).headers["set-cookie"]).toEqual(["a=1", "b=2"]);
-    expect(await call({ path: "/head", method: "HEAD" })).toMatchObject({ status: 200, body: "", headers: { "content-length": "1234" } });
+    expect(await call({ path: "/head", method: "HEAD" })).toMatchObject({
+      status: 200,
+      body: "",
+      headers: { "content-length": "1234" },
+    });
     expect((await call({ path: "/none" })).status).toBe(204);
     const socket = connect(door, "127.0.0.1");
     socket.write("GET /status HTTP/1.0\r\nHost: shop.test\r\n\r\n");
@@ -157,7 +247,13 @@ describe("a routed request", () => {
   it("waits for 100-continue as its client does", async () => {
     put(binding("shop.test"));
     put(lrp([await app((req, res) => void text(req).then((body) => res.end(body)))]));
-    const sent = request({ port: door, host: "127.0.0.1", method: "PUT", headers: { host: "shop.test", expect: "100-continue", "content-length": "5" }, agent: false });
+    const sent = request({
+      port: door,
+      host: "127.0.0.1",
+      method: "PUT",
+      headers: { host: "shop.test", expect: "100-continue", "content-length": "5" },
+      agent: false,
+    });
     sent.flushHeaders();
     await once(sent, "continue");
     sent.end("hello");
@@ -176,7 +272,10 @@ describe("a routed request", () => {
 
   it("is not lost while a new version takes over", async () => {
     put(binding("shop.test"));
-    const [old, next] = [createServer((_, res) => setTimeout(() => res.end("old"), 20)), createServer((_, res) => res.end("new"))];
+    const [old, next] = [
+      createServer((_, res) => setTimeout(() => res.end("old"), 20)),
+      createServer((_, res) => res.end("new")),
+    ];
     put(lrp([await listen(old)], {}, "old"));
     const results: Promise<string>[] = [];
     for (let i = 0; i < 40; i++) {
@@ -204,18 +303,37 @@ describe("pages and log lines", () => {
   it("say which of route, app and instance is missing", async () => {
     put(binding("no-app.test", "", []));
     put(binding("shop.test"));
-    expect(await call({ host: "nowhere.test" })).toMatchObject({ status: 404, headers: { "x-cf-routererror": "unknown_route" }, body: "404 Not Found: Requested route ('nowhere.test') does not exist.\n" });
-    expect(await call({ host: "no-app.test" })).toMatchObject({ status: 404, headers: { "x-cf-routererror": "no_endpoints" }, body: expect.stringContaining("mapped to no app") as string });
-    expect(await call()).toMatchObject({ status: 404, headers: { "x-cf-routererror": "no_endpoints" }, body: expect.stringContaining("app shop, which has no instance that is ready") as string });
+    expect(await call({ host: "nowhere.test" })).toMatchObject({
+      status: 404,
+      headers: { "x-cf-routererror": "unknown_route" },
+      body: "404 Not Found: Requested route ('nowhere.test') does not exist.\n",
+    });
+    expect(await call({ host: "no-app.test" })).toMatchObject({
+      status: 404,
+      headers: { "x-cf-routererror": "no_endpoints" },
+      body: expect.stringContaining("mapped to no app") as string,
+    });
+    expect(await call()).toMatchObject({
+      status: 404,
+      headers: { "x-cf-routererror": "no_endpoints" },
+      body: expect.stringContaining("app shop, which has no instance that is ready") as string,
+    });
     const port = await unusedPort();
     put(lrp([port]));
-    expect(await call()).toMatchObject({ status: 502, headers: { "x-cf-routererror": `endpoint_failure (dial tcp 127.0.0.1:${port}: connection refused)` }, body: expect.stringContaining("App shop, instance 0") as string });
+    expect(await call()).toMatchObject({
+      status: 502,
+      headers: { "x-cf-routererror": `endpoint_failure (dial tcp 127.0.0.1:${port}: connection refused)` },
+      body: expect.stringContaining("App shop, instance 0") as string,
+    });
   });
 
   it("tell an instance that breaks off or is too slow", async () => {
     put(binding("shop.test"));
     put(lrp([await app((req, res) => (req.url === "/slow" ? undefined : res.socket?.destroy()))]));
-    expect(await call({ method: "POST", body: "x" })).toMatchObject({ status: 502, body: expect.stringContaining("closed the connection before it answered") as string });
+    expect(await call({ method: "POST", body: "x" })).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("closed the connection before it answered") as string,
+    });
     expect(await call({ path: "/slow" })).toMatchObject({ status: 504 });
   });
 

@@ -2,7 +2,12 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Agent } from "undici";
-import { type ConditionDraft, type Controller, defineController, type ReconcileResult } from "../../../kube/controller/controller.ts";
+import {
+  type ConditionDraft,
+  type Controller,
+  defineController,
+  type ReconcileResult,
+} from "../../../kube/controller/controller.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Change, Store } from "../../../kube/cache/reader.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
@@ -34,7 +39,12 @@ export const localCapabilities: Readonly<Record<string, string>> = {
 };
 
 /** How the node:http server in front must be made, so that gorouter's limits hold: 64 KiB of headers (431 beyond), 900 s for a request. */
-export const httpServerOptions: ServerOptions = { maxHeaderSize: 64 << 10, requestTimeout: 900_000, headersTimeout: 60_000, keepAliveTimeout: 75_000 };
+export const httpServerOptions: ServerOptions = {
+  maxHeaderSize: 64 << 10,
+  requestTimeout: 900_000,
+  headersTimeout: 60_000,
+  keepAliveTimeout: 75_000,
+};
 
 export interface LocalRouterOptions {
   watches: Informers;
@@ -58,17 +68,42 @@ export interface LocalRouter {
 }
 
 /** Makes the router; it answers 503 until `start` and the first sight of the routes. */
-export function createLocalRouter({ watches, telemetry, endpoint, requestTimeoutMs = 900_000 }: LocalRouterOptions): LocalRouter {
+export function createLocalRouter({
+  watches,
+  telemetry,
+  endpoint,
+  requestTimeoutMs = 900_000,
+}: LocalRouterOptions): LocalRouter {
   const table = createRoutingTable();
   const cleanUp: (() => void)[] = [];
   let stores: readonly Pick<Store, "synced">[] = [];
   // Once known, the table serves on with what it has, even while the API server is away.
   let known = false;
   const ready = (): boolean => (known ||= stores.length > 0 && stores.every((store) => store.synced));
-  const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: ready, requestTimeoutMs };
-  const dispatcher = new Agent({ connect: { timeout: 5000 }, connections: 500, pipelining: 1, keepAliveTimeout: 4000, maxHeaderSize: 256 << 10 });
+  const context: RouterContext = {
+    table,
+    chooser: createEndpointChooser(),
+    telemetry,
+    isSynced: ready,
+    requestTimeoutMs,
+  };
+  const dispatcher = new Agent({
+    connect: { timeout: 5000 },
+    connections: 500,
+    pipelining: 1,
+    keepAliveTimeout: 4000,
+    maxHeaderSize: 256 << 10,
+  });
   return {
-    controllers: [bindingController(), classController({ name: localClass, role: "router", capabilities: localCapabilities, ...(endpoint && { endpoint }) })],
+    controllers: [
+      bindingController(),
+      classController({
+        name: localClass,
+        role: "router",
+        capabilities: localCapabilities,
+        ...(endpoint && { endpoint }),
+      }),
+    ],
     start() {
       const bindings = watches.ensure(RouteBinding);
       const lrps = watches.ensure(LRP);
@@ -76,11 +111,14 @@ export function createLocalRouter({ watches, telemetry, endpoint, requestTimeout
       cleanUp.push(
         () => bindings.release(),
         () => lrps.release(),
-        mirror(bindings.store, (key, binding) => table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined)),
+        mirror(bindings.store, (key, binding) =>
+          table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined),
+        ),
         mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? toEndpoints(lrp) : [])),
       );
     },
-    handleRequest: (request, response) => void forward(beginExchange(context, request), response, { dispatcher, requestTimeoutMs }),
+    handleRequest: (request, response) =>
+      void forward(beginExchange(context, request), response, { dispatcher, requestTimeoutMs }),
     handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(context, request), socket, head),
     isReady: ready,
     async stop() {
@@ -116,6 +154,15 @@ function presentBinding(binding: RouteBinding): ReconcileResult {
   const limitation = findLimitation(binding);
   if (limitation && !toRouteEntry(binding)) return { ready: { status: "False", ...limitation } };
   const wasLimited = binding.status?.conditions?.some((condition) => condition.type === "Limited");
-  const limited: ConditionDraft = { type: "Limited", status: limitation ? "True" : "False", reason: "None", message: "", ...limitation };
-  return { ready: { status: "True", reason: "Routed", message: `${hostname}${path} is served` }, ...((limitation || wasLimited) && { conditions: [limited] }) };
+  const limited: ConditionDraft = {
+    type: "Limited",
+    status: limitation ? "True" : "False",
+    reason: "None",
+    message: "",
+    ...limitation,
+  };
+  return {
+    ready: { status: "True", reason: "Routed", message: `${hostname}${path} is served` },
+    ...((limitation || wasLimited) && { conditions: [limited] }),
+  };
 }

@@ -5,10 +5,24 @@ import { createRoutingTable, type Endpoint, type RouteEntry } from "./routing-ta
 const route = (address: string, app: string | undefined, order = address): RouteEntry => {
   const slash = address.indexOf("/");
   const [hostname, path] = slash < 0 ? [address, ""] : [address.slice(0, slash), address.slice(slash)];
-  return { guid: address, hostname, path, order, destinations: app ? [{ appGUID: app, app, processType: "web", port: 8080 }] : [] };
+  return {
+    guid: address,
+    hostname,
+    path,
+    order,
+    destinations: app ? [{ appGUID: app, app, processType: "web", port: 8080 }] : [],
+  };
 };
 const endpoint = (appGUID: string, index = 0, more: Partial<Endpoint> = {}): Endpoint => ({
-  appGUID, processGUID: appGUID, processType: "web", port: 8080, host: "127.0.0.1", hostPort: 20_000 + index, index, instanceGUID: `${appGUID}-${index}`, ...more,
+  appGUID,
+  processGUID: appGUID,
+  processType: "web",
+  port: 8080,
+  host: "127.0.0.1",
+  hostPort: 20_000 + index,
+  index,
+  instanceGUID: `${appGUID}-${index}`,
+  ...more,
 });
 function table(routes: RouteEntry[], apps: string[]) {
   const made = createRoutingTable();
@@ -19,8 +33,16 @@ function table(routes: RouteEntry[], apps: string[]) {
 
 describe("find", () => {
   const routes = [
-    route("a.example.com", "a"), route("a.example.com/api", "api"), route("a.example.com/api/v2", "v2"), route("A.example.com/Case", "case"),
-    route("*.example.com", "wild"), route("*.b.example.com", "wild-b"), route("example.com", "apex"), route("down.example.com", "down"), route("a.example.com/down", "down"), route("empty.test", undefined),
+    route("a.example.com", "a"),
+    route("a.example.com/api", "api"),
+    route("a.example.com/api/v2", "v2"),
+    route("A.example.com/Case", "case"),
+    route("*.example.com", "wild"),
+    route("*.b.example.com", "wild-b"),
+    route("example.com", "apex"),
+    route("down.example.com", "down"),
+    route("a.example.com/down", "down"),
+    route("empty.test", undefined),
   ];
   const apps = ["a", "api", "v2", "case", "wild", "wild-b", "apex"];
   const rows: [string, string, string, string | undefined][] = [
@@ -53,9 +75,16 @@ describe("find", () => {
 
   it("spreads over all destinations and LRPs, and matches process type and port", () => {
     const made = createRoutingTable();
-    made.setRoute("r", { ...route("a.test", "a"), destinations: [...route("a.test", "a").destinations, ...route("a.test", "b").destinations] });
+    made.setRoute("r", {
+      ...route("a.test", "a"),
+      destinations: [...route("a.test", "a").destinations, ...route("a.test", "b").destinations],
+    });
     made.setEndpoints("old", [endpoint("a", 0), endpoint("a", 1)]);
-    made.setEndpoints("new", [endpoint("a", 0, { instanceGUID: "new" }), endpoint("a", 0, { port: 9090 }), endpoint("a", 0, { processType: "worker" })]);
+    made.setEndpoints("new", [
+      endpoint("a", 0, { instanceGUID: "new" }),
+      endpoint("a", 0, { port: 9090 }),
+      endpoint("a", 0, { processType: "worker" }),
+    ]);
     made.setEndpoints("other", [endpoint("b")]);
     expect(made.find("a.test", "/")?.endpoints.map((each) => each.instanceGUID)).toEqual(["a-0", "a-1", "new", "b-0"]);
     made.setEndpoints("old", []);
@@ -97,7 +126,8 @@ describe("find", () => {
   });
 
   it("matches the longest host that a route may have, and no longer one", () => {
-    const host = (length: number): string => `${"h.".repeat(200)}`.slice(0, length - "example.com".length) + "example.com";
+    const host = (length: number): string =>
+      `${"h.".repeat(200)}`.slice(0, length - "example.com".length) + "example.com";
     const longest = host(253).replace(".h.example.com", "hh.example.com");
     expect(longest).toHaveLength(253);
     expect(table([route(longest, "a")], ["a"]).find(longest, "/")?.endpoints).toHaveLength(1);
@@ -118,6 +148,8 @@ describe("find", () => {
   });
 
   it("does not stumble over an endless path", () => {
-    expect(table(routes, apps).find("a.example.com", `/api${"/x".repeat(100_000)}`)?.route.guid).toBe("a.example.com/api");
+    expect(table(routes, apps).find("a.example.com", `/api${"/x".repeat(100_000)}`)?.route.guid).toBe(
+      "a.example.com/api",
+    );
   });
 });

@@ -65,7 +65,8 @@ export function createRoutingTable(): RoutingTable {
   const byLrp = new Map<string, readonly Endpoint[]>();
   const byTarget = new Map<string, Map<string, Endpoint[]>>();
 
-  const endpointsOf = (route: RouteEntry): Endpoint[] => route.destinations.flatMap((target) => [...(byTarget.get(targetKey(target))?.values() ?? [])].flat());
+  const endpointsOf = (route: RouteEntry): Endpoint[] =>
+    route.destinations.flatMap((target) => [...(byTarget.get(targetKey(target))?.values() ?? [])].flat());
   const candidates = function* (host: string, path: string): Generator<RouteEntry> {
     for (const name of hostsFor(host.toLowerCase())) {
       const paths = byAddress.get(name);
@@ -119,7 +120,10 @@ function indexRoute(byAddress: ByAddress, route: RouteEntry): void {
   const paths = byAddress.get(route.hostname.toLowerCase()) ?? new Map<string, RouteEntry[]>();
   byAddress.set(route.hostname.toLowerCase(), paths);
   const path = normalizePath(route.path);
-  paths.set(path, [...(paths.get(path) ?? []), route].sort((a, b) => (a.order < b.order ? -1 : 1)));
+  paths.set(
+    path,
+    [...(paths.get(path) ?? []), route].sort((a, b) => (a.order < b.order ? -1 : 1)),
+  );
 }
 
 function unindexRoute(byAddress: ByAddress, route: RouteEntry): void {
@@ -152,7 +156,8 @@ function* hostsFor(host: string): Generator<string> {
 /** `/a/b/c`, `/a/b`, `/a` and the empty path. The character after the longest prefix is looked at too: it may end a segment. */
 function* prefixesOf(path: string): Generator<string> {
   const clean = normalizePath(path.slice(0, MAX_PATH + 1).split("?", 1)[0] ?? "");
-  for (let end = clean.length; end > 0; end = clean.lastIndexOf("/", end - 1)) if (end <= MAX_PATH) yield clean.slice(0, end);
+  for (let end = clean.length; end > 0; end = clean.lastIndexOf("/", end - 1))
+    if (end <= MAX_PATH) yield clean.slice(0, end);
   yield "";
 }
 

@@ -14,7 +14,16 @@ export function toEndpoints(lrp: LRP): Endpoint[] {
     const { index, host, ports = [], guid = "" } = instance;
     const isKept = index < instances && (restartInstances?.[String(index)] ?? instance.restart) === instance.restart;
     if (!isKept || instance.state !== "Running" || !instance.ready || host === undefined) return [];
-    return ports.map(({ port, hostPort }) => ({ appGUID: app.guid, processGUID, processType, port, host, hostPort, index, instanceGUID: guid }));
+    return ports.map(({ port, hostPort }) => ({
+      appGUID: app.guid,
+      processGUID,
+      processType,
+      port,
+      host,
+      hostPort,
+      index,
+      instanceGUID: guid,
+    }));
   });
 }
 
@@ -26,7 +35,12 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
     guid: routeGUID,
     hostname,
     path,
-    destinations: destinations.map(({ appGUID, app, processType, port: at }) => ({ appGUID, app, processType, port: at })),
+    destinations: destinations.map(({ appGUID, app, processType, port: at }) => ({
+      appGUID,
+      app,
+      processType,
+      port: at,
+    })),
     order: `${binding.metadata.creationTimestamp} ${binding.metadata.namespace}/${binding.metadata.name}`,
   };
 }
@@ -35,8 +49,20 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
 export function findLimitation(binding: RouteBinding): { reason: string; message: string } | undefined {
   const { port, internal, destinations } = binding.spec;
   if (port !== 0) return { reason: "TcpNotSupported", message: "router local serves HTTP only, no TCP ports" };
-  if (internal) return { reason: "InternalNotSupported", message: "router local serves no internal domains: apps reach each other by their routes" };
-  if (destinations.some((each) => each.protocol !== "http1")) return { reason: "ProtocolNotSupported", message: "router local speaks HTTP/1.1 to apps; destinations with another protocol are reached so too" };
-  if (destinations.some((each) => each.weight !== undefined)) return { reason: "WeightsNotSupported", message: "router local spreads by number of instances; weights are ignored" };
+  if (internal)
+    return {
+      reason: "InternalNotSupported",
+      message: "router local serves no internal domains: apps reach each other by their routes",
+    };
+  if (destinations.some((each) => each.protocol !== "http1"))
+    return {
+      reason: "ProtocolNotSupported",
+      message: "router local speaks HTTP/1.1 to apps; destinations with another protocol are reached so too",
+    };
+  if (destinations.some((each) => each.weight !== undefined))
+    return {
+      reason: "WeightsNotSupported",
+      message: "router local spreads by number of instances; weights are ignored",
+    };
   return undefined;
 }

@@ -22,7 +22,12 @@ export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: B
     if (!("reason" in upstream)) return connect(exchange, client, head, upstream);
     if (client.destroyed) return exchange.finish({ status: 499, requestBytes: 0, responseBytes: 0 });
     exchange.markFailed(next.endpoint, upstream.reason);
-    if (!upstream.refused) return refuse(exchange, client, routerResponses.failed(next.endpoint, appOf(next.match, next.endpoint), upstream.reason));
+    if (!upstream.refused)
+      return refuse(
+        exchange,
+        client,
+        routerResponses.failed(next.endpoint, appOf(next.match, next.endpoint), upstream.reason),
+      );
   }
 }
 
@@ -31,7 +36,14 @@ type DialResult = { answer: IncomingMessage; socket?: Duplex; head?: Buffer } | 
 function dial({ request, facts }: Exchange, endpoint: Endpoint, client: Duplex): Promise<DialResult> {
   return new Promise((resolve) => {
     const { host, hostPort: port } = endpoint;
-    const upstream: ClientRequest = send({ host, port, method: request.method, path: request.url, headers: requestHeaders(request.rawHeaders, facts, endpoint, true), agent: false });
+    const upstream: ClientRequest = send({
+      host,
+      port,
+      method: request.method,
+      path: request.url,
+      headers: requestHeaders(request.rawHeaders, facts, endpoint, true),
+      agent: false,
+    });
     const timer = setTimeout(() => upstream.destroy(new Error("no answer to the upgrade in time")), responseTimeoutMs);
     const leave = (): void => void upstream.destroy();
     client.once("close", leave);
@@ -44,18 +56,33 @@ function dial({ request, facts }: Exchange, endpoint: Endpoint, client: Duplex):
     upstream.once("response", (answer) => finish({ answer }));
     upstream.on("error", (error: NodeJS.ErrnoException) => {
       const refused = error.code === "ECONNREFUSED";
-      finish({ refused, reason: refused ? `dial tcp ${host}:${port}: connection refused` : `${host}:${port}: ${error.message}` });
+      finish({
+        refused,
+        reason: refused ? `dial tcp ${host}:${port}: connection refused` : `${host}:${port}: ${error.message}`,
+      });
     });
     upstream.end();
   });
 }
 
-async function connect(exchange: Exchange, client: Duplex, head: Buffer, { answer, socket, head: first }: Extract<DialResult, { answer: IncomingMessage }>): Promise<void> {
+async function connect(
+  exchange: Exchange,
+  client: Duplex,
+  head: Buffer,
+  { answer, socket, head: first }: Extract<DialResult, { answer: IncomingMessage }>,
+): Promise<void> {
   const status = answer.statusCode ?? 502;
   const bytes = { request: head.length, response: first?.length ?? 0 };
   const upstream: NodeJS.ReadableStream = socket ?? answer;
   const count = (direction: "request" | "response") => (chunk: Buffer) => void (bytes[direction] += chunk.length);
-  client.write(formatHead(status, answer.statusMessage, responseHeaders(answer.rawHeaders, exchange.facts.requestId, socket !== undefined), socket === undefined));
+  client.write(
+    formatHead(
+      status,
+      answer.statusMessage,
+      responseHeaders(answer.rawHeaders, exchange.facts.requestId, socket !== undefined),
+      socket === undefined,
+    ),
+  );
   if (first?.length) client.write(first);
   upstream.on("data", count("response"));
   upstream.pipe(client);
@@ -94,7 +121,15 @@ function formatHead(status: number, message: string | undefined, headers: readon
 
 function refuse(exchange: Exchange, client: Duplex, answer: RouterResponse): void {
   const body = `${answer.text}\n`;
-  const headers = Object.entries({ ...answerHeaders(answer, exchange.facts.requestId), "content-length": String(Buffer.byteLength(body)) }).flat();
+  const headers = Object.entries({
+    ...answerHeaders(answer, exchange.facts.requestId),
+    "content-length": String(Buffer.byteLength(body)),
+  }).flat();
   client.end(formatHead(answer.status, undefined, headers, true) + body);
-  exchange.finish({ status: answer.status, requestBytes: 0, responseBytes: Buffer.byteLength(body), error: answer.error });
+  exchange.finish({
+    status: answer.status,
+    requestBytes: 0,
+    responseBytes: Buffer.byteLength(body),
+    error: answer.error,
+  });
 }

@@ -9,11 +9,34 @@ const guid = (digit: number): string => `0000000${digit}-0000-4000-8000-00000000
 
 function lrp(change: object = {}, labels: Record<string, string> = {}): LRP {
   const spec: unknown = LRP.spec.parse({
-    class: "deployment", rendering: "1", app: { guid: guid(1), name: "My Shop" }, space: { guid: guid(2), name: "dev" }, org: { guid: guid(3), name: "Acme Inc." },
-    processGUID: guid(1), processType: "web", revision: "7", version: guid(4),
-    droplet: { guid: guid(5), kind: "docker", image: "example.com/shop@sha256:0", imagePullSecretRef: { name: "pull" }, processTypes: { web: "" } },
-    env: [{ name: "PRICE", value: "$(HOME) $5" }, { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "shop-env-0123456789abcdef", key: "PASSWORD" } } }, { name: "VCAP_APPLICATION", value: "{}" }, { name: "PORT", value: "1" }],
-    ports: [8080], instances: 2, memoryMB: 256, diskMB: 512, healthCheck: { type: "http", endpoint: "/health", timeoutSeconds: 90 }, readinessHealthCheck: { type: "port", intervalSeconds: 5 },
+    class: "deployment",
+    rendering: "1",
+    app: { guid: guid(1), name: "My Shop" },
+    space: { guid: guid(2), name: "dev" },
+    org: { guid: guid(3), name: "Acme Inc." },
+    processGUID: guid(1),
+    processType: "web",
+    revision: "7",
+    version: guid(4),
+    droplet: {
+      guid: guid(5),
+      kind: "docker",
+      image: "example.com/shop@sha256:0",
+      imagePullSecretRef: { name: "pull" },
+      processTypes: { web: "" },
+    },
+    env: [
+      { name: "PRICE", value: "$(HOME) $5" },
+      { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "shop-env-0123456789abcdef", key: "PASSWORD" } } },
+      { name: "VCAP_APPLICATION", value: "{}" },
+      { name: "PORT", value: "1" },
+    ],
+    ports: [8080],
+    instances: 2,
+    memoryMB: 256,
+    diskMB: 512,
+    healthCheck: { type: "http", endpoint: "/health", timeoutSeconds: 90 },
+    readinessHealthCheck: { type: "port", intervalSeconds: 5 },
     ...change,
   });
   return {
@@ -24,16 +47,31 @@ function lrp(change: object = {}, labels: Record<string, string> = {}): LRP {
       namespace: "acme-dev",
       uid: "u",
       labels: {
-        "cupola.dev/guid": guid(4), "cupola.dev/app-guid": guid(1), "cupola.dev/process-guid": guid(1), "cupola.dev/process-type": "web", "cupola.dev/space-guid": guid(2), "cupola.dev/org-guid": guid(3),
-        "cupola.dev/revision": "7", "cupola.dev/source-type": "APP", "cupola.dev/owner-uid": "p", "cupola.dev/managed-by": "process", ...labels,
+        "cupola.dev/guid": guid(4),
+        "cupola.dev/app-guid": guid(1),
+        "cupola.dev/process-guid": guid(1),
+        "cupola.dev/process-type": "web",
+        "cupola.dev/space-guid": guid(2),
+        "cupola.dev/org-guid": guid(3),
+        "cupola.dev/revision": "7",
+        "cupola.dev/source-type": "APP",
+        "cupola.dev/owner-uid": "p",
+        "cupola.dev/managed-by": "process",
+        ...labels,
       },
-      annotations: { "cupola.dev/app-name": "My Shop", "cupola.dev/space-name": "dev", "cupola.dev/org-name": "Acme Inc.", "cupola.dev/owner": "acme-dev/shop.web" },
+      annotations: {
+        "cupola.dev/app-name": "My Shop",
+        "cupola.dev/space-name": "dev",
+        "cupola.dev/org-name": "Acme Inc.",
+        "cupola.dev/owner": "acme-dev/shop.web",
+      },
     },
     spec: spec as LRP["spec"],
   };
 }
 
-const yaml = (drafts: readonly object[]): string => drafts.map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n");
+const yaml = (drafts: readonly object[]): string =>
+  drafts.map((draft) => stringify(draft, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n");
 
 interface Container {
   command?: string[];
@@ -46,7 +84,8 @@ interface Container {
 
 function containerOf(change: object): Container {
   const [deployment] = planLRP(lrp(change));
-  return (deployment as unknown as { spec: { template: { spec: { containers: [Container] } } } }).spec.template.spec.containers[0];
+  return (deployment as unknown as { spec: { template: { spec: { containers: [Container] } } } }).spec.template.spec
+    .containers[0];
 }
 
 describe("an LRP in a cluster", () => {
@@ -60,19 +99,41 @@ describe("an LRP in a cluster", () => {
 
   test.each<[string, object, string[] | undefined]>([
     ["an image starts itself", {}, undefined],
-    ["an image's command runs in a shell", { command: "exec run --at $(hostname)" }, ["/bin/sh", "-c", "exec run --at $$(hostname)"]],
-    ["a cnb image starts its process type", { droplet: { guid: guid(5), kind: "cnb", image: "i", processTypes: { web: "x" } } }, ["/cnb/process/web"]],
-    ["a cnb image's command goes through the launcher", { command: "run", droplet: { guid: guid(5), kind: "cnb", image: "i" } }, ["/cnb/lifecycle/launcher", "run"]],
+    [
+      "an image's command runs in a shell",
+      { command: "exec run --at $(hostname)" },
+      ["/bin/sh", "-c", "exec run --at $$(hostname)"],
+    ],
+    [
+      "a cnb image starts its process type",
+      { droplet: { guid: guid(5), kind: "cnb", image: "i", processTypes: { web: "x" } } },
+      ["/cnb/process/web"],
+    ],
+    [
+      "a cnb image's command goes through the launcher",
+      { command: "run", droplet: { guid: guid(5), kind: "cnb", image: "i" } },
+      ["/cnb/lifecycle/launcher", "run"],
+    ],
   ])("%s", (_what, change, command) => expect(containerOf(change).command).toEqual(command));
 
   test("a check of type process needs no probe, and without ports nothing is probed or named", () => {
-    const worker = containerOf({ ports: [], healthCheck: { type: "process" }, readinessHealthCheck: { type: "process" } });
+    const worker = containerOf({
+      ports: [],
+      healthCheck: { type: "process" },
+      readinessHealthCheck: { type: "process" },
+    });
     expect([worker.startupProbe, worker.livenessProbe, worker.ports]).toEqual([undefined, undefined, undefined]);
-    expect(worker.env.filter((variable) => ["PORT", "CF_INSTANCE_PORTS"].includes(variable.name))).toEqual([{ name: "CF_INSTANCE_PORTS", value: "[]" }, { name: "PORT", value: "1" }]);
+    expect(worker.env.filter((variable) => ["PORT", "CF_INSTANCE_PORTS"].includes(variable.name))).toEqual([
+      { name: "CF_INSTANCE_PORTS", value: "[]" },
+      { name: "PORT", value: "1" },
+    ]);
   });
 
   test("cpu given is a limit too; else it follows memory", () => {
-    expect(containerOf({ cpu: "500m" }).resources).toMatchObject({ requests: { cpu: "500m" }, limits: { cpu: "500m" } });
+    expect(containerOf({ cpu: "500m" }).resources).toMatchObject({
+      requests: { cpu: "500m" },
+      limits: { cpu: "500m" },
+    });
     expect(containerOf({ memoryMB: 16 }).resources).toMatchObject({ requests: { cpu: "5m", memory: "16Mi" } });
     expect(Object.keys(containerOf({}).resources.limits)).toEqual(["memory", "ephemeral-storage"]);
   });
@@ -83,4 +144,8 @@ describe("an LRP in a cluster", () => {
   });
 });
 
-test.each([["$(HOME)", "$$(HOME)"], ["$5 $$ $(", "$5 $$ $$("], ["plain", "plain"]])("%s is written as %s", (text, expected) => expect(literal(text)).toBe(expected));
+test.each([
+  ["$(HOME)", "$$(HOME)"],
+  ["$5 $$ $(", "$5 $$ $$("],
+  ["plain", "plain"],
+])("%s is written as %s", (text, expected) => expect(literal(text)).toBe(expected));

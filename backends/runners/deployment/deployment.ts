@@ -19,7 +19,10 @@ export const deploymentCapabilities: Readonly<Record<string, string>> = {
 
 /** The controllers of the class: the one that renders, and the one that publishes what the class can do. */
 export function deploymentRunner(): Controller[] {
-  return [lrpController, classController({ name: DEPLOYMENT_CLASS, role: "runner", capabilities: deploymentCapabilities })];
+  return [
+    lrpController,
+    classController({ name: DEPLOYMENT_CLASS, role: "runner", capabilities: deploymentCapabilities }),
+  ];
 }
 
 const lrpController = defineController({
@@ -30,8 +33,13 @@ const lrpController = defineController({
 
   reconcile(lrp, { read }) {
     const { droplet, rendering } = lrp.spec;
-    if (droplet.kind === "host") throw new Stalled("NotSupported", "class deployment runs images; this droplet was built for the host");
-    if (rendering !== RENDERING) throw new Stalled("RenderingUnknown", `this release renders version ${RENDERING}, not ${rendering}; restart the app`);
+    if (droplet.kind === "host")
+      throw new Stalled("NotSupported", "class deployment runs images; this droplet was built for the host");
+    if (rendering !== RENDERING)
+      throw new Stalled(
+        "RenderingUnknown",
+        `this release renders version ${RENDERING}, not ${rendering}; restart the app`,
+      );
     const deployment = read.find(Deployment, lrp.metadata);
     return { children: planLRP(lrp), status: { runningInstances: deployment?.status?.readyReplicas ?? 0 } };
   },

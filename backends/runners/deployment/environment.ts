@@ -6,7 +6,8 @@ import type { LRP } from "../../../crds/lrp/lrp.ts";
 export interface ContainerVariable {
   name: string;
   value?: string;
-  valueFrom?: { fieldRef: { apiVersion?: string; fieldPath: string } } | { secretKeyRef: { name: string; key: string } };
+  valueFrom?:
+    { fieldRef: { apiVersion?: string; fieldPath: string } } | { secretKeyRef: { name: string; key: string } };
 }
 
 /** Kubernetes expands $(NAME) in values and commands; a user's text is meant as it is. */
@@ -14,7 +15,10 @@ export function literal(text: string): string {
   return text.replaceAll("$(", "$$$$(");
 }
 
-const field = (name: string, fieldPath: string): ContainerVariable => ({ name, valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } } });
+const field = (name: string, fieldPath: string): ContainerVariable => ({
+  name,
+  valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } },
+});
 
 /** In the order in which later ones may refer to earlier ones; no name twice, the runner's own win. */
 export function planEnvironment(spec: LRP["spec"]): ContainerVariable[] {
@@ -41,11 +45,15 @@ function portVariables({ ports, droplet }: LRP["spec"]): ContainerVariable[] {
     { name: "CF_INSTANCE_PORTS", value: JSON.stringify(ports.map((port) => ({ external: port, internal: port }))) },
   ];
   if (first === undefined) return instance;
-  const buildpack = [{ name: "VCAP_APP_HOST", value: "0.0.0.0" }, { name: "VCAP_APP_PORT", value: String(first) }];
+  const buildpack = [
+    { name: "VCAP_APP_HOST", value: "0.0.0.0" },
+    { name: "VCAP_APP_PORT", value: String(first) },
+  ];
   return [...instance, { name: "PORT", value: String(first) }, ...(droplet.kind === "docker" ? [] : buildpack)];
 }
 
 function toVariable(variable: LRP["spec"]["env"][number]): ContainerVariable {
-  if (variable.valueFrom) return { name: variable.name, valueFrom: { secretKeyRef: { ...variable.valueFrom.secretKeyRef } } };
+  if (variable.valueFrom)
+    return { name: variable.name, valueFrom: { secretKeyRef: { ...variable.valueFrom.secretKeyRef } } };
   return { name: variable.name, value: literal(variable.value ?? "") };
 }

@@ -19,11 +19,15 @@ export function planLRP(lrp: LRP): Draft[] {
 
 function metadataOf(lrp: LRP): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { labels = {}, annotations = {}, name } = lrp.metadata;
-  const contract = Object.values(STABLE_LABELS).flatMap((key): [string, string][] => (labels[key] === undefined ? [] : [[key, labels[key]]]));
+  const contract = Object.values(STABLE_LABELS).flatMap((key): [string, string][] =>
+    labels[key] === undefined ? [] : [[key, labels[key]]],
+  );
   const names = Object.values({ app: ANNOTATIONS.appName, space: ANNOTATIONS.spaceName, org: ANNOTATIONS.orgName });
   return {
     labels: { ...Object.fromEntries(contract), [LABELS.lrp]: name },
-    annotations: Object.fromEntries(names.flatMap((key): [string, string][] => (annotations[key] === undefined ? [] : [[key, annotations[key]]]))),
+    annotations: Object.fromEntries(
+      names.flatMap((key): [string, string][] => (annotations[key] === undefined ? [] : [[key, annotations[key]]])),
+    ),
   };
 }
 
@@ -56,7 +60,12 @@ function planPod(lrp: LRP): Record<string, unknown> {
     enableServiceLinks: false,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     securityContext: { runAsNonRoot: true, ...runAsUser, seccompProfile: { type: "RuntimeDefault" } },
-    topologySpreadConstraints: ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({ maxSkew: 1, topologyKey, whenUnsatisfiable: "ScheduleAnyway", labelSelector: selectorOf(lrp) })),
+    topologySpreadConstraints: ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable: "ScheduleAnyway",
+      labelSelector: selectorOf(lrp),
+    })),
     ...(droplet.imagePullSecretRef && { imagePullSecrets: [{ name: droplet.imagePullSecretRef.name }] }),
     containers: [planContainer(lrp.spec)],
   };

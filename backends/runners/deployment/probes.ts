@@ -23,14 +23,26 @@ export function planProbes(spec: LRP["spec"]): { startupProbe?: Probe; livenessP
   const ready = port === undefined ? undefined : handlerOf(readinessHealthCheck, port);
   const timeout = healthCheck.timeoutSeconds ?? START_TIMEOUT_SECONDS;
   return {
-    ...(live && { startupProbe: { ...live, periodSeconds: START_PERIOD_SECONDS, timeoutSeconds: invocation(healthCheck), failureThreshold: Math.ceil(timeout / START_PERIOD_SECONDS) } }),
+    ...(live && {
+      startupProbe: {
+        ...live,
+        periodSeconds: START_PERIOD_SECONDS,
+        timeoutSeconds: invocation(healthCheck),
+        failureThreshold: Math.ceil(timeout / START_PERIOD_SECONDS),
+      },
+    }),
     ...(live && { livenessProbe: steady(live, healthCheck) }),
     ...(ready && { readinessProbe: steady(ready, readinessHealthCheck) }),
   };
 }
 
 function steady(handler: Pick<Probe, "httpGet" | "tcpSocket">, check: Check): Probe {
-  return { ...handler, periodSeconds: check.intervalSeconds ?? INTERVAL_SECONDS, timeoutSeconds: invocation(check), failureThreshold: 1 };
+  return {
+    ...handler,
+    periodSeconds: check.intervalSeconds ?? INTERVAL_SECONDS,
+    timeoutSeconds: invocation(check),
+    failureThreshold: 1,
+  };
 }
 
 function invocation(check: Check): number {

@@ -37,11 +37,14 @@ function checkPort(host: string, port: number, timeoutMs: number): Promise<strin
 function checkHttp(host: string, port: number, path: string, timeoutMs: number): Promise<string | undefined> {
   const where = `Failed to make HTTP request to '${path}' on port ${port}`;
   return new Promise((resolve) => {
-    const probe = request({ host, port, path, agent: false, headers: { "user-agent": "cupola-healthcheck" } }, (response) => {
-      clearTimeout(timer);
-      response.destroy();
-      resolve(response.statusCode === 200 ? undefined : `${where}: received status code ${response.statusCode}`);
-    });
+    const probe = request(
+      { host, port, path, agent: false, headers: { "user-agent": "cupola-healthcheck" } },
+      (response) => {
+        clearTimeout(timer);
+        response.destroy();
+        resolve(response.statusCode === 200 ? undefined : `${where}: received status code ${response.statusCode}`);
+      },
+    );
     const timer = setTimeout(() => probe.destroy(new Error(`timed out after ${timeoutMs / 1000} seconds`)), timeoutMs);
     probe.once("error", (error) => {
       clearTimeout(timer);

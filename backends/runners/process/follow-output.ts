@@ -7,13 +7,19 @@ import { tailFile } from "./tail-file.ts";
 /** Starts reading both files; the returned function reads what is left and ends it. */
 export function followOutput(lrp: LRP, files: InstanceFiles, log: InstanceLog): () => void {
   const source = outputSource(lrp);
-  const allow = rateLimit(lrp.spec.logRateLimitBytesPerSecond, (limit) => log(source, `app instance exceeded log rate limit (${limit} bytes/sec)`, { stream: "ERR" }));
-  const onDropped = (bytes: number): void => log("CELL", `${bytes} bytes of output were dropped: the app writes faster than they can be read`, { stream: "ERR" });
+  const allow = rateLimit(lrp.spec.logRateLimitBytesPerSecond, (limit) =>
+    log(source, `app instance exceeded log rate limit (${limit} bytes/sec)`, { stream: "ERR" }),
+  );
+  const onDropped = (bytes: number): void =>
+    log("CELL", `${bytes} bytes of output were dropped: the app writes faster than they can be read`, {
+      stream: "ERR",
+    });
   const tails = (["stdout", "stderr"] as const).map((name) =>
     tailFile({
       path: files[name],
       onLine: (line, time) => {
-        if (allow(line.length)) log(source, line, { stream: name === "stdout" ? "OUT" : "ERR", ...(time !== undefined && { time }) });
+        if (allow(line.length))
+          log(source, line, { stream: name === "stdout" ? "OUT" : "ERR", ...(time !== undefined && { time }) });
       },
       onDropped,
     }),
@@ -22,7 +28,11 @@ export function followOutput(lrp: LRP, files: InstanceFiles, log: InstanceLog): 
 }
 
 /** A bucket of `bytesPerSecond` (-1: no limit) that says whether a line fits; `onLimit` is told once a second at most. */
-export function rateLimit(bytesPerSecond: number, onLimit: (limit: number) => void, now: () => number = Date.now): (bytes: number) => boolean {
+export function rateLimit(
+  bytesPerSecond: number,
+  onLimit: (limit: number) => void,
+  now: () => number = Date.now,
+): (bytes: number) => boolean {
   if (bytesPerSecond < 0) return () => true;
   const bucket = { second: 0, used: 0, told: 0 };
   return (bytes) => {

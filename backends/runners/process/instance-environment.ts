@@ -34,10 +34,20 @@ export function instanceEnvironment(options: InstanceEnvironmentOptions): Record
     HOME: options.home,
     TMPDIR: options.tmp,
   };
-  if (first !== undefined) Object.assign(own, { PORT: String(first), VCAP_APP_PORT: String(first), VCAP_APP_HOST: "0.0.0.0" });
+  if (first !== undefined)
+    Object.assign(own, { PORT: String(first), VCAP_APP_PORT: String(first), VCAP_APP_HOST: "0.0.0.0" });
   const application = completeVcapApplication(options, first);
   if (application !== undefined) own.VCAP_APPLICATION = application;
-  return { LANG: "en_US.UTF-8", USER: "vcap", PATH: options.path, PWD: options.appDir, MEMORY_LIMIT: `${options.memoryMB}m`, VCAP_SERVICES: "{}", ...options.env, ...own };
+  return {
+    LANG: "en_US.UTF-8",
+    USER: "vcap",
+    PATH: options.path,
+    PWD: options.appDir,
+    MEMORY_LIMIT: `${options.memoryMB}m`,
+    VCAP_SERVICES: "{}",
+    ...options.env,
+    ...own,
+  };
 }
 
 /** Adds to VCAP_APPLICATION what the launcher adds in Cloud Foundry. Left as it is when it is no JSON object. */
@@ -47,13 +57,21 @@ function completeVcapApplication(options: InstanceEnvironmentOptions, port: numb
   const parsed = parseObject(text);
   if (!parsed) return text;
   const { index, instanceGuid } = options;
-  return JSON.stringify({ ...parsed, host: "0.0.0.0", instance_id: instanceGuid, instance_index: index, ...(port !== undefined && { port }) });
+  return JSON.stringify({
+    ...parsed,
+    host: "0.0.0.0",
+    instance_id: instanceGuid,
+    instance_index: index,
+    ...(port !== undefined && { port }),
+  });
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch (_error) {
     return undefined;
   }

@@ -48,7 +48,9 @@ export async function writeRecord(instancesDir: string, value: InstanceRecord): 
 /** What an earlier run left: records, and directories without a readable one. */
 export async function readRecords(instancesDir: string): Promise<{ records: InstanceRecord[]; broken: string[] }> {
   await mkdir(instancesDir, { recursive: true, mode: 0o700 });
-  const found = await Promise.all((await readdir(instancesDir)).map(async (guid) => ({ guid, record: await readRecord(instancesDir, guid) })));
+  const found = await Promise.all(
+    (await readdir(instancesDir)).map(async (guid) => ({ guid, record: await readRecord(instancesDir, guid) })),
+  );
   return {
     records: found.flatMap((each) => each.record ?? []),
     broken: found.filter((each) => !each.record).map((each) => each.guid),

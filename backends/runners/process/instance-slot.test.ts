@@ -22,7 +22,12 @@ function makeContext(instancesDir: string): RunnerContext {
     instancesDir,
     address: "127.0.0.1",
     telemetry: createTelemetry(),
-    launcher: { restore: () => Promise.resolve(), prepare: ({ root: at, command, env }) => Promise.resolve({ command: ["/bin/sh", "-c", `exec ${command}`], env, cwd: at }), path: process.env.PATH ?? "" },
+    launcher: {
+      restore: () => Promise.resolve(),
+      prepare: ({ root: at, command, env }) =>
+        Promise.resolve({ command: ["/bin/sh", "-c", `exec ${command}`], env, cwd: at }),
+      path: process.env.PATH ?? "",
+    },
     meter: createUsageMeter({ intervalMs: 50 }),
     ports: createPortPool(),
     timings: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
@@ -51,21 +56,53 @@ function lrp(script: string, spec: Partial<LRP["spec"]> = {}): LRP {
     kind: "LRP",
     metadata: { name: "app", namespace: "space", uid: "uid-1" },
     spec: {
-      class: "process", rendering: "1", app: { guid: "app-guid", name: "app" }, space: { guid: "s", name: "s" }, org: { guid: "o", name: "o" },
-      processGUID: "p", processType: "web", revision: "1", version: "v",
-      droplet: { guid: "d", kind: "host", content: { digest: `sha256:${"0".repeat(64)}`, size: 1 }, root, processTypes: {} },
-      command: `${process.execPath} app.cjs`, env: [], ports: [8080], instances: 1, memoryMB: 512, diskMB: 512, logRateLimitBytesPerSecond: -1,
-      healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, ...spec,
+      class: "process",
+      rendering: "1",
+      app: { guid: "app-guid", name: "app" },
+      space: { guid: "s", name: "s" },
+      org: { guid: "o", name: "o" },
+      processGUID: "p",
+      processType: "web",
+      revision: "1",
+      version: "v",
+      droplet: {
+        guid: "d",
+        kind: "host",
+        content: { digest: `sha256:${"0".repeat(64)}`, size: 1 },
+        root,
+        processTypes: {},
+      },
+      command: `${process.execPath} app.cjs`,
+      env: [],
+      ports: [8080],
+      instances: 1,
+      memoryMB: 512,
+      diskMB: 512,
+      logRateLimitBytesPerSecond: -1,
+      healthCheck: { type: "port" },
+      readinessHealthCheck: { type: "process" },
+      ...spec,
     },
   } as LRP;
 }
 function open(object: LRP, more: Partial<Parameters<typeof openInstanceSlot>[0]> = {}): InstanceSlot {
-  const slot = openInstanceSlot({ context, lrp: object, index: 0, restart: undefined, onChange: () => undefined, ...more });
+  const slot = openInstanceSlot({
+    context,
+    lrp: object,
+    index: 0,
+    restart: undefined,
+    onChange: () => undefined,
+    ...more,
+  });
   slots.push(slot);
   return slot;
 }
-const logs = () => context.telemetry.ring.read("app-guid", { limit: 1000 }).map((e) => `${e.tags.source_type}/${e.instance_id} ${e.log.type} ${Buffer.from(e.log.payload, "base64")}`);
-const running = (slot: InstanceSlot) => vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: true }), soon);
+const logs = () =>
+  context.telemetry.ring
+    .read("app-guid", { limit: 1000 })
+    .map((e) => `${e.tags.source_type}/${e.instance_id} ${e.log.type} ${Buffer.from(e.log.payload, "base64")}`);
+const running = (slot: InstanceSlot) =>
+  vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: true }), soon);
 const url = (slot: InstanceSlot) => `http://127.0.0.1:${slot.status().ports?.[0]?.hostPort}`;
 
 const server = `
@@ -80,10 +117,25 @@ describe("an instance", () => {
     const slot = open(lrp(server));
     await running(slot);
     const { env } = (await (await fetch(url(slot))).json()) as { env: Record<string, string> };
-    expect(env).toMatchObject({ CF_INSTANCE_INDEX: "0", CF_INSTANCE_GUID: slot.status().guid, HOME: join(root, "app"), PORT: new URL(url(slot)).port });
+    expect(env).toMatchObject({
+      CF_INSTANCE_INDEX: "0",
+      CF_INSTANCE_GUID: slot.status().guid,
+      HOME: join(root, "app"),
+      PORT: new URL(url(slot)).port,
+    });
     expect(Object.keys(env)).not.toContain("CUPOLA_TEST_SECRET");
     expect(JSON.parse(env.VCAP_APPLICATION ?? "")).toMatchObject({ name: "x", instance_index: 0 });
-    await vi.waitFor(() => expect(logs()).toEqual(expect.arrayContaining(["APP/PROC/WEB/0 OUT listening", "APP/PROC/WEB/0 ERR a warning", "CELL/0 OUT Container became healthy"])), soon);
+    await vi.waitFor(
+      () =>
+        expect(logs()).toEqual(
+          expect.arrayContaining([
+            "APP/PROC/WEB/0 OUT listening",
+            "APP/PROC/WEB/0 ERR a warning",
+            "CELL/0 OUT Container became healthy",
+          ]),
+        ),
+      soon,
+    );
     await vi.waitFor(() => expect(slot.usage()?.mem).toBeGreaterThan(1 << 20), soon);
     await slot.stop();
     await expect(fetch(url(slot))).rejects.toThrow();
@@ -109,7 +161,16 @@ describe("an instance", () => {
 
   it("crashes three times at once, then waits, and says why", async () => {
     const slot = open(lrp(`console.log("no luck"); process.exit(3)`));
-    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", ready: false, crashCount: 4, details: "APP/PROC/WEB: Exited with status 3" }), soon);
+    await vi.waitFor(
+      () =>
+        expect(slot.status()).toMatchObject({
+          state: "Crashed",
+          ready: false,
+          crashCount: 4,
+          details: "APP/PROC/WEB: Exited with status 3",
+        }),
+      soon,
+    );
     expect(logs().filter((line) => line === "APP/PROC/WEB/0 OUT no luck")).toHaveLength(4);
     const own = logs().filter((line) => line.startsWith("APP/"));
     expect(own.slice(0, 2)).toEqual(["APP/PROC/WEB/0 OUT no luck", "APP/PROC/WEB/0 OUT Exit status 3"]);
@@ -120,19 +181,36 @@ describe("an instance", () => {
 
   it("is given up when it does not open its port in time", async () => {
     const slot = open(lrp(`setInterval(() => undefined, 1000)`, { healthCheck: { type: "port", timeoutSeconds: 1 } }));
-    await vi.waitFor(() => expect(slot.status().details).toMatch(/^Instance never healthy after 1s: Failed to make TCP connection to port \d+: connection refused$/), soon);
+    await vi.waitFor(
+      () =>
+        expect(slot.status().details).toMatch(
+          /^Instance never healthy after 1s: Failed to make TCP connection to port \d+: connection refused$/,
+        ),
+      soon,
+    );
   });
 
   it("is crashed by one failed liveness check", async () => {
-    const slot = open(lrp(`let n = 0; require("node:http").createServer((q, r) => { r.statusCode = n++ ? 500 : 200; r.end(); }).listen(process.env.PORT)`, { healthCheck: { type: "http", intervalSeconds: 1 } }));
-    await vi.waitFor(() => expect(slot.status().details).toMatch(/^Instance became unhealthy: .*received status code 500$/), soon);
+    const slot = open(
+      lrp(
+        `let n = 0; require("node:http").createServer((q, r) => { r.statusCode = n++ ? 500 : 200; r.end(); }).listen(process.env.PORT)`,
+        { healthCheck: { type: "http", intervalSeconds: 1 } },
+      ),
+    );
+    await vi.waitFor(
+      () => expect(slot.status().details).toMatch(/^Instance became unhealthy: .*received status code 500$/),
+      soon,
+    );
   });
 
   it("leaves the routes, not the machine, while it is not ready", async () => {
     const slot = open(
-      lrp(`let ok = true; require("node:http").createServer((q, r) => { if (q.url === "/flip") ok = !ok; r.statusCode = q.url === "/ready" && !ok ? 503 : 200; r.end(); }).listen(process.env.PORT)`, {
-        readinessHealthCheck: { type: "http", endpoint: "/ready", intervalSeconds: 1 },
-      }),
+      lrp(
+        `let ok = true; require("node:http").createServer((q, r) => { if (q.url === "/flip") ok = !ok; r.statusCode = q.url === "/ready" && !ok ? 503 : 200; r.end(); }).listen(process.env.PORT)`,
+        {
+          readinessHealthCheck: { type: "http", endpoint: "/ready", intervalSeconds: 1 },
+        },
+      ),
     );
     await running(slot);
     const { guid } = slot.status();
@@ -146,8 +224,15 @@ describe("an instance", () => {
   it("is killed beyond its memory, children included", async () => {
     const hog = `require("node:child_process").spawn(process.execPath, ["-e", "const a = []; setInterval(() => a.push(Buffer.alloc(8 << 20, 1)), 10)"]); ${server}`;
     const slot = open(lrp(hog, { memoryMB: 200 }));
-    await vi.waitFor(() => expect(slot.status().details).toBe("APP/PROC/WEB: Exited with status 137 (out of memory)"), soon);
-    expect(logs().some((line) => /^CELL\/0 ERR The instance uses \d+ MB of memory and may use 200 MB: it is stopped$/.test(line))).toBe(true);
+    await vi.waitFor(
+      () => expect(slot.status().details).toBe("APP/PROC/WEB: Exited with status 137 (out of memory)"),
+      soon,
+    );
+    expect(
+      logs().some((line) =>
+        /^CELL\/0 ERR The instance uses \d+ MB of memory and may use 200 MB: it is stopped$/.test(line),
+      ),
+    ).toBe(true);
   });
 
   it("is forced to end when it ignores SIGTERM, with a daemon that left its session", async () => {
@@ -181,7 +266,10 @@ describe("an instance", () => {
     await vi.waitFor(() => expect(logs()).toContain("APP/PROC/WEB/0 OUT listening"), soon);
 
     process.kill(before.pid, "SIGKILL");
-    await vi.waitFor(() => expect(second.status()).toMatchObject({ state: "Running", ready: true, crashCount: 1 }), soon);
+    await vi.waitFor(
+      () => expect(second.status()).toMatchObject({ state: "Running", ready: true, crashCount: 1 }),
+      soon,
+    );
     expect(second.status().guid).not.toBe(first.status().guid);
   });
 
@@ -201,7 +289,10 @@ describe("an instance", () => {
 
   it("keeps its crash count over a restart of the platform", async () => {
     const object = lrp(`process.exit(1)`);
-    const known = { ...object, status: { instances: [{ index: 0, state: "Crashed" as const, ready: false, crashCount: 5 }] } };
+    const known = {
+      ...object,
+      status: { instances: [{ index: 0, state: "Crashed" as const, ready: false, crashCount: 5 }] },
+    };
     const slot = open(known);
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed", crashCount: 6 }), soon);
   });
@@ -210,7 +301,10 @@ describe("an instance", () => {
     let there = false;
     context.resolveEnv = () => (there ? Promise.resolve({}) : Promise.reject(new Error("needs key A of Secret B")));
     const slot = open(lrp(server));
-    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Down", details: "needs key A of Secret B" }), soon);
+    await vi.waitFor(
+      () => expect(slot.status()).toMatchObject({ state: "Down", details: "needs key A of Secret B" }),
+      soon,
+    );
     there = true;
     await running(slot);
     expect(slot.status()).not.toHaveProperty("crashCount");
@@ -219,6 +313,13 @@ describe("an instance", () => {
 
   it("says what is wrong with a droplet it cannot run", async () => {
     const slot = open(lrp(server, { droplet: { guid: "d", kind: "docker", image: "nginx", processTypes: {} } }));
-    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Down", details: expect.stringContaining("host droplets only") as string }), soon);
+    await vi.waitFor(
+      () =>
+        expect(slot.status()).toMatchObject({
+          state: "Down",
+          details: expect.stringContaining("host droplets only") as string,
+        }),
+      soon,
+    );
   });
 });

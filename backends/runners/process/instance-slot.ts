@@ -51,8 +51,15 @@ interface State {
 /** Starts at once. */
 export function openInstanceSlot(options: InstanceSlotOptions): InstanceSlot {
   const { index, context } = options;
-  const state: State = { instance: firstStatus(options), crashCount: options.adopt?.crashCount ?? knownStatus(options)?.crashCount ?? 0, failures: 0, current: new AbortController() };
-  const done = loop(options, state).catch((error: unknown) => context.onError(error, `instance ${index} of ${options.lrp.metadata.name}`));
+  const state: State = {
+    instance: firstStatus(options),
+    crashCount: options.adopt?.crashCount ?? knownStatus(options)?.crashCount ?? 0,
+    failures: 0,
+    current: new AbortController(),
+  };
+  const done = loop(options, state).catch((error: unknown) =>
+    context.onError(error, `instance ${index} of ${options.lrp.metadata.name}`),
+  );
   const end = (how: RunSignal): Promise<void> => {
     state.stopSignal ??= how;
     state.current.abort(how);
@@ -84,7 +91,14 @@ function firstStatus(options: InstanceSlotOptions): LrpInstance {
   // Found again as it was left: nothing is written, and no request is turned away meanwhile.
   if (known?.guid !== undefined && known.guid === adopt?.guid) return known;
   const { state, since } = adopt ?? { state: "Starting", since: context.now().toISOString() };
-  return { index, state, since, ready: false, ...(known?.crashCount && { crashCount: known.crashCount }), ...(restart !== undefined && { restart }) };
+  return {
+    index,
+    state,
+    since,
+    ready: false,
+    ...(known?.crashCount && { crashCount: known.crashCount }),
+    ...(restart !== undefined && { restart }),
+  };
 }
 
 function set({ onChange }: Pick<InstanceSlotOptions, "onChange">, state: State, change: Partial<LrpInstance>): void {
@@ -106,11 +120,16 @@ async function loop(options: InstanceSlotOptions, state: State): Promise<void> {
     state.usage = undefined;
     if (end.kind === "left") return;
     // Told to stop, but the slot goes on: a restart of this instance, asked for before or while it ended.
-    if (end.kind !== "stopped" && !state.stopSignal && restart === state.instance.restart) await afterCrash(options, state, { ...end, guid });
+    if (end.kind !== "stopped" && !state.stopSignal && restart === state.instance.restart)
+      await afterCrash(options, state, { ...end, guid });
   }
 }
 
-async function startAndRun(options: InstanceSlotOptions, state: State, adopt: InstanceRecord | undefined): Promise<RunOutcome> {
+async function startAndRun(
+  options: InstanceSlotOptions,
+  state: State,
+  adopt: InstanceRecord | undefined,
+): Promise<RunOutcome> {
   state.record = adopt ?? (await newRecord(options, state));
   if (state.stopSignal) state.current.abort(state.stopSignal);
   return runOnce(options, state, state.record);
@@ -156,22 +175,48 @@ async function newRecord({ context, lrp, index }: InstanceSlotOptions, state: St
   };
 }
 
-async function afterCrash(options: InstanceSlotOptions, state: State, end: Extract<RunOutcome, { details: string }> & { guid: string }): Promise<void> {
+async function afterCrash(
+  options: InstanceSlotOptions,
+  state: State,
+  end: Extract<RunOutcome, { details: string }> & { guid: string },
+): Promise<void> {
   const { context } = options;
   const pauseMs = end.kind === "crashed" ? recordCrash(options, state, end) : startRetryDelay(++state.failures);
-  const where = { ready: false, since: context.now().toISOString(), details: end.details, host: undefined, ports: undefined, guid: undefined };
-  set(options, state, { state: end.kind === "crashed" ? "Crashed" : "Down", ...(state.crashCount > 0 && { crashCount: state.crashCount }), ...where });
+  const where = {
+    ready: false,
+    since: context.now().toISOString(),
+    details: end.details,
+    host: undefined,
+    ports: undefined,
+    guid: undefined,
+  };
+  set(options, state, {
+    state: end.kind === "crashed" ? "Crashed" : "Down",
+    ...(state.crashCount > 0 && { crashCount: state.crashCount }),
+    ...where,
+  });
   state.current = new AbortController();
   // A restart or a stop ends the pause.
-  await delay(context.timings.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(() => undefined);
+  await delay(context.timings.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(
+    () => undefined,
+  );
 }
 
 /** Counts and logs the crash. Gives the pause before the next start. */
-function recordCrash({ context, lrp, index }: InstanceSlotOptions, state: State, end: { ranMs: number; guid: string }): number {
+function recordCrash(
+  { context, lrp, index }: InstanceSlotOptions,
+  state: State,
+  end: { ranMs: number; guid: string },
+): number {
   const plan = planCrash(state.crashCount, end.ranMs);
   state.crashCount = plan.crashCount;
   state.failures = 0;
-  instanceLog(context.telemetry, lrp, index, end.guid)("API", `Process has crashed with type: "${lrp.spec.processType}"`);
+  instanceLog(
+    context.telemetry,
+    lrp,
+    index,
+    end.guid,
+  )("API", `Process has crashed with type: "${lrp.spec.processType}"`);
   return plan.delayMs ?? foreverMs;
 }
 

@@ -15,13 +15,30 @@ afterEach(() => {
 });
 
 /** An instance as an earlier run of the platform started it. */
-async function leftBehind(guid: string, uid: string, more: Partial<InstanceRecord> = {}, tmp = instanceFiles(instancesDir, guid).tmp): Promise<number> {
+async function leftBehind(
+  guid: string,
+  uid: string,
+  more: Partial<InstanceRecord> = {},
+  tmp = instanceFiles(instancesDir, guid).tmp,
+): Promise<number> {
   for (const dir of [instanceFiles(instancesDir, guid).dir, tmp]) mkdirSync(dir, { recursive: true });
   const child = spawn("/bin/sleep", ["1000"], { detached: true, stdio: "ignore", env: { TMPDIR: tmp } });
   child.unref();
   const pid = child.pid ?? 0;
   const identity = (await findProcess(pid))?.identity ?? "";
-  await writeRecord(instancesDir, { lrp: { namespace: "n", name: "l", uid }, index: 0, guid, process: { pid, identity }, ports: [{ port: 8080, hostPort: 20_000 }], root: "/r", state: "Running", since: "", startedAt: "", crashCount: 0, ...more });
+  await writeRecord(instancesDir, {
+    lrp: { namespace: "n", name: "l", uid },
+    index: 0,
+    guid,
+    process: { pid, identity },
+    ports: [{ port: 8080, hostPort: 20_000 }],
+    root: "/r",
+    state: "Running",
+    since: "",
+    startedAt: "",
+    crashCount: 0,
+    ...more,
+  });
   return pid;
 }
 

@@ -24,7 +24,8 @@ export async function readLeftoverInstances(instancesDir: string, graceMs: numbe
     for (const record of unwanted) remaining.delete(record.guid);
     await Promise.all(
       unwanted.map(async (record) => {
-        if (record.process) await terminateInstance(record.process, instanceFiles(instancesDir, record.guid).tmp, graceMs);
+        if (record.process)
+          await terminateInstance(record.process, instanceFiles(instancesDir, record.guid).tmp, graceMs);
         await removeInstanceFiles(instancesDir, record.guid);
       }),
     );

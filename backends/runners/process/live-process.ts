@@ -20,16 +20,23 @@ export interface LiveProcess {
 }
 
 /** Spawns without a shell, output into the instance's files, in a new session. @throws Error when it cannot be started */
-export async function startProcess(launch: { command: string[]; env: Record<string, string>; cwd: string }, files: InstanceFiles): Promise<LiveProcess> {
+export async function startProcess(
+  launch: { command: string[]; env: Record<string, string>; cwd: string },
+  files: InstanceFiles,
+): Promise<LiveProcess> {
   const [file = "", ...args] = launch.command;
   const out = openSync(files.stdout, "a");
   const err = openSync(files.stderr, "a");
   try {
     const child = spawn(file, args, { cwd: launch.cwd, env: launch.env, stdio: ["ignore", out, err], detached: true });
-    const exited = new Promise<Exit>((resolve) => child.once("exit", (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined })));
+    const exited = new Promise<Exit>((resolve) =>
+      child.once("exit", (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined })),
+    );
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
-      child.once("error", (cause) => reject(new Error(`${file} cannot be started in ${launch.cwd}: ${cause.message}`, { cause })));
+      child.once("error", (cause) =>
+        reject(new Error(`${file} cannot be started in ${launch.cwd}: ${cause.message}`, { cause })),
+      );
     });
     child.unref();
     const pid = child.pid ?? 0;
@@ -42,7 +49,10 @@ export async function startProcess(launch: { command: string[]; env: Record<stri
 }
 
 /** The process of an earlier run, if it is still that one. Watched until `signal` aborts. */
-export async function adoptProcess(known: { pid: number; identity: string }, signal: AbortSignal): Promise<LiveProcess | undefined> {
+export async function adoptProcess(
+  known: { pid: number; identity: string },
+  signal: AbortSignal,
+): Promise<LiveProcess | undefined> {
   const row = await findProcess(known.pid);
   if (row?.identity !== known.identity) return undefined;
   return { ...known, exited: waitForExit(known.pid, known.identity, signal).then(() => ({})) };
@@ -54,4 +64,18 @@ export function describeExit(exit: Exit): string {
   return exit.code === undefined ? "Exited with unknown status" : `Exited with status ${exit.code}`;
 }
 
-const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9, SIGSEGV: 11, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15 };
+const signalNumbers: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+};

@@ -17,7 +17,12 @@ const context: RunnerContext = {
   instancesDir: join(home, "instances"),
   address: "127.0.0.1",
   telemetry: createTelemetry(),
-  launcher: { restore: () => Promise.resolve(), prepare: ({ root, env }) => Promise.resolve({ command: [process.execPath, "app.cjs"], env, cwd: join(root, "app") }), path: "/bin" },
+  launcher: {
+    restore: () => Promise.resolve(),
+    prepare: ({ root, env }) =>
+      Promise.resolve({ command: [process.execPath, "app.cjs"], env, cwd: join(root, "app") }),
+    path: "/bin",
+  },
   meter: createUsageMeter({ intervalMs: 100 }),
   ports: createPortPool(),
   timings: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
@@ -28,14 +33,32 @@ const context: RunnerContext = {
   onError: () => undefined,
 };
 mkdirSync(join(home, "app"));
-writeFileSync(join(home, "app", "app.cjs"), `require("node:http").createServer((q, r) => r.end()).listen(process.env.PORT)`);
+writeFileSync(
+  join(home, "app", "app.cjs"),
+  `require("node:http").createServer((q, r) => r.end()).listen(process.env.PORT)`,
+);
 
 const lrp = (spec: Partial<LRP["spec"]>): LRP =>
   ({
-    apiVersion: "", kind: "LRP", metadata: { name: "app", namespace: "space", uid: "u" },
+    apiVersion: "",
+    kind: "LRP",
+    metadata: { name: "app", namespace: "space", uid: "u" },
     spec: {
-      app: { guid: "a" }, space: {}, org: {}, processGUID: "p", processType: "web", droplet: { kind: "host", content: { digest: "" }, root: home }, env: [], ports: [8080],
-      memoryMB: 512, diskMB: 512, logRateLimitBytesPerSecond: -1, healthCheck: { type: "port" }, readinessHealthCheck: { type: "process" }, instances: 1, ...spec,
+      app: { guid: "a" },
+      space: {},
+      org: {},
+      processGUID: "p",
+      processType: "web",
+      droplet: { kind: "host", content: { digest: "" }, root: home },
+      env: [],
+      ports: [8080],
+      memoryMB: 512,
+      diskMB: 512,
+      logRateLimitBytesPerSecond: -1,
+      healthCheck: { type: "port" },
+      readinessHealthCheck: { type: "process" },
+      instances: 1,
+      ...spec,
     },
   }) as unknown as LRP;
 
@@ -44,22 +67,42 @@ afterEach(async () => {
   await instances.stop();
   context.meter.close();
 });
-const running = (n: number) => vi.waitFor(() => expect(instances.status()).toMatchObject({ status: { runningInstances: n, instances: { length: n } }, ready: { status: "True" } }), soon);
+const running = (n: number) =>
+  vi.waitFor(
+    () =>
+      expect(instances.status()).toMatchObject({
+        status: { runningInstances: n, instances: { length: n } },
+        ready: { status: "True" },
+      }),
+    soon,
+  );
 const guids = () => instances.status().status.instances.map((instance) => instance.guid);
 
 it("follows the spec, index by index, and does nothing after its end", async () => {
-  instances = openLrpInstances({ context, lrp: lrp({ instances: 2 }), adoptRecord: () => undefined, onChange: () => undefined });
+  instances = openLrpInstances({
+    context,
+    lrp: lrp({ instances: 2 }),
+    adoptRecord: () => undefined,
+    onChange: () => undefined,
+  });
   await running(2);
   const [first, second] = guids();
   instances.setDesired(lrp({ instances: 3 }));
   await running(3);
   expect(guids().slice(0, 2)).toEqual([first, second]);
   instances.setDesired(lrp({ instances: 2, restartInstances: { "0": "again" } }));
-  await vi.waitFor(() => expect(instances.status().status.instances[0]).toMatchObject({ restart: "again", ready: true, state: "Running" }), soon);
+  await vi.waitFor(
+    () =>
+      expect(instances.status().status.instances[0]).toMatchObject({ restart: "again", ready: true, state: "Running" }),
+    soon,
+  );
   await running(2);
   expect(guids()[0]).not.toBe(first);
   expect(guids()[1]).toBe(second);
-  expect(instances.stats().map((each) => [each.index, each.state, each.routable, each.ports.length])).toEqual([[0, "RUNNING", true, 1], [1, "RUNNING", true, 1]]);
+  expect(instances.stats().map((each) => [each.index, each.state, each.routable, each.ports.length])).toEqual([
+    [0, "RUNNING", true, 1],
+    [1, "RUNNING", true, 1],
+  ]);
 
   const end = instances.stop();
   instances.setDesired(lrp({ instances: 2 }));

@@ -43,7 +43,10 @@ export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }:
   const open = (index: number): void => {
     const record = adoptRecord(index);
     const restart = record ? record.restart : restartValue(lrp.spec, index);
-    slots.set(index, { restart, slot: openInstanceSlot({ context, lrp, index, restart, onChange, ...(record && { adopt: record }) }) });
+    slots.set(index, {
+      restart,
+      slot: openInstanceSlot({ context, lrp, index, restart, onChange, ...(record && { adopt: record }) }),
+    });
   };
   const apply = (): void => {
     // Slots of an earlier run may answer an older restart value: seen by the second plan, once they are open.
@@ -65,7 +68,11 @@ export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }:
       apply();
     },
     lrp: () => lrp,
-    status: () => presentStatus([...slots.values()].map(({ slot }) => slot.status()), lrp.spec.instances),
+    status: () =>
+      presentStatus(
+        [...slots.values()].map(({ slot }) => slot.status()),
+        lrp.spec.instances,
+      ),
     stats: () => [...slots.values()].map(({ slot }) => presentStats(context, lrp, slot)),
     async stop() {
       ended = true;
@@ -79,11 +86,18 @@ export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }:
   };
 }
 
-function openSlots(slots: ReadonlyMap<number, { restart: string | undefined }>): { index: number; restart: string | undefined }[] {
+function openSlots(
+  slots: ReadonlyMap<number, { restart: string | undefined }>,
+): { index: number; restart: string | undefined }[] {
   return [...slots].map(([index, { restart }]) => ({ index, restart }));
 }
 
-const states: Readonly<Record<LrpInstance["state"], InstanceState>> = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" };
+const states: Readonly<Record<LrpInstance["state"], InstanceState>> = {
+  Starting: "STARTING",
+  Running: "RUNNING",
+  Crashed: "CRASHED",
+  Down: "DOWN",
+};
 
 function presentStats(context: RunnerContext, lrp: LRP, slot: InstanceSlot): InstanceStats {
   const { state, ready, since, details } = slot.status();

@@ -12,9 +12,24 @@ describe("planSlots", () => {
     ["up", slots(0), { instances: 3 }, { open: [1, 2], close: [], restart: [] }],
     ["down takes the highest first", slots(0, 1, 2, 3), { instances: 1 }, { open: [], close: [3, 2, 1], restart: [] }],
     ["a gap is filled", slots(0, 2), { instances: 3 }, { open: [1], close: [], restart: [] }],
-    ["one instance afresh", slots(0, 1), { instances: 2, restartInstances: { "1": "x" } }, { open: [], close: [], restart: [{ index: 1, value: "x" }] }],
-    ["not twice", [{ index: 0, restart: "x" }], { instances: 1, restartInstances: { "0": "x" } }, { open: [], close: [], restart: [] }],
-    ["one that goes is not started afresh", slots(0, 1), { instances: 1, restartInstances: { "1": "x" } }, { open: [], close: [1], restart: [] }],
+    [
+      "one instance afresh",
+      slots(0, 1),
+      { instances: 2, restartInstances: { "1": "x" } },
+      { open: [], close: [], restart: [{ index: 1, value: "x" }] },
+    ],
+    [
+      "not twice",
+      [{ index: 0, restart: "x" }],
+      { instances: 1, restartInstances: { "0": "x" } },
+      { open: [], close: [], restart: [] },
+    ],
+    [
+      "one that goes is not started afresh",
+      slots(0, 1),
+      { instances: 1, restartInstances: { "1": "x" } },
+      { open: [], close: [1], restart: [] },
+    ],
   ];
   it.each(rows)("%s", (_name, open, spec, wanted) => {
     expect(planSlots(open, spec)).toEqual(wanted);
@@ -24,10 +39,37 @@ describe("planSlots", () => {
 describe("presentStatus", () => {
   const up: LrpInstance = { index: 0, state: "Running", ready: true };
   const rows: [string, LrpInstance[], number, { running: number; ready: unknown }][] = [
-    ["all up", [up], 1, { running: 1, ready: { status: "True", reason: "Running", message: "1 of 1 instances are running" } }],
-    ["none wanted", [], 0, { running: 0, ready: { status: "True", reason: "Running", message: "0 of 0 instances are running" } }],
-    ["running is not ready", [{ ...up, ready: false }], 1, { running: 0, ready: { status: "False", reason: "Starting", message: "0 of 1 instances are running" } }],
-    ["the crashed one is named", [up, { index: 1, state: "Crashed", ready: false, details: "Exited with status 1" }], 2, { running: 1, ready: { status: "False", reason: "Crashed", message: "1 of 2 instances are running; instance 1: Exited with status 1" } }],
+    [
+      "all up",
+      [up],
+      1,
+      { running: 1, ready: { status: "True", reason: "Running", message: "1 of 1 instances are running" } },
+    ],
+    [
+      "none wanted",
+      [],
+      0,
+      { running: 0, ready: { status: "True", reason: "Running", message: "0 of 0 instances are running" } },
+    ],
+    [
+      "running is not ready",
+      [{ ...up, ready: false }],
+      1,
+      { running: 0, ready: { status: "False", reason: "Starting", message: "0 of 1 instances are running" } },
+    ],
+    [
+      "the crashed one is named",
+      [up, { index: 1, state: "Crashed", ready: false, details: "Exited with status 1" }],
+      2,
+      {
+        running: 1,
+        ready: {
+          status: "False",
+          reason: "Crashed",
+          message: "1 of 2 instances are running; instance 1: Exited with status 1",
+        },
+      },
+    ],
   ];
   it.each(rows)("%s", (...[, instances, wanted, { running, ready }]) => {
     const shown = presentStatus(instances, wanted);

@@ -18,7 +18,10 @@ export function planSlots(open: OpenSlots, spec: Pick<LRP["spec"], "instances" |
   const wanted = Array.from({ length: spec.instances }, (_, index) => index);
   return {
     open: wanted.filter((index) => !current.has(index)),
-    close: open.map((slot) => slot.index).filter((index) => index >= spec.instances).sort((a, b) => b - a),
+    close: open
+      .map((slot) => slot.index)
+      .filter((index) => index >= spec.instances)
+      .sort((a, b) => b - a),
     restart: open.flatMap((slot) => {
       const value = slot.index < spec.instances ? restartValue(spec, slot.index) : undefined;
       return value !== undefined && value !== slot.restart ? [{ index: slot.index, value }] : [];
@@ -42,11 +45,22 @@ export function presentStatus(instances: readonly LrpInstance[], wanted: number)
   const sorted = instances.toSorted((a, b) => a.index - b.index).map(withoutUndefined);
   const runningInstances = sorted.filter((instance) => instance.state === "Running" && instance.ready).length;
   const status = { runningInstances, instances: sorted };
-  if (runningInstances >= wanted) return { status, ready: { status: "True", reason: "Running", message: `${runningInstances} of ${wanted} instances are running` } };
+  if (runningInstances >= wanted)
+    return {
+      status,
+      ready: { status: "True", reason: "Running", message: `${runningInstances} of ${wanted} instances are running` },
+    };
   const broken = sorted.find((instance) => instance.state === "Crashed" || instance.state === "Down");
   const message = `${runningInstances} of ${wanted} instances are running`;
   if (!broken) return { status, ready: { status: "False", reason: "Starting", message } };
-  return { status, ready: { status: "False", reason: broken.state, message: `${message}; instance ${broken.index}: ${broken.details ?? broken.state}` } };
+  return {
+    status,
+    ready: {
+      status: "False",
+      reason: broken.state,
+      message: `${message}; instance ${broken.index}: ${broken.details ?? broken.state}`,
+    },
+  };
 }
 
 /** An optional field that is undefined is one that is not there. */

@@ -70,10 +70,26 @@ interface Runner {
 
 /** Makes the runner; nothing happens before `start` and its controllers. */
 export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
-  const runner: Runner = { options, context: toContext(options), instancesByUid: new Map(), terminating: new Set(), leftovers: undefined, enqueue: () => undefined, closed: false };
+  const runner: Runner = {
+    options,
+    context: toContext(options),
+    instancesByUid: new Map(),
+    terminating: new Set(),
+    leftovers: undefined,
+    enqueue: () => undefined,
+    closed: false,
+  };
   const cleanUp: (() => void)[] = [];
   return {
-    controllers: [lrpController(runner), classController({ name: processClass, role: "runner", capabilities: processCapabilities, ...(options.endpoint && { endpoint: options.endpoint }) })],
+    controllers: [
+      lrpController(runner),
+      classController({
+        name: processClass,
+        role: "runner",
+        capabilities: processCapabilities,
+        ...(options.endpoint && { endpoint: options.endpoint }),
+      }),
+    ],
     async start() {
       runner.leftovers = await readLeftoverInstances(runner.context.instancesDir, runner.context.timings.grace);
       runner.context.ports.reserve(runner.leftovers.ports());
@@ -82,8 +98,10 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
         () => watch.release(),
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
-          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid) closeInstances(runner, change.old.metadata.uid ?? "");
-          if (change.type === "deleted" || change.object.metadata.deletionTimestamp) closeInstances(runner, change.object.metadata.uid ?? "");
+          if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
+            closeInstances(runner, change.old.metadata.uid ?? "");
+          if (change.type === "deleted" || change.object.metadata.deletionTimestamp)
+            closeInstances(runner, change.object.metadata.uid ?? "");
         }),
         options.telemetry.registerStats((query) => stats(runner, query)),
       );
@@ -92,7 +110,10 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     async stop(instances) {
       runner.closed = true;
       for (const dispose of cleanUp.splice(0)) dispose();
-      await Promise.all([...[...runner.instancesByUid.values()].map((entry) => entry[instances]()), ...runner.terminating]);
+      await Promise.all([
+        ...[...runner.instancesByUid.values()].map((entry) => entry[instances]()),
+        ...runner.terminating,
+      ]);
       if (instances === "stop") await runner.leftovers?.terminateUnwanted(() => false);
       runner.context.meter.close();
     },
@@ -140,9 +161,16 @@ function openInstances(runner: Runner, lrp: LRP, uid: string): LrpInstances {
   const { leftovers, context } = runner;
   if (!leftovers) throw new Error("runner process reconciles before start() has returned");
   const { namespace, name } = lrp.metadata;
-  const instances = openLrpInstances({ context, lrp, adoptRecord: (index) => leftovers.adopt(uid, index), onChange: coalesce(() => runner.enqueue({ namespace, name })) });
+  const instances = openLrpInstances({
+    context,
+    lrp,
+    adoptRecord: (index) => leftovers.adopt(uid, index),
+    onChange: coalesce(() => runner.enqueue({ namespace, name })),
+  });
   runner.instancesByUid.set(uid, instances);
-  leftovers.terminateUnadopted(uid).catch((error: unknown) => context.onError(error, `old instances of ${namespace}/${name}`));
+  leftovers
+    .terminateUnadopted(uid)
+    .catch((error: unknown) => context.onError(error, `old instances of ${namespace}/${name}`));
   return instances;
 }
 
@@ -181,12 +209,23 @@ async function terminateUnwanted(runner: Runner, store: Store<LRP>): Promise<voi
     if (store.parkedNamespaces.length > 0) await delay(RECHECK_MS, undefined, { ref: false });
   }
   if (runner.closed) return;
-  const uids = new Set(store.list().filter((lrp) => lrp.spec.class === processClass).map((lrp) => lrp.metadata.uid));
-  await runner.leftovers?.terminateUnwanted((uid) => uids.has(uid)).catch((error: unknown) => runner.context.onError(error, "instances that nobody wants"));
+  const uids = new Set(
+    store
+      .list()
+      .filter((lrp) => lrp.spec.class === processClass)
+      .map((lrp) => lrp.metadata.uid),
+  );
+  await runner.leftovers
+    ?.terminateUnwanted((uid) => uids.has(uid))
+    .catch((error: unknown) => runner.context.onError(error, "instances that nobody wants"));
 }
 
 function stats(runner: Runner, query: StatsQuery): ReturnType<LrpInstances["stats"]> {
   const fits = ({ spec, metadata }: LRP): boolean =>
-    (query.app === undefined || spec.app.guid === query.app) && (query.process === undefined || spec.processGUID === query.process) && (query.lrp === undefined || metadata.uid === query.lrp);
-  return [...runner.instancesByUid.values()].filter((instances) => fits(instances.lrp())).flatMap((instances) => instances.stats());
+    (query.app === undefined || spec.app.guid === query.app) &&
+    (query.process === undefined || spec.processGUID === query.process) &&
+    (query.lrp === undefined || metadata.uid === query.lrp);
+  return [...runner.instancesByUid.values()]
+    .filter((instances) => fits(instances.lrp()))
+    .flatMap((instances) => instances.stats());
 }

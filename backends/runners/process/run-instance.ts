@@ -7,12 +7,20 @@ import { instanceEnvironment } from "./instance-environment.ts";
 import { adoptProcess, describeExit, type Exit, type LiveProcess, startProcess } from "./live-process.ts";
 import type { Usage } from "./usage-meter.ts";
 import { followOutput } from "./follow-output.ts";
-import { createInstanceFiles, type InstanceFiles, instanceFiles, type InstanceRecord, removeInstanceFiles, writeRecord } from "./instance-record.ts";
+import {
+  createInstanceFiles,
+  type InstanceFiles,
+  instanceFiles,
+  type InstanceRecord,
+  removeInstanceFiles,
+  writeRecord,
+} from "./instance-record.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchHealth } from "./watch-health.ts";
 
 /** How a run ended. `ranMs` is how long it was up. `left`: it goes on without us. */
-export type RunOutcome = { kind: "crashed" | "unstartable"; details: string; ranMs: number } | { kind: "stopped" } | { kind: "left" };
+export type RunOutcome =
+  { kind: "crashed" | "unstartable"; details: string; ranMs: number } | { kind: "stopped" } | { kind: "left" };
 
 /** Why a run is told to end. */
 export type RunSignal = "stop" | "leave";
@@ -44,7 +52,12 @@ interface RunSession extends InstanceRun {
 /** Starts the instance, or goes on with the one that the record names, and resolves when it is over. Never rejects but for a fault of ours. */
 export async function runInstance(run: InstanceRun): Promise<RunOutcome> {
   const files = instanceFiles(run.context.instancesDir, run.record.guid);
-  const session: RunSession = { ...run, files, log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid), closeOutput: () => undefined };
+  const session: RunSession = {
+    ...run,
+    files,
+    log: instanceLog(run.context.telemetry, run.lrp, run.record.index, run.record.guid),
+    closeOutput: () => undefined,
+  };
   const end = await attempt(session);
   if (end.kind === "left") return end;
   run.context.ports.release(run.record.ports.map((port) => port.hostPort));
@@ -55,7 +68,9 @@ export async function runInstance(run: InstanceRun): Promise<RunOutcome> {
 async function attempt(session: RunSession): Promise<RunOutcome> {
   const { record, context, signal, log } = session;
   const over = new AbortController();
-  const live = record.process ? await adoptProcess(record.process, over.signal) : await context.limitStarts(() => start(session));
+  const live = record.process
+    ? await adoptProcess(record.process, over.signal)
+    : await context.limitStarts(() => start(session));
   if (live === "stopped") return { kind: "stopped" };
   if (live instanceof Error) {
     log("CELL", `The instance cannot be started: ${live.message}`, { stream: "ERR" });
@@ -105,9 +120,18 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
   }
 }
 
-async function prepare({ context, lrp, record, files, signal }: RunSession): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
+async function prepare({
+  context,
+  lrp,
+  record,
+  files,
+  signal,
+}: RunSession): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
   const { droplet, space, processType, command } = lrp.spec;
-  if (droplet.kind !== "host" || !droplet.content || !droplet.root) throw new Error(`runner process takes host droplets only, not ${droplet.kind}: choose another runner or restage the app`);
+  if (droplet.kind !== "host" || !droplet.content || !droplet.root)
+    throw new Error(
+      `runner process takes host droplets only, not ${droplet.kind}: choose another runner or restage the app`,
+    );
   await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
   const appDir = dropletPaths.app(droplet.root);
   const env = instanceEnvironment({
@@ -148,7 +172,9 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
         Object.assign(record, { state: "Running", since: context.now().toISOString() });
         log("CELL", "Container became healthy");
         events.onRecord(record);
-        writeRecord(context.instancesDir, record).catch((error: unknown) => context.onError(error, "the record of an instance"));
+        writeRecord(context.instancesDir, record).catch((error: unknown) =>
+          context.onError(error, "the record of an instance"),
+        );
       },
       onReady: (value, why) => {
         if (!value && ready) log("CELL", `Container became not ready: ${why}`, { stream: "ERR" });
@@ -157,7 +183,9 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
       },
     },
   );
-  const stopSignal = new Promise<{ signal: RunSignal }>((resolve) => onAbort(session.signal, () => resolve({ signal: session.signal.reason as RunSignal })));
+  const stopSignal = new Promise<{ signal: RunSignal }>((resolve) =>
+    onAbort(session.signal, () => resolve({ signal: session.signal.reason as RunSignal })),
+  );
   const ended = await Promise.race<StopCause>([
     live.exited.then((exit) => ({ exit })),
     health.then((unhealthy): StopCause | Promise<StopCause> => (unhealthy === undefined ? stopSignal : { unhealthy })),
@@ -173,7 +201,11 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
 }
 
 /** Takes what is left of a crashed instance away and says in the log and in the result why. */
-async function crash({ lrp, files, log, context, closeOutput }: RunSession, live: LiveProcess, why: Failure): Promise<string> {
+async function crash(
+  { lrp, files, log, context, closeOutput }: RunSession,
+  live: LiveProcess,
+  why: Failure,
+): Promise<string> {
   const source = outputSource(lrp);
   if ("exit" in why) {
     await killInstance(live, files.tmp);
@@ -193,17 +225,29 @@ async function crash({ lrp, files, log, context, closeOutput }: RunSession, live
   return why.unhealthy;
 }
 
-async function stop({ log, context, files, record, closeOutput }: RunSession, live: LiveProcess, wasReady: boolean): Promise<RunOutcome> {
+async function stop(
+  { log, context, files, record, closeOutput }: RunSession,
+  live: LiveProcess,
+  wasReady: boolean,
+): Promise<RunOutcome> {
   log("CELL", `Stopping instance ${record.guid}`);
   // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
   if (wasReady) await Promise.race([delay(context.timings.drain), live.exited]);
   const { forced } = await terminateInstance(live, files.tmp, context.timings.grace);
   closeOutput();
-  log("CELL", forced ? `Stopped instance ${record.guid} (exceeded ${context.timings.grace / 1000}s graceful shutdown interval)` : `Stopped instance ${record.guid}`);
+  log(
+    "CELL",
+    forced
+      ? `Stopped instance ${record.guid} (exceeded ${context.timings.grace / 1000}s graceful shutdown interval)`
+      : `Stopped instance ${record.guid}`,
+  );
   return { kind: "stopped" };
 }
 
-function watchLimits({ context, lrp, files, events, log }: RunSession, live: LiveProcess): { exceeded: Promise<{ exceeded: string }>; stop: () => void } {
+function watchLimits(
+  { context, lrp, files, events, log }: RunSession,
+  live: LiveProcess,
+): { exceeded: Promise<{ exceeded: string }>; stop: () => void } {
   const dirs = [files.dir, ...(lrp.spec.droplet.root ? [lrp.spec.droplet.root] : [])];
   let report: (value: { exceeded: string }) => void = () => undefined;
   const exceeded = new Promise<{ exceeded: string }>((resolve) => (report = resolve));
@@ -218,10 +262,21 @@ function watchLimits({ context, lrp, files, events, log }: RunSession, live: Liv
 }
 
 /** The limit that this usage breaks, if any. Pure. */
-export function exceededLimit(usage: Pick<Usage, "mem" | "disk">, lrp: LRP): { reason: string; message: string } | undefined {
+export function exceededLimit(
+  usage: Pick<Usage, "mem" | "disk">,
+  lrp: LRP,
+): { reason: string; message: string } | undefined {
   const { memoryMB, diskMB } = lrp.spec;
-  if (usage.mem > memoryMB * 2 ** 20) return { reason: "out of memory", message: `The instance uses ${toMB(usage.mem)} MB of memory and may use ${memoryMB} MB: it is stopped` };
-  if (usage.disk > diskMB * 2 ** 20) return { reason: "disk quota exceeded", message: `The instance uses ${toMB(usage.disk)} MB of disk and may use ${diskMB} MB: it is stopped` };
+  if (usage.mem > memoryMB * 2 ** 20)
+    return {
+      reason: "out of memory",
+      message: `The instance uses ${toMB(usage.mem)} MB of memory and may use ${memoryMB} MB: it is stopped`,
+    };
+  if (usage.disk > diskMB * 2 ** 20)
+    return {
+      reason: "disk quota exceeded",
+      message: `The instance uses ${toMB(usage.disk)} MB of disk and may use ${diskMB} MB: it is stopped`,
+    };
   return undefined;
 }
 

@@ -13,7 +13,13 @@ import type { PortPool } from "./port-pool.ts";
 export interface DropletLauncher {
   /** Makes sure that the droplet lies at its root. */
   restore(droplet: { space: string; digest: string; root: string }): Promise<void>;
-  prepare(request: { root: string; processType: string; command?: string; env: Record<string, string>; signal?: AbortSignal }): Promise<{ command: string[]; env: Record<string, string>; cwd: string }>;
+  prepare(request: {
+    root: string;
+    processType: string;
+    command?: string;
+    env: Record<string, string>;
+    signal?: AbortSignal;
+  }): Promise<{ command: string[]; env: Record<string, string>; cwd: string }>;
   /** Search path of an app below that of its layers. */
   path: string;
 }
@@ -39,7 +45,12 @@ export interface RunnerTimings {
   backoff: (delayMs: number) => number;
 }
 
-export const defaultTimings: RunnerTimings = { drain: 1000, grace: 10_000, startCheck: 1000, backoff: (delayMs) => delayMs };
+export const defaultTimings: RunnerTimings = {
+  drain: 1000,
+  grace: 10_000,
+  startCheck: 1000,
+  backoff: (delayMs) => delayMs,
+};
 
 export interface RunnerContext {
   instancesDir: string;
@@ -61,7 +72,11 @@ export interface RunnerContext {
 }
 
 /** Writes a log line of this LRP's app. */
-export type InstanceLog = (sourceType: SourceType, message: string, more?: { stream?: "OUT" | "ERR"; time?: bigint }) => void;
+export type InstanceLog = (
+  sourceType: SourceType,
+  message: string,
+  more?: { stream?: "OUT" | "ERR"; time?: bigint },
+) => void;
 
 /** A log of one instance; tags are made once. */
 export function instanceLog(telemetry: Telemetry, lrp: LRP, index: number, guid: string): InstanceLog {
@@ -77,7 +92,8 @@ export function instanceLog(telemetry: Telemetry, lrp: LRP, index: number, guid:
     process_type: processType,
     process_instance_id: guid,
   };
-  return (sourceType, message, more) => telemetry.log({ source: app.guid, sourceType, message, instance: String(index), tags, ...more });
+  return (sourceType, message, more) =>
+    telemetry.log({ source: app.guid, sourceType, message, instance: String(index), tags, ...more });
 }
 
 /** The source type of a process' own output. */

@@ -16,7 +16,11 @@ afterEach(() => tail?.close());
 function follow() {
   const lines: string[] = [];
   const times: (bigint | undefined)[] = [];
-  tail = tailFile({ path, onLine: (line, time) => void (lines.push(line), times.push(time)), onDropped: () => undefined });
+  tail = tailFile({
+    path,
+    onLine: (line, time) => void (lines.push(line), times.push(time)),
+    onDropped: () => undefined,
+  });
   return { lines, times };
 }
 

@@ -30,10 +30,12 @@ export function tailFile({ path, onLine, onDropped }: TailOptions): Tail {
   const before = fstatSync(fd, { bigint: true });
   const buffer = Buffer.allocUnsafe(chunkBytes);
   const position = { offset: 0, closed: false, scheduled: false };
-  const splitter = lineSplitter((line) => onLine(line, position.offset <= Number(before.size) && before.size > 0n ? before.mtimeNs : undefined));
+  const splitter = lineSplitter((line) =>
+    onLine(line, position.offset <= Number(before.size) && before.size > 0n ? before.mtimeNs : undefined),
+  );
 
   const readTurn = (limit: number): boolean => {
-    for (let done = 0; done < limit; ) {
+    for (let done = 0; done < limit;) {
       const bytes = readSync(fd, buffer, 0, chunkBytes, position.offset);
       if (bytes === 0) return true;
       position.offset += bytes;

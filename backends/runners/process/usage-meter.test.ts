@@ -35,5 +35,12 @@ it("sees the memory and time of a whole group, and the disk below its folders", 
 
 it("reads a command with spaces and parentheses as one field", () => {
   const fields = `S 10 20 30 ${Array.from({ length: 20 }, (_, i) => i + 100).join(" ")}`;
-  expect(parseStat(7, `7 (a) b (c) ${fields}`, "boot")).toMatchObject({ pid: 7, parent: 10, group: 20, session: 30, zombie: false, identity: "boot/115" });
+  expect(parseStat(7, `7 (a) b (c) ${fields}`, "boot")).toMatchObject({
+    pid: 7,
+    parent: 10,
+    group: 20,
+    session: 30,
+    zombie: false,
+    identity: "boot/115",
+  });
 });

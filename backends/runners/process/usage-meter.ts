@@ -1,7 +1,13 @@
 // Measures all instances with one look at the process table a second, and their disk now and then. Idle when there are none.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findProcess, readResidentBytes, listMembers, type ProcessRow, readProcesses } from "../../host/process-table.ts";
+import {
+  findProcess,
+  readResidentBytes,
+  listMembers,
+  type ProcessRow,
+  readProcesses,
+} from "../../host/process-table.ts";
 
 /** What an instance uses now. `cpu` in cores; sizes in bytes. */
 export interface Usage {
@@ -52,7 +58,10 @@ export function createUsageMeter({ intervalMs = 1000, diskEvery = 15, onError }:
     const all = samples++ % diskEvery === 0;
     // New ones at once, so that their numbers are soon whole. Beside the looks: memory is not left unwatched for a large folder.
     const due = [...entries].filter((entry) => all || !entry.isMeasured);
-    if (due.length > 0) measuring ??= measureDisk(due).catch((error: unknown) => onError?.(error)).finally(() => (measuring = undefined));
+    if (due.length > 0)
+      measuring ??= measureDisk(due)
+        .catch((error: unknown) => onError?.(error))
+        .finally(() => (measuring = undefined));
   };
   const arm = (): void => {
     if (timer || entries.size === 0) return;

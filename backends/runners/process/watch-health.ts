@@ -37,13 +37,20 @@ export async function watchHealth(watch: HealthWatch, events: HealthEvents): Pro
   }
 }
 
-async function awaitUp({ lrp, target, startTimeoutMs, startCheckMs, signal }: HealthWatch): Promise<string | undefined> {
+async function awaitUp({
+  lrp,
+  target,
+  startTimeoutMs,
+  startCheckMs,
+  signal,
+}: HealthWatch): Promise<string | undefined> {
   const deadline = Date.now() + startTimeoutMs;
   for (let pause = 50; ; pause = Math.min(pause * 1.3, startCheckMs)) {
     const failure = await checkHealth(lrp.spec.healthCheck, target);
     signal.throwIfAborted();
     if (failure === undefined) return undefined;
-    if (Date.now() >= deadline) return `Instance never healthy after ${lrp.spec.healthCheck.timeoutSeconds ?? 60}s: ${failure}`;
+    if (Date.now() >= deadline)
+      return `Instance never healthy after ${lrp.spec.healthCheck.timeoutSeconds ?? 60}s: ${failure}`;
     await delay(Math.min(pause, Math.max(deadline - Date.now(), 1)), undefined, { signal });
   }
 }

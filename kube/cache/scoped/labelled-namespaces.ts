@@ -79,7 +79,7 @@ export class LabelledNamespaces {
     this.#isLookingUp = true;
     // The list that does not name it may name another one of its name.
     await Promise.resolve();
-    for (let failures = 0; ; ) {
+    for (let failures = 0; ;) {
       const [next] = this.#missing;
       if (!next || signal.aborted) break;
       try {

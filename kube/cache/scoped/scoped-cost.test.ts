@@ -10,7 +10,11 @@ import { countSteps } from "../../testing/count-steps.ts";
 import { createInformers } from "../informers.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
-const thing = (namespace: string, version: number): KubeObject => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "one", namespace, uid: `u-${namespace}`, resourceVersion: String(version) } });
+const thing = (namespace: string, version: number): KubeObject => ({
+  apiVersion: "test/v1",
+  kind: "Thing",
+  metadata: { name: "one", namespace, uid: `u-${namespace}`, resourceVersion: String(version) },
+});
 const FEW = 100;
 const MANY = 1000;
 /** Ten times the namespaces: ten times the work and a little more, far from a hundred times. */
@@ -31,7 +35,9 @@ async function life(count: number): Promise<Record<string, number>> {
       feed.setState("watching");
     }),
     changed: await each(({ name, feed }, at) => feed.upsert(thing(name, 10_000 + at))),
-    versions: await each(({ name }) => void [store.resourceVersion, store.resourceVersionIn(name), store.byUid("nobody")]),
+    versions: await each(
+      ({ name }) => void [store.resourceVersion, store.resourceVersionIn(name), store.byUid("nobody")],
+    ),
     parked: await each(({ feed }) => feed.setState("parked", "Forbidden")),
     resumed: await each(({ name, feed }, at) => {
       feed.setState("watching");
@@ -42,8 +48,14 @@ async function life(count: number): Promise<Record<string, number>> {
 }
 
 function expectLinear(few: Record<string, number>, many: Record<string, number>): void {
-  const ratios = Object.entries(many).map(([what, steps]): [string, number] => [what, steps / Math.max(1, few[what] ?? 0)]);
-  expect(ratios.filter(([, ratio]) => ratio > LINEAR), JSON.stringify({ few, many })).toEqual([]);
+  const ratios = Object.entries(many).map(([what, steps]): [string, number] => [
+    what,
+    steps / Math.max(1, few[what] ?? 0),
+  ]);
+  expect(
+    ratios.filter(([, ratio]) => ratio > LINEAR),
+    JSON.stringify({ few, many }),
+  ).toEqual([]);
 }
 
 test("a namespace that is listed, changes, parks, resumes or goes costs the same among a hundred and among a thousand", async () => {
@@ -52,19 +64,28 @@ test("a namespace that is listed, changes, parks, resumes or goes costs the same
 
 /** A server with namespaces, on which Things may be seen in each of them and not everywhere. */
 function server(count: number) {
-  const namespace = (name: string): KubeObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, uid: name, labels: { ours: "" }, resourceVersion: "1" } });
+  const namespace = (name: string): KubeObject => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name, uid: name, labels: { ours: "" }, resourceVersion: "1" },
+  });
   const watchers: ((event: WatchEvent) => void)[] = [];
   const client = {
     async *pages({ plural }: ResourceRef, options: ListOptions): AsyncIterable<KubeList<KubeObject>> {
       if (plural === "things" && !options.namespace) throw new KubeError({ code: 403, reason: "Forbidden" });
-      const items = plural === "things" ? [thing(options.namespace ?? "", 1)] : Array.from({ length: count }, (_, at) => namespace(`n${at}`));
+      const items =
+        plural === "things"
+          ? [thing(options.namespace ?? "", 1)]
+          : Array.from({ length: count }, (_, at) => namespace(`n${at}`));
       yield { metadata: { resourceVersion: "1" }, items } as unknown as KubeList<KubeObject>;
     },
     async *watch({ plural }: ResourceRef, options: WatchOptions): AsyncIterable<WatchEvent> {
       options.onOpen?.();
       while (!options.signal?.aborted) {
         yield await new Promise<WatchEvent>((resolve, reject) => {
-          options.signal?.addEventListener("abort", () => reject(new KubeError({ code: 0, reason: "Aborted" })), { once: true });
+          options.signal?.addEventListener("abort", () => reject(new KubeError({ code: 0, reason: "Aborted" })), {
+            once: true,
+          });
           if (plural === "namespaces") watchers.push(resolve);
         });
       }
@@ -73,7 +94,14 @@ function server(count: number) {
   } as unknown as KubeClient;
   const tell = (type: "ADDED" | "DELETED", name: string): void => {
     const { metadata, ...rest } = namespace(name);
-    const object = { ...rest, metadata: { ...metadata, resourceVersion: "2", ...(type === "DELETED" && { deletionTimestamp: "2026-01-01T00:00:00Z" }) } };
+    const object = {
+      ...rest,
+      metadata: {
+        ...metadata,
+        resourceVersion: "2",
+        ...(type === "DELETED" && { deletionTimestamp: "2026-01-01T00:00:00Z" }),
+      },
+    };
     for (const push of watchers.splice(0)) push({ type, object } as WatchEvent);
   };
   return { client, tell };
@@ -81,9 +109,21 @@ function server(count: number) {
 
 async function among(count: number): Promise<Record<string, number>> {
   const { client, tell } = server(count);
-  const watches = createInformers({ client, log: pino({ level: "silent" }), namespaceScope: { labelSelector: "ours" } });
+  const watches = createInformers({
+    client,
+    log: pino({ level: "silent" }),
+    namespaceScope: { labelSelector: "ours" },
+  });
   const { store, freshAsOf } = watches.ensure(Thing);
-  const seen = (namespaces: number) => vi.waitFor(() => expect([store.synced, watches.status().find(({ resource }) => resource === "things.test")]).toMatchObject([true, { namespaces, notWatching: [] }]), { timeout: 10_000, interval: 5 });
+  const seen = (namespaces: number) =>
+    vi.waitFor(
+      () =>
+        expect([store.synced, watches.status().find(({ resource }) => resource === "things.test")]).toMatchObject([
+          true,
+          { namespaces, notWatching: [] },
+        ]),
+      { timeout: 10_000, interval: 5 },
+    );
   await seen(count);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const counts = {
@@ -100,7 +140,8 @@ async function among(count: number): Promise<Record<string, number>> {
 
 test("to be shown, to be asked for its age, and that a namespace comes or goes costs the same among a hundred and among a thousand", async () => {
   const [few, many] = [await among(FEW), await among(MANY)];
-  for (const what of ["shown", "came", "went"]) expect([what, (many[what] ?? 0) <= 2 * (few[what] ?? 0)], JSON.stringify({ few, many })).toEqual([what, true]);
+  for (const what of ["shown", "came", "went"])
+    expect([what, (many[what] ?? 0) <= 2 * (few[what] ?? 0)], JSON.stringify({ few, many })).toEqual([what, true]);
   // Fifty questions: one walk.
   expect(many["heard"]).toBeLessThan(10 * MANY);
 });

@@ -15,9 +15,17 @@ const thing = (namespace: string, name: string, labels: Record<string, string> =
 });
 const names = (objects: Iterable<KubeObject>) => [...objects].map(({ metadata }) => metadata.name);
 const newStore = () => {
-  const store = new WritableStore<KubeObject>(Thing, { indexes: { colour: ({ metadata }) => [metadata.labels?.["colour"] ?? ""] }, onFault: (error) => expect.fail(String(error)) });
+  const store = new WritableStore<KubeObject>(Thing, {
+    indexes: { colour: ({ metadata }) => [metadata.labels?.["colour"] ?? ""] },
+    onFault: (error) => expect.fail(String(error)),
+  });
   const told: string[] = [];
-  store.onChange((change) => void told.push(`${change.type} ${change.object.metadata.name}${change.type !== "added" && change.evicted ? " unseen" : ""}`));
+  store.onChange(
+    (change) =>
+      void told.push(
+        `${change.type} ${change.object.metadata.name}${change.type !== "added" && change.evicted ? " unseen" : ""}`,
+      ),
+  );
   return { store, told };
 };
 
@@ -42,7 +50,14 @@ describe("a split store", () => {
     const { store } = halfBlind();
     expect(names(store.list({ namespace: "a" }))).toEqual(["one"]);
     expect(store.parkedNamespaces).toEqual(["b"]);
-    for (const read of [() => store.list({ namespace: "b" }), () => store.find({ namespace: "b", name: "two" }), () => store.list(), () => store.byUid("u-b-two"), () => store.byIndex("colour", "blue"), () => store.byIndex("colour", "red", "b")]) {
+    for (const read of [
+      () => store.list({ namespace: "b" }),
+      () => store.find({ namespace: "b", name: "two" }),
+      () => store.list(),
+      () => store.byUid("u-b-two"),
+      () => store.byIndex("colour", "blue"),
+      () => store.byIndex("colour", "red", "b"),
+    ]) {
       expect(read).toThrow(NotPermitted);
     }
     expect(names(store.list({ partial: true }))).toEqual(["one"]);
@@ -79,7 +94,11 @@ describe("a split store", () => {
     b.setState("watching");
     b.replace([thing("b", "two"), thing("b", "four")], "9");
     expect(told.sort()).toEqual(["added four", "deleted three unseen", "modified two unseen"]);
-    expect(deleted[0]).toEqual({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "three", namespace: "b", uid: "u-b-three", resourceVersion: expect.any(String) } });
+    expect(deleted[0]).toEqual({
+      apiVersion: "test/v1",
+      kind: "Thing",
+      metadata: { name: "three", namespace: "b", uid: "u-b-three", resourceVersion: expect.any(String) },
+    });
     expect(store.parkedNamespaces).toEqual([]);
   });
 
@@ -142,10 +161,18 @@ describe("a view", () => {
 
   it.each([
     ["a=b", [["a", "b"]]],
-    ["x.y/a==b, c", [["x.y/a", "b"], ["c", undefined]]],
+    [
+      "x.y/a==b, c",
+      [
+        ["x.y/a", "b"],
+        ["c", undefined],
+      ],
+    ],
     ["a!=b", undefined],
     ["a in (b)", undefined],
     ["!a", undefined],
     ["a=b,a=c", undefined],
-  ])("understands %s or says that it does not", (selector, labels) => expect(parseEqualitySelector(selector)).toEqual(labels && new Map(labels as [string, string | undefined][])));
+  ])("understands %s or says that it does not", (selector, labels) =>
+    expect(parseEqualitySelector(selector)).toEqual(labels && new Map(labels as [string, string | undefined][])),
+  );
 });

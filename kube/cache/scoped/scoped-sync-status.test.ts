@@ -9,8 +9,16 @@ import type { ResourceRef } from "../../api/resource-ref.ts";
 import { createInformers } from "../informers.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
-const thing = (namespace: string, name: string): KubeObject => ({ apiVersion: "test/v1", kind: "Thing", metadata: { name, namespace, uid: `u-${namespace}-${name}`, resourceVersion: "1" } });
-const namespaceOf = (name: string, isOurs: boolean): KubeObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, uid: `u-${name}`, labels: isOurs ? { ours: "" } : {}, resourceVersion: "1" } });
+const thing = (namespace: string, name: string): KubeObject => ({
+  apiVersion: "test/v1",
+  kind: "Thing",
+  metadata: { name, namespace, uid: `u-${namespace}-${name}`, resourceVersion: "1" },
+});
+const namespaceOf = (name: string, isOurs: boolean): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name, uid: `u-${name}`, labels: isOurs ? { ours: "" } : {}, resourceVersion: "1" },
+});
 const forbidden = () => new KubeError({ code: 403, reason: "Forbidden" });
 
 /** Things may be seen in each namespace and not everywhere; Namespaces as `mayNamespaces` says. */
@@ -32,13 +40,22 @@ class Server {
       const found = this.namespaces.get(name);
       return { metadata: {}, items: found ? [namespaceOf(name, found.isOurs)] : [] };
     },
-    review: async (_ref: ResourceRef, { spec }: { spec: { resourceAttributes: { resource: string; namespace?: string } } }) => ({ status: { allowed: this.#mayWatch(spec.resourceAttributes.resource, spec.resourceAttributes.namespace) } }),
+    review: async (
+      _ref: ResourceRef,
+      { spec }: { spec: { resourceAttributes: { resource: string; namespace?: string } } },
+    ) => ({ status: { allowed: this.#mayWatch(spec.resourceAttributes.resource, spec.resourceAttributes.namespace) } }),
   } as unknown as KubeClient;
 
   /** The watch of that namespace is told. */
   remove(namespace: string, name: string): void {
-    this.things.splice(this.things.findIndex(({ metadata }) => metadata.namespace === namespace && metadata.name === name), 1);
-    this.#watchers.get(`things ${namespace}`)?.({ type: "DELETED", object: { ...thing(namespace, name), metadata: { ...thing(namespace, name).metadata, resourceVersion: "2" } } });
+    this.things.splice(
+      this.things.findIndex(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+      1,
+    );
+    this.#watchers.get(`things ${namespace}`)?.({
+      type: "DELETED",
+      object: { ...thing(namespace, name), metadata: { ...thing(namespace, name).metadata, resourceVersion: "2" } },
+    });
   }
 
   #mayWatch(plural: string, namespace: string | undefined): boolean {
@@ -48,7 +65,10 @@ class Server {
   async *#pages({ plural }: ResourceRef, { namespace }: ListOptions) {
     if (!this.#mayWatch(plural, namespace)) throw forbidden();
     const ours = [...this.namespaces].filter(([, { isOurs }]) => isOurs).map(([name]) => namespaceOf(name, true));
-    yield { metadata: { resourceVersion: "1" }, items: plural === "namespaces" ? ours : this.things.filter(({ metadata }) => metadata.namespace === namespace) };
+    yield {
+      metadata: { resourceVersion: "1" },
+      items: plural === "namespaces" ? ours : this.things.filter(({ metadata }) => metadata.namespace === namespace),
+    };
   }
 
   async *#watch({ plural }: ResourceRef, { namespace, onOpen, signal }: WatchOptions): AsyncIterable<WatchEvent> {
@@ -76,7 +96,12 @@ async function unseen() {
     server.things.push(thing(name, "one"));
   }
   const never = { minMs: 600_000, maxMs: 600_000, jitter: 0 };
-  const watches = createInformers({ client: server.client, log: pino({ level: "silent" }), namespaceScope: { labelSelector: "ours" }, timing: { parked: never } });
+  const watches = createInformers({
+    client: server.client,
+    log: pino({ level: "silent" }),
+    namespaceScope: { labelSelector: "ours" },
+    timing: { parked: never },
+  });
   ends.push(() => watches.close());
   const { store } = watches.ensure(Thing);
   await vi.waitFor(() => expect(store.synced && store.list()).toHaveLength(2));
@@ -94,7 +119,8 @@ async function unseen() {
   return { server, watches, store, told, see };
 }
 
-const keys = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+const keys = (objects: readonly KubeObject[]) =>
+  objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
 
 test("what is deleted while namespaces are unseen is told, and the others go on", async () => {
   const { server, store, told, see } = await unseen();

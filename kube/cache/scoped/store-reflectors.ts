@@ -20,7 +20,10 @@ export interface StoreReflectors {
   watchNamespace(namespace: string): () => void;
 }
 
-type Options = Omit<ReflectorOptions<KubeObject>, "store" | "namespace"> & { store: WritableStore<KubeObject>; namespaces: WatchedNamespaces };
+type Options = Omit<ReflectorOptions<KubeObject>, "store" | "namespace"> & {
+  store: WritableStore<KubeObject>;
+  namespaces: WatchedNamespaces;
+};
 
 /** Follows a whole namespaced kind; see `Following`. */
 export function startClusterOrNamespaceReflectors(options: Options, signal: AbortSignal): StoreReflectors {
@@ -30,7 +33,12 @@ export function startClusterOrNamespaceReflectors(options: Options, signal: Abor
 /** Follows what one watch shows, whatever happens. */
 export function startSingleReflector(options: ReflectorOptions<KubeObject>, signal: AbortSignal): StoreReflectors {
   const reflector = startReflector(options, signal);
-  return { ...reflector, retryNow: () => reflector.retryNow(), reopen: () => reflector.reopen(), watchNamespace: () => () => undefined };
+  return {
+    ...reflector,
+    retryNow: () => reflector.retryNow(),
+    reopen: () => reflector.reopen(),
+    watchNamespace: () => () => undefined,
+  };
 }
 
 /** So long an answer of `heardAt` is given again; far less than any bound that it is compared with. */
@@ -61,7 +69,10 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
     this.ref = options.store.ref;
     this.#options = options;
     this.#signal = signal;
-    this.#unsubscribe = options.namespaces.onChange((namespace) => this.#isForbidden && (namespace === undefined ? this.#syncNamespaces() : this.#syncNamespace(namespace)));
+    this.#unsubscribe = options.namespaces.onChange(
+      (namespace) =>
+        this.#isForbidden && (namespace === undefined ? this.#syncNamespaces() : this.#syncNamespace(namespace)),
+    );
     this.#clusterWide = startReflector({ ...options, store: this }, signal);
     this.stopped = this.#clusterWide.stopped.then(async () => {
       this.#unsubscribe();
@@ -136,13 +147,18 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
     // Every question about rights asks, and an old answer errs on the safe side only, as long as the same namespaces are seen.
     const { statusChangeCount } = this.#options.store;
     const now = performance.now();
-    if (this.#freshness?.revision !== statusChangeCount || now - this.#freshness.asked > FRESHNESS_CACHE_MS) this.#freshness = { revision: statusChangeCount, asked: now, at: this.#computeFreshness() };
+    if (this.#freshness?.revision !== statusChangeCount || now - this.#freshness.asked > FRESHNESS_CACHE_MS)
+      this.#freshness = { revision: statusChangeCount, asked: now, at: this.#computeFreshness() };
     return this.#freshness.at;
   }
 
   limitStaleness(milliseconds: number): void {
     this.#maxStalenessMs = Math.min(this.#maxStalenessMs, milliseconds);
-    for (const { limitStaleness } of [this.#clusterWide, ...this.#reflectorsOf(undefined).map(({ reflector }) => reflector)]) limitStaleness(milliseconds);
+    for (const { limitStaleness } of [
+      this.#clusterWide,
+      ...this.#reflectorsOf(undefined).map(({ reflector }) => reflector),
+    ])
+      limitStaleness(milliseconds);
   }
 
   watchNamespace(namespace: string): () => void {
@@ -160,7 +176,10 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
 
   #computeFreshness(): number {
     const seen = [...this.#byNamespace].filter(([namespace]) => this.#options.store.syncStatusOf(namespace).synced);
-    return seen.reduce((oldest, [, { reflector }]) => Math.min(oldest, reflector.freshAsOf()), seen.length > 0 ? Infinity : -Infinity);
+    return seen.reduce(
+      (oldest, [, { reflector }]) => Math.min(oldest, reflector.freshAsOf()),
+      seen.length > 0 ? Infinity : -Infinity,
+    );
   }
 
   #reflectorsOf(namespace: string | undefined): NamespaceReflector[] {
@@ -195,7 +214,10 @@ class FallbackReflectors implements ReflectorStore, StoreReflectors {
 
   #start(namespace: string): void {
     const stop = new AbortController();
-    const reflector = startReflector({ ...this.#options, store: this.#options.store.namespaceStore(namespace), namespace }, AbortSignal.any([stop.signal, this.#signal]));
+    const reflector = startReflector(
+      { ...this.#options, store: this.#options.store.namespaceStore(namespace), namespace },
+      AbortSignal.any([stop.signal, this.#signal]),
+    );
     if (this.#maxStalenessMs < Infinity) reflector.limitStaleness(this.#maxStalenessMs);
     this.#byNamespace.set(namespace, { reflector, stop });
   }

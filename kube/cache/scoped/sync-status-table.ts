@@ -56,7 +56,10 @@ class StatusCounts {
 
   /** The best that any of them is in. */
   get state(): WatchState {
-    return (["watching", "listing", "backoff", "parked"] as const).find((one) => (this.#states.get(one) ?? 0) > 0) ?? "watching";
+    return (
+      (["watching", "listing", "backoff", "parked"] as const).find((one) => (this.#states.get(one) ?? 0) > 0) ??
+      "watching"
+    );
   }
 }
 
@@ -158,7 +161,12 @@ export class SyncStatusTable {
   }
 
   /** False when nothing changes by it. */
-  setNamespaceState(namespace: string, ensureNamespace: ScopeStatus, state: WatchState, parkReason?: ParkReason): boolean {
+  setNamespaceState(
+    namespace: string,
+    ensureNamespace: ScopeStatus,
+    state: WatchState,
+    parkReason?: ParkReason,
+  ): boolean {
     return this.#update(namespace, ensureNamespace, () => ensureNamespace.setState(state, parkReason));
   }
 
@@ -170,7 +178,8 @@ export class SyncStatusTable {
       ensureNamespace.hasListed = true;
     });
     // It falls back, and may have been the newest.
-    if (ensureNamespace.version !== version && hasReached(ensureNamespace.version, version)) this.#newestVersion = undefined;
+    if (ensureNamespace.version !== version && hasReached(ensureNamespace.version, version))
+      this.#newestVersion = undefined;
     ensureNamespace.version = version;
     this.#raiseNewest(version);
     return first;
@@ -226,7 +235,10 @@ export class SyncStatusTable {
   /** Newest version of any part. */
   get version(): string {
     if (!this.#namespaces) return this.#clusterWide.version;
-    return (this.#newestVersion ??= [...this.#namespaces.values()].reduce((newest, { version }) => (version === "" || hasReached(newest, version) ? newest : version), ""));
+    return (this.#newestVersion ??= [...this.#namespaces.values()].reduce(
+      (newest, { version }) => (version === "" || hasReached(newest, version) ? newest : version),
+      "",
+    ));
   }
 
   resourceVersionIn(namespace: string | undefined): string {
@@ -256,7 +268,8 @@ export class SyncStatusTable {
   requireReadable(namespace: string | undefined): void {
     this.requireAnyReadable();
     if (!this.#namespaces) return;
-    const unreadable = namespace === undefined ? (first(this.#counts.parked) ?? first(this.#counts.pending)) : namespace;
+    const unreadable =
+      namespace === undefined ? (first(this.#counts.parked) ?? first(this.#counts.pending)) : namespace;
     if (unreadable === undefined) return;
     const { state, parkReason, synced } = this.syncStatusOf(unreadable);
     if (state === "parked") throw new NotPermitted(this.#resource, parkReason ?? "Forbidden", unreadable);
@@ -272,7 +285,8 @@ export class SyncStatusTable {
 
   /** May anything be read? @throws NotPermitted, NotSynced */
   requireAnyReadable(): void {
-    if (!this.#namespaces && this.state === "parked") throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
+    if (!this.#namespaces && this.state === "parked")
+      throw new NotPermitted(this.#resource, this.parkReason ?? "Forbidden");
     if (!this.synced) throw new NotSynced(this.#resource);
   }
 }

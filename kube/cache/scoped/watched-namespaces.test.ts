@@ -9,15 +9,24 @@ import type { ResourceRef } from "../../api/resource-ref.ts";
 import { WritableStore } from "../store.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
-const namespace = (name: string, more: Partial<KubeObject["metadata"]> = {}): KubeObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, uid: name, labels: { ours: name.startsWith("no") ? "no" : "yes" }, resourceVersion: "1", ...more } });
+const namespace = (name: string, more: Partial<KubeObject["metadata"]> = {}): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name, uid: name, labels: { ours: name.startsWith("no") ? "no" : "yes" }, resourceVersion: "1", ...more },
+});
 
 afterEach(() => void vi.useRealTimers());
 
 function begin() {
-  const store = new WritableStore<KubeObject>(Namespace as unknown as ResourceRef, { onFault: (error) => expect.unreachable(String(error)) });
+  const store = new WritableStore<KubeObject>(Namespace as unknown as ResourceRef, {
+    onFault: (error) => expect.unreachable(String(error)),
+  });
   const look = vi.fn(async (_name: string): Promise<KubeObject | undefined> => undefined);
   const { signal } = new AbortController();
-  const namespaces = createWatchedNamespaces({ labelSelector: "ours", always: ["base"], canHold: (_ref, labels) => labels?.["ours"] !== "no" }, { watchLabelled: () => store as Store, findLive: look, signal });
+  const namespaces = createWatchedNamespaces(
+    { labelSelector: "ours", always: ["base"], canHold: (_ref, labels) => labels?.["ours"] !== "no" },
+    { watchLabelled: () => store as Store, findLive: look, signal },
+  );
   const told: (string | undefined)[] = [];
   namespaces.onChange((one) => void told.push(one));
   return { store, namespaces, told, look };
@@ -28,7 +37,8 @@ test("says of one namespace what it says of all", () => {
   expect([namespaces.isKnown, namespaces.listFor(Thing), namespaces.has(Thing, "a")]).toEqual([false, ["base"], false]);
   store.replace([namespace("b"), namespace("a"), namespace("nobody")], "1");
   expect([namespaces.isComplete, namespaces.listFor(Thing)]).toEqual([true, ["a", "b", "base"]]);
-  for (const name of ["a", "b", "base", "nobody", "c"]) expect([name, namespaces.has(Thing, name)]).toEqual([name, namespaces.listFor(Thing).includes(name)]);
+  for (const name of ["a", "b", "base", "nobody", "c"])
+    expect([name, namespaces.has(Thing, name)]).toEqual([name, namespaces.listFor(Thing).includes(name)]);
 });
 
 test("tells which one came or went, and remembers of those that went the last only", () => {
@@ -43,7 +53,11 @@ test("tells which one came or went, and remembers of those that went the last on
     store.remove(namespace(`n${at}`, { deletionTimestamp: "2026-01-01T00:00:00Z" }));
   }
   expect(told.slice(-2)).toEqual([`n${MAX_DELETED}`, `n${MAX_DELETED}`]);
-  expect(["n0", "n1", `n${MAX_DELETED}`].map((name) => namespaces.removalOf(name))).toEqual(["foreign", "gone", "gone"]);
+  expect(["n0", "n1", `n${MAX_DELETED}`].map((name) => namespaces.removalOf(name))).toEqual([
+    "foreign",
+    "gone",
+    "gone",
+  ]);
 });
 
 test("those that are unseen stay what they were, and of any other one nothing is known", () => {
@@ -51,7 +65,12 @@ test("those that are unseen stay what they were, and of any other one nothing is
   expect(namespaces.removalOf("a")).toBe("unseen");
   store.replace([namespace("a")], "1");
   store.setState("parked", "Forbidden");
-  expect([namespaces.isComplete, namespaces.listFor(Thing), namespaces.has(Thing, "a"), namespaces.removalOf("b")]).toEqual([false, ["a", "base"], true, "unseen"]);
+  expect([
+    namespaces.isComplete,
+    namespaces.listFor(Thing),
+    namespaces.has(Thing, "a"),
+    namespaces.removalOf("b"),
+  ]).toEqual([false, ["a", "base"], true, "unseen"]);
 });
 
 test.each<[what: string, KubeObject | undefined, farewell: string]>([
@@ -70,7 +89,11 @@ test.each<[what: string, KubeObject | undefined, farewell: string]>([
   store.replace([namespace("b")], "2");
   expect(namespaces.listFor(Thing)).toEqual(["a", "b", "base"]);
   await vi.waitFor(() => expect(told.at(-1)).toBe("a"));
-  expect([namespaces.listFor(Thing), namespaces.removalOf("a"), look.mock.calls.map(([name]) => name)]).toEqual([["b", "base"], farewell, ["a"]]);
+  expect([namespaces.listFor(Thing), namespaces.removalOf("a"), look.mock.calls.map(([name]) => name)]).toEqual([
+    ["b", "base"],
+    farewell,
+    ["a"],
+  ]);
 });
 
 test("first asked for while none can be seen: they are ours as soon as they can, and one that went meanwhile is asked for", async () => {
@@ -80,7 +103,11 @@ test("first asked for while none can be seen: they are ours as soon as they can,
   expect([namespaces.isKnown, namespaces.isComplete, namespaces.listFor(Thing)]).toEqual([true, false, ["base"]]);
   store.replace([namespace("b")], "1");
   store.setState("watching");
-  expect([namespaces.isComplete, namespaces.listFor(Thing), namespaces.has(Thing, "b")]).toEqual([true, ["b", "base"], true]);
+  expect([namespaces.isComplete, namespaces.listFor(Thing), namespaces.has(Thing, "b")]).toEqual([
+    true,
+    ["b", "base"],
+    true,
+  ]);
   await vi.waitFor(() => expect(told.at(-1)).toBe("a"));
   expect(namespaces.removalOf("a")).toBe("gone");
 });

@@ -35,7 +35,10 @@ export interface WatchedNamespacesOptions extends Omit<LabelledNamespacesOptions
 }
 
 /** Those with the label stay as they were last seen while they cannot be seen. */
-export function createWatchedNamespaces(rule: NamespaceScope | undefined, { watchLabelled, findLive, signal }: WatchedNamespacesOptions): WatchedNamespaces {
+export function createWatchedNamespaces(
+  rule: NamespaceScope | undefined,
+  { watchLabelled, findLive, signal }: WatchedNamespacesOptions,
+): WatchedNamespaces {
   const listeners = new Set<(namespace?: string) => void>();
   let opened: Store | undefined;
 
@@ -60,7 +63,8 @@ export function createWatchedNamespaces(rule: NamespaceScope | undefined, { watc
       return store()?.synced ?? false;
     },
     listFor: (ref) => (rule ? selectNamespaces(rule, ref, startAndGetLabelled().list()) : []),
-    has: (ref, namespace) => rule !== undefined && isSelected(rule, ref, namespace, startAndGetLabelled().find(namespace)),
+    has: (ref, namespace) =>
+      rule !== undefined && isSelected(rule, ref, namespace, startAndGetLabelled().find(namespace)),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -86,11 +90,23 @@ function trackLabelled(store: Store, labelled: LabelledNamespaces, notify: () =>
 }
 
 function selectNamespaces(rule: NamespaceScope, ref: ResourceRef, labelled: readonly KubeObject[]): string[] {
-  const ours = labelled.filter((found) => isSelected(rule, ref, found.metadata.name, found)).map(({ metadata }) => metadata.name);
-  return [...new Set([...(rule.always ?? []).filter((name) => isSelected(rule, ref, name, undefined)), ...ours])].sort();
+  const ours = labelled
+    .filter((found) => isSelected(rule, ref, found.metadata.name, found))
+    .map(({ metadata }) => metadata.name);
+  return [
+    ...new Set([...(rule.always ?? []).filter((name) => isSelected(rule, ref, name, undefined)), ...ours]),
+  ].sort();
 }
 
 /** `labelled` is the namespace as an object, when it has our label. */
-function isSelected({ always = [], canHold = () => true }: NamespaceScope, ref: ResourceRef, name: string, labelled: KubeObject | undefined): boolean {
-  return (always.includes(name) && canHold(ref, undefined, name)) || (labelled !== undefined && canHold(ref, labelled.metadata.labels, name));
+function isSelected(
+  { always = [], canHold = () => true }: NamespaceScope,
+  ref: ResourceRef,
+  name: string,
+  labelled: KubeObject | undefined,
+): boolean {
+  return (
+    (always.includes(name) && canHold(ref, undefined, name)) ||
+    (labelled !== undefined && canHold(ref, labelled.metadata.labels, name))
+  );
 }

@@ -27,19 +27,40 @@ beforeEach(() => {
   });
 });
 
-const things: PolicySpec["matchConstraints"] = { resourceRules: [{ apiGroups: ["example.org"], apiVersions: ["*"], operations: ["*"], resources: ["things"] }] };
+const things: PolicySpec["matchConstraints"] = {
+  resourceRules: [{ apiGroups: ["example.org"], apiVersions: ["*"], operations: ["*"], resources: ["things"] }],
+};
 
 function policy(spec: PolicySpec, binding: Partial<BindingSpec> = {}): void {
   const name = "p";
-  store.put(group, "validatingadmissionpolicies", { apiVersion: `${group}/v1`, kind: "ValidatingAdmissionPolicy", metadata: { name }, spec: { matchConstraints: things, ...spec } } as KubeObject);
-  store.put(group, "validatingadmissionpolicybindings", { apiVersion: `${group}/v1`, kind: "ValidatingAdmissionPolicyBinding", metadata: { name: "b" }, spec: { policyName: name, validationActions: ["Deny"], ...binding } } as KubeObject);
+  store.put(group, "validatingadmissionpolicies", {
+    apiVersion: `${group}/v1`,
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name },
+    spec: { matchConstraints: things, ...spec },
+  } as KubeObject);
+  store.put(group, "validatingadmissionpolicybindings", {
+    apiVersion: `${group}/v1`,
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata: { name: "b" },
+    spec: { policyName: name, validationActions: ["Deny"], ...binding },
+  } as KubeObject);
 }
 
 function thing(spec: object, labels?: Record<string, string>): KubeObject {
-  return { apiVersion: "example.org/v1", kind: "Thing", metadata: { name: "x", namespace: "ns", ...(labels && { labels }) }, spec } as KubeObject;
+  return {
+    apiVersion: "example.org/v1",
+    kind: "Thing",
+    metadata: { name: "x", namespace: "ns", ...(labels && { labels }) },
+    spec,
+  } as KubeObject;
 }
 
-const namespaceObject = { apiVersion: "v1", kind: "Namespace", metadata: { name: "ns", labels: { tier: "gold" } } } as KubeObject;
+const namespaceObject = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: "ns", labels: { tier: "gold" } },
+} as KubeObject;
 
 function request(more: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
@@ -57,12 +78,14 @@ function request(more: Partial<AdmissionRequest> = {}): AdmissionRequest {
   };
 }
 
-const admit = async (more: Partial<AdmissionRequest> = {}): Promise<AdmissionResult> => await admission.admit(request(more));
+const admit = async (more: Partial<AdmissionRequest> = {}): Promise<AdmissionResult> =>
+  await admission.admit(request(more));
 async function message(more: Partial<AdmissionRequest> = {}): Promise<string | undefined> {
   const result = await admit(more);
   return result.allowed ? undefined : result.status.message;
 }
-const denied = (text: string) => `things.example.org "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ${text}`;
+const denied = (text: string) =>
+  `things.example.org "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ${text}`;
 
 describe("a refusal", () => {
   it("has the shape of the real one", async () => {
@@ -70,14 +93,41 @@ describe("a refusal", () => {
     const text = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too few";
     expect(await admit()).toEqual({
       allowed: false,
-      status: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message: `things.example.org "x" is forbidden: ${text}`, reason: "Invalid", details: { name: "x", group: "example.org", kind: "things", causes: [{ message: text }] }, code: 422 },
+      status: {
+        kind: "Status",
+        apiVersion: "v1",
+        metadata: {},
+        status: "Failure",
+        message: `things.example.org "x" is forbidden: ${text}`,
+        reason: "Invalid",
+        details: { name: "x", group: "example.org", kind: "things", causes: [{ message: text }] },
+        code: 422,
+      },
     });
   });
   it.each<[string, object, string, string, number]>([
     ["reason", { expression: "false", reason: "Forbidden" }, "failed expression: false", "Forbidden", 403],
-    ["message expression", { expression: "object.spec.n > 5", messageExpression: "'n is ' + string(object.spec.n)", message: "m" }, "n is 1", "Invalid", 422],
-    ["broken message expression", { expression: "false", messageExpression: "string(object.zzz)", message: "m" }, "m", "Invalid", 422],
-    ["fault", { expression: "object.spec.zzz > 5" }, "expression 'object.spec.zzz > 5' resulted in error: no such key: zzz", "Invalid", 422],
+    [
+      "message expression",
+      { expression: "object.spec.n > 5", messageExpression: "'n is ' + string(object.spec.n)", message: "m" },
+      "n is 1",
+      "Invalid",
+      422,
+    ],
+    [
+      "broken message expression",
+      { expression: "false", messageExpression: "string(object.zzz)", message: "m" },
+      "m",
+      "Invalid",
+      422,
+    ],
+    [
+      "fault",
+      { expression: "object.spec.zzz > 5" },
+      "expression 'object.spec.zzz > 5' resulted in error: no such key: zzz",
+      "Invalid",
+      422,
+    ],
   ])("by %s", async (...[, validation, text, reason, code]) => {
     policy({ validations: [validation as { expression: string }] });
     const result = await admit();
@@ -89,15 +139,24 @@ describe("a refusal", () => {
 describe("what expressions see", () => {
   it.each<[string, Partial<AdmissionRequest>]>([
     ["object.spec.n == 1 && oldObject == null", {}],
-    ["oldObject.spec.n == 2 && object == null && request.operation == 'DELETE'", { operation: "DELETE", object: undefined, oldObject: thing({ n: 2 }) }],
+    [
+      "oldObject.spec.n == 2 && object == null && request.operation == 'DELETE'",
+      { operation: "DELETE", object: undefined, oldObject: thing({ n: 2 }) },
+    ],
     ["request.userInfo.username == 'alice' && 'dev' in request.userInfo.groups", {}],
-    ["request.kind.kind == 'Thing' && request.resource.resource == 'things' && request.requestKind.group == 'example.org'", {}],
+    [
+      "request.kind.kind == 'Thing' && request.resource.resource == 'things' && request.requestKind.group == 'example.org'",
+      {},
+    ],
     ["request.name == 'x' && request.namespace == 'ns' && !has(request.subResource) && !request.dryRun", {}],
     ["!has(request.namespace)", { namespace: "", namespaceObject: undefined }],
     ["namespaceObject.metadata.labels.tier == 'gold'", {}],
     ["namespaceObject == null", { namespace: "", namespaceObject: undefined }],
     ["object.metadata.?labels.?a.orValue('none') == 'none'", {}],
-    ["!authorizer.group('example.org').resource('things').subresource('env').namespace(request.namespace).name(request.name).check('update').allowed()", {}],
+    [
+      "!authorizer.group('example.org').resource('things').subresource('env').namespace(request.namespace).name(request.name).check('update').allowed()",
+      {},
+    ],
     ["authorizer.requestResource.check('get').reason() == 'because'", {}],
     ["!authorizer.path('/metrics').check('get').allowed()", {}],
     ["authorizer.serviceAccount('ns', 'bot').group('').resource('pods').check('get').errored() == false", {}],
@@ -106,13 +165,36 @@ describe("what expressions see", () => {
     expect(await message(more)).toBeUndefined();
   });
   it("asks the authorizer about the request's own user", async () => {
-    policy({ validations: [{ expression: "authorizer.group('example.org').resource('things').subresource('env').namespace(request.namespace).name(request.name).check('update').allowed()" }] });
+    policy({
+      validations: [
+        {
+          expression:
+            "authorizer.group('example.org').resource('things').subresource('env').namespace(request.namespace).name(request.name).check('update').allowed()",
+        },
+      ],
+    });
     expect(await message({ user: { name: "boss", groups: [] } })).toBeUndefined();
     expect(await message()).toContain("failed expression");
-    expect(asked[1]).toMatchObject({ user: { name: "alice" }, verb: "update", group: "example.org", resource: "things", subresource: "env", namespace: "ns", name: "x" });
+    expect(asked[1]).toMatchObject({
+      user: { name: "alice" },
+      verb: "update",
+      group: "example.org",
+      resource: "things",
+      subresource: "env",
+      namespace: "ns",
+      name: "x",
+    });
   });
   it("variables, once, in terms of each other", async () => {
-    policy({ variables: [{ name: "n", expression: "object.spec.n" }, { name: "double", expression: "variables.n * 2" }], validations: [{ expression: "variables.double == 3", messageExpression: "'double is %d'.format([variables.double])" }] });
+    policy({
+      variables: [
+        { name: "n", expression: "object.spec.n" },
+        { name: "double", expression: "variables.n * 2" },
+      ],
+      validations: [
+        { expression: "variables.double == 3", messageExpression: "'double is %d'.format([variables.double])" },
+      ],
+    });
     expect(await message()).toBe(denied("double is 2"));
   });
 });
@@ -121,28 +203,129 @@ describe("which requests", () => {
   it.each<[string, PolicySpec, Partial<AdmissionRequest>, boolean]>([
     ["another resource", {}, { gvr: { group: "example.org", version: "v1", resource: "others" } }, false],
     ["a subresource", {}, { subresource: "status" }, false],
-    ["a subresource by wildcard", { matchConstraints: { resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*/*"] }] } }, { subresource: "status" }, true],
-    ["another operation", { matchConstraints: { resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["UPDATE"], resources: ["*"] }] } }, {}, false],
-    ["another version, equivalent", { matchConstraints: { resourceRules: [{ apiGroups: ["example.org"], apiVersions: ["v2"], operations: ["*"], resources: ["things"] }] } }, {}, true],
-    ["another version, exact", { matchConstraints: { matchPolicy: "Exact", resourceRules: [{ apiGroups: ["example.org"], apiVersions: ["v2"], operations: ["*"], resources: ["things"] }] } }, {}, false],
+    [
+      "a subresource by wildcard",
+      {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*/*"] }],
+        },
+      },
+      { subresource: "status" },
+      true,
+    ],
+    [
+      "another operation",
+      {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["UPDATE"], resources: ["*"] }],
+        },
+      },
+      {},
+      false,
+    ],
+    [
+      "another version, equivalent",
+      {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: ["example.org"], apiVersions: ["v2"], operations: ["*"], resources: ["things"] },
+          ],
+        },
+      },
+      {},
+      true,
+    ],
+    [
+      "another version, exact",
+      {
+        matchConstraints: {
+          matchPolicy: "Exact",
+          resourceRules: [
+            { apiGroups: ["example.org"], apiVersions: ["v2"], operations: ["*"], resources: ["things"] },
+          ],
+        },
+      },
+      {},
+      false,
+    ],
     ["excluded", { matchConstraints: { ...things, excludeResourceRules: things.resourceRules } }, {}, false],
-    ["by name", { matchConstraints: { resourceRules: [{ ...things.resourceRules?.[0], resourceNames: ["y"] }] } }, {}, false],
-    ["namespace selector takes", { matchConstraints: { ...things, namespaceSelector: { matchLabels: { tier: "gold" } } } }, {}, true],
-    ["namespace selector leaves", { matchConstraints: { ...things, namespaceSelector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["gold"] }] } } }, {}, false],
-    ["object selector, new or old", { matchConstraints: { ...things, objectSelector: { matchLabels: { a: "b" } } } }, { operation: "UPDATE", oldObject: thing({}, { a: "b" }) }, true],
-    ["object selector leaves", { matchConstraints: { ...things, objectSelector: { matchLabels: { a: "b" } } } }, {}, false],
-    ["condition takes", { matchConditions: [{ name: "c", expression: "request.userInfo.username == 'alice'" }] }, {}, true],
-    ["condition leaves", { matchConditions: [{ name: "c", expression: "request.userInfo.username != 'alice'" }] }, {}, false],
-    ["a false condition beats a broken one", { matchConditions: [{ name: "c", expression: "object.zzz" }, { name: "d", expression: "false" }] }, {}, false],
+    [
+      "by name",
+      { matchConstraints: { resourceRules: [{ ...things.resourceRules?.[0], resourceNames: ["y"] }] } },
+      {},
+      false,
+    ],
+    [
+      "namespace selector takes",
+      { matchConstraints: { ...things, namespaceSelector: { matchLabels: { tier: "gold" } } } },
+      {},
+      true,
+    ],
+    [
+      "namespace selector leaves",
+      {
+        matchConstraints: {
+          ...things,
+          namespaceSelector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["gold"] }] },
+        },
+      },
+      {},
+      false,
+    ],
+    [
+      "object selector, new or old",
+      { matchConstraints: { ...things, objectSelector: { matchLabels: { a: "b" } } } },
+      { operation: "UPDATE", oldObject: thing({}, { a: "b" }) },
+      true,
+    ],
+    [
+      "object selector leaves",
+      { matchConstraints: { ...things, objectSelector: { matchLabels: { a: "b" } } } },
+      {},
+      false,
+    ],
+    [
+      "condition takes",
+      { matchConditions: [{ name: "c", expression: "request.userInfo.username == 'alice'" }] },
+      {},
+      true,
+    ],
+    [
+      "condition leaves",
+      { matchConditions: [{ name: "c", expression: "request.userInfo.username != 'alice'" }] },
+      {},
+      false,
+    ],
+    [
+      "a false condition beats a broken one",
+      {
+        matchConditions: [
+          { name: "c", expression: "object.zzz" },
+          { name: "d", expression: "false" },
+        ],
+      },
+      {},
+      false,
+    ],
     ["a broken condition denies", { matchConditions: [{ name: "c", expression: "object.zzz" }] }, {}, true],
-    ["or is ignored", { failurePolicy: "Ignore", matchConditions: [{ name: "c", expression: "object.zzz" }] }, {}, false],
+    [
+      "or is ignored",
+      { failurePolicy: "Ignore", matchConditions: [{ name: "c", expression: "object.zzz" }] },
+      {},
+      false,
+    ],
     ["scope", { matchConstraints: { resourceRules: [{ ...things.resourceRules?.[0], scope: "Cluster" }] } }, {}, false],
   ])("%s", async (...[, spec, more, isDenied]) => {
     policy({ validations: [{ expression: "false" }], ...spec });
     expect((await admit(more)).allowed).toBe(!isDenied);
   });
   it("never the policies themselves", async () => {
-    policy({ validations: [{ expression: "false" }], matchConstraints: { resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] }] } });
+    policy({
+      validations: [{ expression: "false" }],
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] }],
+      },
+    });
     expect((await admit({ gvk: { group, version: "v1", kind: "ValidatingAdmissionPolicy" } })).allowed).toBe(true);
     expect((await admit()).allowed).toBe(false);
   });
@@ -157,7 +340,10 @@ describe("which requests", () => {
 describe("what follows", () => {
   it("may be a warning", async () => {
     policy({ validations: [{ expression: "false", message: "hm" }] }, { validationActions: ["Warn", "Audit"] });
-    expect(await admit()).toEqual({ allowed: true, warnings: ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': hm"] });
+    expect(await admit()).toEqual({
+      allowed: true,
+      warnings: ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': hm"],
+    });
   });
   it("is nothing when faults are to be ignored", async () => {
     policy({ failurePolicy: "Ignore", validations: [{ expression: "object.zzz" }] });
@@ -170,11 +356,27 @@ describe("what follows", () => {
 });
 
 describe("params", () => {
-  const spec: PolicySpec = { paramKind: { apiVersion: "v1", kind: "ConfigMap" }, validations: [{ expression: "params == null || object.spec.n <= int(params.data.max)", messageExpression: "'at most ' + params.data.max" }] };
-  const config = (name: string, max: string, labels = {}) => store.put("", "configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ns", labels }, data: { max } });
+  const spec: PolicySpec = {
+    paramKind: { apiVersion: "v1", kind: "ConfigMap" },
+    validations: [
+      {
+        expression: "params == null || object.spec.n <= int(params.data.max)",
+        messageExpression: "'at most ' + params.data.max",
+      },
+    ],
+  };
+  const config = (name: string, max: string, labels = {}) =>
+    store.put("", "configmaps", {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace: "ns", labels },
+      data: { max },
+    });
   it("by name in the object's namespace", async () => {
     policy(spec, { paramRef: { name: "limits", parameterNotFoundAction: "Deny" } });
-    expect(await message()).toBe(denied("failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"));
+    expect(await message()).toBe(
+      denied("failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"),
+    );
     config("limits", "0");
     expect(await message()).toBe(denied("at most 0"));
     config("limits", "1");
@@ -188,8 +390,19 @@ describe("params", () => {
     expect(await message()).toBe(denied("at most 0"));
   });
   it("of the cluster", async () => {
-    store.put("example.org", "flags", { apiVersion: "example.org/v1", kind: "Flag", metadata: { name: "f" }, spec: { enabled: false } } as KubeObject);
-    policy({ paramKind: { apiVersion: "example.org/v1", kind: "Flag" }, validations: [{ expression: "params.spec.enabled", message: "off" }] }, { paramRef: { name: "f", parameterNotFoundAction: "Deny" } });
+    store.put("example.org", "flags", {
+      apiVersion: "example.org/v1",
+      kind: "Flag",
+      metadata: { name: "f" },
+      spec: { enabled: false },
+    } as KubeObject);
+    policy(
+      {
+        paramKind: { apiVersion: "example.org/v1", kind: "Flag" },
+        validations: [{ expression: "params.spec.enabled", message: "off" }],
+      },
+      { paramRef: { name: "f", parameterNotFoundAction: "Deny" } },
+    );
     expect(await message()).toBe(denied("off"));
   });
   it("of a kind that is not there", async () => {
@@ -199,13 +412,45 @@ describe("params", () => {
 });
 
 describe("a policy's own faults", () => {
-  const check = (spec: PolicySpec) => checkPolicy({ apiVersion: `${group}/v1`, kind: "ValidatingAdmissionPolicy", metadata: { name: "p" }, spec } as Policy).map((fault) => `${fault.field}: ${fault.message}`);
+  const check = (spec: PolicySpec) =>
+    checkPolicy({
+      apiVersion: `${group}/v1`,
+      kind: "ValidatingAdmissionPolicy",
+      metadata: { name: "p" },
+      spec,
+    } as Policy).map((fault) => `${fault.field}: ${fault.message}`);
   it.each<[string, PolicySpec, string[]]>([
-    ["none", { variables: [{ name: "v", expression: "object.a" }], validations: [{ expression: "variables.v == 1 && authorizer.group('').resource('x').check('get').allowed()" }] }, []],
-    ["unknown name", { validations: [{ expression: "zzz" }] }, [expect.stringContaining("spec.validations[0].expression: Invalid value") as unknown as string]],
-    ["unknown variable", { validations: [{ expression: "variables.zzz" }] }, [expect.stringContaining("undefined field 'zzz'") as unknown as string]],
-    ["no params", { validations: [{ expression: "params.x" }] }, [expect.stringContaining("undeclared reference to 'params'") as unknown as string]],
-    ["nothing to check", {}, ["spec.validations: Required value: validations or auditAnnotations must contain at least one item", "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item"]],
+    [
+      "none",
+      {
+        variables: [{ name: "v", expression: "object.a" }],
+        validations: [{ expression: "variables.v == 1 && authorizer.group('').resource('x').check('get').allowed()" }],
+      },
+      [],
+    ],
+    [
+      "unknown name",
+      { validations: [{ expression: "zzz" }] },
+      [expect.stringContaining("spec.validations[0].expression: Invalid value") as unknown as string],
+    ],
+    [
+      "unknown variable",
+      { validations: [{ expression: "variables.zzz" }] },
+      [expect.stringContaining("undefined field 'zzz'") as unknown as string],
+    ],
+    [
+      "no params",
+      { validations: [{ expression: "params.x" }] },
+      [expect.stringContaining("undeclared reference to 'params'") as unknown as string],
+    ],
+    [
+      "nothing to check",
+      {},
+      [
+        "spec.validations: Required value: validations or auditAnnotations must contain at least one item",
+        "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item",
+      ],
+    ],
   ])("%s", (_name, spec, expected) => {
     expect(check(spec)).toEqual(expected);
   });

@@ -1,6 +1,13 @@
 // Admission by ValidatingAdmissionPolicy: which policies a write concerns, with which params, and the refusal in kube-apiserver's words.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { AdmissionRequest, AdmissionResult, Authorize, PolicyAdmission, ResourceReader, StatusBody } from "../contract.ts";
+import type {
+  AdmissionRequest,
+  AdmissionResult,
+  Authorize,
+  PolicyAdmission,
+  ResourceReader,
+  StatusBody,
+} from "../contract.ts";
 import { admissionGroup as group, isExempt, requestMatches, selectorMatches } from "./match.ts";
 import { compilePolicy, evaluatePolicy, failsOpen, type CompiledPolicy, type Denial } from "./policy.ts";
 import type { Policy, PolicyBinding } from "./types.ts";
@@ -37,7 +44,11 @@ type OnObject = (name: string, object: KubeObject | undefined, old: KubeObject |
 function follow(reader: ResourceReader, resource: string, onObject: OnObject): () => void {
   for (const object of reader.list(group, resource)) onObject(object.metadata.name, object, undefined);
   return reader.subscribe(group, resource, (event) => {
-    onObject(event.object.metadata.name, event.type === "DELETED" ? undefined : event.object, event.oldObject ?? event.object);
+    onObject(
+      event.object.metadata.name,
+      event.type === "DELETED" ? undefined : event.object,
+      event.oldObject ?? event.object,
+    );
   });
 }
 
@@ -67,7 +78,9 @@ interface Verdict {
 
 /** For policies, a request about a Namespace is one in that namespace. */
 function placed(request: AdmissionRequest): AdmissionRequest {
-  return request.gvr.group === "" && request.gvr.resource === "namespaces" ? { ...request, namespace: request.name } : request;
+  return request.gvr.group === "" && request.gvr.resource === "namespaces"
+    ? { ...request, namespace: request.name }
+    : request;
 }
 
 function admit(state: State, original: AdmissionRequest, deps: PolicyAdmissionDeps): AdmissionResult {
@@ -94,7 +107,13 @@ function judge(compiled: CompiledPolicy, bindings: Map<string, PolicyBinding>, o
   const policy = compiled.policy.metadata.name;
   const broken = compiled.broken ?? paramKindFault(compiled, on.reader);
   if (broken !== undefined) {
-    if (!failsOpen(compiled.policy)) verdict.denied.push({ policy, binding: undefined, message: `failed to configure policy: ${broken}`, reason: "Invalid" });
+    if (!failsOpen(compiled.policy))
+      verdict.denied.push({
+        policy,
+        binding: undefined,
+        message: `failed to configure policy: ${broken}`,
+        reason: "Invalid",
+      });
     return;
   }
   for (const [name, binding] of bindings) {
@@ -102,17 +121,31 @@ function judge(compiled: CompiledPolicy, bindings: Map<string, PolicyBinding>, o
   }
 }
 
-function judgeBinding(compiled: CompiledPolicy, { name, binding }: { name: string; binding: PolicyBinding }, on: Case, verdict: Verdict): void {
+function judgeBinding(
+  compiled: CompiledPolicy,
+  { name, binding }: { name: string; binding: PolicyBinding },
+  on: Case,
+  verdict: Verdict,
+): void {
   const policy = compiled.policy.metadata.name;
   const params = collectParams(compiled, binding, on);
   if (typeof params === "string") {
-    if (!failsOpen(compiled.policy)) verdict.denied.push({ policy, binding: name, message: `failed to configure binding: ${params}`, reason: "Invalid" });
+    if (!failsOpen(compiled.policy))
+      verdict.denied.push({
+        policy,
+        binding: name,
+        message: `failed to configure binding: ${params}`,
+        reason: "Invalid",
+      });
     return;
   }
   const actions = binding.spec.validationActions ?? [];
   for (const denial of params.flatMap((param) => evaluatePolicy(compiled, on.variables, param))) {
     if (actions.includes("Deny")) verdict.denied.push({ policy, binding: name, ...denial });
-    if (actions.includes("Warn")) verdict.warnings.push(`Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${name}': ${denial.message}`);
+    if (actions.includes("Warn"))
+      verdict.warnings.push(
+        `Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${name}': ${denial.message}`,
+      );
   }
 }
 
@@ -124,11 +157,17 @@ function paramKindFault({ policy }: CompiledPolicy, reader: ResourceReader): str
   const { paramKind } = policy.spec;
   if (!paramKind) return undefined;
   const { group: ofGroup, kind } = splitKind(paramKind);
-  return reader.findKind(ofGroup, kind) ? undefined : `failed to find resource referenced by paramKind: '${paramKind.apiVersion}, Kind=${kind}'`;
+  return reader.findKind(ofGroup, kind)
+    ? undefined
+    : `failed to find resource referenced by paramKind: '${paramKind.apiVersion}, Kind=${kind}'`;
 }
 
 /** The params to evaluate with; `[undefined]` for a policy without any; a text when the binding cannot work. */
-function collectParams({ policy }: CompiledPolicy, binding: PolicyBinding, { request, reader }: Case): (KubeObject | undefined)[] | string {
+function collectParams(
+  { policy }: CompiledPolicy,
+  binding: PolicyBinding,
+  { request, reader }: Case,
+): (KubeObject | undefined)[] | string {
   const { paramKind } = policy.spec;
   const { paramRef } = binding.spec;
   if (!paramKind || !paramRef) return [undefined];
@@ -139,16 +178,30 @@ function collectParams({ policy }: CompiledPolicy, binding: PolicyBinding, { req
   if (namespace.fault !== undefined) return namespace.fault;
   const found = paramRef.name
     ? [reader.find(ofGroup, served.gvr.resource, namespace.name, paramRef.name)].filter((one) => one !== undefined)
-    : reader.list(ofGroup, served.gvr.resource, namespace.name || undefined).filter((one) => selectorMatches(paramRef.selector, one.metadata.labels));
-  if (found.length === 0 && paramRef.parameterNotFoundAction === "Deny") return "no params found for policy binding with `Deny` parameterNotFoundAction";
+    : reader
+        .list(ofGroup, served.gvr.resource, namespace.name || undefined)
+        .filter((one) => selectorMatches(paramRef.selector, one.metadata.labels));
+  if (found.length === 0 && paramRef.parameterNotFoundAction === "Deny")
+    return "no params found for policy binding with `Deny` parameterNotFoundAction";
   return found;
 }
 
 /** Namespaced params are looked for in the named namespace, else in the request's own. */
-function paramNamespace(named: string | undefined, namespaced: boolean, request: AdmissionRequest): { name: string; fault?: string } {
-  if (!namespaced) return { name: "", ...(named && { fault: "paramRef.namespace must not be provided for a cluster-scoped `paramKind`" }) };
+function paramNamespace(
+  named: string | undefined,
+  namespaced: boolean,
+  request: AdmissionRequest,
+): { name: string; fault?: string } {
+  if (!namespaced)
+    return {
+      name: "",
+      ...(named && { fault: "paramRef.namespace must not be provided for a cluster-scoped `paramKind`" }),
+    };
   const name = named || request.namespace;
-  return { name, ...(!name && { fault: "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources" }) };
+  return {
+    name,
+    ...(!name && { fault: "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources" }),
+  };
 }
 
 const codes: Record<string, number> = { Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413 };

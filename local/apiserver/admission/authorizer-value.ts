@@ -6,7 +6,22 @@ import { CelError, typeName, type CelOpaque, type CelValue } from "../cel/values
 
 type Methods = Record<string, (args: CelValue[]) => CelValue>;
 
-declareMethods(["path", "group", "serviceAccount", "resource", "subresource", "namespace", "name", "fieldSelector", "labelSelector", "check", "allowed", "reason", "errored", "error"]);
+declareMethods([
+  "path",
+  "group",
+  "serviceAccount",
+  "resource",
+  "subresource",
+  "namespace",
+  "name",
+  "fieldSelector",
+  "labelSelector",
+  "check",
+  "allowed",
+  "reason",
+  "errored",
+  "error",
+]);
 
 function opaque(type: string, methods: Methods, field?: CelOpaque["field"]): CelOpaque {
   const full = `kubernetes.authorization.${type}`;
@@ -24,8 +39,16 @@ function opaque(type: string, methods: Methods, field?: CelOpaque["field"]): Cel
 
 /** The value of `authorizer` for one request; `requestResource` is its field. */
 export function authorizerValue(request: AdmissionRequest, authorize: Authorize): CelValue {
-  const own: ResourceCheck = { group: request.gvr.group, resource: request.gvr.resource, subresource: request.subresource, namespace: request.namespace, name: request.name };
-  return asUser(request.user, authorize, (name) => (name === "requestResource" ? resourceCheck(request.user, authorize, own) : undefined));
+  const own: ResourceCheck = {
+    group: request.gvr.group,
+    resource: request.gvr.resource,
+    subresource: request.subresource,
+    namespace: request.namespace,
+    name: request.name,
+  };
+  return asUser(request.user, authorize, (name) =>
+    name === "requestResource" ? resourceCheck(request.user, authorize, own) : undefined,
+  );
 }
 
 function asUser(user: UserInfo, authorize: Authorize, field?: CelOpaque["field"]): CelOpaque {
@@ -33,7 +56,17 @@ function asUser(user: UserInfo, authorize: Authorize, field?: CelOpaque["field"]
     "Authorizer",
     {
       path: ([path]) => pathCheck(user, authorize, required(path, "path must not be empty")),
-      group: ([group]) => opaque("GroupCheck", { resource: ([resource]) => resourceCheck(user, authorize, { group: text(group), resource: required(resource, "resource must not be empty"), subresource: "", namespace: "", name: "" }) }),
+      group: ([group]) =>
+        opaque("GroupCheck", {
+          resource: ([resource]) =>
+            resourceCheck(user, authorize, {
+              group: text(group),
+              resource: required(resource, "resource must not be empty"),
+              subresource: "",
+              namespace: "",
+              name: "",
+            }),
+        }),
       serviceAccount: ([namespace, name]) => asUser(serviceAccount(text(namespace), text(name)), authorize),
     },
     field,
@@ -51,7 +84,10 @@ const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 function serviceAccount(namespace: string, name: string): UserInfo {
   if (!/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(name)) throw new CelError("Invalid service account name");
   if (!label.test(namespace)) throw new CelError("Invalid service account namespace");
-  return { name: `system:serviceaccount:${namespace}:${name}`, groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"] };
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+  };
 }
 
 interface ResourceCheck {
@@ -75,7 +111,15 @@ function resourceCheck(user: UserInfo, authorize: Authorize, check: ResourceChec
 }
 
 function pathCheck(user: UserInfo, authorize: Authorize, path: string): CelOpaque {
-  const none: Omit<AttributesRecord, "user" | "verb"> = { path, group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
+  const none: Omit<AttributesRecord, "user" | "verb"> = {
+    path,
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    namespace: "",
+    name: "",
+  };
   return opaque("PathCheck", { check: ([verb]) => decision(authorize({ user, verb: text(verb), ...none })) });
 }
 

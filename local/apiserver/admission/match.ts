@@ -7,7 +7,14 @@ export const admissionGroup = "admissionregistration.k8s.io";
 
 /** Resources that nothing may intercept: what configures admission, and questions that are not stored. */
 const exemptKinds = /^(Validating|Mutating)(AdmissionPolicy|AdmissionPolicyBinding|WebhookConfiguration)$/;
-const exemptReviews = new Set(["TokenReview", "SelfSubjectReview", "SubjectAccessReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"]);
+const exemptReviews = new Set([
+  "TokenReview",
+  "SelfSubjectReview",
+  "SubjectAccessReview",
+  "LocalSubjectAccessReview",
+  "SelfSubjectAccessReview",
+  "SelfSubjectRulesReview",
+]);
 
 export function isExempt({ gvk }: AdmissionRequest): boolean {
   if (gvk.group === admissionGroup) return exemptKinds.test(gvk.kind);
@@ -15,13 +22,19 @@ export function isExempt({ gvk }: AdmissionRequest): boolean {
 }
 
 /** Whether labels satisfy a selector; an empty one takes everything. */
-export function selectorMatches(selector: LabelSelector | undefined, labels: Record<string, string> | undefined): boolean {
+export function selectorMatches(
+  selector: LabelSelector | undefined,
+  labels: Record<string, string> | undefined,
+): boolean {
   const has = labels ?? {};
   const byLabel = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => has[key] === value);
   return byLabel && (selector?.matchExpressions ?? []).every((one) => expressionMatches(one, has));
 }
 
-function expressionMatches({ key, operator, values }: { key: string; operator: string; values?: string[] }, labels: Record<string, string>): boolean {
+function expressionMatches(
+  { key, operator, values }: { key: string; operator: string; values?: string[] },
+  labels: Record<string, string>,
+): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case "In":
@@ -44,7 +57,8 @@ function isEmpty(selector: LabelSelector | undefined): boolean {
 /** Whether the request is one of those that `match` describes; without rules, any resource is. */
 export function requestMatches(match: MatchResources | undefined, request: AdmissionRequest): boolean {
   if (!match) return true;
-  if (!namespaceMatches(match.namespaceSelector, request) || !objectMatches(match.objectSelector, request)) return false;
+  if (!namespaceMatches(match.namespaceSelector, request) || !objectMatches(match.objectSelector, request))
+    return false;
   const exact = match.matchPolicy === "Exact";
   if ((match.excludeResourceRules ?? []).some((rule) => ruleMatches(rule, request, exact))) return false;
   const rules = match.resourceRules ?? [];
@@ -53,12 +67,15 @@ export function requestMatches(match: MatchResources | undefined, request: Admis
 
 /** The version in which a webhook wants the object: the request's own, or with match policy Equivalent another that a rule names; undefined when it is not asked. */
 export function wantedVersion(webhook: Webhook, request: AdmissionRequest): string | undefined {
-  if (!namespaceMatches(webhook.namespaceSelector, request) || !objectMatches(webhook.objectSelector, request)) return undefined;
+  if (!namespaceMatches(webhook.namespaceSelector, request) || !objectMatches(webhook.objectSelector, request))
+    return undefined;
   const rules = webhook.rules ?? [];
   if (rules.some((rule) => ruleMatches(rule, request, true))) return request.gvr.version;
   if (webhook.matchPolicy === "Exact") return undefined;
   const others = request.versions ?? [];
-  const wanted = rules.map((rule) => others.find((version) => ruleMatches(rule, { ...request, gvr: { ...request.gvr, version } }, true)));
+  const wanted = rules.map((rule) =>
+    others.find((version) => ruleMatches(rule, { ...request, gvr: { ...request.gvr, version } }, true)),
+  );
   return wanted.find((version) => version !== undefined);
 }
 
@@ -69,18 +86,21 @@ function isNamespace({ gvr }: AdmissionRequest): boolean {
 /** Cluster-scoped objects are never left out by a namespace selector, but for namespaces: they are judged by their own labels. */
 function namespaceMatches(selector: LabelSelector | undefined, request: AdmissionRequest): boolean {
   if (isEmpty(selector)) return true;
-  if (!isNamespace(request)) return request.namespace === "" || selectorMatches(selector, request.namespaceObject?.metadata.labels);
+  if (!isNamespace(request))
+    return request.namespace === "" || selectorMatches(selector, request.namespaceObject?.metadata.labels);
   const own = request.operation === "CREATE" || request.operation === "UPDATE" ? request.object : request.oldObject;
   return selectorMatches(selector, own?.metadata.labels);
 }
 
 function objectMatches(selector: LabelSelector | undefined, request: AdmissionRequest): boolean {
   if (isEmpty(selector)) return true;
-  const has = (object: KubeObject | undefined) => object !== undefined && selectorMatches(selector, object.metadata.labels);
+  const has = (object: KubeObject | undefined) =>
+    object !== undefined && selectorMatches(selector, object.metadata.labels);
   return has(request.object) || has(request.oldObject);
 }
 
-const includes = (list: string[] | undefined, wanted: string): boolean => (list ?? []).some((one) => one === "*" || one === wanted);
+const includes = (list: string[] | undefined, wanted: string): boolean =>
+  (list ?? []).some((one) => one === "*" || one === wanted);
 
 /** With match policy Equivalent a rule for one version of a resource is a rule for all of them. */
 function ruleMatches(rule: ResourceRule, request: AdmissionRequest, exact: boolean): boolean {
@@ -103,6 +123,9 @@ function scopeMatches(scope: string | undefined, request: AdmissionRequest): boo
 function resourceMatches(resources: string[] | undefined, request: AdmissionRequest): boolean {
   return (resources ?? []).some((entry) => {
     const [resource = "", subresource = ""] = entry.split("/");
-    return (resource === "*" || resource === request.gvr.resource) && (subresource === "*" || subresource === request.subresource);
+    return (
+      (resource === "*" || resource === request.gvr.resource) &&
+      (subresource === "*" || subresource === request.subresource)
+    );
   });
 }

@@ -32,7 +32,14 @@ export interface Denial {
 /** Compiles a policy; never throws. */
 export function compilePolicy(policy: Policy): CompiledPolicy {
   const { spec } = policy;
-  const compiled: CompiledPolicy = { policy, conditions: [], variables: new Map(), validations: [], annotations: [], broken: undefined };
+  const compiled: CompiledPolicy = {
+    policy,
+    conditions: [],
+    variables: new Map(),
+    validations: [],
+    annotations: [],
+    broken: undefined,
+  };
   try {
     compiled.conditions = (spec.matchConditions ?? []).map((one) => compileExpression(one.expression));
     for (const one of spec.variables ?? []) compiled.variables.set(one.name, compileExpression(one.expression));
@@ -41,7 +48,10 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
       program: compileExpression(source.expression),
       message: source.messageExpression ? compileExpression(source.messageExpression) : undefined,
     }));
-    compiled.annotations = (spec.auditAnnotations ?? []).map((one) => ({ key: one.key, program: compileExpression(one.valueExpression) }));
+    compiled.annotations = (spec.auditAnnotations ?? []).map((one) => ({
+      key: one.key,
+      program: compileExpression(one.valueExpression),
+    }));
   } catch (error) {
     compiled.broken = error instanceof Error ? error.message : "cannot be compiled";
   }
@@ -94,12 +104,22 @@ function attemptExpression(program: Program, lookup: Lookup, budget: Budget): Ce
 
 type Fault = (message: string) => Denial[];
 
-function evaluateValidation({ source, program, message }: CompiledValidation, lookup: Lookup, budget: Budget, fault: Fault): Denial[] {
+function evaluateValidation(
+  { source, program, message }: CompiledValidation,
+  lookup: Lookup,
+  budget: Budget,
+  fault: Fault,
+): Denial[] {
   const outcome = attemptExpression(program, lookup, budget);
   if (outcome instanceof CelError) return fault(outcome.message);
   if (outcome === true) return [];
   const own = message && evaluateMessage(message, lookup, budget);
-  return [{ message: own ?? (source.message?.trim() || `failed expression: ${source.expression.trim()}`), reason: source.reason ?? "Invalid" }];
+  return [
+    {
+      message: own ?? (source.message?.trim() || `failed expression: ${source.expression.trim()}`),
+      reason: source.reason ?? "Invalid",
+    },
+  ];
 }
 
 /** Annotations are for an audit log, which this server does not keep; only their faults count. */

@@ -54,7 +54,12 @@ export function requestVariables(request: AdmissionRequest, authorize: Authorize
 }
 
 /** Adds `params` and the policy's own `variables`, each of which is evaluated once, when it is first used. */
-export function policyVariables(base: Lookup, param: KubeObject | undefined, named: ReadonlyMap<string, Program>, budget: Budget): Lookup {
+export function policyVariables(
+  base: Lookup,
+  param: KubeObject | undefined,
+  named: ReadonlyMap<string, Program>,
+  budget: Budget,
+): Lookup {
   const params = fromJson(param ?? null);
   const results = new Map<string, CelValue | CelError>();
   const lookup: Lookup = (name) => {
@@ -81,6 +86,8 @@ function evaluateVariable(name: string, program: Program, lookup: Lookup, budget
     return evaluate(program, lookup, budget);
   } catch (error) {
     if (!(error instanceof CelError) || error instanceof BudgetError) throw error;
-    return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${error.message}`, { cause: error });
+    return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${error.message}`, {
+      cause: error,
+    });
   }
 }

@@ -40,7 +40,8 @@ function walk(result: Comparison, at: At, sides: Sides): void {
   else if (after === undefined) insert(result.removed, at.path);
 }
 
-const shapeOf = (view: TypeView, value: unknown) => (value === undefined || value === null ? undefined : partOf(view, value));
+const shapeOf = (view: TypeView, value: unknown) =>
+  value === undefined || value === null ? undefined : partOf(view, value);
 
 /** True when the value was treated as one leaf. */
 function descend(result: Comparison, at: At, part: "scalar" | "list" | "map", sides: Sides): boolean {
@@ -79,7 +80,10 @@ function walkEntries(result: Comparison, at: At, [before, after]: Sides): void {
     // Same reference: nothing below can differ.
     if (left[key] === right[key]) continue;
     const view = entryView(map, key);
-    walk(result, { view, path: [...at.path, `f:${key}`] }, [Object.hasOwn(left, key) ? left[key] : undefined, Object.hasOwn(right, key) ? right[key] : undefined]);
+    walk(result, { view, path: [...at.path, `f:${key}`] }, [
+      Object.hasOwn(left, key) ? left[key] : undefined,
+      Object.hasOwn(right, key) ? right[key] : undefined,
+    ]);
   }
 }
 
@@ -89,7 +93,12 @@ function walkItems(result: Comparison, at: At, [before, after]: Sides): void {
   const left = itemsByElement(list, Array.isArray(before) ? before : []);
   const right = itemsByElement(list, Array.isArray(after) ? after : []);
   for (const element of new Set([...left.keys(), ...right.keys()])) {
-    compareItems(result, { view: list.element(), path: [...at.path, element] }, left.get(element) ?? [], right.get(element) ?? []);
+    compareItems(
+      result,
+      { view: list.element(), path: [...at.path, element] },
+      left.get(element) ?? [],
+      right.get(element) ?? [],
+    );
   }
 }
 

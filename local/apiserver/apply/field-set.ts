@@ -52,26 +52,39 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
-  return { members: a.members.intersection(b.members), children: combine(a.children.keys(), (key) => intersection(below(a, key), below(b, key))) };
+  return {
+    members: a.members.intersection(b.members),
+    children: combine(a.children.keys(), (key) => intersection(below(a, key), below(b, key))),
+  };
 }
 
 /** Paths of `a` that are not in `b`; a member of `b` does not take the paths below it along. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  return { members: a.members.difference(b.members), children: combine(a.children.keys(), (key) => difference(below(a, key), below(b, key))) };
+  return {
+    members: a.members.difference(b.members),
+    children: combine(a.children.keys(), (key) => difference(below(a, key), below(b, key))),
+  };
 }
 
 /** Paths of `a` that are neither in `b` nor below one of its members. */
 export function withoutTrees(a: FieldSet, b: FieldSet): FieldSet {
   return {
     members: a.members.difference(b.members),
-    children: combine([...a.children.keys()].filter((key) => !b.members.has(key)), (key) => withoutTrees(below(a, key), below(b, key))),
+    children: combine(
+      [...a.children.keys()].filter((key) => !b.members.has(key)),
+      (key) => withoutTrees(below(a, key), below(b, key)),
+    ),
   };
 }
 
 /** A set of plain field paths, for rules written in code. */
 export function setOf(...paths: string[][]): FieldSet {
   const set = emptySet();
-  for (const path of paths) insert(set, path.map((name) => `f:${name}`));
+  for (const path of paths)
+    insert(
+      set,
+      path.map((name) => `f:${name}`),
+    );
   return set;
 }
 
@@ -80,7 +93,8 @@ export function printPaths(set: FieldSet): string[] {
   const paths: string[] = [];
   const walk = (at: FieldSet, prefix: string) => {
     for (const element of [...at.members].sort()) paths.push(prefix + printElement(element));
-    for (const [element, child] of [...at.children].sort(([a], [b]) => (a < b ? -1 : 1))) walk(child, prefix + printElement(element));
+    for (const [element, child] of [...at.children].sort(([a], [b]) => (a < b ? -1 : 1)))
+      walk(child, prefix + printElement(element));
   };
   walk(set, "");
   return paths;
@@ -92,13 +106,19 @@ export function printElement(element: string): string {
   if (element.startsWith("v:")) return `[=${rest}]`;
   if (element.startsWith("i:")) return `[${rest}]`;
   const keys = JSON.parse(rest) as Record<string, unknown>;
-  return `[${Object.entries(keys).map(([key, value]) => `${key}=${printKey(value)}`).join(",")}]`;
+  return `[${Object.entries(keys)
+    .map(([key, value]) => `${key}=${printKey(value)}`)
+    .join(",")}]`;
 }
 
 /** A value that should be the key of an item. */
 function printKey(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  return Array.isArray(value) ? `[${value.map(printKey).join(",")}]` : Object.entries(value).map(([key, inner]) => `${key}=${printKey(inner)}`).join("");
+  return Array.isArray(value)
+    ? `[${value.map(printKey).join(",")}]`
+    : Object.entries(value)
+        .map(([key, inner]) => `${key}=${printKey(inner)}`)
+        .join("");
 }
 
 /** The `fieldsV1` of a set. */

@@ -4,7 +4,17 @@ import type { StatusBody } from "../contract.ts";
 import { badRequest, failure, StatusError } from "../status.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { fieldsOf, withNamedFields, withoutFields } from "./extract.ts";
-import { difference, emptySet, type FieldSet, intersection, isEmpty, printPaths, setOf, union, withoutTrees } from "./field-set.ts";
+import {
+  difference,
+  emptySet,
+  type FieldSet,
+  intersection,
+  isEmpty,
+  printPaths,
+  setOf,
+  union,
+  withoutTrees,
+} from "./field-set.ts";
 import { capUpdaters, decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from "./managers.ts";
 import { mergeValues } from "./merge.ts";
 import type { TypeView } from "./type-view.ts";
@@ -27,8 +37,20 @@ export interface FieldsRequest {
 }
 
 const SERVER_FIELDS = setOf(
-  ["apiVersion"], ["kind"], ["metadata"],
-  ...["name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion"].map((field) => ["metadata", field]),
+  ["apiVersion"],
+  ["kind"],
+  ["metadata"],
+  ...[
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+  ].map((field) => ["metadata", field]),
 );
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -58,7 +80,8 @@ export function trackUpdate(request: FieldsRequest, live: KubeObject | undefined
 
 /** A client may send the field back as it was, changed, or empty to reset it. */
 function managersOf(sent: ManagedFieldsEntry[] | undefined, live: KubeObject | undefined): Managers {
-  const isReset = sent !== undefined && (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0));
+  const isReset =
+    sent !== undefined && (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0));
   if (isReset) return new Map();
   const managers = decodeManagers(sent);
   return managers.size > 0 ? managers : decodeManagers(live?.metadata.managedFields);
@@ -69,7 +92,13 @@ function recordChange(request: FieldsRequest, managers: Managers, live: KubeObje
   const changed = difference(union(changes.modified, changes.added), SERVER_FIELDS);
   takeOver(managers, changes, undefined);
   if (!isEmpty(changed)) {
-    const mine: Manager = { name: request.manager, operation: "Update", apiVersion: request.apiVersion, subresource: request.subresource, set: changed };
+    const mine: Manager = {
+      name: request.manager,
+      operation: "Update",
+      apiVersion: request.apiVersion,
+      subresource: request.subresource,
+      set: changed,
+    };
     const id = identityOf(mine);
     const before = managers.get(id);
     managers.set(id, { ...mine, time: request.time, set: before ? union(before.set, changed) : changed });
@@ -77,13 +106,18 @@ function recordChange(request: FieldsRequest, managers: Managers, live: KubeObje
   capUpdaters(managers);
 }
 
-const allOwned = (managers: Managers): FieldSet => [...managers.values()].reduce((all, manager) => union(all, manager.set), emptySet());
+const allOwned = (managers: Managers): FieldSet =>
+  [...managers.values()].reduce((all, manager) => union(all, manager.set), emptySet());
 
 function compareWithin(request: FieldsRequest, live: unknown, next: unknown): Comparison {
   const changes = compare(request.view, live, next);
   if (request.reset.length === 0) return changes;
   const out = setOf(...request.reset.map((field) => field.split(".")));
-  return { added: withoutTrees(changes.added, out), removed: withoutTrees(changes.removed, out), modified: withoutTrees(changes.modified, out) };
+  return {
+    added: withoutTrees(changes.added, out),
+    removed: withoutTrees(changes.removed, out),
+    modified: withoutTrees(changes.modified, out),
+  };
 }
 
 /** Others lose what was changed or removed. */
@@ -104,7 +138,11 @@ export interface ApplyRequest extends FieldsRequest {
 }
 
 /** The live object (undefined: it does not exist) with a configuration applied. Throws StatusError 409 on conflicts. */
-export function applyConfiguration(request: ApplyRequest, live: KubeObject | undefined, config: KubeObject): KubeObject {
+export function applyConfiguration(
+  request: ApplyRequest,
+  live: KubeObject | undefined,
+  config: KubeObject,
+): KubeObject {
   const base = live ? withoutManaged(live) : blank(request, config);
   const managers = decodeManagers(live?.metadata.managedFields);
   if (live && managers.size === 0) ownBefore(request, managers, { config, base });
@@ -112,7 +150,13 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   // What an object starts from has a shape.
   refuseShape("failed to create typed live object", describe(request, base), liveFaults(request, base));
 
-  const mine: Manager = { name: request.manager, operation: "Apply", apiVersion: request.apiVersion, subresource: request.subresource, set: ownedBy(request, config) };
+  const mine: Manager = {
+    name: request.manager,
+    operation: "Apply",
+    apiVersion: request.apiVersion,
+    subresource: request.subresource,
+    set: ownedBy(request, config),
+  };
   const id = identityOf(mine);
   const previous = managers.get(id);
   managers.set(id, { ...mine, time: previous?.time });
@@ -130,19 +174,33 @@ export function applyConfiguration(request: ApplyRequest, live: KubeObject | und
   return result;
 }
 
-const describe = ({ gvk }: ApplyRequest, { metadata: { namespace = "", name = "" } }: KubeObject): string => `(${namespace}/${name}; ${gvk})`;
+const describe = ({ gvk }: ApplyRequest, { metadata: { namespace = "", name = "" } }: KubeObject): string =>
+  `(${namespace}/${name}; ${gvk})`;
 
 function refuseShape(what: string, described: string, faults: string[]): void {
   if (faults.length === 0) return;
-  throw failure(500, "", `${what} ${described}: ${faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`}`);
+  throw failure(
+    500,
+    "",
+    `${what} ${described}: ${faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`}`,
+  );
 }
 
 /** What keeps the live object from being merged with. Fields that its schema names no more are not among it. */
-const liveFaults = ({ view }: ApplyRequest, base: KubeObject): string[] => shapeFaults(view, base, TOP_WITH_DUPLICATES).filter((fault) => !fault.endsWith(UNDECLARED));
+const liveFaults = ({ view }: ApplyRequest, base: KubeObject): string[] =>
+  shapeFaults(view, base, TOP_WITH_DUPLICATES).filter((fault) => !fault.endsWith(UNDECLARED));
 
 /** Somebody must own what is there; of an object without a shape it cannot be told what that is. */
-function ownBefore(request: ApplyRequest, managers: Managers, { config, base }: { config: KubeObject; base: KubeObject }): void {
-  refuseShape("failed to create manager for existing fields: failed to convert new object", `${describe(request, base)} to smd typed`, liveFaults(request, base));
+function ownBefore(
+  request: ApplyRequest,
+  managers: Managers,
+  { config, base }: { config: KubeObject; base: KubeObject },
+): void {
+  refuseShape(
+    "failed to create manager for existing fields: failed to convert new object",
+    `${describe(request, base)} to smd typed`,
+    liveFaults(request, base),
+  );
   recordChange({ ...request, manager: "before-first-apply" }, managers, blank(request, config), base);
 }
 
@@ -150,7 +208,10 @@ function checkConfiguration(request: ApplyRequest, config: KubeObject): void {
   const sent: unknown = config.metadata.managedFields ?? undefined;
   const faults = shapeFaults(request.view, config);
   // What is no list of owners is refused as that.
-  const isRead = Array.isArray(sent) && sent.every((entry) => isMap(entry) && !isUnreadableTime(entry["time"])) && !faults.some((fault) => fault.startsWith(".metadata.managedFields") && !fault.endsWith(UNDECLARED));
+  const isRead =
+    Array.isArray(sent) &&
+    sent.every((entry) => isMap(entry) && !isUnreadableTime(entry["time"])) &&
+    !faults.some((fault) => fault.startsWith(".metadata.managedFields") && !fault.endsWith(UNDECLARED));
   if (isRead) throw badRequest("metadata.managedFields must be nil");
   refuseShape("failed to create typed patch object", describe(request, config), faults);
   delete config.metadata.managedFields;
@@ -176,18 +237,27 @@ function pruned(view: TypeView, merged: KubeObject, managers: Managers, previous
   const all = withNamedFields(fieldsOf(view, merged), view);
   const firstCut = withoutFields(view, merged, last);
   const keptFirst = withNamedFields(fieldsOf(view, firstCut), view);
-  const withOwned = withoutFields(view, merged, difference(all, union(keptFirst, withNamedFields(allOwned(managers), view))));
+  const withOwned = withoutFields(
+    view,
+    merged,
+    difference(all, union(keptFirst, withNamedFields(allOwned(managers), view))),
+  );
   const keptOwned = withNamedFields(fieldsOf(view, withOwned), view);
   return withoutFields(view, merged, intersection(difference(all, keptOwned), last)) as KubeObject;
 }
 
-function refuseConflicts(request: ApplyRequest, managers: Managers, seen: { self: string; changes: Comparison; live?: KubeObject }): void {
+function refuseConflicts(
+  request: ApplyRequest,
+  managers: Managers,
+  seen: { self: string; changes: Comparison; live?: KubeObject },
+): void {
   const touched = union(seen.changes.modified, seen.changes.added);
   const allowed = seen.live ? clientSideApplied(request, seen.live) : emptySet();
   const conflicts: { manager: Manager; path: string }[] = [];
   for (const [id, manager] of managers) {
     if (id === seen.self) continue;
-    for (const path of printPaths(difference(intersection(manager.set, touched), allowed))) conflicts.push({ manager, path });
+    for (const path of printPaths(difference(intersection(manager.set, touched), allowed)))
+      conflicts.push({ manager, path });
   }
   if (conflicts.length > 0) throw conflictError(conflicts);
 }
@@ -212,20 +282,38 @@ function syncLastApplied(request: ApplyRequest, result: KubeObject, config: Kube
   const annotations = result.metadata.annotations;
   if (request.manager !== "kubectl" || !annotations?.[LAST_APPLIED]) return;
   const { [LAST_APPLIED]: _old, ...rest } = config.metadata.annotations ?? {};
-  const plain = { ...config, metadata: { ...config.metadata, ...(config.metadata.annotations && { annotations: rest }) } };
+  const plain = {
+    ...config,
+    metadata: { ...config.metadata, ...(config.metadata.annotations && { annotations: rest }) },
+  };
   result.metadata.annotations = { ...annotations, [LAST_APPLIED]: `${JSON.stringify(plain)}\n` };
 }
 
 function conflictError(conflicts: { manager: Manager; path: string }[]): StatusError {
-  const sorted = conflicts.map(({ manager, path }) => ({ title: managerTitle(manager), path })).sort((a, b) => (a.title < b.title ? -1 : a.title > b.title ? 1 : 0));
-  const causes = sorted.map(({ title, path }) => ({ reason: "FieldManagerConflict", message: `conflict with ${title}`, field: path }));
+  const sorted = conflicts
+    .map(({ manager, path }) => ({ title: managerTitle(manager), path }))
+    .sort((a, b) => (a.title < b.title ? -1 : a.title > b.title ? 1 : 0));
+  const causes = sorted.map(({ title, path }) => ({
+    reason: "FieldManagerConflict",
+    message: `conflict with ${title}`,
+    field: path,
+  }));
   const only = sorted.length === 1 ? sorted[0] : undefined;
   const groups = Map.groupBy(sorted, ({ title }) => title);
-  const detail = only ? `conflict with ${only.title}: ${only.path}`
-    : [...groups].map(([title, paths]) => `conflicts with ${title}:\n${paths.map(({ path }) => `- ${path}`).join("\n")}`).join("\n");
+  const detail = only
+    ? `conflict with ${only.title}: ${only.path}`
+    : [...groups]
+        .map(([title, paths]) => `conflicts with ${title}:\n${paths.map(({ path }) => `- ${path}`).join("\n")}`)
+        .join("\n");
   const body: StatusBody = {
-    kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Conflict", code: 409,
-    message: `Apply failed with ${conflicts.length} conflict${conflicts.length === 1 ? "" : "s"}: ${detail}`, details: { causes },
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason: "Conflict",
+    code: 409,
+    message: `Apply failed with ${conflicts.length} conflict${conflicts.length === 1 ? "" : "s"}: ${detail}`,
+    details: { causes },
   };
   return new StatusError(body);
 }

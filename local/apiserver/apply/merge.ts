@@ -17,7 +17,8 @@ function mergeParts(view: TypeView, live: unknown, config: unknown): unknown {
   return (part === "map" ? mergeMaps : mergeLists)(view, live, config);
 }
 
-const isAtomic = (view: TypeView, part: "map" | "list") => (part === "map" ? view.map?.atomic === true : view.list?.relation === "atomic");
+const isAtomic = (view: TypeView, part: "map" | "list") =>
+  part === "map" ? view.map?.atomic === true : view.list?.relation === "atomic";
 
 function isNothing(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
@@ -40,7 +41,10 @@ function mergeMaps(view: TypeView, live: unknown, config: unknown): unknown {
 function mergeLists(view: TypeView, live: unknown, config: unknown): unknown {
   const list = view.list;
   if (!list) return config;
-  const lefts = (Array.isArray(live) ? (live as unknown[]) : []).map((item): Placed => ({ element: findElement(list, item) ?? "", item }));
+  const lefts = (Array.isArray(live) ? (live as unknown[]) : []).map((item): Placed => ({
+    element: findElement(list, item) ?? "",
+    item,
+  }));
   const right = itemsByElement(list, Array.isArray(config) ? (config as unknown[]) : []);
   const left = Map.groupBy(lefts, ({ element }) => element);
   const out = mergedOrder(lefts, [...right.keys()]).map(({ element, item }) => {
@@ -67,7 +71,8 @@ function mergedOrder(live: Placed[], config: string[]): Placed[] {
   let at = 0;
   /** Moves on to the next live item that stops; strangers on the way are kept, shared ones wait for their turn. */
   const advance = (stops: (element: string) => boolean) => {
-    for (let next = live[at]; next && !stops(next.element); next = live[++at]) if (!wanted.has(next.element)) out.push(next);
+    for (let next = live[at]; next && !stops(next.element); next = live[++at])
+      if (!wanted.has(next.element)) out.push(next);
   };
   for (const element of config) {
     advance((each) => wanted.has(each) && !placed.has(each));

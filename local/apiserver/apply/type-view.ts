@@ -51,7 +51,11 @@ export const untyped: TypeView = {
 };
 
 /** What every object has, one inside another too. */
-const EMBEDDED: Record<string, JsonSchema> = { apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { allOf: [{ $ref: `${REF}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta` }] } };
+const EMBEDDED: Record<string, JsonSchema> = {
+  apiVersion: { type: "string" },
+  kind: { type: "string" },
+  metadata: { allOf: [{ $ref: `${REF}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta` }] },
+};
 
 const openedSchemas = new WeakMap<JsonSchema, JsonSchema>();
 
@@ -79,15 +83,19 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
     const base = { schema, ...("default" in schema && { default: schema.default }) };
     if (isIntOrString(schema)) return { ...base, scalar: "any" };
     switch (schema.type) {
-      case "object": return { ...base, ...objectView(schema) };
-      case "array": return { ...base, list: listView(schema) };
-      default: return otherView(schema, base);
+      case "object":
+        return { ...base, ...objectView(schema) };
+      case "array":
+        return { ...base, list: listView(schema) };
+      default:
+        return otherView(schema, base);
     }
   }
 
   function otherView(schema: JsonSchema, base: Pick<TypeView, "schema" | "default">): TypeView {
     const { type } = schema;
-    if (type === "string" || type === "integer" || type === "number" || type === "boolean") return { ...base, scalar: type };
+    if (type === "string" || type === "integer" || type === "number" || type === "boolean")
+      return { ...base, scalar: type };
     return schema.properties ? { ...base, ...objectView(schema) } : { ...untyped, ...base };
   }
 
@@ -96,13 +104,20 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
     if (!target) return untyped;
     const view = viewOf(target);
     const own = { ...view, name, ...("default" in schema && { default: schema.default }) };
-    return schema["x-kubernetes-map-type"] === "atomic" && view.map ? { ...own, map: { ...view.map, atomic: true } } : own;
+    return schema["x-kubernetes-map-type"] === "atomic" && view.map
+      ? { ...own, map: { ...view.map, atomic: true } }
+      : own;
   }
 
   function objectView(schema: JsonSchema): Pick<TypeView, "map"> {
-    const properties = { ...(schema["x-kubernetes-embedded-resource"] === true && EMBEDDED), ...(schema.properties as Record<string, JsonSchema> | undefined) };
+    const properties = {
+      ...(schema["x-kubernetes-embedded-resource"] === true && EMBEDDED),
+      ...(schema.properties as Record<string, JsonSchema> | undefined),
+    };
     const extra = schema.additionalProperties;
-    const open = schema["x-kubernetes-preserve-unknown-fields"] === true || (Object.keys(properties).length === 0 && extra === undefined);
+    const open =
+      schema["x-kubernetes-preserve-unknown-fields"] === true ||
+      (Object.keys(properties).length === 0 && extra === undefined);
     const inside = schema["x-kubernetes-preserve-unknown-fields"] === true ? opened : (each: JsonSchema) => each;
     const map: MapView = {
       atomic: schema["x-kubernetes-map-type"] === "atomic",
@@ -116,7 +131,8 @@ export function createViews(resolve: Resolve): (schema: JsonSchema) => TypeView 
   function listView(schema: JsonSchema): ListView {
     const element = () => viewOf((schema.items ?? {}) as JsonSchema);
     const declared = schema["x-kubernetes-list-type"];
-    if (declared === "map") return { relation: "map", keys: ((schema["x-kubernetes-list-map-keys"] ?? []) as string[]).toSorted(), element };
+    if (declared === "map")
+      return { relation: "map", keys: ((schema["x-kubernetes-list-map-keys"] ?? []) as string[]).toSorted(), element };
     if (declared === "set") return { relation: "set", keys: [], element };
     if (declared === undefined && String(schema["x-kubernetes-patch-strategy"] ?? "").startsWith("merge")) {
       const key = schema["x-kubernetes-patch-merge-key"] as string | undefined;
@@ -145,12 +161,18 @@ function isIntOrString(schema: JsonSchema): boolean {
 
 function isScalarUnion(schema: JsonSchema): boolean {
   const options = (schema.oneOf ?? schema.anyOf) as JsonSchema[] | undefined;
-  return schema.type === undefined && Array.isArray(options) && options.length > 0 && options.every((option) => ["string", "number", "integer"].includes(String(option.type)));
+  return (
+    schema.type === undefined &&
+    Array.isArray(options) &&
+    options.length > 0 &&
+    options.every((option) => ["string", "number", "integer"].includes(String(option.type)))
+  );
 }
 
 /** The part of a view that fits a value; undefined when none does. `null` fits everything. */
 export function partOf(view: TypeView, value: unknown): "scalar" | "list" | "map" | undefined {
-  if (value === null || value === undefined) return (["map", "scalar", "list"] as const).find((part) => view[part] !== undefined);
+  if (value === null || value === undefined)
+    return (["map", "scalar", "list"] as const).find((part) => view[part] !== undefined);
   const part = Array.isArray(value) ? "list" : typeof value === "object" ? "map" : "scalar";
   return view[part] === undefined ? undefined : part;
 }

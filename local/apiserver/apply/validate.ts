@@ -20,17 +20,22 @@ export function shapeFaults(view: TypeView, value: unknown, at: At = TOP): strin
   const { path } = at;
   if (value === null || value === undefined) return [];
   switch (partOf(view, value)) {
-    case "map": return mapFaults(view, value, at);
-    case "list": return listFaults(view, value, at);
-    case "scalar": return scalarFault(view, value, path);
-    case undefined: return [`${path}: expected ${expected(view)}, got ${got(value)}`];
+    case "map":
+      return mapFaults(view, value, at);
+    case "list":
+      return listFaults(view, value, at);
+    case "scalar":
+      return scalarFault(view, value, path);
+    case undefined:
+      return [`${path}: expected ${expected(view)}, got ${got(value)}`];
   }
 }
 
 const got = (value: unknown) => `&value.valueUnstructured{Value:${JSON.stringify(value)}}`;
 
 /** Numbers are told of the kind they got, other scalars of the value. */
-const gotScalar = (view: TypeView, value: unknown) => (view.scalar === "integer" || view.scalar === "number" ? typeof value : got(value));
+const gotScalar = (view: TypeView, value: unknown) =>
+  view.scalar === "integer" || view.scalar === "number" ? typeof value : got(value);
 const expected = (view: TypeView) => (view.map ? "map" : view.list ? "list" : scalarName(view));
 
 function scalarName(view: TypeView): string {
@@ -40,7 +45,8 @@ function scalarName(view: TypeView): string {
 
 function scalarFault(view: TypeView, value: unknown, path: string): string[] {
   const type = view.scalar;
-  const fits = type === "any" || (type === "integer" || type === "number" ? typeof value === "number" : typeof value === type);
+  const fits =
+    type === "any" || (type === "integer" || type === "number" ? typeof value === "number" : typeof value === type);
   return fits ? [] : [`${path}: expected ${scalarName(view)}, got ${gotScalar(view, value)}`];
 }
 

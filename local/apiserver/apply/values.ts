@@ -5,7 +5,8 @@ import { type ListView, type MapView, type TypeView, untyped } from "./type-view
 export type Json = unknown;
 export type JsonMap = Record<string, unknown>;
 
-export const isMap = (value: unknown): value is JsonMap => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isMap = (value: unknown): value is JsonMap =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 export const sameValue = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
 
 /** The path element of an item of a set or list-map. Throws when a key is missing. */
@@ -19,7 +20,10 @@ export function elementOf(list: ListView, item: unknown): string {
     const value = Object.hasOwn(item, key) ? item[key] : view.map?.field(key)?.default;
     if (value !== undefined) keys[key] = value;
   }
-  if (Object.keys(keys).length === 0) throw new Error(`associative list with keys has an element that omits all key fields [${list.keys.map((key) => JSON.stringify(key)).join(" ")}] (and doesn't have default values for any key fields)`);
+  if (Object.keys(keys).length === 0)
+    throw new Error(
+      `associative list with keys has an element that omits all key fields [${list.keys.map((key) => JSON.stringify(key)).join(" ")}] (and doesn't have default values for any key fields)`,
+    );
   return `k:${JSON.stringify(keys)}`;
 }
 
@@ -32,7 +36,11 @@ function setElementOf(item: unknown): string {
 
 /** As elementOf; undefined when the item has no key. */
 export function findElement(list: ListView, item: unknown): string | undefined {
-  const isKeyed = list.relation === "set" ? typeof item !== "object" : (isMap(item) && list.keys.some((key) => Object.hasOwn(item, key) || list.element().map?.field(key)?.default !== undefined));
+  const isKeyed =
+    list.relation === "set"
+      ? typeof item !== "object"
+      : isMap(item) &&
+        list.keys.some((key) => Object.hasOwn(item, key) || list.element().map?.field(key)?.default !== undefined);
   return isKeyed ? elementOf(list, item) : undefined;
 }
 

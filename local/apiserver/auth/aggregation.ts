@@ -8,7 +8,10 @@ import type { ResourceReader, SystemWriter } from "../contract.ts";
 import { StatusError } from "../status.ts";
 import { rbacGroup } from "./rbac-authorizer.ts";
 
-type ClusterRole = KubeObject & { rules?: PolicyRule[] | null; aggregationRule?: { clusterRoleSelectors?: LabelSelector[] } };
+type ClusterRole = KubeObject & {
+  rules?: PolicyRule[] | null;
+  aggregationRule?: { clusterRoleSelectors?: LabelSelector[] };
+};
 
 const gvr = { group: rbacGroup, version: "v1", resource: "clusterroles" };
 
@@ -21,16 +24,24 @@ export interface Aggregation {
 /** The rules an aggregated role should have: selector by selector, in order of the chosen roles' names, each rule once. Pure. */
 export function aggregatedRules(role: ClusterRole, all: ClusterRole[]): PolicyRule[] {
   const selectors = role.aggregationRule?.clusterRoleSelectors ?? [];
-  const others = all.filter((one) => one.metadata.name !== role.metadata.name).sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const others = all
+    .filter((one) => one.metadata.name !== role.metadata.name)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const rules: PolicyRule[] = [];
-  for (const one of selectors.flatMap((selector) => others.filter((each) => selectorMatches(selector, each.metadata.labels)))) {
+  for (const one of selectors.flatMap((selector) =>
+    others.filter((each) => selectorMatches(selector, each.metadata.labels)),
+  )) {
     for (const rule of one.rules ?? []) if (!rules.some((known) => isDeepStrictEqual(known, rule))) rules.push(rule);
   }
   return rules;
 }
 
 /** Follows ClusterRoles. Writes only differences; `onFault` hears of writes that failed and are tried again on the next change. */
-export function startAggregation(reader: ResourceReader, writer: SystemWriter, onFault: (error: unknown) => void): Aggregation {
+export function startAggregation(
+  reader: ResourceReader,
+  writer: SystemWriter,
+  onFault: (error: unknown) => void,
+): Aggregation {
   let running = Promise.resolve();
   let queued = false;
   const settle = async (): Promise<void> => {

@@ -26,14 +26,25 @@ export async function createAuth(deps: AuthDeps): Promise<Auth> {
   const authorizer = createRbacAuthorizer(reader);
   const audiences = [issuer];
   const accountTokens = await openServiceAccountTokens({ reader, dir: deps.dir, issuer, now });
-  const authenticators: Authenticators = { readCertificate: certificateReader(deps.clientCa, now), accountTokens, staticTokens: deps.tokens, audiences };
+  const authenticators: Authenticators = {
+    readCertificate: certificateReader(deps.clientCa, now),
+    accountTokens,
+    staticTokens: deps.tokens,
+    audiences,
+  };
   let aggregation: Aggregation | undefined;
   return {
-    authenticate: async (credentials) => impersonate(await identify(credentials, authenticators), credentials.impersonate, authorizer.authorize),
+    authenticate: async (credentials) =>
+      impersonate(await identify(credentials, authenticators), credentials.impersonate, authorizer.authorize),
     authorize: authorizer.authorize,
     checkRbacWrite: (request) => checkRbacWrite(request, authorizer),
     virtualResources: [
-      ...reviewResources({ authorizer, audiences, now, readToken: (token, wanted) => readToken(token, wanted, authenticators) }),
+      ...reviewResources({
+        authorizer,
+        audiences,
+        now,
+        readToken: (token, wanted) => readToken(token, wanted, authenticators),
+      }),
       tokenRequestResource({ reader, tokens: accountTokens, audiences, now }),
     ],
     bootstrap: async () => {
@@ -91,7 +102,11 @@ async function tryToken(token: string, authenticators: Authenticators): Promise<
 }
 
 /** The user of a token. Static tokens are for the server's own audiences. */
-async function readToken(token: string, wanted: string[], { staticTokens, accountTokens, audiences }: Authenticators): Promise<{ user: UserInfo; audiences: string[] }> {
+async function readToken(
+  token: string,
+  wanted: string[],
+  { staticTokens, accountTokens, audiences }: Authenticators,
+): Promise<{ user: UserInfo; audiences: string[] }> {
   const known = findStatic(token, staticTokens);
   if (known) {
     const meant = audiences.filter((audience) => wanted.includes(audience));

@@ -9,15 +9,59 @@ import { authenticated, masters, unauthenticated } from "./users.ts";
 const read = ["get", "list", "watch"];
 const write = ["create", "update", "patch", "delete", "deletecollection"];
 
-const rule = (verbs: string[], group: string, ...resources: string[]): PolicyRule => ({ verbs, apiGroups: [group], resources });
+const rule = (verbs: string[], group: string, ...resources: string[]): PolicyRule => ({
+  verbs,
+  apiGroups: [group],
+  resources,
+});
 const urls = (...paths: string[]): PolicyRule => ({ verbs: ["get"], nonResourceURLs: paths.sort() });
 
 const viewRules: PolicyRule[] = [
-  rule(read, "", "configmaps", "endpoints", "persistentvolumeclaims", "persistentvolumeclaims/status", "pods", "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services", "services/status"),
-  rule(read, "", "bindings", "events", "limitranges", "namespaces/status", "pods/log", "pods/status", "replicationcontrollers/status", "resourcequotas", "resourcequotas/status"),
+  rule(
+    read,
+    "",
+    "configmaps",
+    "endpoints",
+    "persistentvolumeclaims",
+    "persistentvolumeclaims/status",
+    "pods",
+    "replicationcontrollers",
+    "replicationcontrollers/scale",
+    "serviceaccounts",
+    "services",
+    "services/status",
+  ),
+  rule(
+    read,
+    "",
+    "bindings",
+    "events",
+    "limitranges",
+    "namespaces/status",
+    "pods/log",
+    "pods/status",
+    "replicationcontrollers/status",
+    "resourcequotas",
+    "resourcequotas/status",
+  ),
   rule(read, "", "namespaces"),
   rule(read, "discovery.k8s.io", "endpointslices"),
-  rule(read, "apps", "controllerrevisions", "daemonsets", "daemonsets/status", "deployments", "deployments/scale", "deployments/status", "replicasets", "replicasets/scale", "replicasets/status", "statefulsets", "statefulsets/scale", "statefulsets/status"),
+  rule(
+    read,
+    "apps",
+    "controllerrevisions",
+    "daemonsets",
+    "daemonsets/status",
+    "deployments",
+    "deployments/scale",
+    "deployments/status",
+    "replicasets",
+    "replicasets/scale",
+    "replicasets/status",
+    "statefulsets",
+    "statefulsets/scale",
+    "statefulsets/status",
+  ),
   rule(read, "autoscaling", "horizontalpodautoscalers", "horizontalpodautoscalers/status"),
   rule(read, "batch", "cronjobs", "cronjobs/status", "jobs", "jobs/status"),
   rule(read, "policy", "poddisruptionbudgets", "poddisruptionbudgets/status"),
@@ -29,9 +73,32 @@ const editRules: PolicyRule[] = [
   rule(["impersonate"], "", "serviceaccounts"),
   rule(write, "", "pods", "pods/attach", "pods/exec", "pods/portforward", "pods/proxy"),
   rule(["create"], "", "pods/eviction"),
-  rule(write, "", "configmaps", "events", "persistentvolumeclaims", "replicationcontrollers", "replicationcontrollers/scale", "secrets", "serviceaccounts", "services", "services/proxy"),
+  rule(
+    write,
+    "",
+    "configmaps",
+    "events",
+    "persistentvolumeclaims",
+    "replicationcontrollers",
+    "replicationcontrollers/scale",
+    "secrets",
+    "serviceaccounts",
+    "services",
+    "services/proxy",
+  ),
   rule(["create"], "", "serviceaccounts/token"),
-  rule(write, "apps", "daemonsets", "deployments", "deployments/rollback", "deployments/scale", "replicasets", "replicasets/scale", "statefulsets", "statefulsets/scale"),
+  rule(
+    write,
+    "apps",
+    "daemonsets",
+    "deployments",
+    "deployments/rollback",
+    "deployments/scale",
+    "replicasets",
+    "replicasets/scale",
+    "statefulsets",
+    "statefulsets/scale",
+  ),
   rule(write, "autoscaling", "horizontalpodautoscalers"),
   rule(write, "batch", "cronjobs", "jobs"),
   rule(write, "policy", "poddisruptionbudgets"),
@@ -59,14 +126,29 @@ const aggregateTo = (role: string) => `${rbacGroup}/aggregate-to-${role}`;
 
 const roles: Bootstrap[] = [
   { name: "cluster-admin", rules: [rule(["*"], "*", "*"), { verbs: ["*"], nonResourceURLs: ["*"] }] },
-  { name: "system:discovery", rules: [urls(...health, ...version, "/openapi", "/openapi/*", "/api", "/api/*", "/apis", "/apis/*")] },
-  { name: "system:monitoring", rules: [urls("/metrics", "/metrics/slis", ...health, ...health.map((path) => `${path}/*`))] },
+  {
+    name: "system:discovery",
+    rules: [urls(...health, ...version, "/openapi", "/openapi/*", "/api", "/api/*", "/apis", "/apis/*")],
+  },
+  {
+    name: "system:monitoring",
+    rules: [urls("/metrics", "/metrics/slis", ...health, ...health.map((path) => `${path}/*`))],
+  },
   {
     name: "system:basic-user",
-    rules: [rule(["create"], "authorization.k8s.io", "selfsubjectaccessreviews", "selfsubjectrulesreviews"), rule(["create"], "authentication.k8s.io", "selfsubjectreviews")],
+    rules: [
+      rule(["create"], "authorization.k8s.io", "selfsubjectaccessreviews", "selfsubjectrulesreviews"),
+      rule(["create"], "authentication.k8s.io", "selfsubjectreviews"),
+    ],
   },
   { name: "system:public-info-viewer", rules: [urls(...health, ...version)] },
-  { name: "system:auth-delegator", rules: [rule(["create"], "authentication.k8s.io", "tokenreviews"), rule(["create"], "authorization.k8s.io", "subjectaccessreviews")] },
+  {
+    name: "system:auth-delegator",
+    rules: [
+      rule(["create"], "authentication.k8s.io", "tokenreviews"),
+      rule(["create"], "authorization.k8s.io", "subjectaccessreviews"),
+    ],
+  },
   { name: "admin", aggregates: aggregateTo("admin") },
   { name: "edit", labels: { [aggregateTo("admin")]: "true" }, aggregates: aggregateTo("edit") },
   { name: "view", labels: { [aggregateTo("edit")]: "true" }, aggregates: aggregateTo("view") },
@@ -92,7 +174,13 @@ const metadata = (name: string, labels: Record<string, string> = {}) => ({
 
 function roleObject({ name, rules, labels, aggregates }: Bootstrap): KubeObject {
   const aggregationRule = aggregates && { clusterRoleSelectors: [{ matchLabels: { [aggregates]: "true" } }] };
-  return { apiVersion: `${rbacGroup}/v1`, kind: "ClusterRole", metadata: metadata(name, labels), ...(aggregationRule && { aggregationRule }), rules: rules ?? [] };
+  return {
+    apiVersion: `${rbacGroup}/v1`,
+    kind: "ClusterRole",
+    metadata: metadata(name, labels),
+    ...(aggregationRule && { aggregationRule }),
+    rules: rules ?? [],
+  };
 }
 
 function bindingObject(name: string, groups: string[]): KubeObject {
@@ -111,7 +199,8 @@ const gvr = (resource: string) => ({ group: rbacGroup, version: "v1", resource }
 export async function bootstrapRoles(reader: ResourceReader, writer: SystemWriter): Promise<void> {
   for (const role of roles) await ensureRole(role, reader, writer);
   for (const [name, groups] of Object.entries(bindings)) {
-    if (!reader.find(rbacGroup, "clusterrolebindings", "", name)) await writer.create(gvr("clusterrolebindings"), bindingObject(name, groups));
+    if (!reader.find(rbacGroup, "clusterrolebindings", "", name))
+      await writer.create(gvr("clusterrolebindings"), bindingObject(name, groups));
   }
 }
 

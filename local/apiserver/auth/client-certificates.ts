@@ -27,11 +27,17 @@ export function certificateReader(authorityPem: string, now: () => number): (der
 }
 
 function read(certificate: X509Certificate, authority: X509Certificate): Known {
-  if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) throw new Error("x509: certificate signed by unknown authority");
+  if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey))
+    throw new Error("x509: certificate signed by unknown authority");
   const uses = certificate.keyUsage;
-  if (uses && !uses.includes(clientAuth) && !uses.includes(anyUse)) throw new Error("x509: certificate specifies an incompatible key usage");
+  if (uses && !uses.includes(clientAuth) && !uses.includes(anyUse))
+    throw new Error("x509: certificate specifies an incompatible key usage");
   const subject = certificate.toLegacyObject().subject as { CN?: string | string[]; O?: string | string[] };
   const name = [subject.CN ?? ""].flat()[0] ?? "";
   if (name === "") throw new Error("x509: certificate has no common name");
-  return { user: { name, groups: [subject.O ?? []].flat() }, from: Date.parse(certificate.validFrom), to: Date.parse(certificate.validTo) };
+  return {
+    user: { name, groups: [subject.O ?? []].flat() },
+    from: Date.parse(certificate.validFrom),
+    to: Date.parse(certificate.validTo),
+  };
 }

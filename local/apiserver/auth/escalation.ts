@@ -29,12 +29,20 @@ function checkRole(request: AdmissionRequest, role: Role, authorizer: RbacAuthor
   const { name } = role.metadata;
   const { resource } = request.gvr;
   // A right to escalate by name is none to create: the path of a create has no name.
-  if (isForCollectorOnly(old, role) || may(request, authorizer, { verb: "escalate", resource, name: request.pathName ?? name })) return;
+  if (
+    isForCollectorOnly(old, role) ||
+    may(request, authorizer, { verb: "escalate", resource, name: request.pathName ?? name })
+  )
+    return;
   const missing = whatIsMissing(request.user, role.rules ?? [], request.namespace, authorizer);
   if (missing !== undefined) throw forbidden({ group: rbacGroup, resource }, name, missing);
   const aggregates = Boolean(role.aggregationRule ?? old?.aggregationRule);
   if (aggregates && whatIsMissing(request.user, fullAuthority, "", authorizer) !== undefined) {
-    throw forbidden({ group: rbacGroup, resource }, name, "must have cluster-admin privileges to use the aggregationRule");
+    throw forbidden(
+      { group: rbacGroup, resource },
+      name,
+      "must have cluster-admin privileges to use the aggregationRule",
+    );
   }
 }
 
@@ -57,14 +65,24 @@ function checkBinding(request: AdmissionRequest, binding: Binding, authorizer: R
   const rules = authorizer.index.rulesOf(roleRef, request.namespace);
   if (!rules) throw notFound({ group: rbacGroup, resource: request.gvr.resource }, roleRef.name);
   const missing = whatIsMissing(request.user, rules, request.namespace, authorizer);
-  if (missing !== undefined) throw forbidden({ group: rbacGroup, resource: request.gvr.resource }, binding.metadata.name, missing);
+  if (missing !== undefined)
+    throw forbidden({ group: rbacGroup, resource: request.gvr.resource }, binding.metadata.name, missing);
 }
 
-function may({ user, namespace }: AdmissionRequest, { authorize }: RbacAuthorizer, on: { verb: string; resource: string; name: string }): boolean {
+function may(
+  { user, namespace }: AdmissionRequest,
+  { authorize }: RbacAuthorizer,
+  on: { verb: string; resource: string; name: string },
+): boolean {
   return authorize({ user, group: rbacGroup, version: "*", subresource: "", namespace, ...on }).allowed;
 }
 
-function whatIsMissing(user: UserInfo, rules: PolicyRule[], namespace: string, authorizer: RbacAuthorizer): string | undefined {
+function whatIsMissing(
+  user: UserInfo,
+  rules: PolicyRule[],
+  namespace: string,
+  authorizer: RbacAuthorizer,
+): string | undefined {
   const missing = missingRules(authorizer.index.rulesFor(user, namespace), rules);
   if (missing.length === 0) return undefined;
   const lines = [...new Set(compactRules(missing).map(describeRule))].sort();

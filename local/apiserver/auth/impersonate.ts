@@ -23,7 +23,8 @@ function readHeaders(headers: Credentials["impersonate"]): Wanted | undefined {
     extra: Object.fromEntries(extra.map(([name, values]) => [unescaped(name.slice(extraPrefix.length)), values])),
   };
   if (wanted.user !== "") return wanted;
-  if (wanted.groups.length > 0 || wanted.uid !== "" || extra.length > 0) throw internal("requested impersonation without impersonating a user");
+  if (wanted.groups.length > 0 || wanted.uid !== "" || extra.length > 0)
+    throw internal("requested impersonation without impersonating a user");
   return undefined;
 }
 
@@ -45,7 +46,9 @@ function targets({ user, groups, uid, extra }: Wanted): Target[] {
   return [
     account ? { ...none, resource: "serviceaccounts", ...account } : { ...none, resource: "users", name: user },
     ...groups.map((name) => ({ ...none, resource: "groups", name })),
-    ...Object.entries(extra).flatMap(([key, values]) => values.map((name) => ({ ...none, group: authentication, resource: "userextras", subresource: key, name }))),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.map((name) => ({ ...none, group: authentication, resource: "userextras", subresource: key, name })),
+    ),
     ...(uid === "" ? [] : [{ ...none, group: authentication, resource: "uids", name: uid }]),
   ];
 }
@@ -55,7 +58,12 @@ export function impersonate(caller: UserInfo, headers: Credentials["impersonate"
   const wanted = readHeaders(headers);
   if (!wanted) return caller;
   for (const target of targets(wanted)) {
-    const attributes: AttributesRecord = { user: caller, verb: "impersonate", version: target.group === authentication ? "v1" : "", ...target };
+    const attributes: AttributesRecord = {
+      user: caller,
+      verb: "impersonate",
+      version: target.group === authentication ? "v1" : "",
+      ...target,
+    };
     const decision = authorize(attributes);
     if (!decision.allowed) throw refusalOf(attributes, decision.reason);
   }

@@ -1,6 +1,13 @@
 // Questions about identity and rights: TokenReview, SelfSubjectReview, the access reviews, SelfSubjectRulesReview. Nothing is stored.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { AttributesRecord, Authorize, FieldError, UserInfo, VirtualRequest, VirtualResource } from "../contract.ts";
+import type {
+  AttributesRecord,
+  Authorize,
+  FieldError,
+  UserInfo,
+  VirtualRequest,
+  VirtualResource,
+} from "../contract.ts";
 import { invalidValue } from "../field-errors.ts";
 import { badRequest, invalid, type StatusError } from "../status.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
@@ -26,14 +33,17 @@ type Answer = (request: VirtualRequest) => Record<string, unknown> | Promise<Rec
 /** The review kinds as resources that only answer create. */
 export function reviewResources({ authorizer, readToken, audiences, now }: ReviewDeps): VirtualResource[] {
   const { authorize } = authorizer;
-  const review = (group: string, kind: string, namespaced: boolean, answer: Answer) => reviewResource({ group, kind, namespaced, now }, answer);
+  const review = (group: string, kind: string, namespaced: boolean, answer: Answer) =>
+    reviewResource({ group, kind, namespaced, now }, answer);
   return [
     review(authenticationGroup, "TokenReview", false, ({ body }) => tokenReview(body, readToken, audiences)),
     review(authenticationGroup, "SelfSubjectReview", false, ({ user }) => ({ userInfo: userStatus(user) })),
     review(authorizationGroup, "SubjectAccessReview", false, ({ body }) => decide(subjectOf(body), body, authorize)),
     review(authorizationGroup, "SelfSubjectAccessReview", false, ({ user, body }) => decide(user, body, authorize)),
     review(authorizationGroup, "LocalSubjectAccessReview", true, (request) => localReview(request, authorize)),
-    review(authorizationGroup, "SelfSubjectRulesReview", false, ({ user, body }) => rulesReview(user, body, authorizer)),
+    review(authorizationGroup, "SelfSubjectRulesReview", false, ({ user, body }) =>
+      rulesReview(user, body, authorizer),
+    ),
   ];
 }
 
@@ -52,13 +62,20 @@ function reviewResource({ group, kind, namespaced, now }: ReviewKind, answer: An
     namespaced,
     create: async (request) => {
       const { body } = request;
-      return { apiVersion: `${group}/v1`, kind, metadata: shownMetadata(kind, body, now), ...shownSpec(kind, body), status: await answer(request) };
+      return {
+        apiVersion: `${group}/v1`,
+        kind,
+        metadata: shownMetadata(kind, body, now),
+        ...shownSpec(kind, body),
+        status: await answer(request),
+      };
     },
   };
 }
 
 function shownMetadata(kind: string, { metadata }: KubeObject, now: () => number): KubeObject["metadata"] {
-  if (kind === "SelfSubjectReview") return { creationTimestamp: `${new Date(now()).toISOString().slice(0, 19)}Z` } as KubeObject["metadata"];
+  if (kind === "SelfSubjectReview")
+    return { creationTimestamp: `${new Date(now()).toISOString().slice(0, 19)}Z` } as KubeObject["metadata"];
   return kind === "SelfSubjectRulesReview" ? ({} as KubeObject["metadata"]) : metadata;
 }
 
@@ -74,7 +91,11 @@ function userStatus({ name, uid, groups, extra }: UserInfo): Record<string, unkn
   return { username: name, ...(uid && { uid }), groups, ...(extra && Object.keys(extra).length > 0 && { extra }) };
 }
 
-async function tokenReview(body: KubeObject, readToken: ReadToken, ownAudiences: string[]): Promise<Record<string, unknown>> {
+async function tokenReview(
+  body: KubeObject,
+  readToken: ReadToken,
+  ownAudiences: string[],
+): Promise<Record<string, unknown>> {
   const { token, audiences } = specOf(body) as { token?: string; audiences?: string[] };
   if (!token) throw badRequest("token is required for TokenReview in authentication");
   try {
@@ -86,7 +107,15 @@ async function tokenReview(body: KubeObject, readToken: ReadToken, ownAudiences:
 }
 
 interface ReviewSpec {
-  resourceAttributes?: { namespace?: string; verb?: string; group?: string; version?: string; resource?: string; subresource?: string; name?: string };
+  resourceAttributes?: {
+    namespace?: string;
+    verb?: string;
+    group?: string;
+    version?: string;
+    resource?: string;
+    subresource?: string;
+    name?: string;
+  };
   nonResourceAttributes?: { path?: string; verb?: string };
   user?: string;
   groups?: string[];
@@ -103,13 +132,30 @@ function refused(errors: FieldError[]): StatusError {
 
 function subjectErrors(body: KubeObject): FieldError[] {
   const { user, groups } = specOf(body) as ReviewSpec;
-  return user || groups?.length ? [] : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
+  return user || groups?.length
+    ? []
+    : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
 }
 
 function attributeErrors(body: KubeObject): FieldError[] {
   const { resourceAttributes: on, nonResourceAttributes: at } = specOf(body) as ReviewSpec;
-  if (on && at) return [invalidValue("spec.nonResourceAttributes", shownPath(at), "cannot be specified in combination with resourceAttributes")];
-  return on || at ? [] : [invalidValue("spec.resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified")];
+  if (on && at)
+    return [
+      invalidValue(
+        "spec.nonResourceAttributes",
+        shownPath(at),
+        "cannot be specified in combination with resourceAttributes",
+      ),
+    ];
+  return on || at
+    ? []
+    : [
+        invalidValue(
+          "spec.resourceAttributes",
+          null,
+          "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        ),
+      ];
 }
 
 const shownPath = ({ path = "", verb = "" }: { path?: string; verb?: string }) => ({ Path: path, Verb: verb });
@@ -140,7 +186,8 @@ function localReview({ body, namespace }: VirtualRequest, authorize: Authorize):
   const { resourceAttributes, nonResourceAttributes: path } = specOf(body) as ReviewSpec;
   const asked = resourceAttributes?.namespace ?? "";
   if (path) check([invalidValue("spec.nonResourceAttributes", shownPath(path), "disallowed on this kind of request")]);
-  if (asked !== namespace) check([invalidValue("spec.resourceAttributes.namespace", asked, "must match metadata.namespace")]);
+  if (asked !== namespace)
+    check([invalidValue("spec.resourceAttributes.namespace", asked, "must match metadata.namespace")]);
   return decide(subjectOf(body), body, authorize);
 }
 
@@ -149,8 +196,17 @@ function rulesReview(user: UserInfo, body: KubeObject, { rulesFor }: RbacAuthori
   if (!namespace) throw badRequest("no namespace on request");
   const rules = rulesFor(user, namespace);
   return {
-    resourceRules: rules.filter((rule) => rule.resources?.length).map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, apiGroups, resources, ...(resourceNames?.length && { resourceNames }) })),
-    nonResourceRules: rules.filter((rule) => rule.nonResourceURLs?.length).map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    resourceRules: rules
+      .filter((rule) => rule.resources?.length)
+      .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+        verbs,
+        apiGroups,
+        resources,
+        ...(resourceNames?.length && { resourceNames }),
+      })),
+    nonResourceRules: rules
+      .filter((rule) => rule.nonResourceURLs?.length)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
     incomplete: false,
   };
 }

@@ -42,7 +42,9 @@ export async function openServiceAccountTokens(deps: ServiceAccountTokenDeps): P
   const key = createPrivateKey(await signingKey(deps.dir));
   const publicKey = createPublicKey(key);
   const known = new LRUCache<string, Signed>({ max: 2000 });
-  const keyId = createHash("sha256").update(publicKey.export({ type: "spki", format: "der" })).digest("base64url");
+  const keyId = createHash("sha256")
+    .update(publicKey.export({ type: "spki", format: "der" }))
+    .digest("base64url");
   return {
     issue: (claims) => issue(claims, key, keyId, deps),
     verify: (token, audiences) => verify(token, audiences, { ...deps, publicKey, known }),
@@ -79,10 +81,19 @@ async function signingKey(dir: string): Promise<string> {
 
 const seconds = (now: () => number) => Math.floor(now() / 1000);
 
-async function issue(claims: TokenClaims, key: KeyObject, keyId: string, { issuer, now }: ServiceAccountTokenDeps): Promise<{ token: string; expires: string }> {
+async function issue(
+  claims: TokenClaims,
+  key: KeyObject,
+  keyId: string,
+  { issuer, now }: ServiceAccountTokenDeps,
+): Promise<{ token: string; expires: string }> {
   const at = seconds(now);
   const { namespace, name, uid, bound } = claims;
-  const kubernetes = { namespace, serviceaccount: { name, uid }, ...(bound && { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }) };
+  const kubernetes = {
+    namespace,
+    serviceaccount: { name, uid },
+    ...(bound && { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
+  };
   const token = await new SignJWT({ "kubernetes.io": kubernetes })
     .setProtectedHeader({ alg: algorithm, kid: keyId })
     .setIssuer(issuer)
@@ -99,7 +110,12 @@ async function issue(claims: TokenClaims, key: KeyObject, keyId: string, { issue
 const bound = z.object({ name: z.string(), uid: z.string() });
 const payloadSchema = z.object({
   jti: z.string().optional(),
-  "kubernetes.io": z.object({ namespace: z.string(), serviceaccount: bound, pod: bound.optional(), secret: bound.optional() }),
+  "kubernetes.io": z.object({
+    namespace: z.string(),
+    serviceaccount: bound,
+    pod: bound.optional(),
+    secret: bound.optional(),
+  }),
 });
 
 /** Whether a token names this server as its issuer, without believing it yet. */
@@ -113,7 +129,11 @@ function isOurs(token: string, issuer: string): boolean {
   }
 }
 
-async function verify(token: string, audiences: string[], verifier: Verifier): Promise<{ user: UserInfo; audiences: string[] } | undefined> {
+async function verify(
+  token: string,
+  audiences: string[],
+  verifier: Verifier,
+): Promise<{ user: UserInfo; audiences: string[] } | undefined> {
   if (!isOurs(token, verifier.issuer)) return undefined;
   const id = createHash("sha256").update(token).digest("base64");
   const signed = verifier.known.get(id) ?? (await readSigned(token, verifier));
@@ -124,7 +144,10 @@ async function verify(token: string, audiences: string[], verifier: Verifier): P
   if (secret) requireSame(verifier.reader, "secrets", namespace, secret);
   if (pod) requireSame(verifier.reader, "pods", namespace, pod);
   const meant = audiences.filter((audience) => signed.audiences.includes(audience));
-  if (meant.length === 0) throw new Error(`[invalid bearer token, token audiences ${listed(signed.audiences)} is invalid for the target audiences ${listed(audiences)}]`);
+  if (meant.length === 0)
+    throw new Error(
+      `[invalid bearer token, token audiences ${listed(signed.audiences)} is invalid for the target audiences ${listed(audiences)}]`,
+    );
   return { user: signed.user, audiences: meant };
 }
 
@@ -139,9 +162,19 @@ async function readSigned(token: string, { publicKey, issuer, now }: Verifier): 
   return { user: { ...user, ...extra }, audiences: [payload.aud ?? []].flat(), ends: payload.exp ?? 0, claims };
 }
 
-async function checkSignature(token: string, key: KeyObject, issuer: string, now: () => number): Promise<{ payload: JWTPayload }> {
+async function checkSignature(
+  token: string,
+  key: KeyObject,
+  issuer: string,
+  now: () => number,
+): Promise<{ payload: JWTPayload }> {
   try {
-    return await jwtVerify(token, key, { issuer, algorithms: [algorithm], requiredClaims: ["exp", "aud"], currentDate: new Date(now()) });
+    return await jwtVerify(token, key, {
+      issuer,
+      algorithms: [algorithm],
+      requiredClaims: ["exp", "aud"],
+      currentDate: new Date(now()),
+    });
   } catch (cause) {
     if (cause instanceof errors.JWTExpired) throw new Error("service account token has expired", { cause });
     throw new Error("invalid service account token", { cause });
@@ -149,7 +182,13 @@ async function checkSignature(token: string, key: KeyObject, issuer: string, now
 }
 
 /** A token ends with the object that it stands for, also when another takes its name. */
-function requireSame(reader: ResourceReader, resource: string, namespace: string, { name, uid }: { name: string; uid: string }): void {
+function requireSame(
+  reader: ResourceReader,
+  resource: string,
+  namespace: string,
+  { name, uid }: { name: string; uid: string },
+): void {
   const object = reader.find("", resource, namespace, name);
-  if (object?.metadata.uid !== uid) throw new Error(`service account token is bound to ${resource} ${JSON.stringify(name)}, which is gone`);
+  if (object?.metadata.uid !== uid)
+    throw new Error(`service account token is bound to ${resource} ${JSON.stringify(name)}, which is gone`);
 }

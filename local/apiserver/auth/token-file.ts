@@ -6,7 +6,10 @@ import { z } from "zod";
 import type { UserInfo } from "../contract.ts";
 
 const fileName = "tokens.json";
-const entry = z.object({ token: z.string().min(1), user: z.object({ name: z.string().min(1), uid: z.string().optional(), groups: z.array(z.string()) }) });
+const entry = z.object({
+  token: z.string().min(1),
+  user: z.object({ name: z.string().min(1), uid: z.string().optional(), groups: z.array(z.string()) }),
+});
 
 /** The tokens of a folder. `users` is live: what `add` makes counts at once. */
 export interface TokenFile {
@@ -42,7 +45,11 @@ async function readEntries(path: string): Promise<z.infer<typeof entry>[]> {
 
 async function writeEntries(dir: string, path: string, users: Map<string, UserInfo>): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const text = JSON.stringify([...users].map(([token, user]) => ({ token, user })), null, 2);
+  const text = JSON.stringify(
+    [...users].map(([token, user]) => ({ token, user })),
+    null,
+    2,
+  );
   await writeFile(`${path}.new`, text, { mode: 0o600 });
   await rename(`${path}.new`, path);
 }

@@ -13,7 +13,9 @@ export function anonymous(): UserInfo {
 
 /** The user with `system:authenticated` among its groups. */
 export function withAuthenticated(user: UserInfo): UserInfo {
-  return user.groups.includes(authenticated) || user.groups.includes(unauthenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
+  return user.groups.includes(authenticated) || user.groups.includes(unauthenticated)
+    ? user
+    : { ...user, groups: [...user.groups, authenticated] };
 }
 
 /** Who a service account is when it logs in. */
@@ -28,5 +30,7 @@ export function serviceAccountUser(namespace: string, name: string, uid?: string
 /** Namespace and name when a user name is a service account's. */
 export function parseServiceAccount(userName: string): { namespace: string; name: string } | undefined {
   const [system, kind, namespace, name, more] = userName.split(":");
-  return system === "system" && kind === "serviceaccount" && namespace && name && more === undefined ? { namespace, name } : undefined;
+  return system === "system" && kind === "serviceaccount" && namespace && name && more === undefined
+    ? { namespace, name }
+    : undefined;
 }

@@ -19,12 +19,19 @@ const TIME = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
 let loaded: Map<string, Shape> | undefined;
 
 function shapeOf(name: string | undefined): Shape | undefined {
-  loaded ??= new Map(Object.entries(JSON.parse(readFileSync(join(import.meta.dirname, "shapes.json"), "utf8")) as Record<string, { drop: string[]; keep: string[] }>)
-    .map(([each, { drop, keep }]) => [each, { drop: new Set(drop), keep: new Set(keep) }]));
+  loaded ??= new Map(
+    Object.entries(
+      JSON.parse(readFileSync(join(import.meta.dirname, "shapes.json"), "utf8")) as Record<
+        string,
+        { drop: string[]; keep: string[] }
+      >,
+    ).map(([each, { drop, keep }]) => [each, { drop: new Set(drop), keep: new Set(keep) }]),
+  );
   return name === undefined ? undefined : loaded.get(name);
 }
 
-const isStruct = (view: TypeView): boolean => view.map !== undefined && view.list === undefined && view.map.element === undefined;
+const isStruct = (view: TypeView): boolean =>
+  view.map !== undefined && view.list === undefined && view.map.element === undefined;
 const isTime = (view: TypeView) => view.name === TIME || view.name === MICRO_TIME;
 
 const typeAt = (view: TypeView, key: string): TypeView | undefined => view.map?.field(key) ?? view.map?.element?.();
@@ -48,7 +55,9 @@ function canonicalValue(view: TypeView, value: unknown, path: string): unknown {
     return element ? value.map((item, i) => canonicalValue(element, item, `${path}[${i}]`)) : value;
   }
   if (typeof value === "string" && isTime(view)) return canonicalTime(view, value, path);
-  return view.name === QUANTITY && (typeof value === "string" || typeof value === "number") ? quantityOf(String(value), path) : value;
+  return view.name === QUANTITY && (typeof value === "string" || typeof value === "number")
+    ? quantityOf(String(value), path)
+    : value;
 }
 
 function quantityOf(text: string, path: string): string {
@@ -58,8 +67,16 @@ function quantityOf(text: string, path: string): string {
 }
 
 function canonicalTime({ name }: TypeView, text: string, path: string): string {
-  if (name === MICRO_TIME && !/\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(text)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${JSON.stringify(text)} as ".000000"`);
-  if (isUnreadableTime(text)) throw new TypeFault(path, `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(text)} as "2006"`);
+  if (name === MICRO_TIME && !/\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(text))
+    throw new TypeFault(
+      path,
+      `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${JSON.stringify(text)} as ".000000"`,
+    );
+  if (isUnreadableTime(text))
+    throw new TypeFault(
+      path,
+      `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(text)} as "2006"`,
+    );
   const seconds = new Date(text).toISOString().slice(0, 19);
   if (name === TIME) return `${seconds}Z`;
   const [, micros = ""] = /\.(\d+)/.exec(text) ?? [];

@@ -47,7 +47,8 @@ function cleanValue(view: TypeView, value: unknown, path: string): string[] {
     if (!view.list) throw mismatch("array", view, path);
     return cleanItems(view.list, value, path);
   }
-  if (!view.scalar || !fits(view, value)) throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
+  if (!view.scalar || !fits(view, value))
+    throw mismatch(typeof value === "boolean" ? "bool" : typeof value, view, path);
   if (view.schema.format === "byte" && typeof value === "string") checkBase64(value, path);
   return [];
 }
@@ -81,11 +82,16 @@ function fits(view: TypeView, value: unknown): boolean {
   if (view.schema.format === "int-or-string") return typeof value === "string" || isInt32(value);
   if (view.name === QUANTITY) return typeof value === "string" || typeof value === "number";
   switch (view.scalar) {
-    case "string": return typeof value === "string";
-    case "boolean": return typeof value === "boolean";
-    case "integer": return view.schema.format === "int32" ? isInt32(value) : Number.isInteger(value);
-    case "number": return typeof value === "number";
-    default: return true;
+    case "string":
+      return typeof value === "string";
+    case "boolean":
+      return typeof value === "boolean";
+    case "integer":
+      return view.schema.format === "int32" ? isInt32(value) : Number.isInteger(value);
+    case "number":
+      return typeof value === "number";
+    default:
+      return true;
   }
 }
 
@@ -95,7 +101,13 @@ const GO_TYPE: Record<string, string> = { string: "string", boolean: "bool", num
 
 function mismatch(found: string, view: TypeView, path: string): TypeFault {
   if (view.name === QUANTITY) return new TypeFault(path, NO_QUANTITY);
-  const wanted = view.scalar ? (view.schema.format === "int64" ? "int64" : (GO_TYPE[view.scalar] ?? "string")) : view.list ? "slice" : "map";
+  const wanted = view.scalar
+    ? view.schema.format === "int64"
+      ? "int64"
+      : (GO_TYPE[view.scalar] ?? "string")
+    : view.list
+      ? "slice"
+      : "map";
   return new TypeFault(path, `json: cannot unmarshal ${found} into Go struct field ${path} of type ${wanted}`);
 }
 
@@ -107,12 +119,23 @@ export function decodeTyped(view: TypeView, object: KubeObject, kind: string, ve
     dropEmptyMetadata(object);
     return faults;
   } catch (error) {
-    if (error instanceof TypeFault) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
+    if (error instanceof TypeFault)
+      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
     throw error;
   }
 }
 
-const OMITTED_WHEN_EMPTY = ["labels", "annotations", "finalizers", "ownerReferences", "generateName", "selfLink", "namespace", "uid", "resourceVersion"];
+const OMITTED_WHEN_EMPTY = [
+  "labels",
+  "annotations",
+  "finalizers",
+  "ownerReferences",
+  "generateName",
+  "selfLink",
+  "namespace",
+  "uid",
+  "resourceVersion",
+];
 
 /** Empty means absent for these, as Go's `omitempty` has it. managedFields stay: an empty list there is a request to reset. */
 export function dropEmptyMetadata(object: KubeObject): void {
@@ -120,6 +143,11 @@ export function dropEmptyMetadata(object: KubeObject): void {
   const metadata = object.metadata as unknown as JsonMap;
   for (const key of OMITTED_WHEN_EMPTY) {
     const value = metadata[key];
-    if (value === "" || (Array.isArray(value) && value.length === 0) || (isMap(value) && Object.keys(value).length === 0)) delete metadata[key];
+    if (
+      value === "" ||
+      (Array.isArray(value) && value.length === 0) ||
+      (isMap(value) && Object.keys(value).length === 0)
+    )
+      delete metadata[key];
   }
 }

@@ -4,8 +4,13 @@ import type { JsonMap } from "../apply/values.ts";
 
 /** Field in core/v1 to field in events.k8s.io/v1. */
 const RENAMED: [string, string][] = [
-  ["involvedObject", "regarding"], ["message", "note"], ["reportingComponent", "reportingController"],
-  ["source", "deprecatedSource"], ["firstTimestamp", "deprecatedFirstTimestamp"], ["lastTimestamp", "deprecatedLastTimestamp"], ["count", "deprecatedCount"],
+  ["involvedObject", "regarding"],
+  ["message", "note"],
+  ["reportingComponent", "reportingController"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"],
 ];
 
 function rename(object: KubeObject, names: Map<string, string>, apiVersion: string): KubeObject {

@@ -2,7 +2,9 @@
 
 const DOMAIN = String.raw`(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`;
 const COMPONENT = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
-const REFERENCE = new RegExp(String.raw`^(?<name>(?:${DOMAIN}/)?${COMPONENT}(?:/${COMPONENT})*)(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`);
+const REFERENCE = new RegExp(
+  String.raw`^(?<name>(?:${DOMAIN}/)?${COMPONENT}(?:/${COMPONENT})*)(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`,
+);
 /** The id of an image is no name of one. */
 const ID = /^[a-f0-9]{64}$/;
 /** Of the part behind the registry. */

@@ -38,9 +38,29 @@ export interface VirtualKind {
 }
 
 const NAME_RULES: Record<string, (name: string, isPrefix: boolean) => string[]> = {
-  Namespace: labelName, Service: label1035Name, Role: pathSegmentName, ClusterRole: pathSegmentName, RoleBinding: pathSegmentName, ClusterRoleBinding: pathSegmentName,
+  Namespace: labelName,
+  Service: label1035Name,
+  Role: pathSegmentName,
+  ClusterRole: pathSegmentName,
+  RoleBinding: pathSegmentName,
+  ClusterRoleBinding: pathSegmentName,
 };
-const WITH_GENERATION = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "EndpointSlice"]);
+const WITH_GENERATION = new Set([
+  "Deployment",
+  "ReplicaSet",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+  "Ingress",
+  "NetworkPolicy",
+  "PodDisruptionBudget",
+  "CustomResourceDefinition",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+  "ValidatingWebhookConfiguration",
+  "MutatingWebhookConfiguration",
+  "EndpointSlice",
+]);
 /** Kinds whose generation counts something else than their spec. */
 const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
   Deployment: ({ spec, metadata }) => [spec, metadata.annotations ?? {}],
@@ -49,30 +69,61 @@ const GENERATION_OF: Record<string, (object: KubeObject) => unknown> = {
   MutatingWebhookConfiguration: (object) => object.webhooks,
 };
 const RETURNS_DELETED = new Set(["Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "ResourceQuota"]);
-const CONDITIONAL = new Set(["CustomResourceDefinition", "Lease", "PodDisruptionBudget", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
+const CONDITIONAL = new Set([
+  "CustomResourceDefinition",
+  "Lease",
+  "PodDisruptionBudget",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+  "ValidatingWebhookConfiguration",
+  "MutatingWebhookConfiguration",
+]);
 /** An update of one that is not there makes it. */
-const CREATED_BY_UPDATE = new Set(["Lease", "Endpoints", "Event", "LimitRange", "Service", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
+const CREATED_BY_UPDATE = new Set([
+  "Lease",
+  "Endpoints",
+  "Event",
+  "LimitRange",
+  "Service",
+  "Role",
+  "RoleBinding",
+  "ClusterRole",
+  "ClusterRoleBinding",
+]);
 const SCALED = new Set(["deployments", "replicasets", "statefulsets"]);
 /** Statuses that a create may carry: kube-apiserver resets the others. */
 const STATUS_ON_CREATE = new Set(["Node", "Pod", "Namespace"]);
 
-const at = (...path: string[]) => (object: KubeObject): string => {
-  let value: unknown = object;
-  for (const key of path) value = isMap(value) ? value[key] : undefined;
-  return textOf(value);
-};
+const at =
+  (...path: string[]) =>
+  (object: KubeObject): string => {
+    let value: unknown = object;
+    for (const key of path) value = isMap(value) ? value[key] : undefined;
+    return textOf(value);
+  };
 
 const SELECTABLE: Record<string, ResourceType["selectableFields"]> = {
   Secret: { type: at("type") },
   Namespace: { "status.phase": at("status", "phase") },
-  Pod: { "spec.nodeName": at("spec", "nodeName"), "status.phase": at("status", "phase"), "spec.serviceAccountName": at("spec", "serviceAccountName"), "status.podIP": at("status", "podIP"), "spec.restartPolicy": at("spec", "restartPolicy") },
+  Pod: {
+    "spec.nodeName": at("spec", "nodeName"),
+    "status.phase": at("status", "phase"),
+    "spec.serviceAccountName": at("spec", "serviceAccountName"),
+    "status.podIP": at("status", "podIP"),
+    "spec.restartPolicy": at("spec", "restartPolicy"),
+  },
   Service: { "spec.clusterIP": at("spec", "clusterIP"), "spec.type": at("spec", "type") },
   Event: Object.fromEntries([
-    ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"].flatMap((field): [string, (object: KubeObject) => string][] => [
-      [`involvedObject.${field}`, (object) => at("involvedObject", field)(object) || at("regarding", field)(object)],
-      [`regarding.${field}`, (object) => at("involvedObject", field)(object) || at("regarding", field)(object)],
-    ]),
-    ["reason", at("reason")], ["type", at("type")], ["reportingComponent", at("reportingComponent")], ["source", at("source", "component")],
+    ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"].flatMap(
+      (field): [string, (object: KubeObject) => string][] => [
+        [`involvedObject.${field}`, (object) => at("involvedObject", field)(object) || at("regarding", field)(object)],
+        [`regarding.${field}`, (object) => at("involvedObject", field)(object) || at("regarding", field)(object)],
+      ],
+    ),
+    ["reason", at("reason")],
+    ["type", at("type")],
+    ["reportingComponent", at("reportingComponent")],
+    ["source", at("source", "component")],
   ]),
 };
 
@@ -93,7 +144,12 @@ const PREPARE: Record<string, (object: KubeObject) => void> = {
     const spec = (object.spec ?? {}) as JsonMap;
     if (spec.manualSelector === true || !isMap(spec.template)) return;
     const { name, uid } = object.metadata;
-    const labels = { "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name };
+    const labels = {
+      "batch.kubernetes.io/controller-uid": uid,
+      "batch.kubernetes.io/job-name": name,
+      "controller-uid": uid,
+      "job-name": name,
+    };
     const metadata = (spec.template.metadata ??= {}) as JsonMap;
     metadata.labels = { ...(metadata.labels as object), ...labels };
     spec.selector ??= { matchLabels: { "batch.kubernetes.io/controller-uid": uid } };
@@ -139,11 +195,16 @@ function builtinStrategy(data: KindData, extraRules?: ExtraRules): Strategy {
       settleEmpties(data.schema, object);
     },
     validateFirst,
-    validate: (object, old, subresource) => [...validateBuiltin(object, old, subresource), ...(subresource === "status" ? [] : (extraRules?.validate?.(object, old) ?? []))],
+    validate: (object, old, subresource) => [
+      ...validateBuiltin(object, old, subresource),
+      ...(subresource === "status" ? [] : (extraRules?.validate?.(object, old) ?? [])),
+    ],
     validateName: NAME_RULES[data.kind] ?? subdomainName,
     unconditionalUpdate: !CONDITIONAL.has(data.kind),
     createsOnUpdate: CREATED_BY_UPDATE.has(data.kind),
-    ...(WITH_GENERATION.has(data.kind) && { generationOf: GENERATION_OF[data.kind] ?? ((object: KubeObject) => object.spec) }),
+    ...(WITH_GENERATION.has(data.kind) && {
+      generationOf: GENERATION_OF[data.kind] ?? ((object: KubeObject) => object.spec),
+    }),
   };
 }
 
@@ -185,23 +246,52 @@ function versionOf(data: KindData): VersionType {
     view: builtinView(data.schema),
     empty: emptyOf(data),
     openapi: builtinSchemas()[data.schema] ?? {},
-    subresources: data.subresources.map(({ name, verbs, ...gvk }) => ({ name, verbs, gvk: { group: gvk.group, version: gvk.version, kind: gvk.kind } })),
+    subresources: data.subresources.map(({ name, verbs, ...gvk }) => ({
+      name,
+      verbs,
+      gvk: { group: gvk.group, version: gvk.version, kind: gvk.kind },
+    })),
     columns: builtinColumns(data.kind),
-    ...(SCALED.has(data.resource) && { scale: { specReplicas: ["spec", "replicas"], statusReplicas: ["status", "replicas"], selector: ["spec", "selector"] } }),
+    ...(SCALED.has(data.resource) && {
+      scale: {
+        specReplicas: ["spec", "replicas"],
+        statusReplicas: ["status", "replicas"],
+        selector: ["spec", "selector"],
+      },
+    }),
   };
 }
 
 /** All built-in kinds that are stored, and the names of those that only answer create. */
 export function builtinKinds(extra: Record<string, ExtraRules>): { types: ResourceType[]; virtual: VirtualKind[] } {
   const all = JSON.parse(readFileSync(join(import.meta.dirname, "kinds.json"), "utf8")) as KindData[];
-  const virtual = all.filter((data) => !data.verbs.includes("get")).map((data) => ({ group: data.group, resource: data.resource, singular: data.singular ?? data.kind.toLowerCase() }));
-  const types = all.filter((data) => data.verbs.includes("get")).map((data): ResourceType => ({
-    group: data.group, resource: data.resource, singular: data.singular ?? data.kind.toLowerCase(), kind: data.kind, listKind: `${data.kind}List`,
-    namespaced: data.namespaced, shortNames: data.shortNames ?? [], categories: data.categories ?? [], verbs: data.verbs,
-    storageKey: data.group === "events.k8s.io" ? "/events" : `${data.group}/${data.resource}`,
-    storageVersion: data.version, versions: [versionOf(data)], strategy: builtinStrategy(data, extra[data.kind]), builtin: true,
-    selectableFields: SELECTABLE[data.kind] ?? {}, returnsDeleted: RETURNS_DELETED.has(data.kind),
-    ...(data.group === "events.k8s.io" && { fromStored: eventFromCore, toStored: eventToCore }),
-  }));
+  const virtual = all
+    .filter((data) => !data.verbs.includes("get"))
+    .map((data) => ({
+      group: data.group,
+      resource: data.resource,
+      singular: data.singular ?? data.kind.toLowerCase(),
+    }));
+  const types = all
+    .filter((data) => data.verbs.includes("get"))
+    .map((data): ResourceType => ({
+      group: data.group,
+      resource: data.resource,
+      singular: data.singular ?? data.kind.toLowerCase(),
+      kind: data.kind,
+      listKind: `${data.kind}List`,
+      namespaced: data.namespaced,
+      shortNames: data.shortNames ?? [],
+      categories: data.categories ?? [],
+      verbs: data.verbs,
+      storageKey: data.group === "events.k8s.io" ? "/events" : `${data.group}/${data.resource}`,
+      storageVersion: data.version,
+      versions: [versionOf(data)],
+      strategy: builtinStrategy(data, extra[data.kind]),
+      builtin: true,
+      selectableFields: SELECTABLE[data.kind] ?? {},
+      returnsDeleted: RETURNS_DELETED.has(data.kind),
+      ...(data.group === "events.k8s.io" && { fromStored: eventFromCore, toStored: eventToCore }),
+    }));
   return { types, virtual };
 }

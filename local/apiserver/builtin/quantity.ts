@@ -7,7 +7,8 @@ const NANO = 9;
 const LONGEST = 1_000;
 
 /** What Go says of anything else. */
-export const NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+export const NO_QUANTITY =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** The canonical form; undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {

@@ -17,13 +17,31 @@ import { deploymentRules, deploymentStatusRules, workloadRules } from "./rules/w
 const webhookRules: Rule = (object) => checkWebhooks(listOf(object.webhooks) as unknown as Webhook[]);
 
 const RULES: Record<string, Rule> = {
-  ConfigMap: dataRules, Secret: secretRules, Service: serviceRules, Ingress: ingressRules, Lease: leaseRules, Namespace: namespaceRules, RoleBinding: roleBindingRules, ClusterRoleBinding: roleBindingRules,
-  Role: roleRules, ClusterRole: roleRules, Deployment: deploymentRules, StatefulSet: workloadRules, ReplicaSet: workloadRules, DaemonSet: workloadRules,
-  ValidatingAdmissionPolicy: policyRules, ValidatingAdmissionPolicyBinding: bindingRules,
-  ValidatingWebhookConfiguration: webhookRules, MutatingWebhookConfiguration: webhookRules,
+  ConfigMap: dataRules,
+  Secret: secretRules,
+  Service: serviceRules,
+  Ingress: ingressRules,
+  Lease: leaseRules,
+  Namespace: namespaceRules,
+  RoleBinding: roleBindingRules,
+  ClusterRoleBinding: roleBindingRules,
+  Role: roleRules,
+  ClusterRole: roleRules,
+  Deployment: deploymentRules,
+  StatefulSet: workloadRules,
+  ReplicaSet: workloadRules,
+  DaemonSet: workloadRules,
+  ValidatingAdmissionPolicy: policyRules,
+  ValidatingAdmissionPolicyBinding: bindingRules,
+  ValidatingWebhookConfiguration: webhookRules,
+  MutatingWebhookConfiguration: webhookRules,
 };
 
-const STATUS_RULES: Record<string, Rule> = { Deployment: deploymentStatusRules, Ingress: ingressStatusRules, Service: serviceStatusRules };
+const STATUS_RULES: Record<string, Rule> = {
+  Deployment: deploymentStatusRules,
+  Ingress: ingressStatusRules,
+  Service: serviceStatusRules,
+};
 
 const FIRST_RULES: Record<string, Rule> = { Service: addressingRules };
 

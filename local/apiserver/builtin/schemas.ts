@@ -8,7 +8,10 @@ let loaded: Record<string, JsonSchema> | undefined;
 
 /** All schemas by their full name. Read on first use. */
 export function builtinSchemas(): Record<string, JsonSchema> {
-  return (loaded ??= JSON.parse(readFileSync(join(import.meta.dirname, "schemas.json"), "utf8")) as Record<string, JsonSchema>);
+  return (loaded ??= JSON.parse(readFileSync(join(import.meta.dirname, "schemas.json"), "utf8")) as Record<
+    string,
+    JsonSchema
+  >);
 }
 
 const viewOf = createViews((name) => builtinSchemas()[name]);
@@ -27,7 +30,11 @@ export function builtinView(name: string): TypeView {
 /** The full name of a kind's schema. */
 export function schemaOfKind(group: string, version: string, kind: string): string | undefined {
   return Object.entries(builtinSchemas()).find(([, schema]) => {
-    const gvks = (schema["x-kubernetes-group-version-kind"] ?? []) as { group: string; version: string; kind: string }[];
+    const gvks = (schema["x-kubernetes-group-version-kind"] ?? []) as {
+      group: string;
+      version: string;
+      kind: string;
+    }[];
     return gvks.some((gvk) => gvk.group === group && gvk.version === version && gvk.kind === kind);
   })?.[0];
 }

@@ -50,7 +50,8 @@ export function keepAllocated(object: KubeObject, old: KubeObject): void {
 
 /** No load balancer answers for a Service that has none any more. */
 function dropBalancers(object: KubeObject): void {
-  if ((object.spec as JsonMap).type !== "LoadBalancer") object.status = { ...(object.status as JsonMap | undefined), loadBalancer: {} };
+  if ((object.spec as JsonMap).type !== "LoadBalancer")
+    object.status = { ...(object.status as JsonMap | undefined), loadBalancer: {} };
 }
 
 /** Who changes the one address alone means the first of all. */
@@ -62,7 +63,8 @@ function followAddress(spec: JsonMap, before: JsonMap): void {
 function restoreAllocated(spec: JsonMap, before: JsonMap): void {
   // Families that a client left out are not held against it where they cannot be.
   const isRefused = before.ipFamilyPolicy === "RequireDualStack" && spec.selector !== undefined;
-  for (const field of ALLOCATED) if (before[field] !== undefined && !(isRefused && field === "ipFamilies")) spec[field] ??= before[field];
+  for (const field of ALLOCATED)
+    if (before[field] !== undefined && !(isRefused && field === "ipFamilies")) spec[field] ??= before[field];
   fillFamilies(spec);
 }
 
@@ -70,7 +72,11 @@ function restoreAllocated(spec: JsonMap, before: JsonMap): void {
 function dropAllocated(spec: JsonMap, before: JsonMap): void {
   if (before.type === "ExternalName") return;
   // The list tells for both: who empties the one address alone means it. Without the list the address tells.
-  const isUnchanged = spec.clusterIPs === undefined ? spec.clusterIP === before.clusterIP : isDeepStrictEqual(spec.clusterIPs, before.clusterIPs);
+  const isUnchanged =
+    spec.clusterIPs === undefined
+      ? spec.clusterIP === before.clusterIP
+      : isDeepStrictEqual(spec.clusterIPs, before.clusterIPs);
   if (isUnchanged) for (const field of ADDRESSES) delete spec[field];
-  for (const field of ["ipFamilies", "ipFamilyPolicy"]) if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
+  for (const field of ["ipFamilies", "ipFamilyPolicy"])
+    if (isDeepStrictEqual(spec[field], before[field])) delete spec[field];
 }

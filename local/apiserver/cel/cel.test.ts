@@ -5,7 +5,18 @@ import { BudgetError, CelError, fromJson, isList, isMap, typeName, type CelValue
 
 const object = {
   metadata: { name: "web", namespace: "ns", labels: { "a/b": "c" } },
-  spec: { n: 3, ratio: 1.5, on: true, none: null, list: [1, 2, 3], items: [{ k: "a", v: 1 }, { k: "b", v: 2 }], mixed: { a: 1, b: "x" } },
+  spec: {
+    n: 3,
+    ratio: 1.5,
+    on: true,
+    none: null,
+    list: [1, 2, 3],
+    items: [
+      { k: "a", v: 1 },
+      { k: "b", v: 2 },
+    ],
+    mixed: { a: 1, b: "x" },
+  },
 };
 const same = { spec: { mixed: { b: "x", a: 1 } } };
 
@@ -116,7 +127,10 @@ describe("functions", () => {
     ["quantity('500m').add(quantity('1.5')) == quantity('2')", true],
     ["quantity('1k').compareTo(quantity('1000'))", 0],
     ["isURL('https://a.b:80/c?d=e') && !isURL('a b')", true],
-    ["url('https://a.b:80/c?d=e').getHost() + url('https://a.b:80/c').getHostname() + url('https://a.b:80/c').getPort()", "a.b:80a.b80"],
+    [
+      "url('https://a.b:80/c?d=e').getHost() + url('https://a.b:80/c').getHostname() + url('https://a.b:80/c').getPort()",
+      "a.b:80a.b80",
+    ],
     ["url('https://a.b/c?d=e&d=f').getQuery()['d']", ["e", "f"]],
     ["duration('1h30m').getMinutes()", 90],
     ["string(duration('90m'))", "5400s"],

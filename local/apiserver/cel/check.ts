@@ -25,7 +25,11 @@ export interface ExpressionFault {
 }
 
 /** Looks for faults; undefined when nothing is found. `wanted` is the type the expression must have. */
-export function checkExpression(text: string, variables: Record<string, Known>, wanted?: "bool" | "string"): ExpressionFault | undefined {
+export function checkExpression(
+  text: string,
+  variables: Record<string, Known>,
+  wanted?: "bool" | "string",
+): ExpressionFault | undefined {
   try {
     const program = compileExpression(text);
     const type = celType(infer(program.ast, new Map(Object.entries(variables))));
@@ -33,12 +37,20 @@ export function checkExpression(text: string, variables: Record<string, Known>, 
     return { isType: true, message: `must evaluate to ${wanted} but got ${type}` };
   } catch (error) {
     if (error instanceof CheckFault) return { isType: false, message: located(text, error.position, error.message) };
-    if (error instanceof CelSyntaxError) return { isType: false, message: located(text, error.position, error.message) };
+    if (error instanceof CelSyntaxError)
+      return { isType: false, message: located(text, error.position, error.message) };
     throw error;
   }
 }
 
-const celTypes: Record<string, string> = { string: "string", integer: "int", number: "double", boolean: "bool", array: "list", object: "map" };
+const celTypes: Record<string, string> = {
+  string: "string",
+  integer: "int",
+  number: "double",
+  boolean: "bool",
+  array: "list",
+  object: "map",
+};
 const scalars = new Set(["string", "int", "double", "bool"]);
 const convertedFormats = new Set(["byte", "date", "date-time", "datetime", "duration"]);
 
@@ -57,7 +69,19 @@ type Names = Map<string, Known>;
 type Infer = (node: ASTNode, names: Names) => Known;
 
 const truth: ValueShape = { type: "boolean" };
-const typeNames = new Set(["int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type", "google"]);
+const typeNames = new Set([
+  "int",
+  "uint",
+  "double",
+  "bool",
+  "string",
+  "bytes",
+  "list",
+  "map",
+  "null_type",
+  "type",
+  "google",
+]);
 
 function infer(node: ASTNode, names: Names): Known {
   const special = inferers[node.op];
@@ -76,7 +100,10 @@ function checkOperands(node: ASTNode, [left, right]: (string | undefined)[]): vo
   const numbers = [left, right].every((type) => type === "int" || type === "double");
   if (numbers && orderOperators.has(node.op)) return;
   const [first] = node.args as ASTNode[];
-  throw new CheckFault(`found no matching overload for '_${node.op}_' applied to '(${left}, ${right})'`, node.input.indexOf(node.op, first?.end ?? 0));
+  throw new CheckFault(
+    `found no matching overload for '_${node.op}_' applied to '(${left}, ${right})'`,
+    node.input.indexOf(node.op, first?.end ?? 0),
+  );
 }
 
 const truthOperators = new Set(["==", "!=", "<", "<=", ">", ">=", "in", "&&", "||", "!_"]);
@@ -105,7 +132,8 @@ const inferers: Record<string, Infer> = {
   },
   "?:": (node, names) => {
     const [condition, yes, no] = (node.args as ASTNode[]).map((one) => infer(one, names));
-    if (condition?.type !== undefined && condition.type !== "boolean") throw new CheckFault("found no matching overload for '_?_:_'", node.start);
+    if (condition?.type !== undefined && condition.type !== "boolean")
+      throw new CheckFault("found no matching overload for '_?_:_'", node.start);
     return yes === no ? yes : undefined;
   },
   call: (node, names) => {
@@ -118,7 +146,12 @@ const inferers: Record<string, Infer> = {
   rcall: inferMethod,
 };
 
-const literalTypes: Record<string, string> = { boolean: "boolean", string: "string", bigint: "integer", number: "number" };
+const literalTypes: Record<string, string> = {
+  boolean: "boolean",
+  string: "string",
+  bigint: "integer",
+  number: "number",
+};
 
 function literal(args: unknown): Known {
   const type = literalTypes[typeof args];
@@ -138,7 +171,8 @@ function inferName(node: ASTNode, names: Names): Known {
 
 function inferField(node: ASTNode, target: Known, field: string): Known {
   if (!target?.property) {
-    if (target?.type !== undefined && target.type !== "object") throw new CheckFault(`type '${celType(target) ?? target.type}' does not support field selection`, dotOf(node));
+    if (target?.type !== undefined && target.type !== "object")
+      throw new CheckFault(`type '${celType(target) ?? target.type}' does not support field selection`, dotOf(node));
     return target?.items;
   }
   const found = target.property(target.escaped ? unescapeField(field) : field);
@@ -153,7 +187,18 @@ function dotOf(node: ASTNode): number {
 }
 
 const textMethods = new Set(["lowerAscii", "upperAscii", "replace", "substring", "trim", "join", "format", "charAt"]);
-const truthMethods = new Set(["startsWith", "endsWith", "contains", "matches", "hasValue", "all", "exists", "exists_one", "existsOne", "isSorted"]);
+const truthMethods = new Set([
+  "startsWith",
+  "endsWith",
+  "contains",
+  "matches",
+  "hasValue",
+  "all",
+  "exists",
+  "exists_one",
+  "existsOne",
+  "isSorted",
+]);
 
 function inferMethod(node: ASTNode, names: Names): Known {
   const [name, receiver, args] = node.args as [string, ASTNode, ASTNode[]];
@@ -178,7 +223,8 @@ function resultOf(method: string, target: Known): Known {
 function inferQualified(node: ASTNode, names: Names): Known {
   const [name, receiver, args] = node.args as [string, ASTNode, ASTNode[]];
   const full = `${String(receiver.args)}.${name}`;
-  if (full === "cel.bind" && args[0]?.op === "id" && args[1] && args[2]) return infer(args[2], new Map(names).set(args[0].args, infer(args[1], names)));
+  if (full === "cel.bind" && args[0]?.op === "id" && args[1] && args[2])
+    return infer(args[2], new Map(names).set(args[0].args, infer(args[1], names)));
   if (!isFunction(full)) throw unknown(full, node.input.indexOf("(", receiver.end));
   for (const arg of args) infer(arg, names);
   return full.startsWith("sets.") ? truth : undefined;

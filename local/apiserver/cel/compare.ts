@@ -1,5 +1,19 @@
 // Equality and order of CEL values.
-import { CelError, UnsignedInt, isList, isMap, kindOf, listTypeOf, typeName, type CelMap, type CelOpaque, type CelOptional, type CelTime, type CelTypeValue, type CelValue } from "./values.ts";
+import {
+  CelError,
+  UnsignedInt,
+  isList,
+  isMap,
+  kindOf,
+  listTypeOf,
+  typeName,
+  type CelMap,
+  type CelOpaque,
+  type CelOptional,
+  type CelTime,
+  type CelTypeValue,
+  type CelValue,
+} from "./values.ts";
 
 /** A number of any of CEL's three kinds as a JavaScript value that compares across kinds; undefined for others. */
 function numberOf(value: CelValue): bigint | number | undefined {

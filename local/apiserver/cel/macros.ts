@@ -6,7 +6,8 @@ import { CelError, isList, isMap, kindOf, none, some, typeName, type CelOptional
 /** A closure for the call when it is a macro, else undefined. */
 export function compileMacro(name: string, receiver: ASTNode, args: ASTNode[]): Compiled | undefined {
   if (name === "bind" && receiver.op === "id" && receiver.args === "cel") return compileBind(args);
-  if (name in optionalMacros && args.length === 2) return compileOptional(name as keyof typeof optionalMacros, receiver, args);
+  if (name in optionalMacros && args.length === 2)
+    return compileOptional(name as keyof typeof optionalMacros, receiver, args);
   const loop = loops[name];
   if (!loop || args.length < 2 || args.length > 3) return undefined;
   return loop(compile(receiver), args);
@@ -48,7 +49,10 @@ function* iterations(range: CelValue, names: string[], scope: Scope): Generator<
     spend(scope.budget, 1);
     const item = isList(range) ? value : key;
     const [first = "", second] = names;
-    yield { item, scope: second === undefined ? bound(scope, first, item) : bound(bound(scope, first, key), second, value) };
+    yield {
+      item,
+      scope: second === undefined ? bound(scope, first, item) : bound(bound(scope, first, key), second, value),
+    };
   }
 }
 

@@ -36,7 +36,8 @@ function fail(message: string): never {
 function arithmetic(op: Arithmetic, a: CelValue, b: CelValue): CelValue {
   if (typeof a === "bigint" && typeof b === "bigint") return int64(onIntegers[op](a, b));
   if (typeof a === "number" && typeof b === "number") return onDoubles[op](a, b);
-  if (a instanceof UnsignedInt && b instanceof UnsignedInt) return new UnsignedInt(onIntegers[op](a.valueOf(), b.valueOf()));
+  if (a instanceof UnsignedInt && b instanceof UnsignedInt)
+    return new UnsignedInt(onIntegers[op](a.valueOf(), b.valueOf()));
   if (op === "+") return join(a, b) ?? onTimes(op, a, b);
   return onTimes(op, a, b);
 }

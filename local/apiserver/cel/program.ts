@@ -5,7 +5,22 @@ import { LRUCache } from "lru-cache";
 import { callFunction, callMethod, isNamespace } from "./functions/registry.ts";
 import { compileMacro } from "./macros.ts";
 import { binaryOperators, unaryOperators } from "./operators.ts";
-import { BudgetError, CelError, isList, isMap, kindOf, mapOf, none, some, typeName, UnsignedInt, type CelMap, type CelOpaque, type CelOptional, type CelValue } from "./values.ts";
+import {
+  BudgetError,
+  CelError,
+  isList,
+  isMap,
+  kindOf,
+  mapOf,
+  none,
+  some,
+  typeName,
+  UnsignedInt,
+  type CelMap,
+  type CelOpaque,
+  type CelOptional,
+  type CelValue,
+} from "./values.ts";
 
 /** The names an expression may use, and what is left of its budget. */
 export interface Scope {
@@ -40,7 +55,11 @@ export class CelSyntaxError extends Error {
   }
 }
 
-const parser = new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn: true, homogeneousAggregateLiterals: false });
+const parser = new Environment({
+  enableOptionalTypes: true,
+  unlistedVariablesAreDyn: true,
+  homogeneousAggregateLiterals: false,
+});
 const programs = new LRUCache<string, Program>({ max: 5000 });
 
 /** Parses and compiles, remembering the most recent 5000 expressions. Throws CelSyntaxError. */
@@ -63,8 +82,15 @@ function parse(text: string): ASTNode {
 }
 
 /** Evaluates with variables by name. Throws CelError, BudgetError when the budget is spent. */
-export function evaluate(program: Program, variables: Record<string, CelValue | undefined> | ((name: string) => CelValue | undefined), budget: Budget = { steps: defaultSteps }): CelValue {
-  const find = typeof variables === "function" ? variables : (name: string) => (Object.hasOwn(variables, name) ? variables[name] : undefined);
+export function evaluate(
+  program: Program,
+  variables: Record<string, CelValue | undefined> | ((name: string) => CelValue | undefined),
+  budget: Budget = { steps: defaultSteps },
+): CelValue {
+  const find =
+    typeof variables === "function"
+      ? variables
+      : (name: string) => (Object.hasOwn(variables, name) ? variables[name] : undefined);
   return program.run({ find, budget });
 }
 
@@ -132,7 +158,11 @@ const compilers: Record<string, (node: ASTNode) => Compiled> = {
     return (scope) => mapOf(entries.map(([key, value]) => [key(scope), value(scope)] as const));
   },
   "?:": (node) => {
-    const [condition, yes, no] = (node.args as [ASTNode, ASTNode, ASTNode]).map(compile) as [Compiled, Compiled, Compiled];
+    const [condition, yes, no] = (node.args as [ASTNode, ASTNode, ASTNode]).map(compile) as [
+      Compiled,
+      Compiled,
+      Compiled,
+    ];
     return (scope) => (requireBool(condition(scope)) ? yes(scope) : no(scope));
   },
   "&&": (node) => compileLogical(node.args as [ASTNode, ASTNode], false),
@@ -200,7 +230,11 @@ function select(target: CelValue, key: CelValue): CelValue {
   if (kindOf(target) === "optional") return selectOptional(target, key);
   const found = lookUp(target, key);
   if (found !== undefined) return found;
-  throw new CelError(isList(target) ? `index out of bounds: ${typeof key === "bigint" ? key : String(key)}` : `no such key: ${typeof key === "string" ? key : String(key)}`);
+  throw new CelError(
+    isList(target)
+      ? `index out of bounds: ${typeof key === "bigint" ? key : String(key)}`
+      : `no such key: ${typeof key === "string" ? key : String(key)}`,
+  );
 }
 
 function selectOptional(target: CelValue, key: CelValue): CelValue {
@@ -242,7 +276,8 @@ function compileMethod(node: ASTNode): Compiled {
   const macro = compileMacro(name, receiver, args);
   if (macro) return macro;
   const compiled = args.map(compile);
-  if (receiver.op === "id" && isNamespace(receiver.args)) return compileQualified(`${receiver.args}.${name}`, receiver.args, compiled);
+  if (receiver.op === "id" && isNamespace(receiver.args))
+    return compileQualified(`${receiver.args}.${name}`, receiver.args, compiled);
   const target = compile(receiver);
   return (scope) => {
     const self = target(scope);
@@ -258,7 +293,9 @@ function compileQualified(full: string, namespace: string, args: Compiled[]): Co
     const shadow = scope.find(namespace);
     const values = args.map((arg) => arg(scope));
     spend(scope.budget, costOf(values));
-    return shadow === undefined ? callFunction(full, values) : callMethod(full.slice(namespace.length + 1), shadow, values);
+    return shadow === undefined
+      ? callFunction(full, values)
+      : callMethod(full.slice(namespace.length + 1), shadow, values);
   };
 }
 

@@ -1,7 +1,15 @@
 // Timestamps and durations: reading and writing them as CEL and Go do.
 import { CelError, textFormats, type CelTime } from "./values.ts";
 
-const perUnit: Record<string, bigint> = { h: 3_600_000_000_000n, m: 60_000_000_000n, s: 1_000_000_000n, ms: 1_000_000n, us: 1000n, "µs": 1000n, ns: 1n };
+const perUnit: Record<string, bigint> = {
+  h: 3_600_000_000_000n,
+  m: 60_000_000_000n,
+  s: 1_000_000_000n,
+  ms: 1_000_000n,
+  us: 1000n,
+  µs: 1000n,
+  ns: 1n,
+};
 export const nanosPerSecond = 1_000_000_000n;
 
 function nanosOf(digits: string, unit: bigint): bigint {
@@ -16,7 +24,8 @@ export function parseDuration(text: string): CelTime | undefined {
   if (rest === "0") return { celKind: "duration", nanos: 0n };
   if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|ns))+$/.test(rest)) return undefined;
   let nanos = 0n;
-  for (const [, digits = "0", unit = "s"] of rest.matchAll(/(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns)/g)) nanos += nanosOf(digits, perUnit[unit] ?? 1n);
+  for (const [, digits = "0", unit = "s"] of rest.matchAll(/(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns)/g))
+    nanos += nanosOf(digits, perUnit[unit] ?? 1n);
   return { celKind: "duration", nanos: sign === "-" ? -nanos : nanos };
 }
 

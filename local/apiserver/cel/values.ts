@@ -45,8 +45,19 @@ export interface CelTime {
 }
 
 export type CelValue =
-  | null | boolean | bigint | number | string | Uint8Array | UnsignedInt
-  | readonly CelValue[] | CelMap | CelOpaque | CelTypeValue | CelOptional | CelTime;
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | UnsignedInt
+  | readonly CelValue[]
+  | CelMap
+  | CelOpaque
+  | CelTypeValue
+  | CelOptional
+  | CelTime;
 
 /** CEL's uint: 64 bits without a sign. */
 export class UnsignedInt {
@@ -158,8 +169,27 @@ export const textFormats: Record<string, (text: string) => CelValue> = {
 };
 
 const reserved = new Set([
-  "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
-  "namespace", "return", "var", "void", "while",
+  "true",
+  "false",
+  "null",
+  "in",
+  "as",
+  "break",
+  "const",
+  "continue",
+  "else",
+  "for",
+  "function",
+  "if",
+  "import",
+  "let",
+  "loop",
+  "package",
+  "namespace",
+  "return",
+  "var",
+  "void",
+  "while",
 ]);
 const escapes: Record<string, string> = { underscores: "__", dot: ".", dash: "-", slash: "/" };
 
@@ -174,7 +204,10 @@ export function unescapeField(name: string): string {
 /** How a property is written in an expression; undefined when it cannot be reached. */
 export function escapeField(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
-  const escaped = name.replace(/__|[.\-/]/g, (part) => `__${Object.keys(escapes).find((key) => escapes[key] === part)}__`);
+  const escaped = name.replace(
+    /__|[.\-/]/g,
+    (part) => `__${Object.keys(escapes).find((key) => escapes[key] === part)}__`,
+  );
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
 }
 

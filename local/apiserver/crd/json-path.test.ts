@@ -2,7 +2,16 @@
 import { expect, test } from "vitest";
 import { findAll, parseJsonPath } from "./json-path.ts";
 
-const object = { spec: { size: 3, "a.b": "dotted", list: [{ n: 1 }, { n: 2 }] }, status: { conditions: [{ type: "Ready", status: "True" }, { type: "Other", status: "False" }] }, metadata: { annotations: { "x.org/y": "z" } } };
+const object = {
+  spec: { size: 3, "a.b": "dotted", list: [{ n: 1 }, { n: 2 }] },
+  status: {
+    conditions: [
+      { type: "Ready", status: "True" },
+      { type: "Other", status: "False" },
+    ],
+  },
+  metadata: { annotations: { "x.org/y": "z" } },
+};
 
 test.each([
   [".spec.size", [3]],
@@ -25,7 +34,14 @@ test("a path made to be tried in every way is refused at once", () => {
 });
 
 test("a filter may look deeper", () => {
-  expect(findAll(parseJsonPath('.list[?(@.a.b=="x")].n') ?? [], { list: [{ a: { b: "x" }, n: 1 }, { a: { b: "y" }, n: 2 }] })).toEqual([1]);
+  expect(
+    findAll(parseJsonPath('.list[?(@.a.b=="x")].n') ?? [], {
+      list: [
+        { a: { b: "x" }, n: 1 },
+        { a: { b: "y" }, n: 2 },
+      ],
+    }),
+  ).toEqual([1]);
 });
 
 test("what is no such path is undefined", () => {

@@ -1,7 +1,8 @@
 // The small JSONPath of CRDs (columns, scale, selectable fields): fields, indexes, `[*]`, `['a.b']` and equality filters.
 type Step = { field: string } | { index: number } | { all: true } | { filter: { path: Step[]; value: string } };
 
-const TOKEN = /\.((?:\\.|[^.[\]\\])+)|\[(\d+)\]|\[(\*)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[\?\(\s*@((?:\.[^=\s.[]+|\[[^\]]*\])+)\s*==\s*["']([^"']*)["']\s*\)\]/y;
+const TOKEN =
+  /\.((?:\\.|[^.[\]\\])+)|\[(\d+)\]|\[(\*)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[\?\(\s*@((?:\.[^=\s.[]+|\[[^\]]*\])+)\s*==\s*["']([^"']*)["']\s*\)\]/y;
 
 /** Parses a path such as `.status.conditions[?(@.type=="Ready")].status`; undefined when it is no such path. */
 export function parseJsonPath(text: string): Step[] | undefined {
@@ -38,5 +39,7 @@ function take(step: Step, value: unknown): unknown[] {
   if ("all" in step) return Object.values(value) as unknown[];
   if (!Array.isArray(value)) return [];
   if ("index" in step) return step.index < value.length ? [value[step.index] as unknown] : [];
-  return (value as unknown[]).filter((item) => findAll(step.filter.path, item).some((found) => String(found) === step.filter.value));
+  return (value as unknown[]).filter((item) =>
+    findAll(step.filter.path, item).some((found) => String(found) === step.filter.value),
+  );
 }

@@ -39,28 +39,57 @@ export function rootSchema(crd: Crd, version: CrdVersion): JsonSchema {
   const common = builtinView("io.k8s.api.core.v1.ConfigMap").schema.properties as JsonMap;
   return {
     ...own,
-    properties: { ...(own.properties as object), apiVersion: common.apiVersion, kind: common.kind, metadata: common.metadata },
+    properties: {
+      ...(own.properties as object),
+      apiVersion: common.apiVersion,
+      kind: common.kind,
+      metadata: common.metadata,
+    },
     "x-kubernetes-group-version-kind": [{ group: crd.spec.group, version: version.name, kind: crd.spec.names.kind }],
   };
 }
 
 function columnsOf(version: CrdVersion): Column[] {
-  const name: Column = { name: "Name", type: "string", format: "name", description: "Name must be unique within a namespace.", priority: 0, cell: (object) => object.metadata.name };
-  const declared = version.additionalPrinterColumns ?? [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "CreationTimestamp is a timestamp representing the server time when this object was created." }];
-  return [name, ...declared.map((column): Column => {
-    const path = parseJsonPath(column.jsonPath) ?? [];
-    return {
-      name: column.name, type: column.type, format: column.format ?? "", description: column.description ?? `Custom resource definition column (in JSONPath format): ${column.jsonPath}`, priority: column.priority ?? 0,
-      cell: (object) => cellOf(column.type, findAll(path, object)),
-    };
-  })];
+  const name: Column = {
+    name: "Name",
+    type: "string",
+    format: "name",
+    description: "Name must be unique within a namespace.",
+    priority: 0,
+    cell: (object) => object.metadata.name,
+  };
+  const declared = version.additionalPrinterColumns ?? [
+    {
+      name: "Age",
+      type: "date",
+      jsonPath: ".metadata.creationTimestamp",
+      description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+    },
+  ];
+  return [
+    name,
+    ...declared.map((column): Column => {
+      const path = parseJsonPath(column.jsonPath) ?? [];
+      return {
+        name: column.name,
+        type: column.type,
+        format: column.format ?? "",
+        description: column.description ?? `Custom resource definition column (in JSONPath format): ${column.jsonPath}`,
+        priority: column.priority ?? 0,
+        cell: (object) => cellOf(column.type, findAll(path, object)),
+      };
+    }),
+  ];
 }
 
 function cellOf(type: string, values: unknown[]): unknown {
   if (values.length === 0) return type === "date" ? "<unknown>" : null;
   const first = values[0];
   if (type === "date") return since(first, Date.now());
-  if (type === "string") return values.map((value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : String(value))).join(",");
+  if (type === "string")
+    return values
+      .map((value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : String(value)))
+      .join(",");
   if (type === "integer") return typeof first === "number" ? Math.trunc(first) : null;
   if (type === "number") return typeof first === "number" ? first : null;
   return typeof first === "boolean" ? first : null;
@@ -71,22 +100,49 @@ const fieldsOfPath = (text: string) => text.split(".").filter((part) => part !==
 function subresourcesOf(crd: Crd, version: CrdVersion): { list: Subresource[]; scale?: ScalePaths } {
   const list: Subresource[] = [];
   const verbs = ["get", "patch", "update"];
-  if (version.subresources?.status) list.push({ name: "status", gvk: { group: crd.spec.group, version: version.name, kind: crd.spec.names.kind }, verbs });
+  if (version.subresources?.status)
+    list.push({
+      name: "status",
+      gvk: { group: crd.spec.group, version: version.name, kind: crd.spec.names.kind },
+      verbs,
+    });
   const scale = version.subresources?.scale;
   if (!scale) return { list };
   list.push({ name: "scale", gvk: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs });
-  return { list, scale: { specReplicas: fieldsOfPath(scale.specReplicasPath), statusReplicas: fieldsOfPath(scale.statusReplicasPath), ...(scale.labelSelectorPath && { selector: fieldsOfPath(scale.labelSelectorPath) }) } };
+  return {
+    list,
+    scale: {
+      specReplicas: fieldsOfPath(scale.specReplicasPath),
+      statusReplicas: fieldsOfPath(scale.statusReplicasPath),
+      ...(scale.labelSelectorPath && { selector: fieldsOfPath(scale.labelSelectorPath) }),
+    },
+  };
 }
 
 function versionType(crd: Crd, version: CrdVersion): VersionType {
   const openapi = rootSchema(crd, version);
   const { list, scale } = subresourcesOf(crd, version);
-  const warning = version.deprecationWarning ?? `${crd.spec.group}/${version.name} ${crd.spec.names.kind} is deprecated`;
-  return { version: version.name, view: viewOfSchema(openapi), openapi, subresources: list, ...(scale && { scale }), columns: columnsOf(version), ...(version.deprecated && { deprecationWarning: warning }) };
+  const warning =
+    version.deprecationWarning ?? `${crd.spec.group}/${version.name} ${crd.spec.names.kind} is deprecated`;
+  return {
+    version: version.name,
+    view: viewOfSchema(openapi),
+    openapi,
+    subresources: list,
+    ...(scale && { scale }),
+    columns: columnsOf(version),
+    ...(version.deprecated && { deprecationWarning: warning }),
+  };
 }
 
 function versionNamed(crd: Crd, apiVersion: string): CrdVersion {
-  return crd.spec.versions.find(({ name }) => apiVersionOf(crd.spec.group, name) === apiVersion) ?? { name: "", served: false, storage: false };
+  return (
+    crd.spec.versions.find(({ name }) => apiVersionOf(crd.spec.group, name) === apiVersion) ?? {
+      name: "",
+      served: false,
+      storage: false,
+    }
+  );
 }
 
 /** Of an object of another kind nothing else is said but what embedded objects, lists and rules say. */
@@ -105,11 +161,17 @@ function withoutHead(object: KubeObject, hasStatus: boolean): unknown {
 
 function strategyOf(crd: Crd): Strategy {
   const compiled = new Map<string, CompiledSchema>();
-  const withStatus = new Map(crd.spec.versions.map((version) => [apiVersionOf(crd.spec.group, version.name), version.subresources?.status !== undefined]));
+  const withStatus = new Map(
+    crd.spec.versions.map((version) => [
+      apiVersionOf(crd.spec.group, version.name),
+      version.subresources?.status !== undefined,
+    ]),
+  );
   // Compiled when first needed: a start with many CRDs does not wait for them.
   const schemaOf = (apiVersion: string): CompiledSchema => {
     let found = compiled.get(apiVersion);
-    if (!found) compiled.set(apiVersion, (found = compileSchema(versionNamed(crd, apiVersion).schema?.openAPIV3Schema ?? OPEN)));
+    if (!found)
+      compiled.set(apiVersion, (found = compileSchema(versionNamed(crd, apiVersion).schema?.openAPIV3Schema ?? OPEN)));
     return found;
   };
   const hasStatus = (object: KubeObject) => withStatus.get(object.apiVersion) === true;
@@ -139,7 +201,11 @@ function strategyOf(crd: Crd): Strategy {
       if (subresource === "status") keepAllBut(object, old, "status");
       else if (hasStatus(object)) restore(object, old, "status");
     },
-    validate: (object, old, subresource, metadata) => schemaOf(object.apiVersion).validate(object, old, { ...validateOptions(crd, object, subresource), known: metadata }),
+    validate: (object, old, subresource, metadata) =>
+      schemaOf(object.apiVersion).validate(object, old, {
+        ...validateOptions(crd, object, subresource),
+        known: metadata,
+      }),
     validateName: subdomainName,
     generationOf: (object) => withoutHead(object, hasStatus(object)),
     unconditionalUpdate: false,
@@ -149,13 +215,18 @@ function strategyOf(crd: Crd): Strategy {
 /** Nobody reads an applied custom object as a whole: each time is read by who asks for it, and one that is none is not there. */
 function dropUnreadableTimes(body: KubeObject): KubeObject {
   const metadata: unknown = body.metadata;
-  if (isMap(metadata)) for (const key of ["creationTimestamp", "deletionTimestamp"]) if (isUnreadableTime(metadata[key])) delete metadata[key];
+  if (isMap(metadata))
+    for (const key of ["creationTimestamp", "deletionTimestamp"])
+      if (isUnreadableTime(metadata[key])) delete metadata[key];
   return body;
 }
 
 function decodeMetadata(body: KubeObject, kind: string, version: string): string[] {
   body.metadata ??= {} as KubeObject["metadata"];
-  if (!isMap(body.metadata)) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta`);
+  if (!isMap(body.metadata))
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta`,
+    );
   return asBadRequest(kind, version, () => {
     const view = builtinView(OBJECT_META);
     const metadata = body.metadata as unknown as JsonMap;
@@ -172,7 +243,8 @@ function asBadRequest<T>(kind: string, version: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof TypeFault) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
+    if (error instanceof TypeFault)
+      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
     throw error;
   }
 }
@@ -183,12 +255,30 @@ export function toResourceType(crd: Crd): ResourceType | undefined {
   const served = versions.filter((version) => version.served).sort((a, b) => byPriority(a.name, b.name));
   const storage = versions.find((version) => version.storage);
   if (served.length === 0 || !storage) return undefined;
-  const selectable = [...new Set(versions.flatMap((version) => version.selectableFields?.map(({ jsonPath }) => jsonPath) ?? []))];
+  const selectable = [
+    ...new Set(versions.flatMap((version) => version.selectableFields?.map(({ jsonPath }) => jsonPath) ?? [])),
+  ];
   return {
-    group, resource: names.plural, singular: names.singular, kind: names.kind, listKind: names.listKind, namespaced: scope === "Namespaced",
-    shortNames: names.shortNames ?? [], categories: names.categories ?? [], verbs: VERBS,
-    storageKey: `${group}/${names.plural}`, storageVersion: storage.name, versions: served.map((version) => versionType(crd, version)),
-    strategy: strategyOf(crd), builtin: false, returnsDeleted: false,
-    selectableFields: Object.fromEntries(selectable.map((path) => [path.replace(/^\./, ""), (object: KubeObject) => String(findAll(parseJsonPath(path) ?? [], object)[0] ?? "")])),
+    group,
+    resource: names.plural,
+    singular: names.singular,
+    kind: names.kind,
+    listKind: names.listKind,
+    namespaced: scope === "Namespaced",
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    verbs: VERBS,
+    storageKey: `${group}/${names.plural}`,
+    storageVersion: storage.name,
+    versions: served.map((version) => versionType(crd, version)),
+    strategy: strategyOf(crd),
+    builtin: false,
+    returnsDeleted: false,
+    selectableFields: Object.fromEntries(
+      selectable.map((path) => [
+        path.replace(/^\./, ""),
+        (object: KubeObject) => String(findAll(parseJsonPath(path) ?? [], object)[0] ?? ""),
+      ]),
+    ),
   };
 }

@@ -24,11 +24,17 @@ function lookUp(object: KubeObject, path: string[], type: string): Looked {
   let at: unknown = object;
   for (const [depth, key] of path.entries()) {
     if (at === null) return {};
-    if (!isMap(at)) return { fault: `.${path.slice(0, depth + 1).join(".")} accessor error: ${goPrinted(at)} is of the type ${goTypeOf(at)}, expected map[string]interface{}` };
+    if (!isMap(at))
+      return {
+        fault: `.${path.slice(0, depth + 1).join(".")} accessor error: ${goPrinted(at)} is of the type ${goTypeOf(at)}, expected map[string]interface{}`,
+      };
     if (!Object.hasOwn(at, key)) return {};
     at = at[key];
   }
-  if (goTypeOf(at) !== type) return { fault: `.${path.join(".")} accessor error: ${goPrinted(at)} is of the type ${goTypeOf(at)}, expected ${type}` };
+  if (goTypeOf(at) !== type)
+    return {
+      fault: `.${path.join(".")} accessor error: ${goPrinted(at)} is of the type ${goTypeOf(at)}, expected ${type}`,
+    };
   return { value: at };
 }
 
@@ -37,11 +43,21 @@ function replicaFaults(object: KubeObject, path: string[]): FieldError[] {
   const { value = 0, fault } = lookUp(object, path, "int64");
   if (fault) return [invalidValue(field, 0, fault)];
   if ((value as number) < 0) return [invalidValue(field, value, "should be a non-negative integer")];
-  return (value as number) > INT32_MAX ? [invalidValue(field, value, `should be less than or equal to ${INT32_MAX}`)] : [];
+  return (value as number) > INT32_MAX
+    ? [invalidValue(field, value, `should be less than or equal to ${INT32_MAX}`)]
+    : [];
 }
 
 /** Faults of the fields behind a scale; through the status door those of the spec are not asked for. */
-export function scaleFaults(object: KubeObject, { specReplicas, statusReplicas, selector }: ScalePaths, onlyStatus: boolean): FieldError[] {
+export function scaleFaults(
+  object: KubeObject,
+  { specReplicas, statusReplicas, selector }: ScalePaths,
+  onlyStatus: boolean,
+): FieldError[] {
   const found = selector ? lookUp(object, selector, "string") : {};
-  return [...(onlyStatus ? [] : replicaFaults(object, specReplicas)), ...replicaFaults(object, statusReplicas), ...(found.fault && selector ? [invalidValue(`.${selector.join(".")}`, "", found.fault)] : [])];
+  return [
+    ...(onlyStatus ? [] : replicaFaults(object, specReplicas)),
+    ...replicaFaults(object, statusReplicas),
+    ...(found.fault && selector ? [invalidValue(`.${selector.join(".")}`, "", found.fault)] : []),
+  ];
 }

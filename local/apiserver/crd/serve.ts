@@ -13,7 +13,12 @@ export function serveCrds(store: Store, catalogue: Catalogue, onFault: (error: u
     const crd = object as Crd;
     const isLeaving = crd.metadata.deletionTimestamp !== undefined;
     // A status write changes nothing that is served.
-    if (old && isLeaving === (old.metadata.deletionTimestamp !== undefined) && JSON.stringify((old as Crd).spec) === JSON.stringify(crd.spec)) return;
+    if (
+      old &&
+      isLeaving === (old.metadata.deletionTimestamp !== undefined) &&
+      JSON.stringify((old as Crd).spec) === JSON.stringify(crd.spec)
+    )
+      return;
     const type = toResourceType(crd);
     // Nothing new while everything of this kind is being deleted.
     if (type && isLeaving) type.verbs = type.verbs.filter((verb) => verb !== "create");

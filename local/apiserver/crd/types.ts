@@ -9,8 +9,18 @@ export interface CrdVersion {
   deprecated?: boolean;
   deprecationWarning?: string;
   schema?: { openAPIV3Schema?: JsonSchema };
-  subresources?: { status?: object; scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath?: string } };
-  additionalPrinterColumns?: { name: string; type: string; format?: string; description?: string; priority?: number; jsonPath: string }[];
+  subresources?: {
+    status?: object;
+    scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath?: string };
+  };
+  additionalPrinterColumns?: {
+    name: string;
+    type: string;
+    format?: string;
+    description?: string;
+    priority?: number;
+    jsonPath: string;
+  }[];
   selectableFields?: { jsonPath: string }[];
 }
 
@@ -26,7 +36,14 @@ export interface Crd extends KubeObject {
   spec: {
     group: string;
     scope: "Namespaced" | "Cluster";
-    names: { plural: string; singular: string; kind: string; listKind: string; shortNames?: string[]; categories?: string[] };
+    names: {
+      plural: string;
+      singular: string;
+      kind: string;
+      listKind: string;
+      shortNames?: string[];
+      categories?: string[];
+    };
     versions: CrdVersion[];
     preserveUnknownFields?: boolean;
     conversion?: { strategy: string };

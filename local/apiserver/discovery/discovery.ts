@@ -20,8 +20,10 @@ interface Entry {
 export function groupsOf(catalogue: Catalogue): Map<string, string[]> {
   const builtin = new Map<string, Set<string>>();
   const custom = new Map<string, Set<string>>();
-  const add = (into: Map<string, Set<string>>, group: string, version: string) => into.set(group, (into.get(group) ?? new Set()).add(version));
-  for (const type of catalogue.list()) for (const { version } of type.versions) add(type.builtin ? builtin : custom, type.group, version);
+  const add = (into: Map<string, Set<string>>, group: string, version: string) =>
+    into.set(group, (into.get(group) ?? new Set()).add(version));
+  for (const type of catalogue.list())
+    for (const { version } of type.versions) add(type.builtin ? builtin : custom, type.group, version);
   for (const { gvr, subresource } of catalogue.listVirtual()) if (!subresource) add(builtin, gvr.group, gvr.version);
   const sorted = [...builtin, ...[...custom].sort(([a], [b]) => (a < b ? -1 : 1))];
   return new Map(sorted.map(([group, versions]) => [group, [...versions].sort(byPriority)]));
@@ -33,17 +35,28 @@ function served(catalogue: Catalogue, group: string, version: string) {
     const found = type.group === group && type.versions.find((candidate) => candidate.version === version);
     return found ? [{ type, version: found }] : [];
   });
-  const virtuals = catalogue.listVirtual().filter(({ gvr, subresource }) => gvr.group === group && gvr.version === version && !subresource);
+  const virtuals = catalogue
+    .listVirtual()
+    .filter(({ gvr, subresource }) => gvr.group === group && gvr.version === version && !subresource);
   return { types, virtuals };
 }
 
 function entriesOf(type: ResourceType, version: VersionType): Entry[] {
   const main: Entry = {
-    name: type.resource, singularName: type.singular, namespaced: type.namespaced, kind: type.kind, verbs: type.verbs,
-    ...(type.shortNames.length > 0 && { shortNames: type.shortNames }), ...(type.categories.length > 0 && { categories: type.categories }),
+    name: type.resource,
+    singularName: type.singular,
+    namespaced: type.namespaced,
+    kind: type.kind,
+    verbs: type.verbs,
+    ...(type.shortNames.length > 0 && { shortNames: type.shortNames }),
+    ...(type.categories.length > 0 && { categories: type.categories }),
   };
   const subs = version.subresources.map(({ name, gvk, verbs }): Entry => ({
-    name: `${type.resource}/${name}`, singularName: "", namespaced: type.namespaced, kind: gvk.kind, verbs,
+    name: `${type.resource}/${name}`,
+    singularName: "",
+    namespaced: type.namespaced,
+    kind: gvk.kind,
+    verbs,
     ...((gvk.group !== type.group || gvk.version !== version.version) && { group: gvk.group, version: gvk.version }),
   }));
   return [main, ...subs];
@@ -55,7 +68,13 @@ export function resourceList(catalogue: Catalogue, group: string, version: strin
   if (types.length === 0 && virtuals.length === 0) return undefined;
   const resources = [
     ...types.flatMap(({ type, version: v }) => entriesOf(type, v)),
-    ...virtuals.map((v): Entry => ({ name: v.gvr.resource, singularName: v.singular, namespaced: v.namespaced, kind: v.gvk.kind, verbs: ["create"] })),
+    ...virtuals.map((v): Entry => ({
+      name: v.gvr.resource,
+      singularName: v.singular,
+      namespaced: v.namespaced,
+      kind: v.gvk.kind,
+      verbs: ["create"],
+    })),
   ];
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersionOf(group, version), resources };
 }
@@ -73,24 +92,61 @@ function groupBody(group: string, versions: string[]) {
 }
 
 export function groupList(catalogue: Catalogue): object {
-  return { kind: "APIGroupList", apiVersion: "v1", groups: [...groupsOf(catalogue)].filter(([group]) => group !== "").map(([group, versions]) => groupBody(group, versions)) };
+  return {
+    kind: "APIGroupList",
+    apiVersion: "v1",
+    groups: [...groupsOf(catalogue)]
+      .filter(([group]) => group !== "")
+      .map(([group, versions]) => groupBody(group, versions)),
+  };
 }
 
 /** `APIGroupDiscoveryList` for `/api` (core only) or `/apis` (all others). */
 export function aggregated(catalogue: Catalogue, core: boolean): object {
-  const items = [...groupsOf(catalogue)].filter(([group]) => (group === "") === core).map(([group, versions]) => ({
-    metadata: { ...(group && { name: group }) },
-    versions: versions.map((version) => ({ version, resources: aggregatedResources(catalogue, group, version), freshness: "Current" })),
-  }));
+  const items = [...groupsOf(catalogue)]
+    .filter(([group]) => (group === "") === core)
+    .map(([group, versions]) => ({
+      metadata: { ...(group && { name: group }) },
+      versions: versions.map((version) => ({
+        version,
+        resources: aggregatedResources(catalogue, group, version),
+        freshness: "Current",
+      })),
+    }));
   return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
 }
 
 function aggregatedResources(catalogue: Catalogue, group: string, version: string): object[] {
   const { types, virtuals } = served(catalogue, group, version);
   const stored = types.map(({ type, version: v }) => ({
-    resource: type.resource, responseKind: type.builtin ? { group: "", version: "", kind: type.kind } : { group: type.group, version, kind: type.kind }, scope: type.namespaced ? "Namespaced" : "Cluster", singularResource: type.singular, verbs: type.verbs,
-    ...(type.shortNames.length > 0 && { shortNames: type.shortNames }), ...(type.categories.length > 0 && { categories: type.categories }),
-    ...(v.subresources.length > 0 && { subresources: v.subresources.map(({ name, gvk, verbs }) => ({ subresource: name, responseKind: type.builtin && gvk.group === type.group && gvk.version === version ? { group: "", version: "", kind: gvk.kind } : gvk, verbs })) }),
+    resource: type.resource,
+    responseKind: type.builtin
+      ? { group: "", version: "", kind: type.kind }
+      : { group: type.group, version, kind: type.kind },
+    scope: type.namespaced ? "Namespaced" : "Cluster",
+    singularResource: type.singular,
+    verbs: type.verbs,
+    ...(type.shortNames.length > 0 && { shortNames: type.shortNames }),
+    ...(type.categories.length > 0 && { categories: type.categories }),
+    ...(v.subresources.length > 0 && {
+      subresources: v.subresources.map(({ name, gvk, verbs }) => ({
+        subresource: name,
+        responseKind:
+          type.builtin && gvk.group === type.group && gvk.version === version
+            ? { group: "", version: "", kind: gvk.kind }
+            : gvk,
+        verbs,
+      })),
+    }),
   }));
-  return [...stored, ...virtuals.map((v) => ({ resource: v.gvr.resource, responseKind: { group: "", version: "", kind: v.gvk.kind }, scope: v.namespaced ? "Namespaced" : "Cluster", singularResource: v.singular, verbs: ["create"] }))];
+  return [
+    ...stored,
+    ...virtuals.map((v) => ({
+      resource: v.gvr.resource,
+      responseKind: { group: "", version: "", kind: v.gvk.kind },
+      scope: v.namespaced ? "Namespaced" : "Cluster",
+      singularResource: v.singular,
+      verbs: ["create"],
+    })),
+  ];
 }

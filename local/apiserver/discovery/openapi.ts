@@ -22,9 +22,13 @@ function schemaName(type: ResourceType, version: VersionType): string {
 
 function listSchema(type: ResourceType, version: VersionType, name: string): JsonSchema {
   return {
-    type: "object", description: `${type.listKind} is a list of ${type.kind}`, required: ["items"],
+    type: "object",
+    description: `${type.listKind} is a list of ${type.kind}`,
+    required: ["items"],
     properties: {
-      apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { $ref: REF + LIST_META },
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { $ref: REF + LIST_META },
       items: { type: "array", description: `List of ${type.resource}`, items: { $ref: REF + name } },
     },
     "x-kubernetes-group-version-kind": [{ group: type.group, version: version.version, kind: type.listKind }],
@@ -32,8 +36,19 @@ function listSchema(type: ResourceType, version: VersionType, name: string): Jso
 }
 
 const OWN_SCHEMAS: Record<string, JsonSchema> = {
-  [`${META}.Patch`]: { type: "object", description: "Patch is provided to give a concrete name and type to the Kubernetes PATCH request body." },
-  [LIST_META]: { type: "object", properties: { continue: { type: "string" }, remainingItemCount: { type: "integer", format: "int64" }, resourceVersion: { type: "string" }, selfLink: { type: "string" } } },
+  [`${META}.Patch`]: {
+    type: "object",
+    description: "Patch is provided to give a concrete name and type to the Kubernetes PATCH request body.",
+  },
+  [LIST_META]: {
+    type: "object",
+    properties: {
+      continue: { type: "string" },
+      remainingItemCount: { type: "integer", format: "int64" },
+      resourceVersion: { type: "string" },
+      selfLink: { type: "string" },
+    },
+  },
 };
 
 function addReferenced(into: Record<string, JsonSchema>, value: unknown): void {
@@ -50,20 +65,31 @@ function addReferenced(into: Record<string, JsonSchema>, value: unknown): void {
 }
 
 /** The OpenAPI v3 document of a group version; undefined when it is not served. */
-export function openApiV3(catalogue: Catalogue, group: string, version: string): { paths: Record<string, PathItem>; components: { schemas: Record<string, JsonSchema> } } | undefined {
+export function openApiV3(
+  catalogue: Catalogue,
+  group: string,
+  version: string,
+): { paths: Record<string, PathItem>; components: { schemas: Record<string, JsonSchema> } } | undefined {
   const paths: Record<string, PathItem> = {};
   const schemas: Record<string, JsonSchema> = { ...OWN_SCHEMAS };
-  const types = catalogue.list().filter((type) => type.group === group).flatMap((type) => type.versions.filter((v) => v.version === version).map((v) => ({ type, version: v })));
+  const types = catalogue
+    .list()
+    .filter((type) => type.group === group)
+    .flatMap((type) => type.versions.filter((v) => v.version === version).map((v) => ({ type, version: v })));
   for (const { type, version: v } of types) {
     const name = schemaName(type, v);
     Object.assign(paths, pathsOf(type, v, name));
     schemas[name] = v.openapi;
     schemas[`${name}List`] = listSchema(type, v, name);
   }
-  for (const { gvr, gvk } of catalogue.listVirtual().filter((virtual) => virtual.gvr.group === group && virtual.gvr.version === version)) {
+  for (const { gvr, gvk } of catalogue
+    .listVirtual()
+    .filter((virtual) => virtual.gvr.group === group && virtual.gvr.version === version)) {
     for (const [name, schema] of Object.entries(builtinSchemas())) {
-      const gvks = schema["x-kubernetes-group-version-kind"] as { group: string; version: string; kind: string }[] | undefined;
-      if (gvks?.some((each) => each.group === gvk.group && each.version === gvk.version && each.kind === gvk.kind)) schemas[name] = schema;
+      const gvks = schema["x-kubernetes-group-version-kind"] as
+        { group: string; version: string; kind: string }[] | undefined;
+      if (gvks?.some((each) => each.group === gvk.group && each.version === gvk.version && each.kind === gvk.kind))
+        schemas[name] = schema;
     }
     paths[`/apis/${group}/${version}/${gvr.resource}`] ??= {};
   }
@@ -74,8 +100,14 @@ export function openApiV3(catalogue: Catalogue, group: string, version: string):
 
 /** Changes with the kinds that a group version serves. */
 export function hashOf(catalogue: Catalogue, path: string, group: string, version: string): string {
-  const marks = catalogue.list().filter((type) => type.group === group && !type.builtin).map((type) => type.versions.find((v) => v.version === version)?.openapi);
-  return createHash("sha512").update(JSON.stringify([path, marks])).digest("hex").toUpperCase();
+  const marks = catalogue
+    .list()
+    .filter((type) => type.group === group && !type.builtin)
+    .map((type) => type.versions.find((v) => v.version === version)?.openapi);
+  return createHash("sha512")
+    .update(JSON.stringify([path, marks]))
+    .digest("hex")
+    .toUpperCase();
 }
 
 /** The index: path of a group version to the address of its document, whose hash changes with it. */
@@ -98,29 +130,55 @@ export function openApiV2(catalogue: Catalogue): object {
     for (const version of versions) {
       const document = openApiV3(catalogue, group, version);
       for (const [path, item] of Object.entries(document?.paths ?? {})) paths[path] = toV2Path(item);
-      for (const [name, schema] of Object.entries(document?.components.schemas ?? {})) definitions[name] ??= toV2Schema(schema);
+      for (const [name, schema] of Object.entries(document?.components.schemas ?? {}))
+        definitions[name] ??= toV2Schema(schema);
     }
   }
   const text = JSON.stringify({ paths, definitions }).replaceAll(REF, "#/definitions/");
   return {
-    swagger: "2.0", info: INFO, ...(JSON.parse(text) as object),
-    securityDefinitions: { BearerToken: { description: "Bearer Token authentication", type: "apiKey", name: "authorization", in: "header" } }, security: [{ BearerToken: [] }],
+    swagger: "2.0",
+    info: INFO,
+    ...(JSON.parse(text) as object),
+    securityDefinitions: {
+      BearerToken: { description: "Bearer Token authentication", type: "apiKey", name: "authorization", in: "header" },
+    },
+    security: [{ BearerToken: [] }],
   };
 }
 
 function toV2Path({ parameters, ...operations }: PathItem): object {
-  return { ...Object.fromEntries(Object.entries(operations).map(([method, one]) => [method, toV2Operation(one)])), ...(parameters && { parameters: parameters.map(toV2Parameter) }) };
+  return {
+    ...Object.fromEntries(Object.entries(operations).map(([method, one]) => [method, toV2Operation(one)])),
+    ...(parameters && { parameters: parameters.map(toV2Parameter) }),
+  };
 }
 
 const toV2Parameter = ({ schema, ...parameter }: Parameter): object => ({ ...schema, ...parameter });
 
 function toV2Operation({ requestBody, responses, parameters = [], ...rest }: Operation): object {
   const forms = Object.keys(requestBody?.content ?? {});
-  const body = requestBody ? [{ name: "body", in: "body", ...(requestBody.required && { required: true }), schema: Object.values(requestBody.content)[0]?.schema }] : [];
+  const body = requestBody
+    ? [
+        {
+          name: "body",
+          in: "body",
+          ...(requestBody.required && { required: true }),
+          schema: Object.values(requestBody.content)[0]?.schema,
+        },
+      ]
+    : [];
   return {
-    ...rest, consumes: forms.length > 0 ? forms : ["application/json", "application/yaml"], produces: ["application/json", "application/yaml"], schemes: ["https"],
+    ...rest,
+    consumes: forms.length > 0 ? forms : ["application/json", "application/yaml"],
+    produces: ["application/json", "application/yaml"],
+    schemes: ["https"],
     parameters: [...body, ...parameters.map(toV2Parameter)],
-    responses: Object.fromEntries(Object.entries(responses).map(([code, { description, content }]) => [code, { description, ...(content && { schema: Object.values(content)[0]?.schema }) }])),
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([code, { description, content }]) => [
+        code,
+        { description, ...(content && { schema: Object.values(content)[0]?.schema }) },
+      ]),
+    ),
   };
 }
 
@@ -131,11 +189,14 @@ function toV2Schema(schema: unknown): unknown {
   const { default: _default, nullable, oneOf: _one, anyOf: _any, not: _not, allOf, ...rest } = schema;
   if (nullable === true || rest["x-kubernetes-int-or-string"] === true) delete rest.type;
   const [only] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
-  return Object.fromEntries(Object.entries({ ...(isMap(only) ? only : {}), ...rest }).map(([key, value]) => [key, mapped(key, value)]));
+  return Object.fromEntries(
+    Object.entries({ ...(isMap(only) ? only : {}), ...rest }).map(([key, value]) => [key, mapped(key, value)]),
+  );
 }
 
 /** Below `properties` names are fields, not words of the schema. */
 function mapped(key: string, value: unknown): unknown {
-  if (key === "properties" && isMap(value)) return Object.fromEntries(Object.entries(value as JsonMap).map(([field, schema]) => [field, toV2Schema(schema)]));
+  if (key === "properties" && isMap(value))
+    return Object.fromEntries(Object.entries(value as JsonMap).map(([field, schema]) => [field, toV2Schema(schema)]));
   return ["items", "additionalProperties"].includes(key) ? toV2Schema(value) : value;
 }

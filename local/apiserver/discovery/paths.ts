@@ -8,8 +8,19 @@ import { aggregated, groupDocument, groupList, resourceList } from "./discovery.
 import { hashOf, openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 
 const VERSION = {
-  major: "1", minor: "34", emulationMajor: "1", emulationMinor: "34", minCompatibilityMajor: "1", minCompatibilityMinor: "33",
-  gitVersion: "v1.34.4", gitCommit: "", gitTreeState: "clean", buildDate: "1970-01-01T00:00:00Z", goVersion: "", compiler: "", platform: "",
+  major: "1",
+  minor: "34",
+  emulationMajor: "1",
+  emulationMinor: "34",
+  minCompatibilityMajor: "1",
+  minCompatibilityMinor: "33",
+  gitVersion: "v1.34.4",
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "",
+  platform: "",
 };
 
 const CORE_VERSIONS = { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
@@ -39,9 +50,14 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
   /** Of `/api` and `/apis`, their groups and versions. */
   function document([root = "", a = "", b = ""]: string[], as: string | undefined): string | undefined {
     const isCore = root === "api";
-    if (a === "") return as ? once(`${root} aggregated`, () => aggregated(catalogue, isCore)) : once(root, () => (isCore ? CORE_VERSIONS : groupList(catalogue)));
+    if (a === "")
+      return as
+        ? once(`${root} aggregated`, () => aggregated(catalogue, isCore))
+        : once(root, () => (isCore ? CORE_VERSIONS : groupList(catalogue)));
     if (isCore) return b === "" ? once(`api/${a}`, () => resourceList(catalogue, "", a)) : undefined;
-    return b === "" ? once(`apis/${a}`, () => groupDocument(catalogue, a)) : once(`apis/${a}/${b}`, () => resourceList(catalogue, a, b));
+    return b === ""
+      ? once(`apis/${a}`, () => groupDocument(catalogue, a))
+      : once(`apis/${a}/${b}`, () => resourceList(catalogue, a, b));
   }
 
   function openApi(parts: string[]): string | undefined {
@@ -50,14 +66,22 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     if (version !== "v3") return undefined;
     if (root === undefined) return once("openapi/v3", () => openApiIndex(catalogue));
     if (root === "api") return once(`openapi/v3//${group}`, () => openApiV3(catalogue, "", group));
-    return root === "apis" && name ? once(`openapi/v3/${group}/${name}`, () => openApiV3(catalogue, group, name)) : undefined;
+    return root === "apis" && name
+      ? once(`openapi/v3/${group}/${name}`, () => openApiV3(catalogue, group, name))
+      : undefined;
   }
 
   function handleDiscovery({ request, response }: Pick<Exchange, "request" | "response">, parts: string[]): void {
     const { as } = parts.length === 1 ? negotiate(request, ["APIGroupDiscoveryList"]) : { as: undefined };
     const text = parts.length <= 3 ? document(parts, as) : undefined;
     if (text === undefined) sendPlain(response, 404, NOT_FOUND);
-    else if (as) sendDocument(response, text, { type: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", cache: "public", vary: "Accept", etag: digest(text) });
+    else if (as)
+      sendDocument(response, text, {
+        type: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        cache: "public",
+        vary: "Accept",
+        etag: digest(text),
+      });
     else sendText(response, 200, text, { format: "json" });
   }
 
@@ -66,12 +90,22 @@ export function createPaths(catalogue: Catalogue, isReady: () => boolean) {
     const text = openApi(parts);
     if (text === undefined) return sendPlain(response, 404, NOT_FOUND);
     const asked = new URL(request.url ?? "/", "https://server.invalid").searchParams.get("hash") ?? "";
-    sendHashed(response, text, { path: `/${parts.join("/")}`, asked, hash: versionHash(catalogue, parts) ?? digest(text) });
+    sendHashed(response, text, {
+      path: `/${parts.join("/")}`,
+      asked,
+      hash: versionHash(catalogue, parts) ?? digest(text),
+    });
   }
 
-  const health: PathHandler = ({ response }) => sendPlain(response, isReady() ? 200 : 500, isReady() ? "ok" : "not ready");
+  const health: PathHandler = ({ response }) =>
+    sendPlain(response, isReady() ? 200 : 500, isReady() ? "ok" : "not ready");
   const HANDLERS: Record<string, PathHandler> = {
-    healthz: health, livez: health, readyz: health, openapi: handleOpenApi, api: handleDiscovery, apis: handleDiscovery,
+    healthz: health,
+    livez: health,
+    readyz: health,
+    openapi: handleOpenApi,
+    api: handleDiscovery,
+    apis: handleDiscovery,
     version: ({ response }) => sendText(response, 200, JSON.stringify(VERSION), { format: "json" }),
   };
 
@@ -123,13 +157,24 @@ function sendDocument(response: Exchange["response"], text: string, { type, cach
 /** The hash that stands for the document of a group version; undefined for other documents. */
 function versionHash(catalogue: Catalogue, [, version, root, group = "", name = ""]: string[]): string | undefined {
   if (version !== "v3" || root === undefined) return undefined;
-  return root === "api" ? hashOf(catalogue, `api/${group}`, "", group) : hashOf(catalogue, `apis/${group}/${name}`, group, name);
+  return root === "api"
+    ? hashOf(catalogue, `api/${group}`, "", group)
+    : hashOf(catalogue, `apis/${group}/${name}`, group, name);
 }
 
 /** Who names the hash may keep the document for ever; who names an old one is told the new one. */
-function sendHashed(response: Exchange["response"], text: string, { path, asked, hash }: { path: string; asked: string; hash: string }): void {
+function sendHashed(
+  response: Exchange["response"],
+  text: string,
+  { path, asked, hash }: { path: string; asked: string; hash: string },
+): void {
   if (asked && asked !== hash) redirect(response, `${path}?hash=${hash}`);
-  else sendDocument(response, text, { type: "application/json", cache: asked ? "public, immutable" : "no-cache, private", etag: hash });
+  else
+    sendDocument(response, text, {
+      type: "application/json",
+      cache: asked ? "public, immutable" : "no-cache, private",
+      etag: hash,
+    });
 }
 
 function redirect(response: Exchange["response"], location: string): void {
@@ -140,6 +185,9 @@ function redirect(response: Exchange["response"], location: string): void {
 /** Old clients read v2 as protobuf, for kinds that v3 does not have: a document without definitions tells them so. */
 function sendEmptyV2(response: Exchange["response"]): void {
   const document = Buffer.concat([Buffer.from([0x0a, 3]), Buffer.from("2.0")]);
-  response.writeHead(200, { "content-type": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "content-length": document.length });
+  response.writeHead(200, {
+    "content-type": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "content-length": document.length,
+  });
   response.end(document);
 }

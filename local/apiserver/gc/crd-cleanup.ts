@@ -41,7 +41,9 @@ async function settle(core: Core, name: string): Promise<void> {
   if (type && core.store.table(storageKey).count() > 0) return;
   const crds = core.catalogue.find(GROUP, "customresourcedefinitions");
   if (!crds) return;
-  await unlessGone(() => edit(core, crds, { namespace: "", name }, (object) => {
-    object.metadata.finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP);
-  }));
+  await unlessGone(() =>
+    edit(core, crds, { namespace: "", name }, (object) => {
+      object.metadata.finalizers = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP);
+    }),
+  );
 }

@@ -19,6 +19,7 @@ export function expireEvents(core: Core, onError: (error: unknown) => void): () 
 function removeOld(core: Core): void {
   const oldest = core.now() - KEPT_MS;
   for (const event of core.store.table("/events").list()) {
-    if (Date.parse(String(event.lastTimestamp ?? event.metadata.creationTimestamp)) < oldest) core.store.remove("/events", event);
+    if (Date.parse(String(event.lastTimestamp ?? event.metadata.creationTimestamp)) < oldest)
+      core.store.remove("/events", event);
   }
 }

@@ -13,10 +13,16 @@ export const ALWAYS = ["default", "kube-system", "kube-public", "kube-node-lease
 const FIRST = ["rbac.authorization.k8s.io/rolebindings", "/secrets"];
 
 /** Starts keeping namespaces. @param rootCa put into every namespace as ConfigMap kube-root-ca.crt. */
-export async function keepNamespaces(core: Core, rootCa: string, onError: (error: unknown) => void): Promise<() => void> {
+export async function keepNamespaces(
+  core: Core,
+  rootCa: string,
+  onError: (error: unknown) => void,
+): Promise<() => void> {
   const queue = createWorkQueue((name) => settle(core, name, rootCa), onError);
   const table = core.store.table(KEY);
-  for (const name of ALWAYS) if (!table.find("", name)) await createAt(core, "namespaces", "", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  for (const name of ALWAYS)
+    if (!table.find("", name))
+      await createAt(core, "namespaces", "", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   for (const { metadata } of table.list()) queue.add(metadata.name);
   const unsubscribe = core.store.subscribe((storageKey, { type, object }) => {
     if (storageKey === KEY) {
@@ -39,9 +45,23 @@ async function settle(core: Core, name: string, rootCa: string): Promise<void> {
   if (!namespace) return;
   if (namespace.metadata.deletionTimestamp) return empty(core, namespace);
   const has = (storageKey: string, object: string) => core.store.table(storageKey).find(name, object) !== undefined;
-  if (!has("/serviceaccounts", "default")) await unlessThere(() => createAt(core, "serviceaccounts", name, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: name } }));
+  if (!has("/serviceaccounts", "default"))
+    await unlessThere(() =>
+      createAt(core, "serviceaccounts", name, {
+        apiVersion: "v1",
+        kind: "ServiceAccount",
+        metadata: { name: "default", namespace: name },
+      }),
+    );
   if (!has("/configmaps", "kube-root-ca.crt")) {
-    await unlessThere(() => createAt(core, "configmaps", name, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kube-root-ca.crt", namespace: name }, data: { "ca.crt": rootCa } }));
+    await unlessThere(() =>
+      createAt(core, "configmaps", name, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "kube-root-ca.crt", namespace: name },
+        data: { "ca.crt": rootCa },
+      }),
+    );
   }
 }
 
@@ -62,19 +82,29 @@ async function unlessThere(act: () => Promise<void>): Promise<void> {
 /** Deletes everything inside; the namespace goes with the last object. */
 async function empty(core: Core, namespace: KubeObject): Promise<void> {
   const { name } = namespace.metadata;
-  const types = core.catalogue.list().filter((type) => type.namespaced && type.storageKey === `${type.group}/${type.resource}`)
+  const types = core.catalogue
+    .list()
+    .filter((type) => type.namespaced && type.storageKey === `${type.group}/${type.resource}`)
     .sort((a, b) => Number(FIRST.includes(b.storageKey)) - Number(FIRST.includes(a.storageKey)));
   let left = 0;
   for (const type of types) {
     for (const object of core.store.table(type.storageKey).list(name)) {
-      if (!object.metadata.deletionTimestamp) await unlessGone(() => removeAsSystem(core, type, object, { preconditions: { uid: object.metadata.uid } }));
+      if (!object.metadata.deletionTimestamp)
+        await unlessGone(() => removeAsSystem(core, type, object, { preconditions: { uid: object.metadata.uid } }));
     }
     left += core.store.table(type.storageKey).count(name);
   }
   const type = core.catalogue.find("", "namespaces");
   if (left === 0 && type) {
-    await unlessGone(() => edit(core, type, { namespace: "", name, subresource: "finalize" }, (object) => {
-      object.spec = { ...(object.spec as object), finalizers: ((object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? []).filter((finalizer) => finalizer !== "kubernetes") };
-    }));
+    await unlessGone(() =>
+      edit(core, type, { namespace: "", name, subresource: "finalize" }, (object) => {
+        object.spec = {
+          ...(object.spec as object),
+          finalizers: ((object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? []).filter(
+            (finalizer) => finalizer !== "kubernetes",
+          ),
+        };
+      }),
+    );
   }
 }

@@ -15,7 +15,11 @@ export interface Owners {
   stop(): void;
 }
 
-const placeOf = (storageKey: string, object: KubeObject): Place => ({ storageKey, namespace: object.metadata.namespace ?? "", name: object.metadata.name });
+const placeOf = (storageKey: string, object: KubeObject): Place => ({
+  storageKey,
+  namespace: object.metadata.namespace ?? "",
+  name: object.metadata.name,
+});
 const ownersOf = (object: KubeObject | undefined) => (object?.metadata.ownerReferences ?? []).map((owner) => owner.uid);
 
 /** Follows the store. `onChange` gets every uid whose rest may need cleaning: of changed objects and of owners of new dependents. */
@@ -44,7 +48,8 @@ export function indexOwners(store: Store, onChange: (uid: string) => void): Owne
     }
   }
 
-  for (const storageKey of store.resources()) for (const object of store.table(storageKey).list()) add(storageKey, object);
+  for (const storageKey of store.resources())
+    for (const object of store.table(storageKey).list()) add(storageKey, object);
   const unsubscribe = store.subscribe((storageKey, { type, object, oldObject }) => {
     if (oldObject) drop(oldObject);
     if (type !== "DELETED") add(storageKey, object);
@@ -53,11 +58,18 @@ export function indexOwners(store: Store, onChange: (uid: string) => void): Owne
 
   function report(type: ChangeEvent["type"], object: KubeObject, oldObject: KubeObject | undefined): void {
     const uid = object.metadata.uid ?? "";
-    const isInteresting = type === "DELETED" ? dependents.has(uid) : object.metadata.deletionTimestamp !== undefined || ownersOf(object).length > 0;
+    const isInteresting =
+      type === "DELETED"
+        ? dependents.has(uid)
+        : object.metadata.deletionTimestamp !== undefined || ownersOf(object).length > 0;
     if (isInteresting) onChange(uid);
     // An owner that waits for its dependents may go on.
     for (const owner of ownersOf(oldObject)) if (places.has(owner)) onChange(owner);
   }
 
-  return { find: (uid) => places.get(uid), dependents: (uid) => [...(dependents.get(uid)?.values() ?? [])], stop: unsubscribe };
+  return {
+    find: (uid) => places.get(uid),
+    dependents: (uid) => [...(dependents.get(uid)?.values() ?? [])],
+    stop: unsubscribe,
+  };
 }

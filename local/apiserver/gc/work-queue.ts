@@ -19,10 +19,13 @@ export function createWorkQueue(work: (key: string) => Promise<void>, onError: (
     if (stopped) return;
     const count = (failures.get(key) ?? 0) + 1;
     failures.set(key, count);
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      add(key);
-    }, Math.min(FIRST_RETRY_MS * 2 ** count, LONGEST_RETRY_MS));
+    const timer = setTimeout(
+      () => {
+        timers.delete(timer);
+        add(key);
+      },
+      Math.min(FIRST_RETRY_MS * 2 ** count, LONGEST_RETRY_MS),
+    );
     timers.add(timer);
   }
 

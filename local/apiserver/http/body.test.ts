@@ -22,9 +22,13 @@ const keys = Array.from({ length: 50_000 }, (_, index) => `k${index}`);
 test.each([
   ["many keys", keys.map((key) => `${key}: 1`).join("\n")],
   ["many keys of a set", `a: !!set {${keys.join(", ")}}`],
-])("%s", (_what, text) => {
-  expect(parseBody(text)).toBeInstanceOf(Object);
-}, 5_000);
+])(
+  "%s",
+  (_what, text) => {
+    expect(parseBody(text)).toBeInstanceOf(Object);
+  },
+  5_000,
+);
 
 test("many errors on one line", () => {
   expect(() => parseBody(`a: ${"b: ".repeat(20_000)}c`)).toThrow("json parse error");

@@ -10,7 +10,15 @@ import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 export const BODY_LIMIT = 3 * 1024 * 1024;
 const ACCEPTED = ["application/json", "application/yaml", PROTOBUF];
 /** Without what takes the square of a body's length: keys compared with all before them, tags that do so, lists and maps as keys, lines copied for each error. Of a doubled key the last counts, as in kube-apiserver. */
-const YAML = { maxAliasCount: 100, merge: true, uniqueKeys: false, stringKeys: true, resolveKnownTags: false, prettyErrors: false, logLevel: "error" } as const;
+const YAML = {
+  maxAliasCount: 100,
+  merge: true,
+  uniqueKeys: false,
+  stringKeys: true,
+  resolveKnownTags: false,
+  prettyErrors: false,
+  logLevel: "error",
+} as const;
 const PROTOTYPE = "__proto__";
 
 /** The whole body. Throws 413 beyond the limit. */
@@ -69,7 +77,10 @@ const SHOWN = 1_000;
 
 /** As parseBody, for an object of a kind, which the refusal names. */
 function parseObject(text: string, kind: string): unknown {
-  const unrecognized = (message: string) => badRequest(`the object provided is unrecognized (must be of type ${kind}): ${NOT_READ}${message} (${text.slice(0, SHOWN) || "<empty>"})`);
+  const unrecognized = (message: string) =>
+    badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): ${NOT_READ}${message} (${text.slice(0, SHOWN) || "<empty>"})`,
+    );
   if (text.trim() === "") throw unrecognized("unexpected end of JSON input");
   try {
     return parseText(text);
@@ -110,9 +121,11 @@ function noteDuplicates(text: string, faults: string[]): void {
 export async function readObject(request: IncomingMessage, faults: string[], kind: string): Promise<KubeObject> {
   const mediaType = mediaTypeOf(request);
   if (mediaType && !ACCEPTED.includes(mediaType)) throw unsupportedMedia(ACCEPTED);
-  const body = mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(request, faults, kind);
+  const body =
+    mediaType === PROTOBUF ? decodeProtobuf(await readBytes(request)) : await readParsed(request, faults, kind);
   if (!isMap(body)) throw badRequest("the body of the request is not an object");
-  if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata)) throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
+  if (body.metadata !== undefined && body.metadata !== null && !isMap(body.metadata))
+    throw badRequest("json: cannot unmarshal value into Go struct field .metadata of type v1.ObjectMeta");
   body.metadata ??= {};
   return body as unknown as KubeObject;
 }

@@ -32,7 +32,8 @@ export interface Listener {
 
 function credentialsOf(request: IncomingMessage): Credentials {
   const impersonate: Record<string, string[]> = {};
-  for (const [name, values] of Object.entries(request.headersDistinct)) if (name.startsWith("impersonate-") && values) impersonate[name] = values;
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    if (name.startsWith("impersonate-") && values) impersonate[name] = values;
   const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
   return {
     ...(request.headers.authorization !== undefined && { authorization: request.headers.authorization }),
@@ -51,19 +52,31 @@ function urlOf(target: string): URL {
 async function answer(options: ListenerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = urlOf(request.url ?? "/");
   const info = readRequest(request.method ?? "GET", url.pathname, url.searchParams);
-  if (request.method === "OPTIONS" || request.method === "TRACE") throw failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+  if (request.method === "OPTIONS" || request.method === "TRACE")
+    throw failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
   if (OPEN_PATHS.has(url.pathname)) return options.handlePath({ request, response, info });
   const user = await options.auth.authenticate(credentialsOf(request));
-  if (info.isResource) return handleResource(options.resources, { request, response, info, query: url.searchParams, user });
+  if (info.isResource)
+    return handleResource(options.resources, { request, response, info, query: url.searchParams, user });
   checkAuthorized(options.resources.authorize, user, info);
   options.handlePath({ request, response, info });
 }
 
 /** Listens; port 0 takes a free one. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const server: Server = createServer({ ...options.tls, requestCert: true, rejectUnauthorized: false, minVersion: "TLSv1.2", keepAlive: true, noDelay: true }, (request, response) => {
-    answer(options, request, response).catch((error: unknown) => sendError(response, error, options.onError));
-  });
+  const server: Server = createServer(
+    {
+      ...options.tls,
+      requestCert: true,
+      rejectUnauthorized: false,
+      minVersion: "TLSv1.2",
+      keepAlive: true,
+      noDelay: true,
+    },
+    (request, response) => {
+      answer(options, request, response).catch((error: unknown) => sendError(response, error, options.onError));
+    },
+  );
   server.requestTimeout = REQUEST_MS;
   server.headersTimeout = REQUEST_MS / 2;
   server.keepAliveTimeout = 2 * REQUEST_MS;

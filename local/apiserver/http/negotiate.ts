@@ -19,18 +19,31 @@ const VIEWS = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataL
 export function negotiate(request: IncomingMessage, views: string[]): Wanted {
   const header = request.headers.accept;
   if (!header) return { format: "json" };
-  const offers = header.split(",").flatMap((part) => readOffer(part, views)).sort((a, b) => b.quality - a.quality);
+  const offers = header
+    .split(",")
+    .flatMap((part) => readOffer(part, views))
+    .sort((a, b) => b.quality - a.quality);
   const best = offers[0];
   if (!best) throw notAcceptable(ACCEPTED);
   return { format: best.format, ...(best.as && { as: best.as }) };
 }
 
-const FORMATS: Record<string, Wanted["format"]> = { "application/yaml": "yaml", "text/yaml": "yaml", "application/json": "json", "*/*": "json", "application/*": "json" };
+const FORMATS: Record<string, Wanted["format"]> = {
+  "application/yaml": "yaml",
+  "text/yaml": "yaml",
+  "application/json": "json",
+  "*/*": "json",
+  "application/*": "json",
+};
 const OLD_VERSIONS = ["v1beta1", "v2beta1"];
 
 function readOffer(part: string, views: string[]): Offer[] {
   const [type = "", ...rest] = part.split(";").map((piece) => piece.trim());
-  const { as, v, q } = Object.fromEntries(rest.map((piece) => piece.split("=") as [string, string])) as { as?: string; v?: string; q?: string };
+  const { as, v, q } = Object.fromEntries(rest.map((piece) => piece.split("=") as [string, string])) as {
+    as?: string;
+    v?: string;
+    q?: string;
+  };
   const format = FORMATS[type];
   if (!format) return [];
   const quality = q === undefined ? 1 : Number(q);

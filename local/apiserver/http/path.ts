@@ -13,13 +13,23 @@ export interface RequestInfo {
   isResource: boolean;
 }
 
-const VERBS: Record<string, string> = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete", GET: "get", HEAD: "get" };
+const VERBS: Record<string, string> = {
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+  GET: "get",
+  HEAD: "get",
+};
 const NONE = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
 
 /** Reads method and path; a `metadata.name` field selector names one object, as for the authorizer. */
 export function readRequest(method: string, path: string, query: URLSearchParams): RequestInfo {
   const other: RequestInfo = { ...NONE, verb: method.toLowerCase(), path, isResource: false };
-  const parts = path.split("/").filter((part) => part !== "").map(decode);
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decode);
   if (parts.some((part) => part === undefined)) return other;
   const [root, ...rest] = parts as string[];
   // The core group has no name in the path.
@@ -47,7 +57,12 @@ function place(parts: string[]): Pick<RequestInfo, "namespace" | "resource" | "n
   const isInside = first === "namespaces" && parts.length > 2 && !(parts.length === 3 && OF_NAMESPACE.has(third));
   if (isInside) return { namespace: second, resource: third, name: fourth, subresource: more.join("/") };
   // For the authorizer a namespace is inside itself.
-  return { namespace: first === "namespaces" ? second : "", resource: first, name: second, subresource: parts.slice(2).join("/") };
+  return {
+    namespace: first === "namespaces" ? second : "",
+    resource: first,
+    name: second,
+    subresource: parts.slice(2).join("/"),
+  };
 }
 
 function named(verb: string, name: string, query: URLSearchParams): Pick<RequestInfo, "verb" | "name"> {

@@ -12,7 +12,11 @@ type Json = Record<string, unknown>;
 type Message = Record<string, [name: string, type: string]>;
 
 let loaded: Record<string, Message> | undefined;
-const messages = () => (loaded ??= JSON.parse(readFileSync(join(import.meta.dirname, "../builtin/messages.json"), "utf8")) as Record<string, Message>);
+const messages = () =>
+  (loaded ??= JSON.parse(readFileSync(join(import.meta.dirname, "../builtin/messages.json"), "utf8")) as Record<
+    string,
+    Message
+  >);
 
 /** One field on the wire. */
 interface Field {
@@ -56,13 +60,21 @@ function* fieldsOf(buffer: Buffer): Generator<Field> {
 
 function scalar(type: string, field: Field): unknown {
   switch (type) {
-    case "string": return field.bytes.toString("utf8");
-    case "bytes": return field.bytes.toString("base64");
-    case "bool": return field.value !== 0n;
-    case "double": return field.bytes.readDoubleLE(0);
-    case "float": return field.bytes.readFloatLE(0);
-    case "uint32": case "uint64": return Number(BigInt.asUintN(64, field.value));
-    default: return Number(BigInt.asIntN(64, field.value));
+    case "string":
+      return field.bytes.toString("utf8");
+    case "bytes":
+      return field.bytes.toString("base64");
+    case "bool":
+      return field.value !== 0n;
+    case "double":
+      return field.bytes.readDoubleLE(0);
+    case "float":
+      return field.bytes.readFloatLE(0);
+    case "uint32":
+    case "uint64":
+      return Number(BigInt.asUintN(64, field.value));
+    default:
+      return Number(BigInt.asIntN(64, field.value));
   }
 }
 
@@ -102,7 +114,9 @@ const SPECIAL: Record<string, (buffer: Buffer, depth: number) => unknown> = {
   "io.k8s.apimachinery.pkg.api.resource.Quantity": (buffer) => raw(buffer).get(1)?.bytes.toString("utf8") ?? "0",
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": (buffer) => {
     const fields = raw(buffer);
-    return fields.get(1)?.value === 1n ? (fields.get(3)?.bytes.toString("utf8") ?? "") : Number(BigInt.asIntN(32, fields.get(2)?.value ?? 0n));
+    return fields.get(1)?.value === 1n
+      ? (fields.get(3)?.bytes.toString("utf8") ?? "")
+      : Number(BigInt.asIntN(32, fields.get(2)?.value ?? 0n));
   },
   [`${EXTENSIONS}JSONSchemaPropsOrBool`]: (buffer, depth) => {
     const fields = raw(buffer);
@@ -111,10 +125,14 @@ const SPECIAL: Record<string, (buffer: Buffer, depth: number) => unknown> = {
   },
   [`${EXTENSIONS}JSONSchemaPropsOrArray`]: (buffer, depth) => {
     const schema = raw(buffer).get(1);
-    return schema ? decodeMessage(`${EXTENSIONS}JSONSchemaProps`, schema.bytes, depth) : [...fieldsOf(buffer)].map((field) => decodeMessage(`${EXTENSIONS}JSONSchemaProps`, field.bytes, depth));
+    return schema
+      ? decodeMessage(`${EXTENSIONS}JSONSchemaProps`, schema.bytes, depth)
+      : [...fieldsOf(buffer)].map((field) => decodeMessage(`${EXTENSIONS}JSONSchemaProps`, field.bytes, depth));
   },
-  "io.k8s.api.authentication.v1.ExtraValue": (buffer) => [...fieldsOf(buffer)].map((field) => field.bytes.toString("utf8")),
-  "io.k8s.api.authorization.v1.ExtraValue": (buffer) => [...fieldsOf(buffer)].map((field) => field.bytes.toString("utf8")),
+  "io.k8s.api.authentication.v1.ExtraValue": (buffer) =>
+    [...fieldsOf(buffer)].map((field) => field.bytes.toString("utf8")),
+  "io.k8s.api.authorization.v1.ExtraValue": (buffer) =>
+    [...fieldsOf(buffer)].map((field) => field.bytes.toString("utf8")),
 };
 
 function single(type: string, field: Field, depth: number): unknown {
@@ -132,7 +150,8 @@ function decodeMessage(name: string, buffer: Buffer, depth: number): Json {
     if (known) put(out, known, field, depth + 1);
   }
   const required = (builtinSchemas()[name]?.required ?? []) as string[];
-  for (const [, [field, type]] of Object.entries(message)) if (isNoValue(out[field], type) && !required.includes(field)) delete out[field];
+  for (const [, [field, type]] of Object.entries(message))
+    if (isNoValue(out[field], type) && !required.includes(field)) delete out[field];
   return out;
 }
 
@@ -168,7 +187,8 @@ export function decodeProtobuf(body: Buffer): Json {
   const apiVersion = text(meta.get(1));
   const kind = text(meta.get(2));
   const name = messageOf(apiVersion, kind);
-  if (name === undefined) throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  if (name === undefined)
+    throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
   return { apiVersion, kind, ...decodeMessage(name, unknown.get(2)?.bytes ?? Buffer.alloc(0), 0) };
 }
 

@@ -14,7 +14,16 @@ import { getScale, writeScale } from "../registry/scale.ts";
 import type { ResourceType, Target, Virtual } from "../registry/types.ts";
 import { update } from "../registry/update.ts";
 import { watch } from "../registry/watch.ts";
-import { badRequest, failure, forbidden, forbiddenPath, methodNotAllowed, noSuchPath, notFound, qualified } from "../status.ts";
+import {
+  badRequest,
+  failure,
+  forbidden,
+  forbiddenPath,
+  methodNotAllowed,
+  noSuchPath,
+  notFound,
+  qualified,
+} from "../status.ts";
 import { jsonOf } from "../storage/store.ts";
 import { mediaTypeOf, readObject, readOptional, readPatch } from "./body.ts";
 import { negotiate, type Wanted } from "./negotiate.ts";
@@ -47,10 +56,17 @@ export function checkAuthorized(authorize: Authorize, user: UserInfo, info: Requ
   const decision = authorize(attributes);
   if (decision.allowed) return;
   const why = decision.reason ? `: ${decision.reason}` : "";
-  if (!info.isResource) throw forbiddenPath(`forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(info.path)}${why}`);
+  if (!info.isResource)
+    throw forbiddenPath(
+      `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(info.path)}${why}`,
+    );
   const full = subresource ? `${resource}/${subresource}` : resource;
   const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : "at the cluster scope";
-  throw forbidden({ group, resource }, name, `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(full)} in API group ${JSON.stringify(group)} ${where}${why}`);
+  throw forbidden(
+    { group, resource },
+    name,
+    `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(full)} in API group ${JSON.stringify(group)} ${where}${why}`,
+  );
 }
 
 /** Answers one resource request. Throws StatusError. */
@@ -73,10 +89,24 @@ export async function handleResource(context: ResourceContext, exchange: Exchang
   }
 }
 
-function callOf(context: ResourceContext, { info, user, request, query }: Exchange, { type, version }: Pick<Target, "type" | "version">): InternalCall {
+function callOf(
+  context: ResourceContext,
+  { info, user, request, query }: Exchange,
+  { type, version }: Pick<Target, "type" | "version">,
+): InternalCall {
   return {
-    target: { type, version, namespace: type.namespaced ? info.namespace : "", name: info.name, subresource: info.subresource },
-    user, query, faults: [], userAgent: request.headers["user-agent"] ?? "", warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
+    target: {
+      type,
+      version,
+      namespace: type.namespaced ? info.namespace : "",
+      name: info.name,
+      subresource: info.subresource,
+    },
+    user,
+    query,
+    faults: [],
+    userAgent: request.headers["user-agent"] ?? "",
+    warnings: version.deprecationWarning ? [version.deprecationWarning] : [],
     checkCreate: () => checkAuthorized(context.authorize, user, { ...info, verb: "create" }),
   };
 }
@@ -85,7 +115,12 @@ const NOWHERE = "404 page not found\n";
 
 /** As kube-apiserver: a Status inside a built-in group version, plain text elsewhere. */
 function unknownResource({ core }: ResourceContext, { info, response }: Exchange): void {
-  const isServed = core.catalogue.list().some((type) => type.builtin && type.group === info.group && type.versions.some(({ version }) => version === info.version));
+  const isServed = core.catalogue
+    .list()
+    .some(
+      (type) =>
+        type.builtin && type.group === info.group && type.versions.some(({ version }) => version === info.version),
+    );
   if (isServed) throw noSuchPath();
   sendPlain(response, 404, NOWHERE);
 }
@@ -102,19 +137,24 @@ function checkShape(info: RequestInfo, type: ResourceType): void {
   checkScope(info, type);
   if (info.subresource) return;
   const hasName = info.name !== "" && (info.verb === "create" || !ON_COLLECTION.has(info.verb));
-  if (!hasName && !type.builtin && (info.verb === "update" || info.verb === "patch")) throw badRequest("name must be provided");
+  if (!hasName && !type.builtin && (info.verb === "update" || info.verb === "patch"))
+    throw badRequest("name must be provided");
   if (!type.verbs.includes(info.verb) || ON_COLLECTION.has(info.verb) === hasName) throw methodNotAllowed();
   checkNamespacing(info, type);
 }
 
 /** Rights in a namespace are none on what lies outside, so a cluster-scoped object has no path through one. A Namespace is inside itself alone. */
-function checkScope(info: RequestInfo, { namespaced, group, resource }: Pick<ResourceType, "namespaced" | "group" | "resource">): void {
+function checkScope(
+  info: RequestInfo,
+  { namespaced, group, resource }: Pick<ResourceType, "namespaced" | "group" | "resource">,
+): void {
   const isItself = group === "" && resource === "namespaces" && info.namespace === info.name;
   if (!namespaced && info.namespace !== "" && !isItself) throw noSuchPath();
 }
 
 function checkNamespacing(info: RequestInfo, type: ResourceType): void {
-  if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch") throw ON_COLLECTION.has(info.verb) ? methodNotAllowed() : noSuchPath();
+  if (type.namespaced && info.namespace === "" && info.verb !== "list" && info.verb !== "watch")
+    throw ON_COLLECTION.has(info.verb) ? methodNotAllowed() : noSuchPath();
 }
 
 type Handler = (door: ResourceContext, exchange: Exchange, call: InternalCall) => void | Promise<void>;
@@ -130,15 +170,30 @@ function sendObject(exchange: Exchange, call: InternalCall, code: number, object
   const wanted = negotiate(exchange.request, OBJECT_VIEWS);
   addWarnings(exchange.response, call.warnings);
   const include = call.query.get("includeObject") ?? "Metadata";
-  const text = wanted.as === "Table" ? tableOf(call.target.version, [object], { resourceVersion: object.metadata.resourceVersion }, { withColumns: true, include }) : wanted.as ? partialOf(object) : jsonOf(object);
+  const text =
+    wanted.as === "Table"
+      ? tableOf(
+          call.target.version,
+          [object],
+          { resourceVersion: object.metadata.resourceVersion },
+          { withColumns: true, include },
+        )
+      : wanted.as
+        ? partialOf(object)
+        : jsonOf(object);
   sendText(exchange.response, code, text, wanted);
 }
 
 function listText(call: InternalCall, listed: Listed, wanted: Wanted): string {
   const { items, ...metadata } = listed;
   const { type, version } = call.target;
-  if (wanted.as === "Table") return tableOf(version, items, metadata, { withColumns: true, include: call.query.get("includeObject") ?? "Metadata" });
-  if (wanted.as) return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":${JSON.stringify(metadata)},"items":[${items.map(partialOf).join(",")}]}`;
+  if (wanted.as === "Table")
+    return tableOf(version, items, metadata, {
+      withColumns: true,
+      include: call.query.get("includeObject") ?? "Metadata",
+    });
+  if (wanted.as)
+    return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":${JSON.stringify(metadata)},"items":[${items.map(partialOf).join(",")}]}`;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
   const shownMetadata = type.builtin ? metadata : { continue: "", ...metadata };
   return `{"kind":"${type.listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(shownMetadata)},"items":[${items.map(type.builtin ? untypedText(apiVersion, type.kind) : jsonOf).join(",")}]}`;
@@ -166,15 +221,40 @@ const VERBS: Record<string, Handler> = {
     const { as } = negotiate(exchange.request, OBJECT_VIEWS);
     const prepared = watch(core, call);
     addWarnings(exchange.response, call.warnings);
-    streamWatch(exchange.response, prepared, { version: call.target.version, as, include: call.query.get("includeObject") ?? "Metadata", timeoutSeconds: Number(call.query.get("timeoutSeconds") ?? 0) || 0 }, stopped);
+    streamWatch(
+      exchange.response,
+      prepared,
+      {
+        version: call.target.version,
+        as,
+        include: call.query.get("includeObject") ?? "Metadata",
+        timeoutSeconds: Number(call.query.get("timeoutSeconds") ?? 0) || 0,
+      },
+      stopped,
+    );
   },
-  create: async ({ core }, exchange, call) => sendObject(exchange, call, 201, await create(core, call, await readObject(exchange.request, call.faults, call.target.type.kind))),
+  create: async ({ core }, exchange, call) =>
+    sendObject(
+      exchange,
+      call,
+      201,
+      await create(core, call, await readObject(exchange.request, call.faults, call.target.type.kind)),
+    ),
   update: async ({ core }, exchange, call) => {
-    const { object, created } = await update(core, call, await readObject(exchange.request, call.faults, call.target.type.kind));
+    const { object, created } = await update(
+      core,
+      call,
+      await readObject(exchange.request, call.faults, call.target.type.kind),
+    );
     sendObject(exchange, call, created ? 201 : 200, object);
   },
   patch: async ({ core }, exchange, call) => {
-    const { object, created } = await patch(core, call, mediaTypeOf(exchange.request), await readPatch(exchange.request, call.faults));
+    const { object, created } = await patch(
+      core,
+      call,
+      mediaTypeOf(exchange.request),
+      await readPatch(exchange.request, call.faults),
+    );
     sendObject(exchange, call, created ? 201 : 200, object);
   },
   delete: async ({ core }, exchange, call) => {
@@ -186,7 +266,12 @@ const VERBS: Record<string, Handler> = {
     const removed = await removeCollection(core, call, deleteOptions(await readOptional(exchange.request), call.query));
     addWarnings(exchange.response, call.warnings);
     const wanted = negotiate(exchange.request, LIST_VIEWS);
-    sendText(exchange.response, 200, listText(call, { items: removed, resourceVersion: String(core.store.version()) }, wanted), wanted);
+    sendText(
+      exchange.response,
+      200,
+      listText(call, { items: removed, resourceVersion: String(core.store.version()) }, wanted),
+      wanted,
+    );
   },
 };
 
@@ -197,11 +282,22 @@ async function handleSubresource(context: ResourceContext, exchange: Exchange, c
   const { type } = call.target;
   const on = { group: type.group, resource: type.resource };
   if (!subresource) throw type.builtin ? noSuchPath() : notFound(on, info.name);
-  if (!subresource.verbs.includes(info.verb)) throw type.builtin ? methodNotAllowed() : failure(405, "MethodNotAllowed", `${info.verb} is not supported on resources of kind ${JSON.stringify(qualified(on))}`, { details: { group: type.group, kind: type.resource } });
+  if (!subresource.verbs.includes(info.verb))
+    throw type.builtin
+      ? methodNotAllowed()
+      : failure(
+          405,
+          "MethodNotAllowed",
+          `${info.verb} is not supported on resources of kind ${JSON.stringify(qualified(on))}`,
+          { details: { group: type.group, kind: type.resource } },
+        );
   if (info.subresource !== "scale") return (VERBS[info.verb] ?? refuse)(context, exchange, call) as Promise<void>;
   const wanted = negotiate(request, []);
   if (info.verb === "get") return sendText(exchange.response, 200, JSON.stringify(getScale(core, call)), wanted);
-  const scale = info.verb === "update" ? await writeScale(core, call, undefined, await readObject(request, call.faults, "Scale")) : await writeScale(core, call, mediaTypeOf(request), await readPatch(request, call.faults));
+  const scale =
+    info.verb === "update"
+      ? await writeScale(core, call, undefined, await readObject(request, call.faults, "Scale"))
+      : await writeScale(core, call, mediaTypeOf(request), await readPatch(request, call.faults));
   addWarnings(exchange.response, call.warnings);
   sendText(exchange.response, 200, JSON.stringify(scale), wanted);
 }
@@ -215,13 +311,45 @@ async function handleVirtual(context: ResourceContext, exchange: Exchange, virtu
   checkTypedKind(virtual.gvk, body);
   const { group, version, kind } = virtual.gvk;
   decodeTyped(builtinView(schemaOfKind(group, version, kind) ?? ""), body, kind, version);
-  if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  const options = writeOptions({ query, userAgent: exchange.request.headers["user-agent"] ?? "", user, faults: [], warnings: [], target: {} as never }, "CreateOptions");
-  if (virtual.subresource && !context.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)) {
+  if (virtual.namespaced && body.metadata.namespace && body.metadata.namespace !== info.namespace)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  const options = writeOptions(
+    {
+      query,
+      userAgent: exchange.request.headers["user-agent"] ?? "",
+      user,
+      faults: [],
+      warnings: [],
+      target: {} as never,
+    },
+    "CreateOptions",
+  );
+  if (
+    virtual.subresource &&
+    !context.core.store.table(`${info.group}/${info.resource}`).find(info.namespace, info.name)
+  ) {
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }
   const empty = { apiVersion: `${group}/${version}`, kind, metadata: {} as KubeObject["metadata"], spec: {} };
-  trackUpdate({ view: builtinView(schemaOfKind(group, version, kind) ?? ""), empty, manager: options.fieldManager, subresource: virtual.subresource, apiVersion: empty.apiVersion, time: timestamp(context.core.now()), reset: ["status"] }, undefined, body);
-  const answer = await virtual.create({ user, namespace: info.namespace, name: info.name, body, dryRun: options.dryRun });
+  trackUpdate(
+    {
+      view: builtinView(schemaOfKind(group, version, kind) ?? ""),
+      empty,
+      manager: options.fieldManager,
+      subresource: virtual.subresource,
+      apiVersion: empty.apiVersion,
+      time: timestamp(context.core.now()),
+      reset: ["status"],
+    },
+    undefined,
+    body,
+  );
+  const answer = await virtual.create({
+    user,
+    namespace: info.namespace,
+    name: info.name,
+    body,
+    dryRun: options.dryRun,
+  });
   sendText(exchange.response, 201, JSON.stringify(answer), wanted);
 }

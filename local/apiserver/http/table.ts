@@ -10,9 +10,17 @@ export interface TableOptions {
 }
 
 /** A `meta.k8s.io/v1` Table as text. */
-export function tableOf(version: VersionType, objects: KubeObject[], metadata: object, { withColumns, include }: TableOptions): string {
+export function tableOf(
+  version: VersionType,
+  objects: KubeObject[],
+  metadata: object,
+  { withColumns, include }: TableOptions,
+): string {
   const columns = withColumns ? version.columns.map(({ cell: _cell, ...definition }) => definition) : [];
-  const rows = objects.map((object) => `{"cells":${JSON.stringify(version.columns.map((column) => column.cell(object) ?? null))},"object":${included(object, include)}}`);
+  const rows = objects.map(
+    (object) =>
+      `{"cells":${JSON.stringify(version.columns.map((column) => column.cell(object) ?? null))},"object":${included(object, include)}}`,
+  );
   return `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":${JSON.stringify(metadata)},"columnDefinitions":${JSON.stringify(columns)},"rows":[${rows.join(",")}]}`;
 }
 

@@ -30,7 +30,12 @@ function lineWriter({ version, as, include }: StreamOptions): (type: WatchType, 
   let withColumns = true;
   const render = (type: WatchType, object: KubeObject): string => {
     if (as === "Table") {
-      const text = tableOf(version, [object], { resourceVersion: object.metadata.resourceVersion }, { withColumns, include });
+      const text = tableOf(
+        version,
+        [object],
+        { resourceVersion: object.metadata.resourceVersion },
+        { withColumns, include },
+      );
       withColumns = false;
       return text;
     }
@@ -42,8 +47,17 @@ function lineWriter({ version, as, include }: StreamOptions): (type: WatchType, 
 }
 
 /** Streams until the client leaves, the time is over, or `stopped` aborts. */
-export function streamWatch(response: ServerResponse, watch: Watch, options: StreamOptions, stopped: AbortSignal): void {
-  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private", "transfer-encoding": "chunked" });
+export function streamWatch(
+  response: ServerResponse,
+  watch: Watch,
+  options: StreamOptions,
+  stopped: AbortSignal,
+): void {
+  response.writeHead(200, {
+    "content-type": "application/json",
+    "cache-control": "no-cache, private",
+    "transfer-encoding": "chunked",
+  });
   response.flushHeaders();
   if (watch.failure) {
     response.end(`{"type":"ERROR","object":${JSON.stringify(watch.failure)}}\n`);
@@ -62,10 +76,18 @@ export function streamWatch(response: ServerResponse, watch: Watch, options: Str
   const unsubscribe = watch.start(send);
   response.uncork();
   isLive = true;
-  const bookmarks = watch.bookmarks ? setInterval(() => send("BOOKMARK", watch.bookmark()), BOOKMARK_MS).unref() : undefined;
-  const seconds = options.timeoutSeconds > 0 ? Math.min(options.timeoutSeconds, LONGEST_S) : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
+  const bookmarks = watch.bookmarks
+    ? setInterval(() => send("BOOKMARK", watch.bookmark()), BOOKMARK_MS).unref()
+    : undefined;
+  const seconds =
+    options.timeoutSeconds > 0
+      ? Math.min(options.timeoutSeconds, LONGEST_S)
+      : SHORTEST_S + Math.floor(Math.random() * SHORTEST_S);
   // A last one before the end, so that the client resumes from there.
-  const lastBookmark = watch.bookmarks && seconds > BEFORE_END_S ? setTimeout(() => send("BOOKMARK", watch.bookmark()), (seconds - BEFORE_END_S) * 1_000).unref() : undefined;
+  const lastBookmark =
+    watch.bookmarks && seconds > BEFORE_END_S
+      ? setTimeout(() => send("BOOKMARK", watch.bookmark()), (seconds - BEFORE_END_S) * 1_000).unref()
+      : undefined;
   let drained: NodeJS.Timeout | undefined;
   const end = () => {
     response.end();

@@ -18,7 +18,12 @@ interface Operation {
 export function jsonPatch(target: KubeObject, patch: unknown): KubeObject {
   if (patch === null) return target;
   if (!Array.isArray(patch)) throw undecodable("cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
-  if (patch.length > MOST_OPERATIONS) throw failure(413, "RequestEntityTooLarge", `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`);
+  if (patch.length > MOST_OPERATIONS)
+    throw failure(
+      413,
+      "RequestEntityTooLarge",
+      `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`,
+    );
   const state: State = { root: target, copied: 0 };
   for (const operation of patch.map(readOperation)) (VERBS[operation.op] ?? rejected)(state, operation);
   return state.root as unknown as KubeObject;
@@ -34,7 +39,8 @@ function readOperation(given: unknown): Operation {
   if (given !== null && !isMap(given)) throw undecodable("cannot unmarshal into Go value of type handlers.jsonPatchOp");
   const text = (name: string): string => {
     const value = given?.[name] ?? "";
-    if (typeof value !== "string") throw undecodable(`cannot unmarshal into Go struct field jsonPatchOp.${name} of type string`);
+    if (typeof value !== "string")
+      throw undecodable(`cannot unmarshal into Go struct field jsonPatchOp.${name} of type string`);
     return value;
   };
   return { op: text("op"), path: text("path"), from: text("from"), value: given?.value ?? null };
@@ -115,7 +121,12 @@ const VERBS: Record<string, (state: State, operation: Operation) => void> = {
     const goal = find(state, path);
     // Copies of copies double an object with each operation.
     state.copied += JSON.stringify(value).length;
-    if (state.copied > MOST_COPIED) throw failure(413, "RequestEntityTooLarge", `Unable to copy, the accumulated size increase of copy is ${state.copied}, exceeding the limit ${MOST_COPIED}`);
+    if (state.copied > MOST_COPIED)
+      throw failure(
+        413,
+        "RequestEntityTooLarge",
+        `Unable to copy, the accumulated size increase of copy is ${state.copied}, exceeding the limit ${MOST_COPIED}`,
+      );
     add(goal, structuredClone(value));
   },
   test(state, { path, value }) {

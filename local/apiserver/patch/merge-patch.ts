@@ -1,7 +1,8 @@
 // JSON merge patch (RFC 7386), as kube-apiserver's library carries it out.
 type JsonMap = Record<string, unknown>;
 
-const isMap = (value: unknown): value is JsonMap => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is JsonMap =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The patched value. `target` is not changed; untouched parts are shared with it. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -17,5 +18,11 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 /** Nulls go from objects inside new lists as well; null items stay. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  return isMap(value) ? Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null).map(([key, inner]) => [key, withoutNulls(inner)])) : value;
+  return isMap(value)
+    ? Object.fromEntries(
+        Object.entries(value)
+          .filter(([, inner]) => inner !== null)
+          .map(([key, inner]) => [key, withoutNulls(inner)]),
+      )
+    : value;
 }

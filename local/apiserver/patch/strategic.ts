@@ -52,7 +52,9 @@ function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isMap(value)) return value;
   if (Object.hasOwn(value, DIRECTIVE)) return undefined;
-  const kept = Object.entries(value).filter(([key, inner]) => inner !== null && !isDirective(key)).map(([key, inner]): [string, unknown] => [key, withoutDirectives(inner)]);
+  const kept = Object.entries(value)
+    .filter(([key, inner]) => inner !== null && !isDirective(key))
+    .map(([key, inner]): [string, unknown] => [key, withoutDirectives(inner)]);
   return Object.fromEntries(kept.filter(([, inner]) => inner !== undefined));
 }
 
@@ -69,7 +71,9 @@ function retained(target: JsonMap, patch: JsonMap): JsonMap {
 }
 
 function strategyOf(type: TypeView): { merges: boolean; key?: string } {
-  const merges = String(type.schema["x-kubernetes-patch-strategy"] ?? "").split(",").includes("merge");
+  const merges = String(type.schema["x-kubernetes-patch-strategy"] ?? "")
+    .split(",")
+    .includes("merge");
   return { merges, key: type.schema["x-kubernetes-patch-merge-key"] as string | undefined };
 }
 
@@ -77,15 +81,21 @@ function mergeList(type: TypeView, target: unknown[], patch: unknown[]): unknown
   const { merges, key } = strategyOf(type);
   if (!merges) return patch;
   if (target.length === 0 && patch.length === 0) return target;
-  if (!haveOneType([...target, ...patch])) throw fault(`list element types are not identical: ${goPrinted([target, patch])}`);
-  if (!isMap([...target, ...patch][0])) return inOrder([...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))], patch, { server: target, key });
+  if (!haveOneType([...target, ...patch]))
+    throw fault(`list element types are not identical: ${goPrinted([target, patch])}`);
+  if (!isMap([...target, ...patch][0]))
+    return inOrder([...target, ...patch.filter((item) => !target.some((present) => sameValue(present, item)))], patch, {
+      server: target,
+      key,
+    });
   if (!key) throw fault("cannot merge lists without merge key for type struct");
   const special = withSpecial(key, target, patch as JsonMap[]);
   return inOrder(mergeKeyed(type, key, special), special.patch, { server: special.target, key });
 }
 
 const typeName = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "list" : typeof value);
-const haveOneType = (items: unknown[]): boolean => new Set(items.map(typeName)).size <= 1 && typeName(items[0]) !== "list" && typeName(items[0]) !== "null";
+const haveOneType = (items: unknown[]): boolean =>
+  new Set(items.map(typeName)).size <= 1 && typeName(items[0]) !== "list" && typeName(items[0]) !== "null";
 
 interface Lists {
   target: unknown[];
@@ -100,7 +110,8 @@ function withSpecial(key: string, target: unknown[], patch: JsonMap[]): Lists {
     const directive = item[DIRECTIVE];
     if (directive === "merge") throw fault("merging lists cannot yet be specified in the patch");
     if (directive === "replace") isReplaced = true;
-    else if (directive !== "delete") throw fault(`unknown patch type: ${goPrinted(directive)} in map: ${goPrinted(item)}`);
+    else if (directive !== "delete")
+      throw fault(`unknown patch type: ${goPrinted(directive)} in map: ${goPrinted(item)}`);
     else left = left.filter((present) => !(isMap(present) && sameValue(present[key], keyOf(item, key))));
   }
   return isReplaced ? { target: plain, patch: [] } : { target: left, patch: plain };
@@ -126,7 +137,8 @@ function mergeKeyed(type: TypeView, key: string, { target, patch }: Lists): unkn
 
 function deleteItems(out: JsonMap, key: string, gone: unknown): void {
   const list = out[key];
-  if (Array.isArray(list) && Array.isArray(gone)) out[key] = list.filter((item) => !gone.some((each) => sameValue(each, item)));
+  if (Array.isArray(list) && Array.isArray(gone))
+    out[key] = list.filter((item) => !gone.some((each) => sameValue(each, item)));
 }
 
 /** Carries out `$setElementOrder` with the lists it is about; returns their fields, which are done with. */
@@ -145,10 +157,17 @@ function orderLists(view: TypeView, out: JsonMap, patch: JsonMap): Set<string> {
   return done;
 }
 
-function orderedList(type: TypeView, order: unknown[], { present, given }: { present: unknown[] | undefined; given: unknown[] | undefined }): unknown[] | undefined {
+function orderedList(
+  type: TypeView,
+  order: unknown[],
+  { present, given }: { present: unknown[] | undefined; given: unknown[] | undefined },
+): unknown[] | undefined {
   const { key } = strategyOf(type);
   checkOrder(given ?? [], order, key);
-  const merged = present && given ? mergeList(type, present, given) : (present ?? (given && (withoutDirectives(given) as unknown[])));
+  const merged =
+    present && given
+      ? mergeList(type, present, given)
+      : (present ?? (given && (withoutDirectives(given) as unknown[])));
   return merged && inOrder(merged, order, { server: present ?? [], key });
 }
 
@@ -164,7 +183,10 @@ function checkOrder(given: unknown[], order: unknown[], key: string | undefined)
   const plain = given.filter((item) => !(isMap(item) && Object.hasOwn(item, DIRECTIVE)));
   let at = 0;
   for (const wanted of order) if (at < plain.length && isSameItem(plain[at], wanted, key)) at += 1;
-  if (at < plain.length) throw fault(`The order in patch list:\n${goPrinted(given)}\n doesn't match $setElementOrder list:\n${goPrinted(order)}\n`);
+  if (at < plain.length)
+    throw fault(
+      `The order in patch list:\n${goPrinted(given)}\n doesn't match $setElementOrder list:\n${goPrinted(order)}\n`,
+    );
 }
 
 function isSameItem(left: unknown, right: unknown, key: string | undefined): boolean {
@@ -174,12 +196,25 @@ function isSameItem(left: unknown, right: unknown, key: string | undefined): boo
 }
 
 /** Items that the order names follow it, the others keep the server's; where both are known to the server, its order decides between them. */
-function inOrder(list: unknown[], order: unknown[], { server, key }: { server: unknown[]; key: string | undefined }): unknown[] {
+function inOrder(
+  list: unknown[],
+  order: unknown[],
+  { server, key }: { server: unknown[]; key: string | undefined },
+): unknown[] {
   if (key) for (const item of list) if (isMap(item)) keyOf(item, key);
-  const rank = (among: unknown[], item: unknown) => among.findIndex((each) => (key ? isMap(each) && isMap(item) && sameValue(each[key], item[key]) : sameValue(each, item)));
+  const rank = (among: unknown[], item: unknown) =>
+    among.findIndex((each) =>
+      key ? isMap(each) && isMap(item) && sameValue(each[key], item[key]) : sameValue(each, item),
+    );
   const sorted = (items: unknown[], by: unknown[]) => items.toSorted((a, b) => rank(by, a) - rank(by, b));
-  const named = sorted(list.filter((item) => rank(order, item) !== -1), order);
-  const others = sorted(list.filter((item) => rank(order, item) === -1), server);
+  const named = sorted(
+    list.filter((item) => rank(order, item) !== -1),
+    order,
+  );
+  const others = sorted(
+    list.filter((item) => rank(order, item) === -1),
+    server,
+  );
   const out: unknown[] = [];
   while (named.length > 0 && others.length > 0) {
     const [left, right] = [rank(server, others[0]), rank(server, named[0])];

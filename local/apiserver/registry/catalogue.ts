@@ -6,7 +6,11 @@ export interface Catalogue {
   remove(group: string, resource: string): void;
   addVirtual(virtual: Virtual): void;
   find(group: string, resource: string): ResourceType | undefined;
-  findVersion(group: string, version: string, resource: string): { type: ResourceType; version: VersionType } | undefined;
+  findVersion(
+    group: string,
+    version: string,
+    resource: string,
+  ): { type: ResourceType; version: VersionType } | undefined;
   findVirtual(group: string, version: string, resource: string, subresource: string): Virtual | undefined;
   /** Prefers types over virtual resources of the same group; first come first. */
   findKind(group: string, kind: string): ResourceType | undefined;
@@ -41,7 +45,13 @@ export function createCatalogue(): Catalogue {
       return type && found && { type, version: found };
     },
     findVirtual: (group, version, resource, subresource) =>
-      virtuals.find((v) => v.gvr.group === group && v.gvr.version === version && v.gvr.resource === resource && v.subresource === subresource),
+      virtuals.find(
+        (v) =>
+          v.gvr.group === group &&
+          v.gvr.version === version &&
+          v.gvr.resource === resource &&
+          v.subresource === subresource,
+      ),
     findKind: (group, kind) => [...types.values()].find((type) => type.group === group && type.kind === kind),
     list: () => [...types.values()],
     listVirtual: () => virtuals,

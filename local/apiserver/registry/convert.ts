@@ -15,7 +15,11 @@ export function fromStored(type: ResourceType, object: KubeObject, version: stri
   let byVersion = converted.get(object);
   if (!byVersion) converted.set(object, (byVersion = new Map()));
   let found = byVersion.get(apiVersion);
-  if (!found) byVersion.set(apiVersion, (found = { ...(type.fromStored ? type.fromStored(object) : object), apiVersion, kind: type.kind }));
+  if (!found)
+    byVersion.set(
+      apiVersion,
+      (found = { ...(type.fromStored ? type.fromStored(object) : object), apiVersion, kind: type.kind }),
+    );
   return found;
 }
 

@@ -50,13 +50,18 @@ export interface WriteOptions {
 const MANAGER_LIMIT = 128;
 
 /** Reads the options of a write from its query; throws 422 as kube-apiserver does. */
-export function writeOptions(call: Call, kind: "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions", isApply = false): WriteOptions {
+export function writeOptions(
+  call: Call,
+  kind: "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions",
+  isApply = false,
+): WriteOptions {
   const { query } = call;
   const dryRuns = query.getAll("dryRun").filter((value) => value !== "");
   const validation = query.get("fieldValidation") || "Warn";
   const errors = [];
   if (dryRuns.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRuns, ["All"]));
-  if (!["Ignore", "Warn", "Strict"].includes(validation)) errors.push(notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]));
+  if (!["Ignore", "Warn", "Strict"].includes(validation))
+    errors.push(notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]));
   const named = query.get("fieldManager") ?? "";
   errors.push(...managerErrors(named));
   if (kind === "PatchOptions") errors.unshift(...patchOptionErrors(call, isApply));
@@ -75,7 +80,15 @@ function managerErrors(name: string): FieldError[] {
   const unprintable = [...name][at]?.codePointAt(0) ?? 0;
   return [
     ...(Buffer.byteLength(name) > MANAGER_LIMIT ? [tooLong("fieldManager", MANAGER_LIMIT)] : []),
-    ...(at < 0 ? [] : [invalidValue("fieldManager", name, `invalid character U+${unprintable.toString(16).toUpperCase().padStart(4, "0")} (at position ${at})`)]),
+    ...(at < 0
+      ? []
+      : [
+          invalidValue(
+            "fieldManager",
+            name,
+            `invalid character U+${unprintable.toString(16).toUpperCase().padStart(4, "0")} (at position ${at})`,
+          ),
+        ]),
   ];
 }
 
@@ -83,7 +96,8 @@ function managerErrors(name: string): FieldError[] {
 function patchOptionErrors(call: Call, isApply: boolean): FieldError[] {
   const errors = [];
   if (isApply && !call.query.get("fieldManager")) errors.push(required("fieldManager", "is required for apply patch"));
-  if (!isApply && call.query.get("force") !== null) errors.push(forbiddenField("force", "may not be specified for non-apply patch"));
+  if (!isApply && call.query.get("force") !== null)
+    errors.push(forbiddenField("force", "may not be specified for non-apply patch"));
   return errors;
 }
 
@@ -127,11 +141,21 @@ function requestOf(core: Core, call: InternalCall, name: string, parts: Admissio
     user: call.user,
     gvr: { group: type.group, version: version.version, resource: type.resource },
     gvk: call.face?.gvk ?? { group: type.group, version: version.version, kind: type.kind },
-    subresource, namespace, name: call.isCollection ? "" : name, pathName: call.target.name, namespaceObject, versions: type.versions.map((each) => each.version), ...parts, ...facing(call, parts),
+    subresource,
+    namespace,
+    name: call.isCollection ? "" : name,
+    pathName: call.target.name,
+    namespaceObject,
+    versions: type.versions.map((each) => each.version),
+    ...parts,
+    ...facing(call, parts),
   };
 }
 
-function facing({ face }: InternalCall, { object, oldObject }: AdmissionParts): Pick<AdmissionParts, "object" | "oldObject"> {
+function facing(
+  { face }: InternalCall,
+  { object, oldObject }: AdmissionParts,
+): Pick<AdmissionParts, "object" | "oldObject"> {
   if (!face) return {};
   return { object: object && face.show(object), oldObject: oldObject && face.show(oldObject) };
 }
@@ -143,12 +167,19 @@ export async function admit(core: Core, call: InternalCall, name: string, parts:
 }
 
 /** Lets admission change what a call writes; answers with the same object when nothing does. */
-export async function mutate<T extends KubeObject | undefined>(core: Core, call: InternalCall, name: string, parts: AdmissionParts & { object?: T }): Promise<T> {
+export async function mutate<T extends KubeObject | undefined>(
+  core: Core,
+  call: InternalCall,
+  name: string,
+  parts: AdmissionParts & { object?: T },
+): Promise<T> {
   const { type, version } = call.target;
   const { face } = call;
   if (call.internal) return parts.object as T;
   const request = requestOf(core, call, name, parts);
-  const { object, warnings } = await core.mutate(request, (patched) => (face ? patched : type.strategy.decode(patched, version).object));
+  const { object, warnings } = await core.mutate(request, (patched) =>
+    face ? patched : type.strategy.decode(patched, version).object,
+  );
   call.warnings.push(...warnings);
   if (!face || !object || !parts.object) return object as T;
   if (object !== request.object) face.take(parts.object, object);
@@ -161,13 +192,31 @@ export function checkNamespace(core: Core, target: Target, name: string): void {
   const namespace = core.store.table("/namespaces").find("", target.namespace);
   if (!namespace) throw notFound({ group: "", resource: "namespaces" }, target.namespace);
   if (!namespace.metadata.deletionTimestamp) return;
-  const refusal = forbidden(namedOf(target.type), name, `unable to create new content in namespace ${target.namespace} because it is being terminated`);
-  refusal.body.details = { ...refusal.body.details, causes: [{ reason: "NamespaceTerminating", message: `namespace ${target.namespace} is being terminated`, field: "metadata.namespace" }] };
+  const refusal = forbidden(
+    namedOf(target.type),
+    name,
+    `unable to create new content in namespace ${target.namespace} because it is being terminated`,
+  );
+  refusal.body.details = {
+    ...refusal.body.details,
+    causes: [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${target.namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  };
   throw refusal;
 }
 
 /** Faults found while decoding: refused, warned of, or passed over. */
-export function reportFaults(call: Call, options: WriteOptions, faults: string[], refuse: (message: string) => Error): void {
+export function reportFaults(
+  call: Call,
+  options: WriteOptions,
+  faults: string[],
+  refuse: (message: string) => Error,
+): void {
   const all = [...call.faults, ...faults];
   if (all.length === 0 || options.fieldValidation === "Ignore") return;
   if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${all.join(", ")}`);
@@ -179,11 +228,16 @@ export function reportBodyFaults(call: Call, options: WriteOptions, faults: stri
   const { type, version } = call.target;
   const unknown = type.builtin ? faults.map(pathOf) : [];
   const repeated = call.faults.filter((fault) => !unknown.some((path) => isWithin(pathOf(fault), path)));
-  reportFaults({ ...call, faults: repeated }, options, faults, (message) => badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`));
+  reportFaults({ ...call, faults: repeated }, options, faults, (message) =>
+    badRequest(
+      `${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${message}`,
+    ),
+  );
 }
 
 const pathOf = (fault: string): string => fault.slice(fault.indexOf('"') + 1, -1);
-const isWithin = (path: string, outer: string): boolean => path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
+const isWithin = (path: string, outer: string): boolean =>
+  path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 
 export const plainError = (code: number, message: string) => failure(code, "", message);
 
@@ -194,18 +248,32 @@ export function checkTypedKind({ group, version: served, kind }: GroupVersionKin
   body.apiVersion ||= apiVersion;
   if (body.apiVersion === apiVersion && body.kind === kind) return;
   const version = body.apiVersion.split("/").at(-1);
-  throw badRequest(`${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(body.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
+  throw badRequest(
+    `${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(body.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`,
+  );
 }
 
 /** A body must be an object of the kind that the path serves; typed kinds need not say which. Throws 400, for the wrong kind of a CRD 422. */
-export function checkBodyKind({ type, version }: Target, body: KubeObject, { fieldValidation }: Pick<WriteOptions, "fieldValidation">): void {
+export function checkBodyKind(
+  { type, version }: Target,
+  body: KubeObject,
+  { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
+): void {
   const expected = type.group ? `${type.group}/${version.version}` : version.version;
   if (type.builtin) return checkTypedKind({ group: type.group, version: version.version, kind: type.kind }, body);
   if (!body.kind) {
     const text = JSON.stringify(body).slice(0, 1_000);
     const missing = `Object 'Kind' is missing in '${text}'`;
-    if (fieldValidation === "Ignore") throw badRequest(`${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${missing}`);
-    throw badRequest(`the object provided is unrecognized (must be of type ${type.kind}): ${missing} (${text.length > 30 ? `${text.slice(0, 30)} ...` : text})`);
+    if (fieldValidation === "Ignore")
+      throw badRequest(
+        `${type.kind} in version ${JSON.stringify(version.version)} cannot be handled as a ${type.kind}: ${missing}`,
+      );
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${type.kind}): ${missing} (${text.length > 30 ? `${text.slice(0, 30)} ...` : text})`,
+    );
   }
-  if (body.apiVersion !== expected) throw badRequest(`the API version in the data (${body.apiVersion ?? ""}) does not match the expected API version (${expected})`);
+  if (body.apiVersion !== expected)
+    throw badRequest(
+      `the API version in the data (${body.apiVersion ?? ""}) does not match the expected API version (${expected})`,
+    );
 }

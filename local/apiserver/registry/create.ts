@@ -4,7 +4,20 @@ import { trackUpdate } from "../apply/managed.ts";
 import type { FieldError } from "../contract.ts";
 import { alreadyExists, badRequest, invalid } from "../status.ts";
 import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
-import { admit, checkBodyKind, checkNamespace, type Core, type InternalCall, mutate, namedOf, plainError, reportBodyFaults, timestamp, type WriteOptions, writeOptions } from "./core.ts";
+import {
+  admit,
+  checkBodyKind,
+  checkNamespace,
+  type Core,
+  type InternalCall,
+  mutate,
+  namedOf,
+  plainError,
+  reportBodyFaults,
+  timestamp,
+  type WriteOptions,
+  writeOptions,
+} from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
 import { resetFields, settle, unsettle } from "./update.ts";
 
@@ -29,11 +42,20 @@ export interface NewObject {
 }
 
 /** As create, for an object that was decoded already. */
-export async function createDecoded(core: Core, call: InternalCall, { object: sent, managed = false, rewrites, keepsMarks = managed }: NewObject, options: WriteOptions): Promise<KubeObject> {
+export async function createDecoded(
+  core: Core,
+  call: InternalCall,
+  { object: sent, managed = false, rewrites, keepsMarks = managed }: NewObject,
+  options: WriteOptions,
+): Promise<KubeObject> {
   clear(call, sent, { managed, keepsMarks });
   checkNamespace(core, call.target, sent.metadata.name || (sent.metadata.generateName ?? ""));
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, undefined, sent);
-  const asked = { operation: "CREATE", dryRun: options.dryRun, options: admissionOptions(call, "CreateOptions") } as const;
+  const asked = {
+    operation: "CREATE",
+    dryRun: options.dryRun,
+    options: admissionOptions(call, "CreateOptions"),
+  } as const;
   const object = await mutate(core, call, sent.metadata.name ?? "", { ...asked, object: sent });
   complete(core, call, object);
   const { name } = object.metadata;
@@ -46,16 +68,31 @@ export async function createDecoded(core: Core, call: InternalCall, { object: se
   return made;
 }
 
-const SYSTEM_FIELDS = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"] as const;
+const SYSTEM_FIELDS = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "resourceVersion",
+] as const;
 
 const MARKS = new Set<string>(["deletionTimestamp", "deletionGracePeriodSeconds"]);
 
 /** What a client may not say of a new object goes. */
-function clear(call: InternalCall, object: KubeObject, { managed, keepsMarks }: { managed: boolean; keepsMarks: boolean }): void {
+function clear(
+  call: InternalCall,
+  object: KubeObject,
+  { managed, keepsMarks }: { managed: boolean; keepsMarks: boolean },
+): void {
   placeInNamespace(call, object);
-  if (object.metadata.resourceVersion && !managed) throw plainError(500, "resourceVersion should not be set on objects to be created");
+  if (object.metadata.resourceVersion && !managed)
+    throw plainError(500, "resourceVersion should not be set on objects to be created");
   const hasGeneration = call.target.type.strategy.generationOf !== undefined;
-  const isKept = (field: string) => (keepsMarks && MARKS.has(field)) || (managed && field === "resourceVersion") || (field === "generation" && !hasGeneration);
+  const isKept = (field: string) =>
+    (keepsMarks && MARKS.has(field)) ||
+    (managed && field === "resourceVersion") ||
+    (field === "generation" && !hasGeneration);
   for (const field of SYSTEM_FIELDS) if (!isKept(field)) delete object.metadata[field];
   delete (object.metadata as { selfLink?: string }).selfLink;
 }
@@ -86,14 +123,24 @@ function faultsOf({ target: { type, subresource } }: InternalCall, object: KubeO
 export function admissionOptions(call: InternalCall, kind: "CreateOptions" | "UpdateOptions"): Record<string, unknown> {
   const { query } = call;
   const given = (name: string) => (query.get(name) ? { [name]: query.get(name) } : {});
-  return { kind, apiVersion: "meta.k8s.io/v1", ...(query.get("dryRun") && { dryRun: query.getAll("dryRun") }), ...given("fieldManager"), ...given("fieldValidation") };
+  return {
+    kind,
+    apiVersion: "meta.k8s.io/v1",
+    ...(query.get("dryRun") && { dryRun: query.getAll("dryRun") }),
+    ...given("fieldManager"),
+    ...given("fieldValidation"),
+  };
 }
 
 function commitNew(core: Core, call: InternalCall, object: KubeObject, dryRun: boolean): KubeObject {
   const { type, version } = call.target;
   const { namespace = "", name } = object.metadata;
   const present = () => core.store.table(type.storageKey).find(namespace, name);
-  const exists = () => alreadyExists(namedOf(type), name, { isLeaving: present()?.metadata.deletionTimestamp !== undefined, isGenerated: Boolean(object.metadata.generateName) });
+  const exists = () =>
+    alreadyExists(namedOf(type), name, {
+      isLeaving: present()?.metadata.deletionTimestamp !== undefined,
+      isGenerated: Boolean(object.metadata.generateName),
+    });
   if (dryRun) {
     if (present()) throw exists();
     return object;
@@ -111,12 +158,20 @@ export function placeInNamespace(call: InternalCall, object: KubeObject): void {
     delete object.metadata.namespace;
     return;
   }
-  if (object.metadata.namespace && object.metadata.namespace !== namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  if (object.metadata.namespace && object.metadata.namespace !== namespace)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   object.metadata.namespace = namespace;
 }
 
 /** What the bookkeeping of managed fields needs of a call. */
 export function fieldsRequest(core: Core, call: InternalCall, options: WriteOptions) {
   const { type, version, subresource } = call.target;
-  return { view: version.view, empty: version.empty, manager: options.fieldManager, subresource, apiVersion: apiVersionOf(type.group, version.version), time: timestamp(core.now()) };
+  return {
+    view: version.view,
+    empty: version.empty,
+    manager: options.fieldManager,
+    subresource,
+    apiVersion: apiVersionOf(type.group, version.version),
+    time: timestamp(core.now()),
+  };
 }

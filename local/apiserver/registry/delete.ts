@@ -62,8 +62,16 @@ function checkTyped(options: DeleteOptions): void {
 function optionErrors({ dryRun = [], propagationPolicy, orphanDependents }: DeleteOptions): FieldError[] {
   const errors: FieldError[] = [];
   if (dryRun.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRun, ["All"]));
-  if (propagationPolicy && !["Orphan", "Background", "Foreground"].includes(propagationPolicy)) errors.push(notSupported("propagationPolicy", propagationPolicy, ["Foreground", "Background", "Orphan", "nil"]));
-  if (propagationPolicy && orphanDependents !== undefined) errors.push(invalidValue("propagationPolicy", propagationPolicy, "orphanDependents and deletionPropagation cannot be both set"));
+  if (propagationPolicy && !["Orphan", "Background", "Foreground"].includes(propagationPolicy))
+    errors.push(notSupported("propagationPolicy", propagationPolicy, ["Foreground", "Background", "Orphan", "nil"]));
+  if (propagationPolicy && orphanDependents !== undefined)
+    errors.push(
+      invalidValue(
+        "propagationPolicy",
+        propagationPolicy,
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    );
   return errors;
 }
 
@@ -74,7 +82,12 @@ export async function remove(core: Core, call: InternalCall, options: DeleteOpti
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = currentOf(core, target);
     checkPreconditions(call, options, stored);
-    const asked = { operation: "DELETE", oldObject: shown(call, stored), dryRun, options: { ...options, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" } } as const;
+    const asked = {
+      operation: "DELETE",
+      oldObject: shown(call, stored),
+      dryRun,
+      options: { ...options, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" },
+    } as const;
     await mutate(core, call, target.name, asked);
     await admit(core, call, target.name, asked);
     const answer = commit(core, call, { stored, next: marked(core, stored, options), dryRun });
@@ -108,18 +121,36 @@ function checkPreconditions(call: InternalCall, { preconditions }: DeleteOptions
   if (type.kind === "Namespace" && type.group === "") return checkNamespacePreconditions(name, preconditions, stored);
   const on = { group: type.group, resource: type.kind };
   if (preconditions?.uid && preconditions.uid !== uid) {
-    throw conflict(on, name, `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`);
+    throw conflict(
+      on,
+      name,
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    );
   }
   if (preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion) {
-    throw conflict(on, name, `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`);
+    throw conflict(
+      on,
+      name,
+      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+    );
   }
 }
 
 /** Namespaces have a store of their own, with words of its own. */
-function checkNamespacePreconditions(name: string, { uid, resourceVersion }: NonNullable<DeleteOptions["preconditions"]> = {}, { metadata }: KubeObject): void {
-  const refused = (what: string, wanted: string, found: string | undefined) => conflict({ group: "", resource: "namespaces" }, name, `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`);
+function checkNamespacePreconditions(
+  name: string,
+  { uid, resourceVersion }: NonNullable<DeleteOptions["preconditions"]> = {},
+  { metadata }: KubeObject,
+): void {
+  const refused = (what: string, wanted: string, found: string | undefined) =>
+    conflict(
+      { group: "", resource: "namespaces" },
+      name,
+      `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`,
+    );
   if (uid && uid !== metadata.uid) throw refused("UID", uid, metadata.uid);
-  if (resourceVersion && resourceVersion !== metadata.resourceVersion) throw refused("ResourceVersion", resourceVersion, metadata.resourceVersion);
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion)
+    throw refused("ResourceVersion", resourceVersion, metadata.resourceVersion);
 }
 
 /** The object as a deletion leaves it. */
@@ -133,16 +164,20 @@ function marked(core: Core, stored: KubeObject, options: DeleteOptions): KubeObj
     if (stored.kind === "CustomResourceDefinition") metadata.finalizers = [...(metadata.finalizers ?? []), CLEANUP];
   }
   if (stored.kind !== "Namespace") metadata.deletionGracePeriodSeconds = 0;
-  if (next.kind === "Namespace" && next.apiVersion === "v1") next.status = { ...(next.status as object), phase: "Terminating" };
+  if (next.kind === "Namespace" && next.apiVersion === "v1")
+    next.status = { ...(next.status as object), phase: "Terminating" };
   return next;
 }
 
 /** The policy asked for, as the finalizer that stands for it. */
 function setPolicy({ metadata }: KubeObject, { propagationPolicy, orphanDependents }: DeleteOptions): void {
-  const policy: Policy | undefined = propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? "Orphan" : "Background");
+  const policy: Policy | undefined =
+    propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? "Orphan" : "Background");
   if (!policy) return;
   const wanted = FINALIZER_OF[policy];
-  const rest = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== "orphan" && finalizer !== "foregroundDeletion");
+  const rest = (metadata.finalizers ?? []).filter(
+    (finalizer) => finalizer !== "orphan" && finalizer !== "foregroundDeletion",
+  );
   const finalizers = wanted ? [...rest, wanted] : rest;
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;
@@ -150,7 +185,13 @@ function setPolicy({ metadata }: KubeObject, { propagationPolicy, orphanDependen
 
 function success(call: InternalCall, stored: KubeObject): StatusBody {
   const { type, name } = call.target;
-  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details: { name, ...(type.group && { group: type.group }), kind: type.resource, uid: stored.metadata.uid } };
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...(type.group && { group: type.group }), kind: type.resource, uid: stored.metadata.uid },
+  };
 }
 
 /** Deletes what the selectors choose; answers with the objects as they were. */
@@ -158,9 +199,16 @@ export async function removeCollection(core: Core, call: InternalCall, options: 
   const { type, namespace } = call.target;
   checkListOptions(call.query, false);
   const { selects } = parseSelectors(call.query, type);
-  const chosen = core.store.table(type.storageKey).list(namespace || undefined).filter((object) => !selects || selects(object));
+  const chosen = core.store
+    .table(type.storageKey)
+    .list(namespace || undefined)
+    .filter((object) => !selects || selects(object));
   for (const object of chosen) {
-    const one: InternalCall = { ...call, isCollection: true, target: { ...call.target, namespace: object.metadata.namespace ?? "", name: object.metadata.name } };
+    const one: InternalCall = {
+      ...call,
+      isCollection: true,
+      target: { ...call.target, namespace: object.metadata.namespace ?? "", name: object.metadata.name },
+    };
     try {
       await remove(core, one, options);
     } catch (error) {

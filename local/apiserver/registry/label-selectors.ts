@@ -15,14 +15,16 @@ const SYMBOLS = new Set([")", ",", "!", "==", "=", ">", "<", "!=", "("]);
 const BINARY = ["in", "notin", "=", "==", "!=", "gt", "lt"];
 
 function tokensOf(selector: string): Token[] {
-  const tokens = [...selector.matchAll(/[=!(),<>]+|[^=!(),<>\s]+/g)].flatMap(([part]) => (/^[=!(),<>]/.test(part) ? symbolsOf(part) : [{ kind: part === "in" || part === "notin" ? part : "id", text: part }]));
+  const tokens = [...selector.matchAll(/[=!(),<>]+|[^=!(),<>\s]+/g)].flatMap(([part]) =>
+    /^[=!(),<>]/.test(part) ? symbolsOf(part) : [{ kind: part === "in" || part === "notin" ? part : "id", text: part }],
+  );
   return [...tokens, { kind: "end", text: "" }];
 }
 
 /** A run of signs, cut into the longest symbols that there are. */
 function symbolsOf(run: string): Token[] {
   const found: Token[] = [];
-  for (let at = 0; at < run.length; ) {
+  for (let at = 0; at < run.length;) {
     const pair = run.slice(at, at + 2);
     const text = pair.length === 2 && SYMBOLS.has(pair) ? pair : (run[at] ?? "");
     found.push({ kind: text, text });
@@ -94,14 +96,22 @@ function requirement(tokens: Tokens): LabelRule {
 
 function comparison(key: string, tokens: Tokens): LabelRule {
   const operator = tokens.take(false);
-  if (!["in", "notin", "=", "==", "!=", ">", "<"].includes(operator.kind)) throw broken(`found '${operator.text}', expected: ${BINARY.join(", ")}`);
+  if (!["in", "notin", "=", "==", "!=", ">", "<"].includes(operator.kind))
+    throw broken(`found '${operator.text}', expected: ${BINARY.join(", ")}`);
   const isSet = operator.kind === "in" || operator.kind === "notin";
   const values = isSet ? setOf(tokens) : [exactValue(tokens)];
   const isNumeric = operator.kind === ">" || operator.kind === "<";
   checkValues(key, values, isNumeric);
   const has = (labels: Labels) => Object.hasOwn(labels, key);
-  if (isNumeric) return (labels) => has(labels) && isInteger(labels[key] ?? "") && (operator.kind === ">" ? BigInt(labels[key] ?? 0) > BigInt(values[0] ?? 0) : BigInt(labels[key] ?? 0) < BigInt(values[0] ?? 0));
-  if (operator.kind === "notin" || operator.kind === "!=") return (labels) => !has(labels) || !values.includes(labels[key] ?? "");
+  if (isNumeric)
+    return (labels) =>
+      has(labels) &&
+      isInteger(labels[key] ?? "") &&
+      (operator.kind === ">"
+        ? BigInt(labels[key] ?? 0) > BigInt(values[0] ?? 0)
+        : BigInt(labels[key] ?? 0) < BigInt(values[0] ?? 0));
+  if (operator.kind === "notin" || operator.kind === "!=")
+    return (labels) => !has(labels) || !values.includes(labels[key] ?? "");
   return (labels) => has(labels) && values.includes(labels[key] ?? "");
 }
 
@@ -109,10 +119,16 @@ const isInteger = (text: string) => /^[+-]?\d+$/.test(text);
 
 function checkValues(key: string, values: string[], isNumeric: boolean): void {
   const faults = [
-    ...(isNumeric && !isInteger(values[0] ?? "") ? [`values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`] : []),
+    ...(isNumeric && !isInteger(values[0] ?? "")
+      ? [
+          `values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`,
+        ]
+      : []),
     ...values.flatMap((value, i) => {
       const wrong = labelValue(value);
-      return wrong.length > 0 ? [`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${wrong.join("; ")}`] : [];
+      return wrong.length > 0
+        ? [`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${wrong.join("; ")}`]
+        : [];
     }),
   ];
   if (faults.length > 0) throw broken(faults.length === 1 ? (faults[0] ?? "") : `[${faults.join(", ")}]`);
@@ -135,7 +151,8 @@ function setOf(tokens: Tokens): string[] {
     tokens.take();
     return [""];
   }
-  if (first.kind !== "id" && first.kind !== ",") throw broken(`found '${first.text}', expected: ',', ')' or identifier`);
+  if (first.kind !== "id" && first.kind !== ",")
+    throw broken(`found '${first.text}', expected: ',', ')' or identifier`);
   const values = new Set<string>();
   while (tokens.peek().kind !== ")") addValue(tokens, values);
   tokens.take();

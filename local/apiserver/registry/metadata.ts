@@ -7,13 +7,20 @@ import { labelName, labelValue, pathSegmentName, qualifiedName } from "./names.t
 import type { ResourceType } from "./types.ts";
 
 const ANNOTATIONS_LIMIT = 256 * 1024;
-const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"]);
+const STANDARD_FINALIZERS = new Set([
+  "orphan",
+  "foregroundDeletion",
+  "kubernetes",
+  "customresourcecleanup.apiextensions.k8s.io",
+]);
 
 function validateLabels(meta: ObjectMeta, at: string): FieldError[] {
-  return Object.entries(meta.labels ?? {}).filter(([, value]) => typeof value === "string").flatMap(([key, value]) => [
-    ...qualifiedName(key).map((fault) => invalidValue(`${at}.labels`, key, fault)),
-    ...labelValue(value).map((fault) => invalidValue(`${at}.labels`, value, fault)),
-  ]);
+  return Object.entries(meta.labels ?? {})
+    .filter(([, value]) => typeof value === "string")
+    .flatMap(([key, value]) => [
+      ...qualifiedName(key).map((fault) => invalidValue(`${at}.labels`, key, fault)),
+      ...labelValue(value).map((fault) => invalidValue(`${at}.labels`, value, fault)),
+    ]);
 }
 
 function validateAnnotations(meta: ObjectMeta, at: string): FieldError[] {
@@ -27,8 +34,13 @@ function validateAnnotations(meta: ObjectMeta, at: string): FieldError[] {
 }
 
 function validateFinalizers({ finalizers = [] }: ObjectMeta, at: string): FieldError[] {
-  const faults = finalizers.flatMap((finalizer) => qualifiedName(finalizer).map((fault) => invalidValue(`${at}.finalizers`, finalizer, fault)));
-  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) faults.push(invalidValue(`${at}.finalizers`, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+  const faults = finalizers.flatMap((finalizer) =>
+    qualifiedName(finalizer).map((fault) => invalidValue(`${at}.finalizers`, finalizer, fault)),
+  );
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion"))
+    faults.push(
+      invalidValue(`${at}.finalizers`, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"),
+    );
   return faults;
 }
 
@@ -39,7 +51,16 @@ const FREE_FINALIZERS = new Set(["admissionregistration.k8s.io", "apiextensions.
 function strictFinalizers({ finalizers = [] }: ObjectMeta, { builtin, group }: ResourceType): FieldError[] {
   if (!builtin || FREE_FINALIZERS.has(group)) return [];
   return finalizers.flatMap((finalizer, index) =>
-    finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer) ? [] : [invalidValue(`metadata.finalizers[${index}]`, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]);
+    finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
+      ? []
+      : [
+          invalidValue(
+            `metadata.finalizers[${index}]`,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ],
+  );
 }
 
 /** Of custom resources: names that others might take as well. `known` are those that were there before. */
@@ -47,7 +68,10 @@ export function finalizerWarnings(object: KubeObject, known: string[] = []): str
   const added = [...new Set(object.metadata.finalizers)].filter((name) => !known.includes(name)).sort();
   return added.flatMap((name) => {
     const faults = qualifiedName(name);
-    if (!name.includes("/") && !STANDARD_FINALIZERS.has(name)) faults.push(`prefer a domain-qualified finalizer name ${name.includes(".") ? "including a path (/) " : ""}to avoid accidental conflicts with other finalizer writers`);
+    if (!name.includes("/") && !STANDARD_FINALIZERS.has(name))
+      faults.push(
+        `prefer a domain-qualified finalizer name ${name.includes(".") ? "including a path (/) " : ""}to avoid accidental conflicts with other finalizer writers`,
+      );
     return faults.map((fault) => `metadata.finalizers: ${JSON.stringify(name)}: ${fault}`);
   });
 }
@@ -56,7 +80,8 @@ function validateOwners(meta: ObjectMeta, at: string): FieldError[] {
   const owners = meta.ownerReferences ?? [];
   const errors = owners.flatMap((owner) => {
     const faults: FieldError[] = [];
-    if (!owner.apiVersion) faults.push(invalidValue(`${at}.ownerReferences.apiVersion`, "", "version must not be empty"));
+    if (!owner.apiVersion)
+      faults.push(invalidValue(`${at}.ownerReferences.apiVersion`, "", "version must not be empty"));
     if (!owner.kind) faults.push(invalidValue(`${at}.ownerReferences.kind`, "", "must not be empty"));
     if (!owner.name) faults.push(invalidValue(`${at}.ownerReferences.name`, "", "must not be empty"));
     if (!owner.uid) faults.push(invalidValue(`${at}.ownerReferences.uid`, "", "must not be empty"));
@@ -65,7 +90,13 @@ function validateOwners(meta: ObjectMeta, at: string): FieldError[] {
   const controllers = owners.filter((owner) => owner.controller);
   if (controllers.length > 1) {
     const [first, second] = controllers;
-    errors.push(invalidValue(`${at}.ownerReferences`, owners, `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second?.kind}/${second?.name}`));
+    errors.push(
+      invalidValue(
+        `${at}.ownerReferences`,
+        owners,
+        `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second?.kind}/${second?.name}`,
+      ),
+    );
   }
   return errors;
 }
@@ -74,36 +105,87 @@ function validateOwners(meta: ObjectMeta, at: string): FieldError[] {
 export function validateMetadata(object: KubeObject, type: ResourceType): FieldError[] {
   const meta = object.metadata;
   const errors: FieldError[] = [];
-  if (meta.generateName) errors.push(...type.strategy.validateName(meta.generateName, true).map((fault) => invalidValue("metadata.generateName", meta.generateName, fault)));
+  if (meta.generateName)
+    errors.push(
+      ...type.strategy
+        .validateName(meta.generateName, true)
+        .map((fault) => invalidValue("metadata.generateName", meta.generateName, fault)),
+    );
   if (!meta.name) errors.push(required("metadata.name", "name or generateName is required"));
-  else errors.push(...type.strategy.validateName(meta.name, false).map((fault) => invalidValue("metadata.name", meta.name, fault)));
-  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...strictFinalizers(meta, type)];
+  else
+    errors.push(
+      ...type.strategy.validateName(meta.name, false).map((fault) => invalidValue("metadata.name", meta.name, fault)),
+    );
+  return [
+    ...errors,
+    ...validateCommon(meta, "metadata"),
+    ...validateFinalizers(meta, "metadata"),
+    ...strictFinalizers(meta, type),
+  ];
 }
 
-const validateCommon = (meta: ObjectMeta, at: string): FieldError[] => [...validateLabels(meta, at), ...validateAnnotations(meta, at), ...validateOwners(meta, at)];
+const validateCommon = (meta: ObjectMeta, at: string): FieldError[] => [
+  ...validateLabels(meta, at),
+  ...validateAnnotations(meta, at),
+  ...validateOwners(meta, at),
+];
 
 /** Of an object inside another one, where the name may be missing. */
 export function validateEmbeddedMetadata(meta: ObjectMeta, at: string): FieldError[] {
-  const names = (["generateName", "name"] as const).flatMap((field) => (meta[field] ? pathSegmentName(meta[field], field === "generateName").map((fault) => invalidValue(`${at}.${field}`, meta[field], fault)) : []));
-  const namespace = meta.namespace ? labelName(meta.namespace, false).map((fault) => invalidValue(`${at}.namespace`, meta.namespace, fault)) : [];
-  return [...names, ...namespace, ...((meta.generation ?? 0) < 0 ? [invalidValue(`${at}.generation`, meta.generation, "must be greater than or equal to 0")] : []), ...validateCommon(meta, at), ...validateFinalizers(meta, at)];
+  const names = (["generateName", "name"] as const).flatMap((field) =>
+    meta[field]
+      ? pathSegmentName(meta[field], field === "generateName").map((fault) =>
+          invalidValue(`${at}.${field}`, meta[field], fault),
+        )
+      : [],
+  );
+  const namespace = meta.namespace
+    ? labelName(meta.namespace, false).map((fault) => invalidValue(`${at}.namespace`, meta.namespace, fault))
+    : [];
+  return [
+    ...names,
+    ...namespace,
+    ...((meta.generation ?? 0) < 0
+      ? [invalidValue(`${at}.generation`, meta.generation, "must be greater than or equal to 0")]
+      : []),
+    ...validateCommon(meta, at),
+    ...validateFinalizers(meta, at),
+  ];
 }
 
-const IMMUTABLE = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
+const IMMUTABLE = [
+  "name",
+  "namespace",
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+] as const;
 
 /** Of a changed object; call after keepSystemFields. */
 export function validateMetadataUpdate(object: KubeObject, old: KubeObject, type: ResourceType): FieldError[] {
   const meta = object.metadata;
-  const errors = IMMUTABLE.filter((field) => !isDeepStrictEqual(meta[field], old.metadata[field]))
-    .map((field) => invalidValue(`metadata.${field}`, meta[field], "field is immutable"));
+  const errors = IMMUTABLE.filter((field) => !isDeepStrictEqual(meta[field], old.metadata[field])).map((field) =>
+    invalidValue(`metadata.${field}`, meta[field], "field is immutable"),
+  );
   if (old.metadata.deletionTimestamp) {
     const known = new Set(old.metadata.finalizers);
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
     if (added.length > 0) {
-      errors.push(forbiddenField("metadata.finalizers", `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`));
+      errors.push(
+        forbiddenField(
+          "metadata.finalizers",
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`,
+        ),
+      );
     }
   }
-  return [...errors, ...validateCommon(meta, "metadata"), ...validateFinalizers(meta, "metadata"), ...strictFinalizers(meta, type)];
+  return [
+    ...errors,
+    ...validateCommon(meta, "metadata"),
+    ...validateFinalizers(meta, "metadata"),
+    ...strictFinalizers(meta, type),
+  ];
 }
 
 /** What a client leaves out (or may not set) of `metadata` on an update comes from the old object. */
@@ -112,7 +194,8 @@ export function keepSystemFields(object: KubeObject, old: KubeObject): void {
   metadata.uid ??= old.metadata.uid;
   metadata.creationTimestamp = old.metadata.creationTimestamp;
   if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.metadata.deletionTimestamp;
-  if (old.metadata.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds;
+  if (old.metadata.deletionGracePeriodSeconds !== undefined)
+    metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds;
   delete (metadata as { selfLink?: string }).selfLink;
   setOrDrop(metadata, "generation", old.metadata.generation);
 }

@@ -20,7 +20,9 @@ export const APPLY_PATCH = "application/apply-patch+yaml";
 
 /** Patch types that a resource takes, in the order error messages list them. */
 export function patchTypes(type: ResourceType): string[] {
-  return type.builtin ? [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH] : [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
+  return type.builtin
+    ? [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH]
+    : [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
 }
 
 export interface Patched {
@@ -31,7 +33,13 @@ export interface Patched {
 /** Patches an object (or its status); apply creates what is missing. @param mediaType without parameters. */
 export async function patch(core: Core, call: InternalCall, mediaType: string, body: unknown): Promise<Patched> {
   const { type, version } = call.target;
-  if (!patchTypes(type).includes(mediaType)) throw failure(415, "UnsupportedMediaType", mediaType === STRATEGIC_PATCH ? unsupportedMedia(patchTypes(type)).message : "415: Unsupported Media Type", mediaType === STRATEGIC_PATCH ? {} : { details: {} });
+  if (!patchTypes(type).includes(mediaType))
+    throw failure(
+      415,
+      "UnsupportedMediaType",
+      mediaType === STRATEGIC_PATCH ? unsupportedMedia(patchTypes(type)).message : "415: Unsupported Media Type",
+      mediaType === STRATEGIC_PATCH ? {} : { details: {} },
+    );
   const options = writeOptions(call, "PatchOptions", mediaType === APPLY_PATCH);
   if (mediaType === APPLY_PATCH) return apply(core, call, options, body);
   const object = await change(core, call, options, {
@@ -57,11 +65,24 @@ export async function patch(core: Core, call: InternalCall, mediaType: string, b
 }
 
 /** kube-apiserver reads what has no version as its own internal form, in which no field has the name that clients know. */
-function refusalOfInternal(call: InternalCall, options: WriteOptions, object: KubeObject, refuse: (message: string) => StatusError): StatusError {
+function refusalOfInternal(
+  call: InternalCall,
+  options: WriteOptions,
+  object: KubeObject,
+  refuse: (message: string) => StatusError,
+): StatusError {
   const { type, name } = call.target;
-  if (object.kind !== type.kind) return refuse(`no kind ${JSON.stringify(object.kind)} is registered for the internal version of group ${JSON.stringify(type.group)} in scheme "pkg/runtime/scheme.go:110"`);
+  if (object.kind !== type.kind)
+    return refuse(
+      `no kind ${JSON.stringify(object.kind)} is registered for the internal version of group ${JSON.stringify(type.group)} in scheme "pkg/runtime/scheme.go:110"`,
+    );
   const { apiVersion: _none, kind: _kind, ...fields } = object;
-  reportFaults(call, options, Object.keys(fields).map((field) => `unknown field "${field}"`), refuse);
+  reportFaults(
+    call,
+    options,
+    Object.keys(fields).map((field) => `unknown field "${field}"`),
+    refuse,
+  );
   return nameless(name);
 }
 
@@ -70,11 +91,17 @@ export function refusalOf(text: string): (message: string) => StatusError {
   return (message) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", text, message)]);
 }
 
-function decodePatched(type: ResourceType, version: VersionType, result: KubeObject, refuse: (message: string) => StatusError): Decoded {
+function decodePatched(
+  type: ResourceType,
+  version: VersionType,
+  result: KubeObject,
+  refuse: (message: string) => StatusError,
+): Decoded {
   try {
     return type.strategy.decode(result, version);
   } catch (error) {
-    if (error instanceof StatusError && error.body.code === 400) throw refuse(error.message.replace(/^.* cannot be handled as a \w+: /, ""));
+    if (error instanceof StatusError && error.body.code === 400)
+      throw refuse(error.message.replace(/^.* cannot be handled as a \w+: /, ""));
     throw error;
   }
 }
@@ -83,10 +110,15 @@ function decodePatched(type: ResourceType, version: VersionType, result: KubeObj
 const isTyped = (version: Pick<VersionType, "empty">) => version.empty !== undefined;
 
 /** The patched copy of an object. */
-export function patched(version: Pick<VersionType, "view" | "empty">, mediaType: string, { current, patch: body }: { current: KubeObject; patch: unknown }): KubeObject {
+export function patched(
+  version: Pick<VersionType, "view" | "empty">,
+  mediaType: string,
+  { current, patch: body }: { current: KubeObject; patch: unknown },
+): KubeObject {
   if (mediaType === JSON_PATCH) {
     const result = jsonPatch(copyOf(current), body);
-    if (!result.kind && !isTyped(version)) throw refusalOf(JSON.stringify(result))(`Object 'Kind' is missing in '${JSON.stringify(result)}'`);
+    if (!result.kind && !isTyped(version))
+      throw refusalOf(JSON.stringify(result))(`Object 'Kind' is missing in '${JSON.stringify(result)}'`);
     return result;
   }
   if (!isMap(body)) throw badRequest("the patch is not an object");
@@ -101,18 +133,26 @@ function checkIdentity(call: InternalCall, object: KubeObject): void {
   // Custom resources of another kind are refused by their rules.
   if (!type.builtin && object.apiVersion === apiVersion) return;
   checkKind(call, object);
-  if (object.apiVersion !== apiVersion) throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`);
+  if (object.apiVersion !== apiVersion)
+    throw badRequest(
+      `the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`,
+    );
 }
 
 function checkKind({ target: { type } }: InternalCall, object: KubeObject): void {
-  if (object.kind !== type.kind) throw refusalOf(JSON.stringify(object))(`no kind ${JSON.stringify(object.kind)} is registered for version ${JSON.stringify(object.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`);
+  if (object.kind !== type.kind)
+    throw refusalOf(JSON.stringify(object))(
+      `no kind ${JSON.stringify(object.kind)} is registered for version ${JSON.stringify(object.apiVersion)} in scheme "pkg/runtime/scheme.go:110"`,
+    );
 }
 
-const nameless = (name: string) => badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+const nameless = (name: string) =>
+  badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
 function checkName({ metadata }: KubeObject, name: string): void {
   if (!metadata.name) throw nameless(name);
-  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  if (metadata.name !== name)
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 }
 
 async function apply(core: Core, call: InternalCall, options: WriteOptions, body: unknown): Promise<Patched> {
@@ -122,12 +162,29 @@ async function apply(core: Core, call: InternalCall, options: WriteOptions, body
   checkApplied(call, sent);
   const applied = (current: KubeObject | undefined) => {
     const object = applyTo(core, call, options, { sent, current });
-    return { object, managed: true, rewrites: hasEmptyMetadata(sent, object) || (subresource === "status" && sent.status === null) };
+    return {
+      object,
+      managed: true,
+      rewrites: hasEmptyMetadata(sent, object) || (subresource === "status" && sent.status === null),
+    };
   };
   const exists = core.store.table(type.storageKey).find(namespace, name) !== undefined;
-  if (exists || !(subresource === "" || (type.strategy.createsOnUpdate && CREATING.has(subresource)))) return { object: await change(core, call, options, { retry: !sent.metadata?.resourceVersion, isPatch: true, make: applied }), created: false };
+  if (exists || !(subresource === "" || (type.strategy.createsOnUpdate && CREATING.has(subresource))))
+    return {
+      object: await change(core, call, options, {
+        retry: !sent.metadata?.resourceVersion,
+        isPatch: true,
+        make: applied,
+      }),
+      created: false,
+    };
   const made = applied(undefined);
-  if (sent.metadata?.uid) throw conflict(namedOf(type), name, `uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`);
+  if (sent.metadata?.uid)
+    throw conflict(
+      namedOf(type),
+      name,
+      `uid mismatch: the provided object specified uid ${sent.metadata.uid}, and no existing object was found`,
+    );
   call.checkCreate?.();
   return { object: await createDecoded(core, call, made, options), created: true };
 }
@@ -136,7 +193,8 @@ function decodeResult({ strategy, builtin }: ResourceType, version: VersionType,
   try {
     return (strategy.decodeApplied ?? strategy.decode)(result, version).object;
   } catch (error) {
-    if (builtin && error instanceof StatusError && error.body.code === 400) throw failure(500, "", `failed to convert new typed object: ${error.message}`);
+    if (builtin && error instanceof StatusError && error.body.code === 400)
+      throw failure(500, "", `failed to convert new typed object: ${error.message}`);
     throw error;
   }
 }
@@ -150,11 +208,25 @@ function hasEmptyMetadata({ metadata }: KubeObject, result: KubeObject): boolean
   });
 }
 
-function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, current }: { sent: KubeObject; current: KubeObject | undefined }): KubeObject {
+function applyTo(
+  core: Core,
+  call: InternalCall,
+  options: WriteOptions,
+  { sent, current }: { sent: KubeObject; current: KubeObject | undefined },
+): KubeObject {
   const { type, version, name } = call.target;
   const config = structuredClone(sent);
   config.metadata ??= {} as KubeObject["metadata"];
-  const result = applyConfiguration({ ...fieldsRequest(core, call, options), reset: resetFields(call), force: options.force === true, gvk: gvkText(sent) }, current, config);
+  const result = applyConfiguration(
+    {
+      ...fieldsRequest(core, call, options),
+      reset: resetFields(call),
+      force: options.force === true,
+      gvk: gvkText(sent),
+    },
+    current,
+    config,
+  );
   const object = decodeResult(type, version, JSON.parse(JSON.stringify(result)) as KubeObject);
   // A status that is asked to be nothing is none; one that lost its last field stays null, and is refused.
   if (sent.status === null && object.status === null) delete object.status;
@@ -166,14 +238,17 @@ function applyTo(core: Core, call: InternalCall, options: WriteOptions, { sent, 
 
 /** `group/version, Kind=kind`, with an empty group for core. */
 function gvkText(sent: { apiVersion?: unknown; kind?: unknown }): string {
-  const [apiVersion = "", kind = ""] = [sent.apiVersion, sent.kind].map((part) => (typeof part === "string" ? part : ""));
+  const [apiVersion = "", kind = ""] = [sent.apiVersion, sent.kind].map((part) =>
+    typeof part === "string" ? part : "",
+  );
   return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }
 
 function checkApplied(call: InternalCall, sent: KubeObject): void {
   const { type, version } = call.target;
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
-  if (sent.apiVersion !== apiVersion || sent.kind !== type.kind) throw badRequest(`invalid object type: ${gvkText(sent)}`);
-  if (sent.metadata !== undefined && sent.metadata !== null && !isMap(sent.metadata)) throw badRequest("metadata must be an object");
+  if (sent.apiVersion !== apiVersion || sent.kind !== type.kind)
+    throw badRequest(`invalid object type: ${gvkText(sent)}`);
+  if (sent.metadata !== undefined && sent.metadata !== null && !isMap(sent.metadata))
+    throw badRequest("metadata must be an object");
 }
-

@@ -55,9 +55,16 @@ function exactVersion(query: URLSearchParams): number | undefined {
 }
 
 /** Where the next page begins; the number of remaining objects is told where no selector was asked for. */
-function more(page: KubeObject[], version: number, remaining: number | undefined): Pick<Listed, "continue" | "remainingItemCount"> {
+function more(
+  page: KubeObject[],
+  version: number,
+  remaining: number | undefined,
+): Pick<Listed, "continue" | "remainingItemCount"> {
   const last = page.at(-1);
-  return { continue: writeToken({ v: "meta.k8s.io/v1", rv: version, start: last ? keyOf(last) : "" }), ...(remaining !== undefined && { remainingItemCount: remaining }) };
+  return {
+    continue: writeToken({ v: "meta.k8s.io/v1", rv: version, start: last ? keyOf(last) : "" }),
+    ...(remaining !== undefined && { remainingItemCount: remaining }),
+  };
 }
 
 /** All objects that a call is about, before paging; at a version of the past when one is given. */
@@ -74,7 +81,10 @@ function chosen(core: Core, call: Call, version: number | undefined): { objects:
 function objectsAt(core: Core, table: Table, namespace: string, version: number | undefined): KubeObject[] {
   if (version === undefined || version === core.store.version()) return table.list(namespace || undefined);
   const objects = table.listAt(version, namespace);
-  if (!objects) throw expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.");
+  if (!objects)
+    throw expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+    );
   return objects;
 }
 
@@ -94,7 +104,8 @@ function writeToken(token: Continue): string {
 function readToken(query: URLSearchParams): Continue | undefined {
   const text = query.get("continue");
   if (!text) return undefined;
-  if (!["", "0"].includes(query.get("resourceVersion") ?? "")) throw badRequest("specifying resource version is not allowed when using continue");
+  if (!["", "0"].includes(query.get("resourceVersion") ?? ""))
+    throw badRequest("specifying resource version is not allowed when using continue");
   try {
     const token = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Continue> | null;
     if (typeof token?.start === "string" && typeof token.rv === "number") return token as Continue;
@@ -110,13 +121,17 @@ export function checkVersion(core: Core, version: string): void {
   if (!NUMBER.test(version)) throw badRequest(`invalid resource version: ${notNumber(version)}`);
   if (Number(version) > core.store.version()) {
     throw failure(504, "Timeout", `Timeout: Too large resource version: ${version}, current: ${core.store.version()}`, {
-      details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
+      details: {
+        causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+        retryAfterSeconds: 1,
+      },
     });
   }
 }
 
 const NUMBER = /^\d+$/;
-const notNumber = (version: string) => `resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`;
+const notNumber = (version: string) =>
+  `resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`;
 
 /** For get and watch, where kube-apiserver answers 500. */
 export function checkNumber(version: string): void {

@@ -13,7 +13,10 @@ function owns(set: FieldSet, path: string[]): boolean {
 }
 
 /** The entries that own the replicas at `path`, as entries of a Scale. */
-export function toScaleFields(entries: ManagedFieldsEntry[] | undefined, path: string[]): ManagedFieldsEntry[] | undefined {
+export function toScaleFields(
+  entries: ManagedFieldsEntry[] | undefined,
+  path: string[],
+): ManagedFieldsEntry[] | undefined {
   const managers: Managers = new Map();
   for (const [id, manager] of decodeManagers(entries)) {
     if (owns(manager.set, path)) managers.set(id, { ...manager, apiVersion: SCALE_VERSION, set: setOf(REPLICAS) });
@@ -25,7 +28,11 @@ export function toScaleFields(entries: ManagedFieldsEntry[] | undefined, path: s
  * What the entries of a written Scale mean for the object: who is not among them loses the replicas, who is new gets them.
  * kube-apiserver takes the entry of an updater for another one here, since its version differs, so it comes twice and without its time.
  */
-export function toParentFields(entries: ManagedFieldsEntry[] | undefined, scaled: ManagedFieldsEntry[] | undefined, { path, apiVersion }: { path: string[]; apiVersion: string }): ManagedFieldsEntry[] | undefined {
+export function toParentFields(
+  entries: ManagedFieldsEntry[] | undefined,
+  scaled: ManagedFieldsEntry[] | undefined,
+  { path, apiVersion }: { path: string[]; apiVersion: string },
+): ManagedFieldsEntry[] | undefined {
   const owners = decodeManagers(scaled);
   const managers: Manager[] = [];
   for (const [id, manager] of decodeManagers(entries)) {

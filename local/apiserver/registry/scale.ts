@@ -32,17 +32,25 @@ function put(object: KubeObject, path: string[], value: unknown): void {
 function selectorText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   const labels = isMap(value) ? (isMap(value.matchLabels) ? value.matchLabels : undefined) : undefined;
-  return labels && Object.entries(labels).map(([key, each]) => `${key}=${String(each)}`).join(",");
+  return (
+    labels &&
+    Object.entries(labels)
+      .map(([key, each]) => `${key}=${String(each)}`)
+      .join(",")
+  );
 }
 
 /** @param strict refuses objects that have no replicas: a read does, a write sets them. */
 function toScale(object: KubeObject, paths: ScalePaths, strict: boolean): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = at(object, paths.specReplicas);
-  if (replicas === undefined && strict) throw internal(`the spec replicas field ".${paths.specReplicas.join(".")}" does not exist`);
+  if (replicas === undefined && strict)
+    throw internal(`the spec replicas field ".${paths.specReplicas.join(".")}" does not exist`);
   const selector = paths.selector && selectorText(at(object, paths.selector));
   return {
-    kind: "Scale", apiVersion: "autoscaling/v1", metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
     spec: { ...(replicas !== undefined && replicas !== 0 && { replicas }) },
     status: { replicas: Number(at(object, paths.statusReplicas) ?? 0), ...(selector && { selector }) },
   };
@@ -71,20 +79,32 @@ function decodeScale(scale: KubeObject, isPatched: boolean): void {
   try {
     decodeTyped(builtinView(SCALE), scale, "Scale", "v1");
   } catch (error) {
-    if (isPatched && error instanceof StatusError) throw refusalOf(JSON.stringify(scale))(error.message.replace(/^.* cannot be handled as a Scale: /, ""));
+    if (isPatched && error instanceof StatusError)
+      throw refusalOf(JSON.stringify(scale))(error.message.replace(/^.* cannot be handled as a Scale: /, ""));
     throw error;
   }
 }
 
 /** The Scale as the request leaves it, with its owners. */
-function scaleOf(core: Core, call: InternalCall, options: WriteOptions, { live, mediaType, body }: { live: KubeObject; mediaType: string | undefined; body: unknown }): KubeObject {
+function scaleOf(
+  core: Core,
+  call: InternalCall,
+  options: WriteOptions,
+  { live, mediaType, body }: { live: KubeObject; mediaType: string | undefined; body: unknown },
+): KubeObject {
   const view = builtinView(SCALE);
   const request = { ...fieldsRequest(core, call, options), view, apiVersion: "autoscaling/v1", reset: [] };
   if (mediaType === APPLY_PATCH) {
     const sent = body as KubeObject;
-    return applyConfiguration({ ...request, force: options.force === true, gvk: "autoscaling/v1, Kind=Scale" }, live, structuredClone(sent));
+    return applyConfiguration(
+      { ...request, force: options.force === true, gvk: "autoscaling/v1, Kind=Scale" },
+      live,
+      structuredClone(sent),
+    );
   }
-  const scale = mediaType ? patched({ view }, mediaType, { current: live, patch: body }) : (structuredClone(body) as KubeObject);
+  const scale = mediaType
+    ? patched({ view }, mediaType, { current: live, patch: body })
+    : (structuredClone(body) as KubeObject);
   decodeScale(scale, mediaType !== undefined);
   const spec = scale.spec as { replicas?: number } | undefined;
   if (spec?.replicas === 0) delete spec.replicas;
@@ -93,12 +113,18 @@ function scaleOf(core: Core, call: InternalCall, options: WriteOptions, { live, 
 }
 
 /** Replaces (no media type) or patches the Scale of an object. */
-export async function writeScale(core: Core, onObject: InternalCall, mediaType: string | undefined, body: unknown): Promise<KubeObject> {
+export async function writeScale(
+  core: Core,
+  onObject: InternalCall,
+  mediaType: string | undefined,
+  body: unknown,
+): Promise<KubeObject> {
   const paths = pathsOf(onObject);
   const call = { ...onObject, face: faceOf(paths) };
   const options = writeOptions(call, mediaType ? "PatchOptions" : "UpdateOptions", mediaType === APPLY_PATCH);
   currentOf(core, call.target);
-  const isPinned = mediaType === undefined && isMap(body) && isMap(body.metadata) && Boolean(body.metadata.resourceVersion);
+  const isPinned =
+    mediaType === undefined && isMap(body) && isMap(body.metadata) && Boolean(body.metadata.resourceVersion);
   let isCompleted = false;
   const object = await change(core, call, options, {
     retry: !isPinned,
@@ -108,12 +134,18 @@ export async function writeScale(core: Core, onObject: InternalCall, mediaType: 
       if (entries) live.metadata.managedFields = entries;
       const scale = scaleOf(core, call, options, { live, mediaType, body });
       const replicas = at(scale, ["spec", "replicas"]) ?? 0;
-      if (typeof replicas !== "number" || (replicas < 0 && call.target.type.builtin)) throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
+      if (typeof replicas !== "number" || (replicas < 0 && call.target.type.builtin))
+        throw invalid({ group: "autoscaling", kind: "Scale" }, call.target.name, [
+          invalidValue("spec.replicas", replicas, "must be greater than or equal to 0"),
+        ]);
       const next = copyOf(current);
       put(next, paths.specReplicas, replicas);
       next.metadata.resourceVersion = scale.metadata.resourceVersion ?? current.metadata.resourceVersion;
       if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
-      const owners = toParentFields(current.metadata.managedFields, scale.metadata.managedFields, { path: paths.specReplicas, apiVersion: current.apiVersion });
+      const owners = toParentFields(current.metadata.managedFields, scale.metadata.managedFields, {
+        path: paths.specReplicas,
+        apiVersion: current.apiVersion,
+      });
       if (owners) next.metadata.managedFields = owners;
       else delete next.metadata.managedFields;
       return { object: next, managed: true };

@@ -23,7 +23,9 @@ export function parseFieldSelector(text: string, type: ResourceType): { selects?
     const [, field = "", operator, value = ""] = match;
     const get = fieldGetter(field, type);
     if (field === "metadata.name" && operator !== "!=") name = value;
-    return operator === "!=" ? (object: KubeObject) => get(object) !== value : (object: KubeObject) => get(object) === value;
+    return operator === "!="
+      ? (object: KubeObject) => get(object) !== value
+      : (object: KubeObject) => get(object) === value;
   });
   return { selects: (object) => rules.every((rule) => rule(object)), name };
 }
@@ -32,7 +34,12 @@ function fieldGetter(field: string, type: ResourceType): (object: KubeObject) =>
   if (field === "metadata.name") return (object) => object.metadata.name;
   if (field === "metadata.namespace") return (object) => object.metadata.namespace ?? "";
   const get = Object.hasOwn(type.selectableFields, field) ? type.selectableFields[field] : undefined;
-  if (!get) throw badRequest(type.builtin && Object.keys(type.selectableFields).length === 0 ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"` : `field label not supported: ${field}`);
+  if (!get)
+    throw badRequest(
+      type.builtin && Object.keys(type.selectableFields).length === 0
+        ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`
+        : `field label not supported: ${field}`,
+    );
   return get;
 }
 

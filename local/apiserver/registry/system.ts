@@ -16,7 +16,15 @@ export const SYSTEM: UserInfo = { name: "system:apiserver", groups: ["system:mas
 export function systemCall(type: ResourceType, namespace: string, name: string, subresource = ""): InternalCall {
   const version = type.versions.find((candidate) => candidate.version === type.storageVersion) ?? type.versions[0];
   if (!version) throw new Error(`${type.resource}.${type.group} has no version`);
-  return { target: { type, version, namespace: type.namespaced ? namespace : "", name, subresource }, user: SYSTEM, query: new URLSearchParams(), userAgent: "kube-apiserver", faults: [], warnings: [], internal: true };
+  return {
+    target: { type, version, namespace: type.namespaced ? namespace : "", name, subresource },
+    user: SYSTEM,
+    query: new URLSearchParams(),
+    userAgent: "kube-apiserver",
+    faults: [],
+    warnings: [],
+    internal: true,
+  };
 }
 
 /** The type that owns a storage key. */
@@ -26,7 +34,8 @@ export function typeOfKey(core: Core, storageKey: string): ResourceType | undefi
 }
 
 export function createReader(core: Core): ResourceReader {
-  const key = (group: string, resource: string) => core.catalogue.find(group, resource)?.storageKey ?? `${group}/${resource}`;
+  const key = (group: string, resource: string) =>
+    core.catalogue.find(group, resource)?.storageKey ?? `${group}/${resource}`;
   return {
     find: (group, resource, namespace, name) => core.store.table(key(group, resource)).find(namespace, name),
     list: (group, resource, namespace) => core.store.table(key(group, resource)).list(namespace || undefined),
@@ -34,7 +43,10 @@ export function createReader(core: Core): ResourceReader {
     findKind(group, kind) {
       const type = core.catalogue.findKind(group, kind);
       const version = type?.versions[0];
-      return type && version && { gvr: { group, version: version.version, resource: type.resource }, namespaced: type.namespaced };
+      return (
+        type &&
+        version && { gvr: { group, version: version.version, resource: type.resource }, namespaced: type.namespaced }
+      );
     },
   };
 }
@@ -46,8 +58,16 @@ export function createWriter(core: Core): SystemWriter {
     return type;
   };
   return {
-    create: ({ group, resource }, object) => create(core, systemCall(typeOf(group, resource), object.metadata.namespace ?? "", ""), structuredClone(object)),
-    update: async ({ group, resource }, object) => (await update(core, systemCall(typeOf(group, resource), object.metadata.namespace ?? "", object.metadata.name), structuredClone(object))).object,
+    create: ({ group, resource }, object) =>
+      create(core, systemCall(typeOf(group, resource), object.metadata.namespace ?? "", ""), structuredClone(object)),
+    update: async ({ group, resource }, object) =>
+      (
+        await update(
+          core,
+          systemCall(typeOf(group, resource), object.metadata.namespace ?? "", object.metadata.name),
+          structuredClone(object),
+        )
+      ).object,
     async delete({ group, resource }, namespace, name) {
       await remove(core, systemCall(typeOf(group, resource), namespace, name), {});
     },
@@ -55,20 +75,35 @@ export function createWriter(core: Core): SystemWriter {
 }
 
 /** Changes an object in place, as often as it takes; finalizers and the like. */
-export async function edit(core: Core, type: ResourceType, at: { namespace: string; name: string; subresource?: string }, apply: (object: KubeObject) => void): Promise<void> {
+export async function edit(
+  core: Core,
+  type: ResourceType,
+  at: { namespace: string; name: string; subresource?: string },
+  apply: (object: KubeObject) => void,
+): Promise<void> {
   const call = systemCall(type, at.namespace, at.name, at.subresource);
-  await change(core, call, { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: undefined }, {
-    retry: true,
-    make(current) {
-      const object = copyOf(current);
-      object.apiVersion = apiVersionOf(type.group, call.target.version.version);
-      apply(object);
-      return { object };
+  await change(
+    core,
+    call,
+    { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: undefined },
+    {
+      retry: true,
+      make(current) {
+        const object = copyOf(current);
+        object.apiVersion = apiVersionOf(type.group, call.target.version.version);
+        apply(object);
+        return { object };
+      },
     },
-  });
+  );
 }
 
 /** Deletes as the server; options as a client could give them. */
-export async function removeAsSystem(core: Core, type: ResourceType, object: KubeObject, options: DeleteOptions): Promise<void> {
+export async function removeAsSystem(
+  core: Core,
+  type: ResourceType,
+  object: KubeObject,
+  options: DeleteOptions,
+): Promise<void> {
   await remove(core, systemCall(type, object.metadata.namespace ?? "", object.metadata.name), options);
 }

@@ -7,7 +7,19 @@ import { copyOf } from "../storage/store.ts";
 import { invalidValue } from "../field-errors.ts";
 import { fromStored, inOrder, toStored } from "./convert.ts";
 import { admissionOptions, createDecoded, fieldsRequest, placeInNamespace } from "./create.ts";
-import { admit, checkBodyKind, type Core, currentOf, type InternalCall, mutate, namedOf, reportBodyFaults, shown, type WriteOptions, writeOptions } from "./core.ts";
+import {
+  admit,
+  checkBodyKind,
+  type Core,
+  currentOf,
+  type InternalCall,
+  mutate,
+  namedOf,
+  reportBodyFaults,
+  shown,
+  type WriteOptions,
+  writeOptions,
+} from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
 import type { ResourceType } from "./types.ts";
 
@@ -26,19 +38,33 @@ export async function update(core: Core, call: InternalCall, body: KubeObject): 
   const { object, faults } = type.strategy.decode(body, version);
   reportBodyFaults(call, options, faults);
   placeInNamespace(call, object);
-  if (!object.metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (object.metadata.name !== name) throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+  if (!object.metadata.name)
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (object.metadata.name !== name)
+    throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   const isPinned = Boolean(object.metadata.resourceVersion);
-  if (type.strategy.createsOnUpdate && CREATING.has(call.target.subresource) && !core.store.table(type.storageKey).find(call.target.namespace, name)) {
+  if (
+    type.strategy.createsOnUpdate &&
+    CREATING.has(call.target.subresource) &&
+    !core.store.table(type.storageKey).find(call.target.namespace, name)
+  ) {
     return { object: await createByUpdate(core, call, options, object), created: true };
   }
-  return { object: await change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) }), created: false };
+  return {
+    object: await change(core, call, options, { retry: !isPinned, make: () => ({ object: copyOf(object) }) }),
+    created: false,
+  };
 }
 
 /** Doors through which an object may come into being that is not there. */
 export const CREATING = new Set(["", "status"]);
 
-async function createByUpdate(core: Core, call: InternalCall, options: WriteOptions, object: KubeObject): Promise<KubeObject> {
+async function createByUpdate(
+  core: Core,
+  call: InternalCall,
+  options: WriteOptions,
+  object: KubeObject,
+): Promise<KubeObject> {
   const { uid, resourceVersion } = object.metadata;
   if (uid) throw otherUid(call, { wanted: uid, found: "", dryRun: options.dryRun });
   call.checkCreate?.();
@@ -48,7 +74,10 @@ async function createByUpdate(core: Core, call: InternalCall, options: WriteOpti
   return options.dryRun && resourceVersion ? { ...made, metadata: { ...made.metadata, resourceVersion } } : made;
 }
 
-const unpinned = ({ target: { type, name } }: InternalCall) => invalid({ group: type.group, kind: type.resource }, name, [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")]);
+const unpinned = ({ target: { type, name } }: InternalCall) =>
+  invalid({ group: type.group, kind: type.resource }, name, [
+    invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
+  ]);
 
 export interface Change {
   /** Try again when somebody else wrote in between. */
@@ -61,7 +90,12 @@ export interface Change {
 }
 
 /** Carries out a change of an existing object: conflict checks, ownership, rules, admission, commit. */
-export async function change(core: Core, call: InternalCall, options: WriteOptions, { retry, make, isPatch, complete }: Change): Promise<KubeObject> {
+export async function change(
+  core: Core,
+  call: InternalCall,
+  options: WriteOptions,
+  { retry, make, isPatch, complete }: Change,
+): Promise<KubeObject> {
   const { target } = call;
   const { type } = target;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -72,7 +106,12 @@ export async function change(core: Core, call: InternalCall, options: WriteOptio
     const next = await prepare(core, call, options, { object, current, managed: managed === true });
     complete?.(next);
     const settled = settle(type, next, managed === true);
-    const done = commit(core, call, { next: settled, stored, dryRun: options.dryRun, rewrites: (rewrites === true && !type.builtin) || settled !== next });
+    const done = commit(core, call, {
+      next: settled,
+      stored,
+      dryRun: options.dryRun,
+      rewrites: (rewrites === true && !type.builtin) || settled !== next,
+    });
     if (done) return done;
     if (!retry) break;
   }
@@ -80,20 +119,37 @@ export async function change(core: Core, call: InternalCall, options: WriteOptio
 }
 
 /** Kinds that kube-apiserver keeps under an older name. */
-const KEPT_AS: Record<string, string> = { services: "services/specs", endpoints: "services/endpoints", ingresses: "ingress", nodes: "minions" };
+const KEPT_AS: Record<string, string> = {
+  services: "services/specs",
+  endpoints: "services/endpoints",
+  ingresses: "ingress",
+  nodes: "minions",
+};
 
 /** In the words of kube-apiserver's store, which tells the key; what only tries does without the root. */
-function otherUid({ target: { type, name, namespace } }: InternalCall, { wanted, found, dryRun }: { wanted: string; found: string; dryRun: boolean }) {
+function otherUid(
+  { target: { type, name, namespace } }: InternalCall,
+  { wanted, found, dryRun }: { wanted: string; found: string; dryRun: boolean },
+) {
   const place = type.builtin ? (KEPT_AS[type.resource] ?? type.resource) : `${type.group}/${type.resource}`;
   const key = `${dryRun ? "" : "/registry"}/${place}/${namespace ? `${namespace}/` : ""}${name}`;
-  return conflict(namedOf(type), name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`);
+  return conflict(
+    namedOf(type),
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`,
+  );
 }
 
-function checkPreconditions(call: InternalCall, object: KubeObject, { current, isPatch, dryRun }: { current: KubeObject; isPatch: boolean; dryRun: boolean }): void {
+function checkPreconditions(
+  call: InternalCall,
+  object: KubeObject,
+  { current, isPatch, dryRun }: { current: KubeObject; isPatch: boolean; dryRun: boolean },
+): void {
   const { type, name } = call.target;
   const { uid, resourceVersion } = object.metadata;
   // A patch that changes the uid is refused as such, further on.
-  if (uid && uid !== current.metadata.uid && !isPatch) throw otherUid(call, { wanted: uid, found: current.metadata.uid ?? "", dryRun });
+  if (uid && uid !== current.metadata.uid && !isPatch)
+    throw otherUid(call, { wanted: uid, found: current.metadata.uid ?? "", dryRun });
   if (!resourceVersion && !type.strategy.unconditionalUpdate) throw unpinned(call);
   if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw modified(namedOf(type), name);
 }
@@ -104,19 +160,31 @@ interface Prepared {
   managed: boolean;
 }
 
-async function prepare(core: Core, call: InternalCall, options: WriteOptions, { object: sent, current, managed }: Prepared): Promise<KubeObject> {
+async function prepare(
+  core: Core,
+  call: InternalCall,
+  options: WriteOptions,
+  { object: sent, current, managed }: Prepared,
+): Promise<KubeObject> {
   const { type, subresource, name } = call.target;
   const { strategy } = type;
   sent.metadata.resourceVersion = current.metadata.resourceVersion;
   // Who leaves out the marks of a deletion takes them from their owners, though they stay.
   if (!managed) trackUpdate({ ...fieldsRequest(core, call, options), reset: resetFields(call) }, current, sent);
   keepSystemFields(sent, current);
-  const asked = { operation: "UPDATE", oldObject: current, dryRun: options.dryRun, options: admissionOptions(call, "UpdateOptions") } as const;
+  const asked = {
+    operation: "UPDATE",
+    oldObject: current,
+    dryRun: options.dryRun,
+    options: admissionOptions(call, "UpdateOptions"),
+  } as const;
   const object = await mutate(core, call, name, { ...asked, object: sent });
-  if (subresource === "status" && !type.builtin) object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };
+  if (subresource === "status" && !type.builtin)
+    object.metadata = { ...current.metadata, managedFields: object.metadata.managedFields };
   if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
   strategy.prepareUpdate(object, current, subresource);
-  const grows = strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
+  const grows =
+    strategy.generationOf && !isDeepStrictEqual(strategy.generationOf(object), strategy.generationOf(current));
   if (grows) object.metadata.generation = (current.metadata.generation ?? 0) + 1;
   checkRules(call, object, current);
   await admit(core, call, name, { ...asked, object });
@@ -128,9 +196,11 @@ function checkRules(call: InternalCall, object: KubeObject, current: KubeObject)
   const { type, subresource, name } = call.target;
   const first = type.strategy.validateFirst?.(object, subresource) ?? [];
   const common = validateMetadataUpdate(object, current, type);
-  const errors = first.length > 0 ? first : [...common, ...type.strategy.validate(object, current, subresource, common)];
+  const errors =
+    first.length > 0 ? first : [...common, ...type.strategy.validate(object, current, subresource, common)];
   if (errors.length > 0) throw invalid({ group: type.group, kind: object.kind }, name, errors);
-  if (!type.builtin && subresource === "") call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
+  if (!type.builtin && subresource === "")
+    call.warnings.push(...finalizerWarnings(object, current.metadata.finalizers));
 }
 
 interface Commit {
@@ -149,7 +219,8 @@ export function unsettle(core: Core, { target }: InternalCall, { metadata }: Kub
 }
 
 /** kube-apiserver stores what was applied, and reads it back. */
-export const settle = ({ strategy }: ResourceType, object: KubeObject, isApplied: boolean): KubeObject => (isApplied ? (strategy.settleApplied?.(object) ?? object) : object);
+export const settle = ({ strategy }: ResourceType, object: KubeObject, isApplied: boolean): KubeObject =>
+  isApplied ? (strategy.settleApplied?.(object) ?? object) : object;
 
 /** Undefined when the object changed meanwhile. */
 function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites }: Commit): KubeObject | undefined {
@@ -167,7 +238,11 @@ function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites
   return put(core, call, { toStore, stored, rewrites });
 }
 
-function put(core: Core, { target: { type, version } }: InternalCall, { toStore, stored, rewrites }: { toStore: KubeObject; stored: KubeObject; rewrites: boolean }): KubeObject | undefined {
+function put(
+  core: Core,
+  { target: { type, version } }: InternalCall,
+  { toStore, stored, rewrites }: { toStore: KubeObject; stored: KubeObject; rewrites: boolean },
+): KubeObject | undefined {
   const done = core.store.put(type.storageKey, toStore, stored);
   if (done && rewrites) unsettled.add(done);
   return done && fromStored(type, done, version.version);
@@ -188,7 +263,10 @@ function isSame(next: KubeObject, stored: KubeObject): boolean {
 function withoutTimes(object: KubeObject): unknown {
   const { managedFields, ...metadata } = object.metadata;
   // Their order, which follows the times, counts: as in kube-apiserver.
-  return { ...object, metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry) } };
+  return {
+    ...object,
+    metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry) },
+  };
 }
 
 /** Fields, dotted, that a door may not write, so that nobody owns them through it. */

@@ -35,7 +35,11 @@ export function watch(core: Core, call: Call): Watch {
 
   const apiVersion = type.group ? `${type.group}/${version.version}` : version.version;
   const bookmark = (annotations?: Record<string, string>) =>
-    ({ kind: type.kind, apiVersion, metadata: { resourceVersion: String(core.store.version()), ...(annotations && { annotations }) } }) as unknown as KubeObject;
+    ({
+      kind: type.kind,
+      apiVersion,
+      metadata: { resourceVersion: String(core.store.version()), ...(annotations && { annotations }) },
+    }) as unknown as KubeObject;
   const inScope = (object: KubeObject) => !namespace || object.metadata.namespace === namespace;
 
   return {
@@ -67,7 +71,11 @@ export function watch(core: Core, call: Call): Watch {
 }
 
 /** What a change means to somebody who sees only what is selected. */
-function transition(entry: HistoryEntry, selects: Selects, convert: (object: KubeObject) => KubeObject): WatchType | undefined {
+function transition(
+  entry: HistoryEntry,
+  selects: Selects,
+  convert: (object: KubeObject) => KubeObject,
+): WatchType | undefined {
   const isIn = selects(convert(entry.object));
   if (entry.type === "ADDED") return isIn ? "ADDED" : undefined;
   const wasIn = entry.oldObject !== undefined && selects(convert(entry.oldObject));

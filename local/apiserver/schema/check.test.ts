@@ -4,23 +4,77 @@ import type { JsonSchema } from "../contract.ts";
 import { checkSchema } from "./check.ts";
 
 const text = { type: "string" };
-const root = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({ type: "object", properties: { spec: { type: "object", properties, ...more } } });
+const root = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
+  type: "object",
+  properties: { spec: { type: "object", properties, ...more } },
+});
 const faults = (schema: JsonSchema) => checkSchema(schema, "s").map((fault) => `${fault.field}: ${fault.message}`);
-const rule = (expression: string, more: object = {}): JsonSchema => root({ a: text, n: { type: "integer" }, l: { type: "array", items: { type: "object", properties: { k: text } } }, m: { type: "object", additionalProperties: text } }, { "x-kubernetes-validations": [{ rule: expression, ...more }] });
+const rule = (expression: string, more: object = {}): JsonSchema =>
+  root(
+    {
+      a: text,
+      n: { type: "integer" },
+      l: { type: "array", items: { type: "object", properties: { k: text } } },
+      m: { type: "object", additionalProperties: text },
+    },
+    { "x-kubernetes-validations": [{ rule: expression, ...more }] },
+  );
 
 describe("structure", () => {
   it.each<[string, JsonSchema, string[]]>([
-    ["good", root({ a: text, p: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] } }), []],
+    [
+      "good",
+      root({ a: text, p: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] } }),
+      [],
+    ],
     ["no root type", { properties: {} }, ["s.type: Required value: must not be empty at the root"]],
     ["root no object", text, ['s.type: Invalid value: "string": must be object at the root']],
-    ["no field type", root({ a: {} }), ["s.properties[spec].properties[a].type: Required value: must not be empty for specified object fields"]],
-    ["unknown type", root({ a: { type: "text" } }), ['s.properties[spec].properties[a].type: Unsupported value: "text": supported values: "array", "boolean", "integer", "number", "object", "string"']],
-    ["array without items", root({ a: { type: "array" } }), ["s.properties[spec].properties[a].items: Required value: must be specified"]],
-    ["type in anyOf", root({ a: { type: "string", anyOf: [{ type: "string" }] } }), ["s.properties[spec].properties[a].anyOf[0].type: Forbidden: must be empty to be structural"]],
-    ["map list without keys", root({ a: { type: "array", items: { type: "object" }, "x-kubernetes-list-type": "map" } }), ["s.properties[spec].properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map"]],
-    ["bad default", root({ a: { type: "integer", default: "x" } }), ['s.properties[spec].properties[a].default: Invalid value: "string":  in body must be of type integer: "string"']],
-    ["bad pattern", root({ a: { ...text, pattern: "(" } }), [expect.stringContaining("s.properties[spec].properties[a].pattern") as unknown as string]],
-    ["metadata beyond the name", { type: "object", properties: { metadata: { type: "object", properties: { labels: { type: "object" } } } } }, ["s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"]],
+    [
+      "no field type",
+      root({ a: {} }),
+      ["s.properties[spec].properties[a].type: Required value: must not be empty for specified object fields"],
+    ],
+    [
+      "unknown type",
+      root({ a: { type: "text" } }),
+      [
+        's.properties[spec].properties[a].type: Unsupported value: "text": supported values: "array", "boolean", "integer", "number", "object", "string"',
+      ],
+    ],
+    [
+      "array without items",
+      root({ a: { type: "array" } }),
+      ["s.properties[spec].properties[a].items: Required value: must be specified"],
+    ],
+    [
+      "type in anyOf",
+      root({ a: { type: "string", anyOf: [{ type: "string" }] } }),
+      ["s.properties[spec].properties[a].anyOf[0].type: Forbidden: must be empty to be structural"],
+    ],
+    [
+      "map list without keys",
+      root({ a: { type: "array", items: { type: "object" }, "x-kubernetes-list-type": "map" } }),
+      [
+        "s.properties[spec].properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map",
+      ],
+    ],
+    [
+      "bad default",
+      root({ a: { type: "integer", default: "x" } }),
+      ['s.properties[spec].properties[a].default: Invalid value: "string":  in body must be of type integer: "string"'],
+    ],
+    [
+      "bad pattern",
+      root({ a: { ...text, pattern: "(" } }),
+      [expect.stringContaining("s.properties[spec].properties[a].pattern") as unknown as string],
+    ],
+    [
+      "metadata beyond the name",
+      { type: "object", properties: { metadata: { type: "object", properties: { labels: { type: "object" } } } } },
+      [
+        "s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified",
+      ],
+    ],
   ])("%s", (_name, schema, expected) => {
     expect(faults(schema)).toEqual(expected);
   });

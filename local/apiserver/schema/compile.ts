@@ -15,7 +15,12 @@ import { validateValue } from "./validate.ts";
 /** Compiles a schema. It should be one in which `checkSchema` finds no fault. */
 export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema => {
   const root = readSchema(openAPIV3Schema);
-  const compiled: Compiled = { root, status: root.properties.get("status"), withRules: hasRules(root), withEmbedded: hasEmbedded(root) };
+  const compiled: Compiled = {
+    root,
+    status: root.properties.get("status"),
+    withRules: hasRules(root),
+    withEmbedded: hasEmbedded(root),
+  };
   return {
     prune: (object) => {
       const unknown = prune(object, root);
@@ -36,8 +41,15 @@ export const compileSchema: CompileSchema = (openAPIV3Schema): CompiledSchema =>
 };
 
 /** Faults that say that a value is not of the type that rules rely on. */
-const blocking = new Set(["FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"]);
-const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+const blocking = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+const notChecked =
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
 interface Compiled {
   root: SchemaNode;
@@ -48,7 +60,12 @@ interface Compiled {
 
 const NO_OPTIONS: Required<ValidateOptions> = { onlyStatus: false, skipValues: false, before: [], known: [] };
 
-function validate(object: KubeObject, before: KubeObject | undefined, compiled: Compiled, options: ValidateOptions = {}): FieldError[] {
+function validate(
+  object: KubeObject,
+  before: KubeObject | undefined,
+  compiled: Compiled,
+  options: ValidateOptions = {},
+): FieldError[] {
   const { root, withRules } = compiled;
   const { onlyStatus, skipValues, before: earlier, known } = { ...NO_OPTIONS, ...options };
   const old: Old = before ? { known: true, value: before } : noOld;
@@ -56,7 +73,8 @@ function validate(object: KubeObject, before: KubeObject | undefined, compiled: 
   const embedded = compiled.withEmbedded && !onlyStatus ? validateEmbedded(object, root) : [];
   const faults = [...values, ...earlier, ...embedded, ...listFaults(object, root, before)];
   if (!withRules) return faults;
-  if ([...known, ...faults].some((fault) => blocking.has(fault.reason))) return [...faults, invalidValue("<nil>", null, notChecked)];
+  if ([...known, ...faults].some((fault) => blocking.has(fault.reason)))
+    return [...faults, invalidValue("<nil>", null, notChecked)];
   return [...faults, ...validateRules(object, root, old, { steps: defaultSteps })];
 }
 

@@ -22,11 +22,13 @@ function defaultItems(list: unknown[], items: SchemaNode | undefined): void {
 function defaultFields(value: Record<string, unknown>, node: SchemaNode): void {
   for (const [name, schema] of node.properties) {
     if (schema.default === undefined) continue;
-    if (value[name] === undefined || isForbiddenNull(value[name], schema)) value[name] = structuredClone(schema.default);
+    if (value[name] === undefined || isForbiddenNull(value[name], schema))
+      value[name] = structuredClone(schema.default);
   }
   for (const name of Object.keys(value)) {
     const schema = fieldSchema(node, name);
-    if (isForbiddenNull(value[name], schema) && schema?.default !== undefined) value[name] = structuredClone(schema.default);
+    if (isForbiddenNull(value[name], schema) && schema?.default !== undefined)
+      value[name] = structuredClone(schema.default);
     applyDefaults(value[name], schema);
   }
 }

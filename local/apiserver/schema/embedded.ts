@@ -17,13 +17,18 @@ function visitEmbedded(value: unknown, node: SchemaNode | undefined, path: strin
   if (Array.isArray(value)) return value.forEach((item, i) => visitEmbedded(item, node.items, `${path}[${i}]`, visit));
   if (!isObject(value)) return;
   if (node.embedded && path !== "") visit(value, path);
-  for (const name of Object.keys(value)) visitEmbedded(value[name], fieldSchema(node, name), childPath(node, path, name), visit);
+  for (const name of Object.keys(value))
+    visitEmbedded(value[name], fieldSchema(node, name), childPath(node, path, name), visit);
 }
 
 /** Whether a schema has embedded objects, so that others need no walk. */
 export function hasEmbedded(node: SchemaNode | undefined): boolean {
   if (!node) return false;
-  const below = [node.items, node.additionalProperties === true ? undefined : node.additionalProperties, ...node.properties.values()];
+  const below = [
+    node.items,
+    node.additionalProperties === true ? undefined : node.additionalProperties,
+    ...node.properties.values(),
+  ];
   return node.embedded || below.some(hasEmbedded);
 }
 
@@ -32,7 +37,8 @@ export function cleanEmbedded(object: unknown, root: SchemaNode): string[] {
   const unknown: string[] = [];
   visitEmbedded(object, root, "", (value, path) => {
     for (const field of ["apiVersion", "kind"]) {
-      if (field in value && typeof value[field] !== "string") throw new TypeFault(path, `${path}.${field}: Invalid value: ${JSON.stringify(value[field])}: must be a string`);
+      if (field in value && typeof value[field] !== "string")
+        throw new TypeFault(path, `${path}.${field}: Invalid value: ${JSON.stringify(value[field])}: must be a string`);
     }
     if ("metadata" in value) unknown.push(...cleanMetadata(value, path));
   });
@@ -48,12 +54,14 @@ function cleanMetadata(value: Record<string, unknown>, path: string): string[] {
   value.metadata ??= {};
   const shown = JSON.stringify(value.metadata);
   try {
-    if (!isObject(value.metadata)) throw new TypeFault(path, "json: cannot unmarshal into Go value of type v1.ObjectMeta");
+    if (!isObject(value.metadata))
+      throw new TypeFault(path, "json: cannot unmarshal into Go value of type v1.ObjectMeta");
     const unknown = cleanTyped(builtinView(OBJECT_META), value.metadata, `${path}.metadata`);
     dropEmptyMetadata(value as unknown as KubeObject);
     return unknown.map((fault) => fault.replace(/^unknown field "(.*)"$/, "$1"));
   } catch (error) {
-    if (error instanceof TypeFault) throw new TypeFault(path, `${path}.metadata: Invalid value: ${shown}: ${error.message}`);
+    if (error instanceof TypeFault)
+      throw new TypeFault(path, `${path}.metadata: Invalid value: ${shown}: ${error.message}`);
     throw error;
   }
 }
@@ -64,22 +72,28 @@ export function validateEmbedded(object: unknown, root: SchemaNode): FieldError[
   visitEmbedded(object, root, "", (value, path) => {
     for (const field of ["apiVersion", "kind"]) {
       if (!(field in value)) faults.push(required(`${path}.${field}`));
-      else if (typeof value[field] !== "string") faults.push(invalidValue(`${path}.${field}`, value[field], "must be a string"));
+      else if (typeof value[field] !== "string")
+        faults.push(invalidValue(`${path}.${field}`, value[field], "must be a string"));
     }
     if (typeof value.apiVersion === "string") faults.push(...versionFaults(value.apiVersion, `${path}.apiVersion`));
     if (typeof value.kind === "string") faults.push(...kindFaults(value.kind, `${path}.kind`));
-    if (isObject(value.metadata)) faults.push(...validateEmbeddedMetadata(value.metadata as unknown as KubeObject["metadata"], `${path}.metadata`));
+    if (isObject(value.metadata))
+      faults.push(...validateEmbeddedMetadata(value.metadata as unknown as KubeObject["metadata"], `${path}.metadata`));
   });
   return faults;
 }
 
 function versionFaults(version: string, path: string): FieldError[] {
   if (version === "") return [invalidValue(path, version, "must not be empty")];
-  return version.split("/").length > 2 ? [invalidValue(path, version, `unexpected GroupVersion string: ${version}`)] : [];
+  return version.split("/").length > 2
+    ? [invalidValue(path, version, `unexpected GroupVersion string: ${version}`)]
+    : [];
 }
 
 function kindFaults(kind: string, path: string): FieldError[] {
   if (kind === "") return [invalidValue(path, kind, "must not be empty")];
   const faults = label1035Name(kind.toLowerCase(), false);
-  return faults.length > 0 ? [invalidValue(path, kind, `may have mixed case, but should otherwise match: ${faults.join(",")}`)] : [];
+  return faults.length > 0
+    ? [invalidValue(path, kind, `may have mixed case, but should otherwise match: ${faults.join(",")}`)]
+    : [];
 }

@@ -18,7 +18,12 @@ function isCidr(value: string): boolean {
 
 /** Go's time.ParseDuration, or the Scala form `2 weeks`. */
 function isDuration(value: string): boolean {
-  return parseDuration(value) !== undefined || /^(\d+\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*)+$/.test(value);
+  return (
+    parseDuration(value) !== undefined ||
+    /^(\d+\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*)+$/.test(
+      value,
+    )
+  );
 }
 
 function isDate(value: string): boolean {
@@ -27,7 +32,10 @@ function isDate(value: string): boolean {
 }
 
 function isDateTime(value: string): boolean {
-  return /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(value) && !Number.isNaN(Date.parse(value.replace(" ", "T")));
+  return (
+    /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(value) &&
+    !Number.isNaN(Date.parse(value.replace(" ", "T")))
+  );
 }
 
 const label = "[\\p{S}\\p{L}0-9]([-\\p{S}\\p{L}0-9]{0,61}[\\p{S}\\p{L}0-9])?";
@@ -38,7 +46,8 @@ function isHostname(value: string): boolean {
   return value.length <= 255 && hostname.test(value);
 }
 
-const uuid = (version: string, variant: string) => matches(new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, "i"));
+const uuid = (version: string, variant: string) =>
+  matches(new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, "i"));
 
 const formats: Record<string, (value: string) => boolean> = {
   uri: (value) => parseUrl(value) !== undefined,

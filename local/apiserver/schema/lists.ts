@@ -6,9 +6,15 @@ import { fieldSchema, isObject, type SchemaNode } from "./structural.ts";
 /** Faults of every set and map list below a value. */
 export function validateLists(value: unknown, node: SchemaNode | undefined, path: string): FieldError[] {
   if (!node) return [];
-  if (Array.isArray(value)) return [...validateList(value, node, path), ...value.flatMap((item, i) => validateLists(item, node.items, `${path}[${i}]`))];
+  if (Array.isArray(value))
+    return [
+      ...validateList(value, node, path),
+      ...value.flatMap((item, i) => validateLists(item, node.items, `${path}[${i}]`)),
+    ];
   if (!isObject(value)) return [];
-  return Object.keys(value).flatMap((name) => validateLists(value[name], fieldSchema(node, name), childPath(node, path, name)));
+  return Object.keys(value).flatMap((name) =>
+    validateLists(value[name], fieldSchema(node, name), childPath(node, path, name)),
+  );
 }
 
 /** A property by `.name`, a key of a map by `[name]`. */
@@ -21,8 +27,12 @@ function validateList(list: unknown[], node: SchemaNode, path: string): FieldErr
   if (node.listType === "set") return repeated(list, path);
   if (node.listType !== "map") return [];
   const wrong = list.findIndex((item) => item !== null && !isObject(item));
-  if (wrong >= 0) return [invalidValue(`${path}[${wrong}]`, list[wrong], "must be an object for an array of list-type map")];
-  return repeated(list.map((item) => keyFields(item, node.listMapKeys)), path);
+  if (wrong >= 0)
+    return [invalidValue(`${path}[${wrong}]`, list[wrong], "must be an object for an array of list-type map")];
+  return repeated(
+    list.map((item) => keyFields(item, node.listMapKeys)),
+    path,
+  );
 }
 
 function keyFields(item: unknown, keys: string[]): Record<string, unknown> {
@@ -43,5 +53,7 @@ function repeated(values: unknown[], path: string): FieldError[] {
 
 /** JSON with the keys of objects in order, so that equal values have equal texts. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value ?? null, (_key, inner: unknown) => (isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+  return JSON.stringify(value ?? null, (_key, inner: unknown) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
 }

@@ -32,7 +32,12 @@ function pruneObject(value: Record<string, unknown>, node: SchemaNode | undefine
   }
 }
 
-function pruneField(value: Record<string, unknown>, name: string, node: SchemaNode, at: { path: string; found: Found }): void {
+function pruneField(
+  value: Record<string, unknown>,
+  name: string,
+  node: SchemaNode,
+  at: { path: string; found: Found },
+): void {
   const schema = fieldSchema(node, name);
   if (schema || node.additionalProperties !== true) pruneValue(value[name], schema, child(at.path, name), at.found);
 }

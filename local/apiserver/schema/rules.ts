@@ -33,7 +33,12 @@ function compileRule(rule: ValidationRule): CompiledRule {
 /** Whether a schema has rules anywhere, so that objects without any need no walk. */
 export function hasRules(node: SchemaNode | undefined): boolean {
   if (!node) return false;
-  const below = [node.items, node.additionalProperties === true ? undefined : node.additionalProperties, ...node.properties.values(), ...node.allOf];
+  const below = [
+    node.items,
+    node.additionalProperties === true ? undefined : node.additionalProperties,
+    ...node.properties.values(),
+    ...node.allOf,
+  ];
   return node.rules.length > 0 || below.some(hasRules);
 }
 
@@ -43,13 +48,24 @@ interface Visit {
 }
 
 /** Faults of all rules, outermost first. `old` is undefined for a new object: then transition rules do not run. */
-export function validateRules(object: Record<string, unknown>, root: SchemaNode, old: Old, budget: Budget): FieldError[] {
+export function validateRules(
+  object: Record<string, unknown>,
+  root: SchemaNode,
+  old: Old,
+  budget: Budget,
+): FieldError[] {
   const visit: Visit = { budget, faults: [] };
   try {
     visitNode({ value: object, node: root, path: "", old, ancestorUnchanged: false, isRoot: true }, visit);
   } catch (error) {
     if (!(error instanceof BudgetError)) throw error;
-    visit.faults.push(invalidValue("<nil>", root.type ?? "object", "validation failed due to running out of cost budget, no further validation rules will be run"));
+    visit.faults.push(
+      invalidValue(
+        "<nil>",
+        root.type ?? "object",
+        "validation failed due to running out of cost budget, no further validation rules will be run",
+      ),
+    );
   }
   return visit.faults;
 }
@@ -92,7 +108,9 @@ function visitItems(list: unknown[], place: Place, visit: Visit): void {
   if (!items || !hasRules(items)) return;
   const before = oldItems(place.node, list, place.old);
   const ancestorUnchanged = below(place);
-  list.forEach((value, i) => visitNode({ value, node: items, path: `${place.path}[${i}]`, old: before[i] ?? noOld, ancestorUnchanged }, visit));
+  list.forEach((value, i) =>
+    visitNode({ value, node: items, path: `${place.path}[${i}]`, old: before[i] ?? noOld, ancestorUnchanged }, visit),
+  );
 }
 
 function visitFields(value: Record<string, unknown>, place: Place, visit: Visit): void {
@@ -100,7 +118,16 @@ function visitFields(value: Record<string, unknown>, place: Place, visit: Visit)
   for (const name of Object.keys(value)) {
     const schema = fieldSchema(place.node, name);
     if (!schema) continue;
-    visitNode({ value: value[name], node: schema, path: childPath(place.node, place.path, name), old: oldField(place.old, name), ancestorUnchanged }, visit);
+    visitNode(
+      {
+        value: value[name],
+        node: schema,
+        path: childPath(place.node, place.path, name),
+        old: oldField(place.old, name),
+        ancestorUnchanged,
+      },
+      visit,
+    );
   }
 }
 
@@ -112,14 +139,21 @@ function runRules(place: Place, visit: Visit): void {
   for (const rule of place.node.rules) runRule(compileRule(rule), { self, oldSelf }, place, visit);
 }
 
-function runRule(rule: CompiledRule, { self, oldSelf }: { self: CelValue; oldSelf: CelValue | undefined }, place: Place, visit: Visit): void {
+function runRule(
+  rule: CompiledRule,
+  { self, oldSelf }: { self: CelValue; oldSelf: CelValue | undefined },
+  place: Place,
+  visit: Visit,
+): void {
   const optional = rule.rule.optionalOldSelf === true;
   if (rule.usesOld && oldSelf === undefined && !optional) return;
   const variables = { self, oldSelf: optional ? some(oldSelf) : oldSelf };
   const outcome = attemptRule(rule, variables, visit.budget);
   if (outcome === true) return;
-  if (outcome instanceof CelError) visit.faults.push(invalidValue(place.path || "<nil>", typeOf(place), describeError(outcome, rule.rule)));
-  else if (rule.usesOld || !isRatcheted(place)) visit.faults.push(faultOf(rule, place, messageOf(rule, variables, visit.budget)));
+  if (outcome instanceof CelError)
+    visit.faults.push(invalidValue(place.path || "<nil>", typeOf(place), describeError(outcome, rule.rule)));
+  else if (rule.usesOld || !isRatcheted(place))
+    visit.faults.push(faultOf(rule, place, messageOf(rule, variables, visit.budget)));
 }
 
 function faultOf({ rule }: CompiledRule, place: Place, message: string): FieldError {
@@ -130,7 +164,11 @@ function typeOf(place: Place): string {
   return place.node.type ?? "";
 }
 
-function attemptRule(rule: CompiledRule, variables: Record<string, CelValue | undefined>, budget: Budget): boolean | CelError {
+function attemptRule(
+  rule: CompiledRule,
+  variables: Record<string, CelValue | undefined>,
+  budget: Budget,
+): boolean | CelError {
   try {
     return evaluate(rule.program, variables, budget) === true;
   } catch (error) {
@@ -170,7 +208,11 @@ function messageOf(rule: CompiledRule, variables: Record<string, CelValue | unde
 }
 
 /** A message expression's line; undefined when it fails, gives no text, an empty one, or several lines. */
-export function evaluateMessage(program: Program, variables: Parameters<typeof evaluate>[1], budget: Budget): string | undefined {
+export function evaluateMessage(
+  program: Program,
+  variables: Parameters<typeof evaluate>[1],
+  budget: Budget,
+): string | undefined {
   try {
     const value = evaluate(program, variables, budget);
     const text = typeof value === "string" ? value.trim() : "";

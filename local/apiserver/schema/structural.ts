@@ -70,7 +70,12 @@ function readShape(raw: Raw) {
     types: intOrString ? ["integer", "string"] : type === undefined ? [] : [type],
     format: text(raw["format"]),
     nullable: raw["nullable"] === true,
-    properties: new Map(Object.entries(isRecord(raw["properties"]) ? raw["properties"] : {}).map(([name, schema]) => [name, readSchema(schema as JsonSchema)])),
+    properties: new Map(
+      Object.entries(isRecord(raw["properties"]) ? raw["properties"] : {}).map(([name, schema]) => [
+        name,
+        readSchema(schema as JsonSchema),
+      ]),
+    ),
     additionalProperties: readAdditional(raw["additionalProperties"]),
     items: isRecord(raw["items"]) ? readSchema(raw["items"]) : undefined,
     default: raw["default"],
@@ -124,7 +129,8 @@ function readJunctors(raw: Raw) {
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 const number = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
-const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 const schemas = (value: unknown): SchemaNode[] => (Array.isArray(value) ? value.filter(isRecord).map(readSchema) : []);
 
 /** The schema of a named field: a property, or a map's value. */

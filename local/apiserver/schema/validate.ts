@@ -46,7 +46,8 @@ function typeOf(value: unknown): string {
 }
 
 /** With a format, texts and lists are left to it; and it looks at texts alone. That is how kube-apiserver does it. */
-const isLeftToFormat = (type: string, types: string[]) => (type === "string" || type === "array") && !types.includes("number") && !types.includes("integer");
+const isLeftToFormat = (type: string, types: string[]) =>
+  (type === "string" || type === "array") && !types.includes("number") && !types.includes("integer");
 
 /** What Go calls the formats of values. */
 const GO_FORMATS: Record<string, string> = { integer: "int64", number: "float64" };
@@ -54,14 +55,25 @@ const GO_FORMATS: Record<string, string> = { integer: "int64", number: "float64"
 function validateType(value: unknown, node: SchemaNode, path: string): FieldError[] {
   const type = typeOf(value);
   if (node.format !== undefined && isLeftToFormat(type, node.types)) return [];
-  const fits = node.types.length === 0 || node.types.includes(type) || (type === "integer" && node.types.includes("number"));
+  const fits =
+    node.types.length === 0 || node.types.includes(type) || (type === "integer" && node.types.includes("number"));
   if (fits) return [];
-  return [node.format === undefined ? typeInvalid(path, node.types.join(","), type) : typeInvalid(path, node.format, GO_FORMATS[type] ?? "")];
+  return [
+    node.format === undefined
+      ? typeInvalid(path, node.types.join(","), type)
+      : typeInvalid(path, node.format, GO_FORMATS[type] ?? ""),
+  ];
 }
 
 function validateEnum(value: unknown, node: SchemaNode, path: string): FieldError[] {
   if (!node.enum || node.enum.some((allowed) => isDeepStrictEqual(allowed, value))) return [];
-  return [notSupported(path, value, node.enum.map((allowed) => (typeof allowed === "string" ? allowed : JSON.stringify(allowed))))];
+  return [
+    notSupported(
+      path,
+      value,
+      node.enum.map((allowed) => (typeof allowed === "string" ? allowed : JSON.stringify(allowed))),
+    ),
+  ];
 }
 
 function validateText(value: string, node: SchemaNode, path: string): FieldError[] {
@@ -69,15 +81,18 @@ function validateText(value: string, node: SchemaNode, path: string): FieldError
   const length = [...value].length;
   // One of these at most is told.
   if (node.maxLength !== undefined && length > node.maxLength) faults.push(tooLongText(path, node.maxLength));
-  else if (node.minLength !== undefined && length < node.minLength) faults.push(outOfBounds(path, value, `should be at least ${node.minLength} chars long`));
-  else if (node.pattern !== undefined && !matches(value, node.pattern)) faults.push(outOfBounds(path, value, `should match '${node.pattern}'`));
+  else if (node.minLength !== undefined && length < node.minLength)
+    faults.push(outOfBounds(path, value, `should be at least ${node.minLength} chars long`));
+  else if (node.pattern !== undefined && !matches(value, node.pattern))
+    faults.push(outOfBounds(path, value, `should match '${node.pattern}'`));
   if (node.format !== undefined && !hasFormat(node.format, value)) faults.push(typeInvalid(path, node.format, value));
   return faults;
 }
 
 function validateNumber(value: number, node: SchemaNode, path: string): FieldError[] {
   const faults: FieldError[] = [];
-  if (node.multipleOf !== undefined && !Number.isInteger(value / node.multipleOf)) faults.push(outOfBounds(path, value, `should be a multiple of ${node.multipleOf}`));
+  if (node.multipleOf !== undefined && !Number.isInteger(value / node.multipleOf))
+    faults.push(outOfBounds(path, value, `should be a multiple of ${node.multipleOf}`));
   return [...faults, ...validateMaximum(value, node, path), ...validateMinimum(value, node, path)];
 }
 
@@ -98,8 +113,10 @@ function validateList(list: unknown[], node: SchemaNode, path: string, old: Old)
     const before = oldItems(node, list, old);
     faults.push(...list.flatMap((item, i) => validateValue(item, items, `${path}[${i}]`, before[i] ?? noOld)));
   }
-  if (node.minItems !== undefined && list.length < node.minItems) faults.push(outOfBounds(path, list.length, `should have at least ${node.minItems} items`));
-  if (node.maxItems !== undefined && list.length > node.maxItems) faults.push(tooMany(path, list.length, node.maxItems));
+  if (node.minItems !== undefined && list.length < node.minItems)
+    faults.push(outOfBounds(path, list.length, `should have at least ${node.minItems} items`));
+  if (node.maxItems !== undefined && list.length > node.maxItems)
+    faults.push(tooMany(path, list.length, node.maxItems));
   if (node.uniqueItems && list.some((item, i) => list.slice(0, i).some((other) => isDeepStrictEqual(item, other)))) {
     faults.push(outOfBounds(path, "", "shouldn't contain duplicates"));
   }
@@ -109,20 +126,24 @@ function validateList(list: unknown[], node: SchemaNode, path: string, old: Old)
 function validateObject(value: Record<string, unknown>, node: SchemaNode, path: string, old: Old): FieldError[] {
   const faults: FieldError[] = [];
   const size = Object.keys(value).length;
-  if (node.minProperties !== undefined && size < node.minProperties) faults.push(outOfBounds(path, size, `should have at least ${node.minProperties} properties`));
-  if (node.maxProperties !== undefined && size > node.maxProperties) faults.push(tooMany(path, size, node.maxProperties));
+  if (node.minProperties !== undefined && size < node.minProperties)
+    faults.push(outOfBounds(path, size, `should have at least ${node.minProperties} properties`));
+  if (node.maxProperties !== undefined && size > node.maxProperties)
+    faults.push(tooMany(path, size, node.maxProperties));
   return [...faults, ...validateFields(value, node, path, old), ...validateRequired(value, node, path)];
 }
 
 function validateFields(value: Record<string, unknown>, node: SchemaNode, path: string, old: Old): FieldError[] {
   const faults: FieldError[] = [];
   for (const [name, schema] of node.properties) {
-    if (value[name] !== undefined) faults.push(...validateValue(value[name], schema, child(path, name), oldField(old, name)));
+    if (value[name] !== undefined)
+      faults.push(...validateValue(value[name], schema, child(path, name), oldField(old, name)));
   }
   const { additionalProperties: values } = node;
   if (!values || values === true) return faults;
   for (const name of Object.keys(value)) {
-    if (!node.properties.has(name)) faults.push(...validateValue(value[name], values, child(path, name), oldField(old, name)));
+    if (!node.properties.has(name))
+      faults.push(...validateValue(value[name], values, child(path, name), oldField(old, name)));
   }
   return faults;
 }
@@ -132,8 +153,13 @@ function validateRequired(value: Record<string, unknown>, node: SchemaNode, path
 }
 
 function validateJunctors(value: unknown, node: SchemaNode, path: string): FieldError[] {
-  const faults = [...validateAny(value, node.anyOf, path), ...validateOne(value, node.oneOf, path), ...validateAll(value, node.allOf, path)];
-  if (node.not && validateValue(value, node.not, path, noOld).length === 0) faults.push(junctorFault(path, "must not validate the schema (not)"));
+  const faults = [
+    ...validateAny(value, node.anyOf, path),
+    ...validateOne(value, node.oneOf, path),
+    ...validateAll(value, node.allOf, path),
+  ];
+  if (node.not && validateValue(value, node.not, path, noOld).length === 0)
+    faults.push(junctorFault(path, "must not validate the schema (not)"));
   return faults;
 }
 
@@ -159,12 +185,18 @@ function validateOne(value: unknown, schemas: SchemaNode[], path: string): Field
   const valid = outcomes.filter((faults) => faults.length === 0).length;
   if (valid === 1) return [];
   const found = valid === 0 ? "Found none valid" : `Found ${valid} valid alternatives`;
-  return [junctorFault(path, `must validate one and only one schema (oneOf). ${found}`), ...(valid === 0 ? nearest(outcomes) : [])];
+  return [
+    junctorFault(path, `must validate one and only one schema (oneOf). ${found}`),
+    ...(valid === 0 ? nearest(outcomes) : []),
+  ];
 }
 
 function validateAll(value: unknown, schemas: SchemaNode[], path: string): FieldError[] {
   const outcomes = schemas.map((schema) => validateValue(value, schema, path, noOld));
   if (outcomes.every((faults) => faults.length === 0)) return [];
   const noneValid = outcomes.every((faults) => faults.length > 0);
-  return [...outcomes.flat(), junctorFault(path, `must validate all the schemas (allOf)${noneValid ? ". None validated" : ""}`)];
+  return [
+    ...outcomes.flat(),
+    junctorFault(path, `must validate all the schemas (allOf)${noneValid ? ". None validated" : ""}`),
+  ];
 }

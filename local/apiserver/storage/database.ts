@@ -33,13 +33,20 @@ INSERT OR IGNORE INTO deleted VALUES (1, 0);`;
 export function openDatabase(path: string): Database {
   const db = new DatabaseSync(path);
   try {
-    db.exec("PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
+    db.exec(
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    );
     db.exec(SCHEMA);
   } catch (cause) {
     db.close();
-    throw new Error(`the database ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}. If it is damaged, put a backup in its place, or remove it to start empty`, { cause });
+    throw new Error(
+      `the database ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}. If it is damaged, put a backup in its place, or remove it to start empty`,
+      { cause },
+    );
   }
-  const put = db.prepare("INSERT INTO object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json");
+  const put = db.prepare(
+    "INSERT INTO object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json",
+  );
   const remove = db.prepare("DELETE FROM object WHERE resource = ? AND namespace = ? AND name = ?");
   const raise = db.prepare("UPDATE deleted SET version = ?");
 

@@ -9,7 +9,12 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { openStore } from "./store.ts";
 
-const make = (name: string, data: Record<string, string> = {}): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ns" }, data });
+const make = (name: string, data: Record<string, string> = {}): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, namespace: "ns" },
+  data,
+});
 const KEY = "/configmaps";
 const raise = (error: unknown) => {
   throw error;
@@ -29,18 +34,22 @@ test("survives kill -9 with everything it acknowledged", async () => {
       if (i % 3 === 0) store.remove(${JSON.stringify(KEY)}, object);
       process.stdout.write(i + " " + store.version() + "\\n");
     }`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let told = "";
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
     told += chunk.toString();
     if (told.split("\n").length > 300) child.kill("SIGKILL");
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  const [count = 0, version = 0] = told.slice(0, told.lastIndexOf("\n")).split("\n").at(-1)?.split(" ").map(Number) ?? [];
+  const [count = 0, version = 0] =
+    told.slice(0, told.lastIndexOf("\n")).split("\n").at(-1)?.split(" ").map(Number) ?? [];
   expect(count).toBeGreaterThan(200);
 
   const store = openStore(join(dir, "db"), raise);
-  for (let i = 0; i <= count; i++) expect(store.table(KEY).find("ns", `o${i}`) === undefined, `o${i}`).toBe(i % 3 === 0);
+  for (let i = 0; i <= count; i++)
+    expect(store.table(KEY).find("ns", `o${i}`) === undefined, `o${i}`).toBe(i % 3 === 0);
   expect(store.version()).toBeGreaterThanOrEqual(version);
   store.close();
 });
@@ -76,7 +85,11 @@ test("history resumes where it reaches, says so where it does not, and shows the
   store.put(KEY, make("b"), undefined);
   current = current && store.put(KEY, make("a", { x: "1" }), current);
   if (current) store.remove(KEY, current);
-  expect(table.since(start)?.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual(["ADDED b", "MODIFIED a", "DELETED a"]);
+  expect(table.since(start)?.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+    "ADDED b",
+    "MODIFIED a",
+    "DELETED a",
+  ]);
   expect(table.listAt(start)?.map(({ metadata }) => metadata.name)).toEqual(["a"]);
   let busy = store.put(KEY, make("busy"), undefined);
   for (let i = 0; i < 2_100; i++) busy = busy && store.put(KEY, make("busy", { i: String(i) }), busy);
@@ -87,8 +100,13 @@ test("history resumes where it reaches, says so where it does not, and shows the
 
 test("lists are sorted by namespace, then name, through changes", () => {
   const store = openStore(join(dir, "db"), raise);
-  const put = (namespace: string, name: string) => store.put(KEY, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } }, undefined);
-  const names = () => store.table(KEY).list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  const put = (namespace: string, name: string) =>
+    store.put(KEY, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } }, undefined);
+  const names = () =>
+    store
+      .table(KEY)
+      .list()
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   put("b", "x");
   const middle = put("a", "m");
   put("a", "z");
@@ -96,7 +114,12 @@ test("lists are sorted by namespace, then name, through changes", () => {
   expect(names()).toEqual(["a/a", "a/m", "a/z", "b/x"]);
   if (middle) store.put(KEY, { ...middle, metadata: { ...middle.metadata } }, middle);
   expect(names()).toEqual(["a/a", "a/m", "a/z", "b/x"]);
-  expect(store.table(KEY).list("a").find(({ metadata }) => metadata.name === "m")?.metadata.resourceVersion).toBe(String(store.version()));
+  expect(
+    store
+      .table(KEY)
+      .list("a")
+      .find(({ metadata }) => metadata.name === "m")?.metadata.resourceVersion,
+  ).toBe(String(store.version()));
   store.close();
 });
 
@@ -118,7 +141,8 @@ test("history of large objects is short, and too large an object is refused", ()
   const store = openStore(join(dir, "db"), raise);
   let large = store.put(KEY, make("large"), undefined);
   const start = store.version();
-  for (let i = 0; i < 30; i++) large = large && store.put(KEY, make("large", { i: String(i).repeat(1_400_000 / String(i).length) }), large);
+  for (let i = 0; i < 30; i++)
+    large = large && store.put(KEY, make("large", { i: String(i).repeat(1_400_000 / String(i).length) }), large);
   expect(store.table(KEY).since(start)).toBeUndefined();
   expect(store.table(KEY).since(store.version() - 1)).toHaveLength(1);
   expect(() => store.put(KEY, make("huge", { a: "x".repeat(4_000_000) }), undefined)).toThrow(/too large/);

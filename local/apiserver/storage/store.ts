@@ -104,7 +104,10 @@ export function openStore(path: string, onFault: (error: unknown) => void): Stor
       if (json.length > OBJECT_LIMIT) throw failure(500, "", "etcdserver: request is too large");
       database.put({ resource, namespace, name, version: next, json });
       version = next;
-      record(resource, current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version });
+      record(
+        resource,
+        current ? { type: "MODIFIED", object, oldObject: current, version } : { type: "ADDED", object, version },
+      );
       return object;
     },
     remove(resource, current) {

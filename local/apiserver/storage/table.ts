@@ -68,11 +68,20 @@ export function createTable(startRevision: number, dispatch: (subscriber: () => 
     list(namespace) {
       return namespace ? sortedShelf(namespace) : (all ??= [...shelves.keys()].sort().flatMap(sortedShelf));
     },
-    count: (namespace) => (namespace ? (shelves.get(namespace)?.objects.size ?? 0) : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0)),
+    count: (namespace) =>
+      namespace
+        ? (shelves.get(namespace)?.objects.size ?? 0)
+        : shelves.values().reduce((total, shelf) => total + shelf.objects.size, 0),
     since: (version) => history.since(version),
     listAt(version, namespace) {
       const later = history.since(version);
-      return later && undo([...shelves.values()].flatMap((shelf) => [...shelf.objects.values()]), later).filter((object) => !namespace || object.metadata.namespace === namespace);
+      return (
+        later &&
+        undo(
+          [...shelves.values()].flatMap((shelf) => [...shelf.objects.values()]),
+          later,
+        ).filter((object) => !namespace || object.metadata.namespace === namespace)
+      );
     },
     subscribe(onChange) {
       subscribers.add(onChange);
@@ -98,7 +107,9 @@ function undo(objects: KubeObject[], changes: HistoryEntry[]): KubeObject[] {
     else before.delete(keyOf(object));
   }
   const namespaceOf = ({ metadata }: KubeObject) => metadata.namespace ?? "";
-  return [...before.values()].sort((a, b) => (namespaceOf(a) === namespaceOf(b) ? byName(a, b) : namespaceOf(a) < namespaceOf(b) ? -1 : 1));
+  return [...before.values()].sort((a, b) =>
+    namespaceOf(a) === namespaceOf(b) ? byName(a, b) : namespaceOf(a) < namespaceOf(b) ? -1 : 1,
+  );
 }
 
 function replaceIn(sorted: KubeObject[], object: KubeObject): void {

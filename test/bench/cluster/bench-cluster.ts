@@ -37,7 +37,12 @@ export async function startBenchCluster(): Promise<BenchCluster> {
   const token = (): string => randomBytes(24).toString("base64url");
   const tokens = { platform: token(), developer: token() };
   const data = mkdtempSync(join(tmpdir(), "cupola-bench-"));
-  const plane = await startControlPlane({ users: [{ token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] }, { token: tokens.developer, user: DEVELOPER }] });
+  const plane = await startControlPlane({
+    users: [
+      { token: tokens.platform, user: "cupola", groups: [PLATFORM_GROUP] },
+      { token: tokens.developer, user: DEVELOPER },
+    ],
+  });
   const access = { server: plane.url, ca: plane.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: plane.adminToken } });
   const replicas = new Set<Replica>();
@@ -59,7 +64,12 @@ export async function startBenchCluster(): Promise<BenchCluster> {
     developerToken: tokens.developer,
     stop,
     async start(operations) {
-      const child = startChild(join(import.meta.dirname, "..", "platform-process.ts"), { access, token: tokens.platform, operations, data: join(data, String(replicas.size)) } satisfies PlatformProcessOptions);
+      const child = startChild(join(import.meta.dirname, "..", "platform-process.ts"), {
+        access,
+        token: tokens.platform,
+        operations,
+        data: join(data, String(replicas.size)),
+      } satisfies PlatformProcessOptions);
       const replica: Replica = {
         child,
         url: "",
@@ -75,7 +85,8 @@ export async function startBenchCluster(): Promise<BenchCluster> {
 
 /** Waits until these replicas have no work and send no write for a second. */
 export async function waitUntilIdle(replicas: readonly Replica[]): Promise<void> {
-  const version = async (): Promise<number> => (await Promise.all(replicas.map((replica) => replica.requests()))).reduce((sum, { writes }) => sum + writes, 0);
+  const version = async (): Promise<number> =>
+    (await Promise.all(replicas.map((replica) => replica.requests()))).reduce((sum, { writes }) => sum + writes, 0);
   await waitUntilStable(() => Promise.all(replicas.map(({ child }) => child.request("idle"))), version);
 }
 
@@ -87,7 +98,11 @@ export interface Writes {
 }
 
 /** What was written while `work` ran, and until these replicas, of all that there are, were quiet. */
-export async function countWrites({ admin }: BenchCluster, replicas: readonly Replica[], task: () => Promise<void>): Promise<Writes> {
+export async function countWrites(
+  { admin }: BenchCluster,
+  replicas: readonly Replica[],
+  task: () => Promise<void>,
+): Promise<Writes> {
   const readCounts = async (): Promise<Writes> => {
     const requests = await Promise.all(replicas.map((replica) => replica.requests()));
     const sum = (of: (one: Requests) => number): number => requests.reduce((all, one) => all + of(one), 0);
@@ -102,6 +117,8 @@ export async function countWrites({ admin }: BenchCluster, replicas: readonly Re
 
 /** Kubernetes' store counts its writes; a list tells the newest. */
 async function versionOf(admin: KubeClient): Promise<number> {
-  const { metadata } = (await admin.raw("GET", "/api/v1/namespaces?limit=1")) as { metadata: { resourceVersion: string } };
+  const { metadata } = (await admin.raw("GET", "/api/v1/namespaces?limit=1")) as {
+    metadata: { resourceVersion: string };
+  };
   return Number(metadata.resourceVersion);
 }

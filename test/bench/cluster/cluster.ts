@@ -80,12 +80,22 @@ async function measureWrites(plane: BenchCluster): Promise<Figure[]> {
   const baseline = await writeBaseline(admin, final, "floor");
   await removeBaseline(admin, final, "floor");
   return [
-    figure(`${CREATED} apps created to all LRPs there, against the floor: time`, created.ms / baseline.ms, "ratio", { max: 1.5 }),
-    figure(`${CREATED} apps created until nothing is left to say of them, against the floor: time`, created.msInAll / baseline.ms, "ratio"),
+    figure(`${CREATED} apps created to all LRPs there, against the floor: time`, created.ms / baseline.ms, "ratio", {
+      max: 1.5,
+    }),
+    figure(
+      `${CREATED} apps created until nothing is left to say of them, against the floor: time`,
+      created.msInAll / baseline.ms,
+      "ratio",
+    ),
     figure(`${CREATED} apps created, against the floor: writes`, created.written / baseline.writes, "ratio"),
     figure(`${CREATED} apps created to all LRPs there`, created.ms / 1000, "s"),
     figure(`${STARTED} stopped apps started to all LRPs there`, started.ms / 1000, "s"),
-    figure(`${STARTED} stopped apps started: writes per app, the one that starts it too`, started.written / STARTED, "writes"),
+    figure(
+      `${STARTED} stopped apps started: writes per app, the one that starts it too`,
+      started.written / STARTED,
+      "writes",
+    ),
   ];
 }
 
@@ -114,8 +124,15 @@ async function measureReplicas(plane: BenchCluster): Promise<Figure[]> {
   const together = await countWrites(plane, all, load("together"));
   await Promise.all(all.map((replica) => replica.stop()));
   return [
-    figure(`writes of ${REPLICAS} replicas, against one replica's`, together.written / alone.written, "ratio", { max: 1.05 }),
-    figure(`write requests of ${REPLICAS} replicas, refused ones too, against one replica's`, together.attempts / alone.attempts, "ratio", { max: REPLICAS }),
+    figure(`writes of ${REPLICAS} replicas, against one replica's`, together.written / alone.written, "ratio", {
+      max: 1.05,
+    }),
+    figure(
+      `write requests of ${REPLICAS} replicas, refused ones too, against one replica's`,
+      together.attempts / alone.attempts,
+      "ratio",
+      { max: REPLICAS },
+    ),
   ];
 }
 
@@ -136,15 +153,24 @@ async function measureMany(plane: BenchCluster, few: number): Promise<Figure[]> 
   const bytes = (await platform.child.request<number>("memory")) - bytesBefore;
   logProgress("reads");
   const p99 = await measureP99(readerOf(platform, developerToken));
-  const reads = await measureReads({ platform: platform.child, url: platform.url, token: developerToken, apps: already.length + APPS });
+  const reads = await measureReads({
+    platform: platform.child,
+    url: platform.url,
+    token: developerToken,
+    apps: already.length + APPS,
+  });
   const outsider = readerOf(platform, await outsiderToken(plane));
   const guids = (await admin.list(App, { namespace: namespaces[0] ?? "" })).items.map((app) => guidOf(app));
   const forbidden = await compareForbidden(outsider, guids);
   logProgress("a minute of rest");
   const idle = await countWrites(plane, [controllers, platform], () => delay(MINUTE_MS));
   return [
-    figure(`99th percentile of usual reads at ${already.length + APPS} apps, against at ${FEW}`, p99 / few, "ratio", { max: 1.5 }),
-    figure("GET of something forbidden, against something absent: time (or its inverse)", forbidden, "ratio", { max: 1.25 }),
+    figure(`99th percentile of usual reads at ${already.length + APPS} apps, against at ${FEW}`, p99 / few, "ratio", {
+      max: 1.5,
+    }),
+    figure("GET of something forbidden, against something absent: time (or its inverse)", forbidden, "ratio", {
+      max: 1.25,
+    }),
     figure("memory of the API's process per app, with its process and claim", bytes / APPS / 1024, "KiB", { max: 8 }),
     figure(`idle writes per minute at ${APPS} apps (leases apart)`, idle.attempts, "writes", { max: 0 }),
     ...reads,
@@ -154,6 +180,8 @@ async function measureMany(plane: BenchCluster, few: number): Promise<Figure[]> 
 /** Of a service account that has no right anywhere of ours. */
 async function outsiderToken({ admin }: BenchCluster): Promise<string> {
   await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "stranger" } });
-  const answer = (await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token", { spec: { expirationSeconds: 3600 } })) as { status: { token: string } };
+  const answer = (await admin.raw("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token", {
+    spec: { expirationSeconds: 3600 },
+  })) as { status: { token: string } };
   return answer.status.token;
 }

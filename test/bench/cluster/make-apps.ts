@@ -24,10 +24,14 @@ const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<unk
 /** An org with so many spaces in it, the developer in each. Their namespaces. */
 export async function makeSpaces(admin: KubeClient, org: string, count: number): Promise<string[]> {
   await admin.create(Org, { metadata: { name: org }, spec: {} });
-  await until(async () => (await admin.get(Org, { name: org })).status?.namespace !== undefined, `org ${org} has no namespace`);
+  await until(
+    async () => (await admin.get(Org, { name: org })).status?.namespace !== undefined,
+    `org ${org} has no namespace`,
+  );
   const names = Array.from({ length: count }, (_, at) => `s${at}`);
   await inParallel(names, (name) => admin.create(Space, { metadata: { name, namespace: org }, spec: {} }));
-  const ready = async (): Promise<string[]> => (await admin.list(Space, { namespace: org })).items.flatMap((space) => space.status?.namespace ?? []);
+  const ready = async (): Promise<string[]> =>
+    (await admin.list(Space, { namespace: org })).items.flatMap((space) => space.status?.namespace ?? []);
   await until(async () => (await ready()).length === count, `the spaces of ${org} are not there`);
   const namespaces = await ready();
   await inParallel(namespaces, (namespace) => admin.create(RoleBinding, developerIn(namespace)));
@@ -45,36 +49,65 @@ function developerIn(namespace: string) {
 
 /** `count` names, spread evenly over the namespaces. */
 function spread(namespaces: readonly string[], prefix: string, count: number): { namespace: string; name: string }[] {
-  return Array.from({ length: count }, (_, at) => ({ namespace: namespaces[at % namespaces.length] ?? "", name: `${prefix}-${at}` }));
+  return Array.from({ length: count }, (_, at) => ({
+    namespace: namespaces[at % namespaces.length] ?? "",
+    name: `${prefix}-${at}`,
+  }));
 }
 
 /** Stopped apps; resolves when each has its web process. */
-export async function makeStoppedApps(admin: KubeClient, namespaces: readonly string[], { prefix, count }: { prefix: string; count: number }): Promise<void> {
+export async function makeStoppedApps(
+  admin: KubeClient,
+  namespaces: readonly string[],
+  { prefix, count }: { prefix: string; count: number },
+): Promise<void> {
   const there = await expectMore(admin, Process, count);
-  await inParallel(spread(namespaces, prefix, count), ({ namespace, name }) => admin.create(App, { metadata: { name, namespace }, spec: { name } }));
+  await inParallel(spread(namespaces, prefix, count), ({ namespace, name }) =>
+    admin.create(App, { metadata: { name, namespace }, spec: { name } }),
+  );
   await there();
 }
 
 /** Apps with an image as droplet, Started or Stopped. */
-export async function makeApps(admin: KubeClient, namespaces: readonly string[], { prefix, count, state }: { prefix: string; count: number; state: "Started" | "Stopped" }): Promise<void> {
+export async function makeApps(
+  admin: KubeClient,
+  namespaces: readonly string[],
+  { prefix, count, state }: { prefix: string; count: number; state: "Started" | "Stopped" },
+): Promise<void> {
   await inParallel(spread(namespaces, prefix, count), async ({ namespace, name }) => {
-    await admin.create(App, { metadata: { name, namespace }, spec: { name, state, lifecycle: { type: "docker" }, droplet: { name } } });
-    await admin.create(Droplet, { metadata: { name, namespace }, spec: { appRef: { name }, kind: "docker", lifecycleType: "docker", image: IMAGE } });
+    await admin.create(App, {
+      metadata: { name, namespace },
+      spec: { name, state, lifecycle: { type: "docker" }, droplet: { name } },
+    });
+    await admin.create(Droplet, {
+      metadata: { name, namespace },
+      spec: { appRef: { name }, kind: "docker", lifecycleType: "docker", image: IMAGE },
+    });
   });
 }
 
 /** Starts all of them. */
-export async function startApps(admin: KubeClient, namespaces: readonly string[], { prefix, count }: { prefix: string; count: number }): Promise<void> {
-  await inParallel(spread(namespaces, prefix, count), (key) => admin.patch(App, key, { type: "merge", body: { spec: { state: "Started" } } }));
+export async function startApps(
+  admin: KubeClient,
+  namespaces: readonly string[],
+  { prefix, count }: { prefix: string; count: number },
+): Promise<void> {
+  await inParallel(spread(namespaces, prefix, count), (key) =>
+    admin.patch(App, key, { type: "merge", body: { spec: { state: "Started" } } }),
+  );
 }
 
 /** To be called before objects of a kind are made: a wait for so many more of it. It asks for their number alone, which costs the API server next to nothing. */
 export async function expectMore(admin: KubeClient, ref: ResourceRef, count: number): Promise<() => Promise<void>> {
   const wanted = (await countOf(admin, ref)) + count;
-  return () => until(async () => (await countOf(admin, ref)) >= wanted, `there are not ${count} more ${ref.plural}`, 50);
+  return () =>
+    until(async () => (await countOf(admin, ref)) >= wanted, `there are not ${count} more ${ref.plural}`, 50);
 }
 
 async function countOf(admin: KubeClient, ref: ResourceRef): Promise<number> {
-  const { items, metadata } = (await admin.raw("GET", `${resourcePath(ref)}?limit=1`)) as { items: unknown[]; metadata: { remainingItemCount?: number } };
+  const { items, metadata } = (await admin.raw("GET", `${resourcePath(ref)}?limit=1`)) as {
+    items: unknown[];
+    metadata: { remainingItemCount?: number };
+  };
   return items.length + (metadata.remainingItemCount ?? 0);
 }

@@ -20,15 +20,28 @@ export async function collectFinalObjects(admin: KubeClient, prefix: string): Pr
   const found: FinalObject[] = [];
   for (const ref of refs) {
     const { items } = await admin.list(ref);
-    found.push(...items.filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).map((object) => ({ ref, object })));
+    found.push(
+      ...items.filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).map((object) => ({ ref, object })),
+    );
   }
-  const claims = (await admin.list(Claim, { namespace: SYSTEM_NAMESPACE })).items.filter((claim) => JSON.stringify(claim.spec).includes(`"${prefix}-`));
-  return [...found, ...claims.map((object) => ({ ref: Claim as unknown as ResourceRef, object: object as KubeObject }))];
+  const claims = (await admin.list(Claim, { namespace: SYSTEM_NAMESPACE })).items.filter((claim) =>
+    JSON.stringify(claim.spec).includes(`"${prefix}-`),
+  );
+  return [
+    ...found,
+    ...claims.map((object) => ({ ref: Claim as unknown as ResourceRef, object: object as KubeObject })),
+  ];
 }
 
 /** Writes them all into namespaces of its own. Milliseconds, and the number of writes. No platform may run meanwhile: it would take them for its own. */
-export async function writeBaseline(admin: KubeClient, final: readonly FinalObject[], suffix: string): Promise<{ ms: number; writes: number }> {
-  const namespaces = [...new Set(final.map(({ object }) => object.metadata.namespace ?? ""))].filter((namespace) => namespace !== SYSTEM_NAMESPACE);
+export async function writeBaseline(
+  admin: KubeClient,
+  final: readonly FinalObject[],
+  suffix: string,
+): Promise<{ ms: number; writes: number }> {
+  const namespaces = [...new Set(final.map(({ object }) => object.metadata.namespace ?? ""))].filter(
+    (namespace) => namespace !== SYSTEM_NAMESPACE,
+  );
   for (const namespace of namespaces) await admin.create(Namespace, { metadata: { name: `${namespace}-${suffix}` } });
   const limit = pLimit(PARALLEL);
   const start = performance.now();
@@ -41,7 +54,15 @@ async function writeOnce(admin: KubeClient, { ref, object }: FinalObject, suffix
   const { name, namespace = "", labels, annotations } = object.metadata;
   const inSystem = namespace === SYSTEM_NAMESPACE;
   const { status, ...content } = object as KubeObject & { status?: unknown };
-  const draft: Draft = { ...content, metadata: { name: inSystem ? `${name}-${suffix}` : name, namespace: inSystem ? namespace : `${namespace}-${suffix}`, ...(labels && { labels }), ...(annotations && { annotations }) } };
+  const draft: Draft = {
+    ...content,
+    metadata: {
+      name: inSystem ? `${name}-${suffix}` : name,
+      namespace: inSystem ? namespace : `${namespace}-${suffix}`,
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+    },
+  };
   const made = await admin.create(ref, draft);
   if (status === undefined) return 1;
   await admin.updateStatus(ref, { ...made, status });
@@ -51,8 +72,17 @@ async function writeOnce(admin: KubeClient, { ref, object }: FinalObject, suffix
 /** Removes what `writeFloor` wrote, so that no platform sees it. */
 export async function removeBaseline(admin: KubeClient, final: readonly FinalObject[], suffix: string): Promise<void> {
   const limit = pLimit(PARALLEL);
-  await Promise.all(final.map(({ ref, object: { metadata } }) => limit(async () => {
-    const inSystem = metadata.namespace === SYSTEM_NAMESPACE;
-    await admin.delete(ref, inSystem ? { namespace: SYSTEM_NAMESPACE, name: `${metadata.name}-${suffix}` } : { namespace: `${metadata.namespace ?? ""}-${suffix}`, name: metadata.name });
-  })));
+  await Promise.all(
+    final.map(({ ref, object: { metadata } }) =>
+      limit(async () => {
+        const inSystem = metadata.namespace === SYSTEM_NAMESPACE;
+        await admin.delete(
+          ref,
+          inSystem
+            ? { namespace: SYSTEM_NAMESPACE, name: `${metadata.name}-${suffix}` }
+            : { namespace: `${metadata.namespace ?? ""}-${suffix}`, name: metadata.name },
+        );
+      }),
+    ),
+  );
 }

@@ -20,17 +20,41 @@ const taken = (name: string): string => `App with the name '${name}' already exi
 
 describe("apps", () => {
   test("create, get, patch, delete", async () => {
-    const app = await bench.app(space, "First", { metadata: { labels: { a: "1" } }, lifecycle: { type: "buildpack", data: { buildpacks: ["nodejs"], stack: "base" } } });
+    const app = await bench.app(space, "First", {
+      metadata: { labels: { a: "1" } },
+      lifecycle: { type: "buildpack", data: { buildpacks: ["nodejs"], stack: "base" } },
+    });
     expect(shapeProblems("app", app)).toEqual([]);
-    expect([app.state, app.lifecycle, app.relationships.current_droplet]).toEqual(["STOPPED", { type: "buildpack", data: { buildpacks: ["nodejs"], stack: "base" } }, { data: { guid: null } }]);
+    expect([app.state, app.lifecycle, app.relationships.current_droplet]).toEqual([
+      "STOPPED",
+      { type: "buildpack", data: { buildpacks: ["nodejs"], stack: "base" } },
+      { data: { guid: null } },
+    ]);
     expect(await bench.read(`/v3/apps/${app.guid}`)).toEqual(app);
-    const patched = await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "Second", lifecycle: { type: "buildpack", data: { buildpacks: [] } }, metadata: { labels: { a: null } } });
-    expect([patched.status, patched.json.name, patched.json.lifecycle.data.buildpacks, patched.json.metadata.labels]).toEqual([200, "Second", [], {}]);
+    const patched = await bench.call("PATCH", `/v3/apps/${app.guid}`, {
+      name: "Second",
+      lifecycle: { type: "buildpack", data: { buildpacks: [] } },
+      metadata: { labels: { a: null } },
+    });
+    expect([
+      patched.status,
+      patched.json.name,
+      patched.json.lifecycle.data.buildpacks,
+      patched.json.metadata.labels,
+    ]).toEqual([200, "Second", [], {}]);
     expect(await bench.read(`/v3/apps/${app.guid}`)).toEqual(patched.json);
     const job = await bench.job(await bench.call("DELETE", `/v3/apps/${app.guid}`));
     expect([job.operation, job.state]).toEqual(["app.delete", "COMPLETE"]);
-    expect(fault(await bench.call("GET", `/v3/apps/${app.guid}`))).toEqual([404, "CF-ResourceNotFound", "App not found"]);
-    expect(fault(await bench.call("DELETE", `/v3/apps/${app.guid}`))).toEqual([404, "CF-ResourceNotFound", "App not found"]);
+    expect(fault(await bench.call("GET", `/v3/apps/${app.guid}`))).toEqual([
+      404,
+      "CF-ResourceNotFound",
+      "App not found",
+    ]);
+    expect(fault(await bench.call("DELETE", `/v3/apps/${app.guid}`))).toEqual([
+      404,
+      "CF-ResourceNotFound",
+      "App not found",
+    ]);
     expect(await bench.column(`/v3/apps?space_guids=${space.guid}&names=Second`, "guid")).toEqual([]);
   });
 
@@ -38,9 +62,17 @@ describe("apps", () => {
     const other = await bench.space(org, "other");
     const app = await bench.app(space, "twin");
     await bench.app(other, "twin");
-    expect(fault(await bench.call("POST", "/v3/apps", { name: "TWIN", relationships: { space: to(space) } }))).toEqual([422, "CF-UniquenessError", taken("TWIN")]);
+    expect(fault(await bench.call("POST", "/v3/apps", { name: "TWIN", relationships: { space: to(space) } }))).toEqual([
+      422,
+      "CF-UniquenessError",
+      taken("TWIN"),
+    ]);
     const second = await bench.app(space, "second");
-    expect(fault(await bench.call("PATCH", `/v3/apps/${second.guid}`, { name: "Twin" }))).toEqual([422, "CF-UnprocessableEntity", taken("Twin")]);
+    expect(fault(await bench.call("PATCH", `/v3/apps/${second.guid}`, { name: "Twin" }))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      taken("Twin"),
+    ]);
     expect((await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "TWIN" })).json.name).toBe("TWIN");
     expect(await bench.column("/v3/apps?names=twin&order_by=created_at", "name")).toEqual(["TWIN", "twin"]);
     expect(await bench.column(`/v3/apps?names=twin&space_guids=${other.guid}`, "name")).toEqual(["twin"]);
@@ -58,15 +90,24 @@ describe("apps", () => {
     const { included } = await bench.read("/v3/apps?include=space.organization&names=plain");
     expect([included.spaces[0].guid, included.organizations[0].guid]).toEqual([space.guid, org.guid]);
     expect(Object.keys((await bench.read(`/v3/apps/${plain.guid}?include=space`)).included)).toEqual(["spaces"]);
-    expect(fault(await bench.call("GET", "/v3/apps?lifecycle_type=nope")).slice(0, 2)).toEqual([400, "CF-BadQueryParameter"]);
+    expect(fault(await bench.call("GET", "/v3/apps?lifecycle_type=nope")).slice(0, 2)).toEqual([
+      400,
+      "CF-BadQueryParameter",
+    ]);
   });
 
   test.each([
     [{ name: "x" }, "Relationships"],
-    [{ name: "x", relationships: { space: to("unknown") } }, "Invalid space. Ensure that the space exists and you have access to it."],
+    [
+      { name: "x", relationships: { space: to("unknown") } },
+      "Invalid space. Ensure that the space exists and you have access to it.",
+    ],
     [{ name: "x", bogus: 1 }, "Unknown field(s): 'bogus'"],
     [{ name: "x", lifecycle: { type: "buildpack", data: { stack: "nope" } } }, "Stack must be an existing stack"],
-    [{ name: "x", lifecycle: { type: "buildpack", data: { buildpacks: ["nope"] } } }, "Buildpack must be an existing admin buildpack or a valid git URI"],
+    [
+      { name: "x", lifecycle: { type: "buildpack", data: { buildpacks: ["nope"] } } },
+      "Buildpack must be an existing admin buildpack or a valid git URI",
+    ],
     [{ name: "x", lifecycle: { type: "nope", data: {} } }, "Lifecycle"],
     [{ name: "x", environment_variables: { VCAP_SERVICES: "x" } }, "VCAP_SERVICES"],
     [{ name: "x", environment_variables: { port: "1" } }, "port"],
@@ -81,27 +122,51 @@ describe("apps", () => {
 
   test("the lifecycle's type stays", async () => {
     const app = await bench.app(space, "typed");
-    expect(fault(await bench.call("PATCH", `/v3/apps/${app.guid}`, { lifecycle: { type: "docker", data: {} } }))).toEqual([422, "CF-UnprocessableEntity", "Lifecycle type cannot be changed"]);
+    expect(
+      fault(await bench.call("PATCH", `/v3/apps/${app.guid}`, { lifecycle: { type: "docker", data: {} } })),
+    ).toEqual([422, "CF-UnprocessableEntity", "Lifecycle type cannot be changed"]);
   });
 
   test("many apps at once, each with its one web process, whoever made that first", async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => bench.call("POST", "/v3/apps", { name: `burst-${at}`, relationships: { space: to(space) } })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        bench.call("POST", "/v3/apps", { name: `burst-${at}`, relationships: { space: to(space) } }),
+      ),
+    );
     expect(answers.filter(({ status }) => status !== 201).map(fault)).toEqual([]);
-    for (const { json } of answers) expect(await bench.column(`/v3/apps/${json.guid}/processes`, "guid")).toEqual([json.guid]);
+    for (const { json } of answers)
+      expect(await bench.column(`/v3/apps/${json.guid}/processes`, "guid")).toEqual([json.guid]);
   });
 
   test("features, permissions, ssh", async () => {
     const app = await bench.app(space, "featured");
     const features = await bench.read(`/v3/apps/${app.guid}/features`);
     expect(features.resources.flatMap((one: object) => shapeProblems("app_feature", one))).toEqual([]);
-    expect(features.resources.map((one: { name: string; enabled: boolean }) => [one.name, one.enabled])).toEqual([["ssh", true], ["revisions", true], ["service-binding-k8s", false], ["file-based-vcap-services", false]]);
-    expect((await bench.call("PATCH", `/v3/apps/${app.guid}/features/ssh`, { enabled: false })).json).toMatchObject({ name: "ssh", enabled: false });
+    expect(features.resources.map((one: { name: string; enabled: boolean }) => [one.name, one.enabled])).toEqual([
+      ["ssh", true],
+      ["revisions", true],
+      ["service-binding-k8s", false],
+      ["file-based-vcap-services", false],
+    ]);
+    expect((await bench.call("PATCH", `/v3/apps/${app.guid}/features/ssh`, { enabled: false })).json).toMatchObject({
+      name: "ssh",
+      enabled: false,
+    });
     expect((await bench.read(`/v3/apps/${app.guid}/features/ssh`)).enabled).toBe(false);
     expect((await bench.read(`/v3/apps/${app.guid}/features/revisions`)).enabled).toBe(true);
-    expect((await bench.call("PATCH", `/v3/apps/${app.guid}/features/service-binding-k8s`, { enabled: true })).status).toBe(422);
-    expect(fault(await bench.call("GET", `/v3/apps/${app.guid}/features/nope`))).toEqual([404, "CF-ResourceNotFound", "Feature not found"]);
+    expect(
+      (await bench.call("PATCH", `/v3/apps/${app.guid}/features/service-binding-k8s`, { enabled: true })).status,
+    ).toBe(422);
+    expect(fault(await bench.call("GET", `/v3/apps/${app.guid}/features/nope`))).toEqual([
+      404,
+      "CF-ResourceNotFound",
+      "Feature not found",
+    ]);
     expect(shapeProblems("app_ssh_enabled", await bench.read(`/v3/apps/${app.guid}/ssh_enabled`))).toEqual([]);
-    expect(await bench.read(`/v3/apps/${app.guid}/permissions`)).toEqual({ read_basic_data: true, read_sensitive_data: true });
+    expect(await bench.read(`/v3/apps/${app.guid}/permissions`)).toEqual({
+      read_basic_data: true,
+      read_sensitive_data: true,
+    });
   });
 });
 
@@ -116,12 +181,28 @@ describe("environment", () => {
     expect((await bench.read(path)).var).toEqual(patched.json.var);
     const env = await bench.read(`/v3/apps/${app.guid}/env`);
     expect(shapeProblems("app_env", env)).toEqual([]);
-    expect([env.environment_variables, env.application_env_json.VCAP_APPLICATION.application_name]).toEqual([patched.json.var, "env"]);
+    expect([env.environment_variables, env.application_env_json.VCAP_APPLICATION.application_name]).toEqual([
+      patched.json.var,
+      "env",
+    ]);
   });
 
-  test.each([["VCAP_X", "1"], ["vmc_x", "1"], ["PORT", "1"], ["port", "1"], ["", "1"], ["OK", 5], ["OK", { a: 1 }]])("%s = %j is refused", async (name, value) => {
+  test.each([
+    ["VCAP_X", "1"],
+    ["vmc_x", "1"],
+    ["PORT", "1"],
+    ["port", "1"],
+    ["", "1"],
+    ["OK", 5],
+    ["OK", { a: 1 }],
+  ])("%s = %j is refused", async (name, value) => {
     const { guid } = (await bench.read("/v3/apps?names=env")).resources[0];
-    expect(fault(await bench.call("PATCH", `/v3/apps/${guid}/environment_variables`, { var: { [name]: value } })).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
+    expect(
+      fault(await bench.call("PATCH", `/v3/apps/${guid}/environment_variables`, { var: { [name]: value } })).slice(
+        0,
+        2,
+      ),
+    ).toEqual([422, "CF-UnprocessableEntity"]);
   });
 
   test("half a MiB together, and not a byte more, also in pieces", async () => {
@@ -140,29 +221,56 @@ describe("droplets", () => {
   test("become current, make processes, and cannot be deleted while they are", async () => {
     const app = await bench.app(space, "run");
     const path = `/v3/apps/${app.guid}`;
-    expect(fault(await bench.call("POST", `${path}/actions/start`))).toEqual([422, "CF-UnprocessableEntity", "Assign a droplet before starting this app."]);
-    expect(fault(await bench.call("POST", `${path}/actions/restart`))[2]).toBe("Assign a droplet before starting this app.");
-    expect(fault(await bench.call("GET", `${path}/droplets/current`))).toEqual([404, "CF-ResourceNotFound", "Droplet not found"]);
+    expect(fault(await bench.call("POST", `${path}/actions/start`))).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+      "Assign a droplet before starting this app.",
+    ]);
+    expect(fault(await bench.call("POST", `${path}/actions/restart`))[2]).toBe(
+      "Assign a droplet before starting this app.",
+    );
+    expect(fault(await bench.call("GET", `${path}/droplets/current`))).toEqual([
+      404,
+      "CF-ResourceNotFound",
+      "Droplet not found",
+    ]);
     const droplet = await bench.droplet(app, "run-1");
     expect(shapeProblems("droplet", droplet)).toEqual([]);
     expect(droplet.process_types).toEqual({ web: "npm start", worker: "npm run work" });
-    expect((await bench.read(`${path}/droplets`)).resources[0].process_types).toEqual({ redacted_message: "[PRIVATE DATA HIDDEN IN LISTS]" });
+    expect((await bench.read(`${path}/droplets`)).resources[0].process_types).toEqual({
+      redacted_message: "[PRIVATE DATA HIDDEN IN LISTS]",
+    });
     const set = await bench.call("PATCH", `${path}/relationships/current_droplet`, to(droplet));
     expect([set.status, set.json.data]).toEqual([200, { guid: droplet.guid }]);
     expect((await bench.read(path)).relationships.current_droplet.data.guid).toBe(droplet.guid);
     expect((await bench.read(`${path}/relationships/current_droplet`)).data).toEqual({ guid: droplet.guid });
     expect((await bench.read(`${path}/droplets/current`)).guid).toBe(droplet.guid);
     const { resources } = await bench.read(`${path}/processes`);
-    expect(resources.map((one: { type: string; instances: number }) => [one.type, one.instances])).toEqual([["web", 1], ["worker", 0]]);
+    expect(resources.map((one: { type: string; instances: number }) => [one.type, one.instances])).toEqual([
+      ["web", 1],
+      ["worker", 0],
+    ]);
     // Nobody has said how many, so nobody wrote it, whoever was first to make the process.
     const made = (await bench.testEnv.kube.list(Process)).items.filter(({ spec }) => spec.appRef.name === "run");
-    expect(made.map(({ spec }) => [spec.type, spec.instances]).sort()).toEqual([["web", undefined], ["worker", undefined]]);
+    expect(made.map(({ spec }) => [spec.type, spec.instances]).sort()).toEqual([
+      ["web", undefined],
+      ["worker", undefined],
+    ]);
     expect((await bench.read(`${path}/processes/web`)).command).toBe("npm start");
-    expect(fault(await bench.call("DELETE", `/v3/droplets/${droplet.guid}`)).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
+    expect(fault(await bench.call("DELETE", `/v3/droplets/${droplet.guid}`)).slice(0, 2)).toEqual([
+      422,
+      "CF-UnprocessableEntity",
+    ]);
     const second = await bench.droplet(app, "run-2");
     expect(await bench.column(`${path}/droplets?current=true`, "guid")).toEqual([droplet.guid]);
     expect((await bench.job(await bench.call("DELETE", `/v3/droplets/${second.guid}`))).state).toBe("COMPLETE");
-    for (const [action, state] of [["start", "STARTED"], ["start", "STARTED"], ["restart", "STARTED"], ["stop", "STOPPED"], ["stop", "STOPPED"]]) {
+    for (const [action, state] of [
+      ["start", "STARTED"],
+      ["start", "STARTED"],
+      ["restart", "STARTED"],
+      ["stop", "STOPPED"],
+      ["stop", "STOPPED"],
+    ]) {
       const answer = await bench.call("POST", `${path}/actions/${action}`);
       expect([answer.status, answer.json.state]).toEqual([200, state]);
       expect((await bench.read(path)).state).toBe(state);
@@ -172,10 +280,20 @@ describe("droplets", () => {
   test("of another app is no droplet of this one", async () => {
     const [one, other] = [await bench.app(space, "one"), await bench.app(space, "another")];
     const droplet = await bench.droplet(other, "another-1");
-    const wanted = [422, "CF-UnprocessableEntity", "Unable to assign current droplet. Ensure the droplet exists and belongs to this app."];
-    expect(fault(await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, to(droplet)))).toEqual(wanted);
-    expect(fault(await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, to("unknown")))).toEqual(wanted);
-    expect((await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, { data: null })).status).toBe(422);
+    const wanted = [
+      422,
+      "CF-UnprocessableEntity",
+      "Unable to assign current droplet. Ensure the droplet exists and belongs to this app.",
+    ];
+    expect(fault(await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, to(droplet)))).toEqual(
+      wanted,
+    );
+    expect(
+      fault(await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, to("unknown"))),
+    ).toEqual(wanted);
+    expect(
+      (await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, { data: null })).status,
+    ).toBe(422);
   });
 });
 
@@ -227,7 +345,8 @@ describe("packages and builds", () => {
   beforeAll(async () => {
     app = await bench.app(space, "packed");
   });
-  const bits = (): Promise<{ guid: string }> => bench.make("/v3/packages", { type: "bits", relationships: { app: to(app) } });
+  const bits = (): Promise<{ guid: string }> =>
+    bench.make("/v3/packages", { type: "bits", relationships: { app: to(app) } });
   async function upload(guid: string, parts: Record<string, string | Buffer>): Promise<Answer> {
     const form = new FormData();
     for (const [name, part] of Object.entries(parts)) {
@@ -235,29 +354,57 @@ describe("packages and builds", () => {
       else form.set(name, new Blob([new Uint8Array(part)]), "bits.zip");
     }
     const response = new Response(form);
-    return bench.testEnv.replicas[0].send("POST", `/v3/packages/${guid}/upload`, { body: new Uint8Array(await response.arrayBuffer()), headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" } });
+    return bench.testEnv.replicas[0].send("POST", `/v3/packages/${guid}/upload`, {
+      body: new Uint8Array(await response.arrayBuffer()),
+      headers: { authorization: "bearer admin-token", "content-type": response.headers.get("content-type") ?? "" },
+    });
   }
 
   test("bits are uploaded once, become ready and come back", async () => {
     const made = await bits();
     expect(shapeProblems("package", made)).toEqual([]);
-    expect(made).toMatchObject({ type: "bits", state: "AWAITING_UPLOAD", data: { error: null, checksum: { type: "sha256", value: null } } });
+    expect(made).toMatchObject({
+      type: "bits",
+      state: "AWAITING_UPLOAD",
+      data: { error: null, checksum: { type: "sha256", value: null } },
+    });
     expect((await bench.call("GET", `/v3/packages/${made.guid}/download`)).status).toBe(422);
     expect(fault(await bench.call("POST", "/v3/builds", { package: made }))[0]).toBe(422);
-    expect(fault(await bench.call("POST", "/v3/builds", { package: { guid: made.guid } }))).toEqual([400, "CF-BadRequest", "Bad request: Cannot stage package whose state is not ready."]);
+    expect(fault(await bench.call("POST", "/v3/builds", { package: { guid: made.guid } }))).toEqual([
+      400,
+      "CF-BadRequest",
+      "Bad request: Cannot stage package whose state is not ready.",
+    ]);
     const uploaded = await upload(made.guid, { bits: zip([{ name: "index.js", content: "x" }]) });
     expect([uploaded.status, uploaded.json.errors, uploaded.json.guid]).toEqual([200, undefined, made.guid]);
-    await expect.poll(async () => (await bench.read(`/v3/packages/${made.guid}`)).state, { timeout: 5000, interval: 20 }).toBe("READY");
-    expect(fault(await upload(made.guid, { bits: zip([{ name: "b", content: "y" }]) })).slice(0, 2)).toEqual([400, "CF-PackageBitsAlreadyUploaded"]);
+    await expect
+      .poll(async () => (await bench.read(`/v3/packages/${made.guid}`)).state, { timeout: 5000, interval: 20 })
+      .toBe("READY");
+    expect(fault(await upload(made.guid, { bits: zip([{ name: "b", content: "y" }]) })).slice(0, 2)).toEqual([
+      400,
+      "CF-PackageBitsAlreadyUploaded",
+    ]);
     expect((await bench.call("GET", `/v3/packages/${made.guid}/download`)).status).toBe(200);
     expect(await bench.column(`/v3/apps/${app.guid}/packages?states=READY`, "guid")).toEqual([made.guid]);
     const build = await bench.make("/v3/builds", { package: { guid: made.guid }, metadata: { labels: { a: "b" } } });
     expect(shapeProblems("build", build)).toEqual([]);
-    expect([build.state, build.package, build.droplet, build.created_by.name]).toEqual(["STAGING", { guid: made.guid }, null, "admin"]);
-    expect(fault(await bench.call("POST", "/v3/builds", { package: { guid: made.guid } }))).toEqual([422, "CF-StagingInProgress", "Only one build can be STAGING at a time per application."]);
+    expect([build.state, build.package, build.droplet, build.created_by.name]).toEqual([
+      "STAGING",
+      { guid: made.guid },
+      null,
+      "admin",
+    ]);
+    expect(fault(await bench.call("POST", "/v3/builds", { package: { guid: made.guid } }))).toEqual([
+      422,
+      "CF-StagingInProgress",
+      "Only one build can be STAGING at a time per application.",
+    ]);
     expect(await bench.column(`/v3/builds?package_guids=${made.guid}&states=STAGING`, "guid")).toEqual([build.guid]);
     expect(await bench.column(`/v3/apps/${app.guid}/builds`, "guid")).toEqual([build.guid]);
-    expect((await bench.call("PATCH", `/v3/builds/${build.guid}`, { metadata: { labels: { a: null } } })).json.metadata.labels).toEqual({});
+    expect(
+      (await bench.call("PATCH", `/v3/builds/${build.guid}`, { metadata: { labels: { a: null } } })).json.metadata
+        .labels,
+    ).toEqual({});
     expect((await bench.job(await bench.call("DELETE", `/v3/packages/${made.guid}`))).operation).toBe("package.delete");
     expect((await bench.call("GET", `/v3/packages/${made.guid}`)).status).toBe(404);
   });
@@ -267,13 +414,20 @@ describe("packages and builds", () => {
     await upload(made.guid, { bits: zip([{ name: "index.js", content: "x" }]) });
     const whole = await bench.call("GET", `/v3/packages/${made.guid}/download`);
     const digest = `sha256:${(await bench.read(`/v3/packages/${made.guid}`)).data.checksum.value}`;
-    for (const [name, size] of [["short", 1], ["long", 1_000_000]] as const) {
+    for (const [name, size] of [
+      ["short", 1],
+      ["long", 1_000_000],
+    ] as const) {
       const droplet = await bench.droplet(app, name, { content: { digest, size } });
       const answer = await bench.call("GET", `/v3/droplets/${droplet.guid}/download`);
       expect([name, answer.status, answer.text === whole.text]).toEqual([name, 200, true]);
     }
     const gone = await bench.droplet(app, "gone");
-    expect(fault(await bench.call("GET", `/v3/droplets/${gone.guid}/download`))).toEqual([502, "CF-BlobstoreUnavailable", "Failed to perform operation due to blobstore unavailability."]);
+    expect(fault(await bench.call("GET", `/v3/droplets/${gone.guid}/download`))).toEqual([
+      502,
+      "CF-BlobstoreUnavailable",
+      "Failed to perform operation due to blobstore unavailability.",
+    ]);
   });
 
   test.each([
@@ -284,8 +438,20 @@ describe("packages and builds", () => {
     ["no zip", { bits: Buffer.from("no zip at all") }],
     ["bad resources", { resources: "{}" }],
     ["neither", { other: "x" }],
-    ["resources that are not there", { resources: JSON.stringify([{ path: "a", mode: "644", size_in_bytes: 1, checksum: { value: "0".repeat(40) } }]) }],
-    ["bad paths in resources", { resources: JSON.stringify([{ path: "../a", mode: "644", size_in_bytes: 1, checksum: { value: "0".repeat(40) } }]) }],
+    [
+      "resources that are not there",
+      {
+        resources: JSON.stringify([{ path: "a", mode: "644", size_in_bytes: 1, checksum: { value: "0".repeat(40) } }]),
+      },
+    ],
+    [
+      "bad paths in resources",
+      {
+        resources: JSON.stringify([
+          { path: "../a", mode: "644", size_in_bytes: 1, checksum: { value: "0".repeat(40) } },
+        ]),
+      },
+    ],
   ])("an upload with %s is refused, and a good one may follow", async (_what, parts) => {
     const { guid } = await bits();
     const [status, , detail] = fault(await upload(guid, parts as Record<string, Buffer>));
@@ -296,17 +462,42 @@ describe("packages and builds", () => {
 
   test("images are ready at once; credentials are never shown; kinds must match the app's", async () => {
     const docker = await bench.app(space, "docker-packed", { lifecycle: { type: "docker", data: {} } });
-    const made = await bench.make("/v3/packages", { type: "docker", relationships: { app: to(docker) }, data: { image: "registry.example/x", username: "u", password: "hunter2" } });
+    const made = await bench.make("/v3/packages", {
+      type: "docker",
+      relationships: { app: to(docker) },
+      data: { image: "registry.example/x", username: "u", password: "hunter2" },
+    });
     expect(shapeProblems("package", made)).toEqual([]);
-    expect([made.state, made.data.image, made.data.username, made.data.password]).toEqual(["READY", "registry.example/x", null, "***"]);
+    expect([made.state, made.data.image, made.data.username, made.data.password]).toEqual([
+      "READY",
+      "registry.example/x",
+      null,
+      "***",
+    ]);
     expect((await bench.call("GET", `/v3/packages/${made.guid}`)).text).not.toContain("hunter2");
-    expect((await bench.call("POST", "/v3/packages", { type: "bits", relationships: { app: to(docker) } })).status).toBe(422);
-    expect((await bench.call("POST", "/v3/packages", { type: "docker", relationships: { app: to(app) }, data: { image: "x" } })).status).toBe(422);
+    expect(
+      (await bench.call("POST", "/v3/packages", { type: "bits", relationships: { app: to(docker) } })).status,
+    ).toBe(422);
+    expect(
+      (
+        await bench.call("POST", "/v3/packages", {
+          type: "docker",
+          relationships: { app: to(app) },
+          data: { image: "x" },
+        })
+      ).status,
+    ).toBe(422);
     expect((await upload(made.guid, { bits: zip([{ name: "a", content: "x" }]) })).status).toBe(422);
     expect(await bench.column("/v3/packages?types=docker", "guid")).toEqual([made.guid]);
   });
 
   test("an app's own lists take no filters of place", async () => {
-    for (const list of ["packages", "builds", "droplets", "processes"]) for (const filter of ["app_guids", "space_guids", "organization_guids"]) expect([list, filter, (await bench.call("GET", `/v3/apps/${app.guid}/${list}?${filter}=x`)).status]).toEqual([list, filter, 400]);
+    for (const list of ["packages", "builds", "droplets", "processes"])
+      for (const filter of ["app_guids", "space_guids", "organization_guids"])
+        expect([list, filter, (await bench.call("GET", `/v3/apps/${app.guid}/${list}?${filter}=x`)).status]).toEqual([
+          list,
+          filter,
+          400,
+        ]);
   });
 });

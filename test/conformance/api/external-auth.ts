@@ -30,7 +30,13 @@ export interface ExternalAuth {
   url: string;
   ca: string;
   /** A token of the issuer, signed; times in seconds since the epoch. `claims` are added. Without `expires` it has no end. */
-  token(claims: { sub: string; groups?: string[]; audience?: string; expires: number | undefined; claims?: Record<string, unknown> }): Promise<string>;
+  token(claims: {
+    sub: string;
+    groups?: string[];
+    audience?: string;
+    expires: number | undefined;
+    claims?: Record<string, unknown>;
+  }): Promise<string>;
   /** A new key instead of the old one. */
   rotate(): Promise<void>;
   stop(): Promise<void>;
@@ -41,7 +47,11 @@ const algorithm = "RS256";
 /** Starts both as one TLS server and writes kube-apiserver's configuration files into `dir`. */
 export async function startExternalAuth(dir: string): Promise<ExternalAuth> {
   const authority = await makeAuthority("outside");
-  const { cert, key } = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] });
+  const { cert, key } = await issueCertificate(authority, {
+    commonName: "localhost",
+    dnsNames: ["localhost"],
+    ipAddresses: ["127.0.0.1"],
+  });
   let signing = await makeKey("one");
   const outside: ExternalAuth = {
     flags: [],
@@ -52,13 +62,21 @@ export async function startExternalAuth(dir: string): Promise<ExternalAuth> {
       signing = await makeKey("two");
     },
     token({ sub, groups = [], audience = "cupola", expires, claims = {} }) {
-      const token = new SignJWT({ groups, ...claims }).setProtectedHeader({ alg: algorithm, kid: signing.jwk.kid }).setIssuer(url).setSubject(sub).setAudience(audience);
-      return (expires === undefined ? token : token.setIssuedAt(expires - 3600).setExpirationTime(expires)).sign(signing.privateKey);
+      const token = new SignJWT({ groups, ...claims })
+        .setProtectedHeader({ alg: algorithm, kid: signing.jwk.kid })
+        .setIssuer(url)
+        .setSubject(sub)
+        .setAudience(audience);
+      return (expires === undefined ? token : token.setIssuedAt(expires - 3600).setExpirationTime(expires)).sign(
+        signing.privateKey,
+      );
     },
     stop: () => closed(server),
   };
   const server = createServer({ cert, key }, (request, response) => {
-    void answer(request, outside, { url, jwk: signing.jwk }).then((body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body)));
+    void answer(request, outside, { url, jwk: signing.jwk }).then((body) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body)),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -74,14 +92,32 @@ async function makeKey(kid: string): Promise<{ privateKey: CryptoKey; jwk: { kid
 
 const nothing = { verb: "", group: "", resource: "", namespace: "", name: "" };
 
-async function answer(request: IncomingMessage, outside: ExternalAuth, issuer: { url: string; jwk: object }): Promise<object> {
-  if (request.url?.startsWith("/.well-known/")) return { issuer: issuer.url, jwks_uri: `${issuer.url}/keys`, response_types_supported: ["id_token"], subject_types_supported: ["public"], id_token_signing_alg_values_supported: [algorithm] };
+async function answer(
+  request: IncomingMessage,
+  outside: ExternalAuth,
+  issuer: { url: string; jwk: object },
+): Promise<object> {
+  if (request.url?.startsWith("/.well-known/"))
+    return {
+      issuer: issuer.url,
+      jwks_uri: `${issuer.url}/keys`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: [algorithm],
+    };
   if (request.url === "/keys") return { keys: [issuer.jwk] };
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const { spec } = JSON.parse(Buffer.concat(chunks).toString()) as { spec: { user: string; resourceAttributes?: Partial<Attributes> } };
-  const opinion = spec.resourceAttributes && outside.decide({ ...nothing, user: spec.user, ...spec.resourceAttributes });
-  return { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", status: { allowed: opinion === "allow", denied: opinion === "deny" } };
+  const { spec } = JSON.parse(Buffer.concat(chunks).toString()) as {
+    spec: { user: string; resourceAttributes?: Partial<Attributes> };
+  };
+  const opinion =
+    spec.resourceAttributes && outside.decide({ ...nothing, user: spec.user, ...spec.resourceAttributes });
+  return {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    status: { allowed: opinion === "allow", denied: opinion === "deny" },
+  };
 }
 
 function configure(dir: string, url: string, ca: string): string[] {
@@ -90,15 +126,31 @@ function configure(dir: string, url: string, ca: string): string[] {
     writeFileSync(path, typeof body === "string" ? body : JSON.stringify(body));
     return path;
   };
-  const kubeConfigFile = write("authorizer.kubeconfig", kubeconfigText({ server: `${url}/authorize`, ca, users: [{ name: "apiserver", token: "none" }] }));
+  const kubeConfigFile = write(
+    "authorizer.kubeconfig",
+    kubeconfigText({ server: `${url}/authorize`, ca, users: [{ name: "apiserver", token: "none" }] }),
+  );
   const webhook = {
     // As good as no cache: the bound under test is ours.
-    authorizedTTL: "1ms", unauthorizedTTL: "1ms", timeout: "5s", subjectAccessReviewVersion: "v1", matchConditionSubjectAccessReviewVersion: "v1", failurePolicy: "NoOpinion",
+    authorizedTTL: "1ms",
+    unauthorizedTTL: "1ms",
+    timeout: "5s",
+    subjectAccessReviewVersion: "v1",
+    matchConditionSubjectAccessReviewVersion: "v1",
+    failurePolicy: "NoOpinion",
     connectionInfo: { type: "KubeConfigFile", kubeConfigFile },
     matchConditions: [{ expression: "request.user in ['ann', 'bob', 'carl']" }],
   };
-  const authorizers = [{ type: "Webhook", name: "outside", webhook }, { type: "RBAC", name: "rbac" }];
-  const jwt = [{ issuer: { url, audiences: ["cupola"], certificateAuthority: ca }, claimMappings: { username: { claim: "sub", prefix: "oidc:" }, groups: { claim: "groups", prefix: "oidc:" } } }];
+  const authorizers = [
+    { type: "Webhook", name: "outside", webhook },
+    { type: "RBAC", name: "rbac" },
+  ];
+  const jwt = [
+    {
+      issuer: { url, audiences: ["cupola"], certificateAuthority: ca },
+      claimMappings: { username: { claim: "sub", prefix: "oidc:" }, groups: { claim: "groups", prefix: "oidc:" } },
+    },
+  ];
   return [
     `--authorization-config=${write("authorization.yaml", { apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthorizationConfiguration", authorizers })}`,
     `--authentication-config=${write("authentication.yaml", { apiVersion: "apiserver.config.k8s.io/v1beta1", kind: "AuthenticationConfiguration", jwt })}`,

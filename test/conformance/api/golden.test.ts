@@ -13,19 +13,39 @@ beforeAll(async () => {
     return (real[kind] = json.guid);
   };
   const to = (guid: string): object => ({ data: { guid } });
-  const first = async (kind: string, path: string): Promise<string> => (real[kind] = (await world.replicas[0].call("admin", "GET", path)).json.resources[0].guid);
+  const first = async (kind: string, path: string): Promise<string> =>
+    (real[kind] = (await world.replicas[0].call("admin", "GET", path)).json.resources[0].guid);
   const metadata = { labels: { team: "one" }, annotations: { note: "two" } };
   const org = await make("organization", "/v3/organizations", { name: "Org", metadata });
   const space = await make("space", "/v3/spaces", { name: "space", relationships: { organization: to(org) } });
-  const app = await make("app", "/v3/apps", { name: "app", environment_variables: { A: "b" }, relationships: { space: to(space) }, metadata });
+  const app = await make("app", "/v3/apps", {
+    name: "app",
+    environment_variables: { A: "b" },
+    relationships: { space: to(space) },
+    metadata,
+  });
   const domain = await first("domain", "/v3/domains");
   await make("private-domain", "/v3/domains", { name: "org.example", relationships: { organization: to(org) } });
-  const route = await make("route", "/v3/routes", { host: "x", path: "/y", relationships: { space: to(space), domain: to(domain) } });
-  await world.replicas[0].call("admin", "POST", `/v3/routes/${route}/destinations`, { destinations: [{ app: { guid: app } }] });
-  await make("role", "/v3/roles", { type: "organization_user", relationships: { user: { data: { username: "ann" } }, organization: to(org) } });
+  const route = await make("route", "/v3/routes", {
+    host: "x",
+    path: "/y",
+    relationships: { space: to(space), domain: to(domain) },
+  });
+  await world.replicas[0].call("admin", "POST", `/v3/routes/${route}/destinations`, {
+    destinations: [{ app: { guid: app } }],
+  });
+  await make("role", "/v3/roles", {
+    type: "organization_user",
+    relationships: { user: { data: { username: "ann" } }, organization: to(org) },
+  });
   await make("package", "/v3/packages", { type: "bits", relationships: { app: to(app) } });
   await first("process", `/v3/apps/${app}/processes`);
-  for (const [kind, path] of [["buildpack", "/v3/buildpacks"], ["stack", "/v3/stacks"], ["organization-quota", "/v3/organization_quotas"]] as const) await first(kind, path);
+  for (const [kind, path] of [
+    ["buildpack", "/v3/buildpacks"],
+    ["stack", "/v3/stacks"],
+    ["organization-quota", "/v3/organization_quotas"],
+  ] as const)
+    await first(kind, path);
 });
 afterAll(() => world.stop());
 
@@ -67,7 +87,10 @@ test.each([
   ["package", () => `/v3/packages/${real["package"]}`],
   ["route-page", () => `/v3/routes?per_page=1&include=domain,space.organization`],
   ["job", () => `/v3/jobs/organization.delete~${real["organization"]}~sovjkw`],
-  ["job-failed", () => `/v3/jobs/space.apply_manifest~${real["space"]}~sovjkw~${Buffer.from('["it is red"]').toString("base64url")}`],
+  [
+    "job-failed",
+    () => `/v3/jobs/space.apply_manifest~${real["space"]}~sovjkw~${Buffer.from('["it is red"]').toString("base64url")}`,
+  ],
   ["not-found", () => "/v3/apps/nothing"],
 ])("%s", async (name, path) => {
   const { json } = await world.replicas[0].call("admin", "GET", path());

@@ -31,7 +31,9 @@ export interface ApiHarness {
 }
 
 /** `{ data: { guid } }`. */
-export const to = (object: { guid: string } | string): object => ({ data: { guid: typeof object === "string" ? object : object.guid } });
+export const to = (object: { guid: string } | string): object => ({
+  data: { guid: typeof object === "string" ? object : object.guid },
+});
 
 /** Status, title and detail of an error. */
 export function fault({ status, json }: Answer): [number, string, string] {
@@ -55,34 +57,58 @@ export async function startApiHarness(): Promise<ApiHarness> {
       expect([path, answer.status, answer.text.startsWith('{"errors"') && answer.text]).toEqual([path, 200, false]);
       return answer.json;
     },
-    column: async (path, member) => (await bench.read(path)).resources.map((one: Record<string, string>) => one[member]),
+    column: async (path, member) =>
+      (await bench.read(path)).resources.map((one: Record<string, string>) => one[member]),
     org: (name) => bench.make("/v3/organizations", { name }),
     space: (org, name) => bench.make("/v3/spaces", { name, relationships: { organization: to(org) } }),
     app: (space, name, more = {}) => bench.make("/v3/apps", { name, relationships: { space: to(space) }, ...more }),
     droplet: (app, name, more = {}) => putDroplet(bench, app, name, more),
     manifest: (space, text, action = "actions/apply_manifest") =>
-      replica.send("POST", `/v3/spaces/${space.guid}/${action}`, { body: text, headers: { authorization: "bearer admin-token", "content-type": "application/x-yaml" } }),
+      replica.send("POST", `/v3/spaces/${space.guid}/${action}`, {
+        body: text,
+        headers: { authorization: "bearer admin-token", "content-type": "application/x-yaml" },
+      }),
     job: (answer) => followJob(bench, answer),
   };
   return bench;
 }
 
-async function putDroplet(bench: ApiHarness, app: CreatedResource, name: string, more: object): Promise<CreatedResource> {
+async function putDroplet(
+  bench: ApiHarness,
+  app: CreatedResource,
+  name: string,
+  more: object,
+): Promise<CreatedResource> {
   const found = bench.testEnv.replicas[0].api.cache.store(App).byIndex("guid", app.guid)[0];
   if (!found) throw new Error("the app is not there");
   const { name: appName, namespace } = found.metadata;
   const guid = newGUID();
   await bench.testEnv.kube.create(Droplet, {
     metadata: { name, namespace, labels: { [LABELS.guid]: guid } },
-    spec: { appRef: { name: appName }, kind: "host", root: "/app", lifecycleType: "buildpack", content: { digest: `sha256:${"a".repeat(64)}`, size: 1 }, processTypes: { web: "npm start", worker: "npm run work" }, stack: "base", ...more },
+    spec: {
+      appRef: { name: appName },
+      kind: "host",
+      root: "/app",
+      lifecycleType: "buildpack",
+      content: { digest: `sha256:${"a".repeat(64)}`, size: 1 },
+      processTypes: { web: "npm start", worker: "npm run work" },
+      stack: "base",
+      ...more,
+    },
   });
-  await vi.waitFor(async () => expect((await bench.call("GET", `/v3/droplets/${guid}`)).status).toBe(200), { timeout: 5000, interval: 20 });
+  await vi.waitFor(async () => expect((await bench.call("GET", `/v3/droplets/${guid}`)).status).toBe(200), {
+    timeout: 5000,
+    interval: 20,
+  });
   return bench.read(`/v3/droplets/${guid}`);
 }
 
 async function followJob(bench: ApiHarness, answer: Answer): Promise<CreatedResource> {
   expect([answer.status, answer.json.errors, answer.text]).toEqual([202, undefined, ""]);
   const path = new URL(answer.headers.get("location") ?? "").pathname;
-  await vi.waitFor(async () => expect((await bench.read(path)).state).not.toBe("PROCESSING"), { timeout: 10_000, interval: 30 });
+  await vi.waitFor(async () => expect((await bench.read(path)).state).not.toBe("PROCESSING"), {
+    timeout: 10_000,
+    interval: 30,
+  });
   return bench.read(path);
 }

@@ -11,17 +11,22 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const whoami = (headers: Record<string, string>): Promise<Answer> => world.replicas[0].send("GET", "/whoami", { headers });
+const whoami = (headers: Record<string, string>): Promise<Answer> =>
+  world.replicas[0].send("GET", "/whoami", { headers });
 
 test("a bearer token, whatever the scheme's case", async () => {
-  for (const scheme of ["bearer", "Bearer", "BEARER"]) expect((await whoami({ authorization: `${scheme} ann-token` })).json).toEqual({ name: "ann", kind: "User" });
+  for (const scheme of ["bearer", "Bearer", "BEARER"])
+    expect((await whoami({ authorization: `${scheme} ann-token` })).json).toEqual({ name: "ann", kind: "User" });
 });
 
 test("a client certificate with its key, as cf sends them; writes carry that identity", async () => {
   const { cert, key } = await world.issueClient("admin");
   const authorization = `ClientCert ${Buffer.from(cert + key).toString("base64")}`;
   expect((await whoami({ authorization })).json).toEqual({ name: "admin", kind: "User" });
-  const made = await world.replicas[0].send("POST", "/v3/organizations", { body: { name: "by-certificate" }, headers: { authorization } });
+  const made = await world.replicas[0].send("POST", "/v3/organizations", {
+    body: { name: "by-certificate" },
+    headers: { authorization },
+  });
   expect(made.status).toBe(201);
 });
 
@@ -37,7 +42,10 @@ test("a certificate counts until it ends, and not a moment longer, however latel
 });
 
 test("a certificate of another authority is refused", async () => {
-  const { cert, key } = await issueCertificate(await makeAuthority("another"), { commonName: "admin", organizations: ["system:masters"] });
+  const { cert, key } = await issueCertificate(await makeAuthority("another"), {
+    commonName: "admin",
+    organizations: ["system:masters"],
+  });
   const { status, json } = await whoami({ authorization: `ClientCert ${Buffer.from(cert + key).toString("base64")}` });
   expect([status, json.errors[0].title]).toEqual([401, "CF-InvalidAuthToken"]);
 });
@@ -47,7 +55,13 @@ test.each([
   ["an unknown token", { authorization: "bearer nobody" }, "CF-InvalidAuthToken"],
   ["Basic", { authorization: `Basic ${Buffer.from("admin:admin").toString("base64")}` }, "CF-InvalidAuthToken"],
   ["a certificate that is none", { authorization: "ClientCert aGVsbG8=" }, "CF-InvalidAuthToken"],
-  ["an expired JWT", { authorization: `bearer ${[{ alg: "none" }, { exp: 1 }].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")}.x` }, "CF-InvalidAuthToken"],
+  [
+    "an expired JWT",
+    {
+      authorization: `bearer ${[{ alg: "none" }, { exp: 1 }].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")}.x`,
+    },
+    "CF-InvalidAuthToken",
+  ],
 ] as const)("%s is 401", async (_what, headers, title) => {
   const { status, json } = await whoami(headers);
   expect([status, json.errors[0].title]).toEqual([401, title]);
@@ -58,7 +72,10 @@ test("impersonation only where it is granted", async () => {
   expect((await whoami({ authorization: "bearer bob-token", ...asked })).status).toBe(403);
   const allowed = await whoami({ authorization: "bearer root-token", ...asked });
   expect([allowed.status, allowed.json]).toEqual([200, { name: "ann", kind: "User" }]);
-  const refused = await world.replicas[0].send("POST", "/v3/organizations", { body: { name: "as-ann" }, headers: { authorization: "bearer root-token", ...asked } });
+  const refused = await world.replicas[0].send("POST", "/v3/organizations", {
+    body: { name: "as-ann" },
+    headers: { authorization: "bearer root-token", ...asked },
+  });
   expect(refused.status).toBe(403);
 });
 
@@ -67,7 +84,9 @@ test.each([
   ["nobody", { "impersonate-user": "system:anonymous" }, 0],
   ["who is said not to be known", { "impersonate-user": "ann", "impersonate-group": "system:unauthenticated" }, 0],
 ])("impersonating %s, what everybody who is known reads", async (_who, headers, stacks) => {
-  const { json } = await world.replicas[0].send("GET", "/v3/stacks", { headers: { authorization: "bearer root-token", ...headers } });
+  const { json } = await world.replicas[0].send("GET", "/v3/stacks", {
+    headers: { authorization: "bearer root-token", ...headers },
+  });
   expect(json.resources).toHaveLength(stacks);
 });
 

@@ -10,27 +10,39 @@ import type { TestUser } from "./test-env.ts";
 let bench: ApiHarness;
 let org: { guid: string };
 let space: { guid: string };
-const give = (type: string, person: TestUser, place: object): ReturnType<ApiHarness["call"]> => bench.call("POST", "/v3/roles", { type, relationships: { user: { data: { guid: person } }, ...place } });
+const give = (type: string, person: TestUser, place: object): ReturnType<ApiHarness["call"]> =>
+  bench.call("POST", "/v3/roles", { type, relationships: { user: { data: { guid: person } }, ...place } });
 
 beforeAll(async () => {
   bench = await startApiHarness();
   org = await bench.org("org");
   space = await bench.space(org, "space");
-  for (const person of ["ann", "bob"] as const) expect((await give("organization_user", person, { organization: to(org) })).status).toBe(201);
+  for (const person of ["ann", "bob"] as const)
+    expect((await give("organization_user", person, { organization: to(org) })).status).toBe(201);
   expect((await give("organization_manager", "ann", { organization: to(org) })).status).toBe(201);
   expect((await give("space_developer", "bob", { space: to(space) })).status).toBe(201);
-  await vi.waitFor(async () => expect((await bench.call("GET", `/v3/spaces/${space.guid}`, undefined, "bob")).status).toBe(200), { timeout: 5000, interval: 20 });
+  await vi.waitFor(
+    async () => expect((await bench.call("GET", `/v3/spaces/${space.guid}`, undefined, "bob")).status).toBe(200),
+    { timeout: 5000, interval: 20 },
+  );
 });
 afterAll(() => bench.testEnv.stop());
 
 describe("a developer", () => {
   test("pushes, maps, scales and deletes in the space", async () => {
     const as = (method: string, path: string, body?: unknown) => bench.call(method, path, body, "bob");
-    const made = await as("POST", "/v3/apps", { name: "mine", environment_variables: { A: "1" }, relationships: { space: to(space) } });
+    const made = await as("POST", "/v3/apps", {
+      name: "mine",
+      environment_variables: { A: "1" },
+      relationships: { space: to(space) },
+    });
     expect([made.status, made.json.errors]).toEqual([201, undefined]);
     const { guid } = made.json;
     const [domain] = (await as("GET", "/v3/domains")).json.resources;
-    const route = await as("POST", "/v3/routes", { host: "mine", relationships: { space: to(space), domain: to(domain) } });
+    const route = await as("POST", "/v3/routes", {
+      host: "mine",
+      relationships: { space: to(space), domain: to(domain) },
+    });
     expect(route.status).toBe(201);
     const outcomes = [
       await as("PATCH", `/v3/apps/${guid}`, { name: "mine too", metadata: { labels: { a: "b" } } }),
@@ -50,7 +62,11 @@ describe("a developer", () => {
     ["POST", "/v3/spaces", () => ({ name: "s", relationships: { organization: to(org) } })],
     ["POST", "/v3/organizations", () => ({ name: "o" })],
     ["POST", "/v3/domains", () => ({ name: "shared.test" })],
-    ["POST", "/v3/roles", () => ({ type: "space_developer", relationships: { user: { data: { guid: "ann" } }, space: to(space) } })],
+    [
+      "POST",
+      "/v3/roles",
+      () => ({ type: "space_developer", relationships: { user: { data: { guid: "ann" } }, space: to(space) } }),
+    ],
     ["PATCH", "/v3/organizations/ORG", () => ({ name: "taken over" })],
     ["PATCH", "/v3/organizations/ORG", () => ({ suspended: true })],
     ["DELETE", "/v3/organizations/ORG", () => undefined],
@@ -71,12 +87,25 @@ describe("a manager", () => {
     expect(made.status).toBe(201);
     const domain = await as("POST", "/v3/domains", { name: "managed.test", relationships: { organization: to(org) } });
     expect([domain.status, domain.json.errors]).toEqual([201, undefined]);
-    expect((await as("POST", "/v3/roles", { type: "organization_user", relationships: { user: { data: { guid: "zoe" } }, organization: to(org) } })).status).toBe(201);
+    expect(
+      (
+        await as("POST", "/v3/roles", {
+          type: "organization_user",
+          relationships: { user: { data: { guid: "zoe" } }, organization: to(org) },
+        })
+      ).status,
+    ).toBe(201);
     expect((await as("PATCH", `/v3/organizations/${org.guid}`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
     expect((await as("PATCH", `/v3/organizations/${org.guid}`, { suspended: true })).status).toBe(403);
     // The API server itself says so: with kubectl it is no other.
-    await expect(bench.testEnv.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { suspended: true } } })).rejects.toThrow("needs the right to update orgs/limits");
-    await expect(bench.testEnv.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { quotaRef: { name: "default" } } } })).rejects.toThrow("needs the right to update orgs/limits");
+    await expect(
+      bench.testEnv.as("ann").patch(Org, { name: "org" }, { type: "merge", body: { spec: { suspended: true } } }),
+    ).rejects.toThrow("needs the right to update orgs/limits");
+    await expect(
+      bench.testEnv
+        .as("ann")
+        .patch(Org, { name: "org" }, { type: "merge", body: { spec: { quotaRef: { name: "default" } } } }),
+    ).rejects.toThrow("needs the right to update orgs/limits");
     expect((await as("POST", "/v3/organizations", { name: "o" })).status).toBe(403);
     expect((await as("POST", "/v3/domains", { name: "shared.test" })).status).toBe(403);
     expect((await as("DELETE", `/v3/domains/${domain.json.guid}`)).status).toBe(202);
@@ -88,27 +117,54 @@ test("in a suspended org everybody reads and only an admin writes", async () => 
   const app = await bench.app(space, "kept");
   expect((await bench.call("PATCH", `/v3/organizations/${org.guid}`, { suspended: true })).json.suspended).toBe(true);
   const suspended = [403, "CF-OrgSuspended", "The organization is suspended"];
-  await vi.waitFor(async () => expect(fault(await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "other" }, "bob"))).toEqual(suspended), { timeout: 5000, interval: 50 });
-  expect(fault(await bench.call("POST", "/v3/apps", { name: "new", relationships: { space: to(space) } }, "bob"))).toEqual(suspended);
-  expect(fault(await bench.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { A: "1" } }, "bob"))).toEqual(suspended);
+  await vi.waitFor(
+    async () =>
+      expect(fault(await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "other" }, "bob"))).toEqual(suspended),
+    { timeout: 5000, interval: 50 },
+  );
+  expect(
+    fault(await bench.call("POST", "/v3/apps", { name: "new", relationships: { space: to(space) } }, "bob")),
+  ).toEqual(suspended);
+  expect(
+    fault(await bench.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { A: "1" } }, "bob")),
+  ).toEqual(suspended);
   expect((await bench.call("GET", `/v3/apps/${app.guid}`, undefined, "bob")).json.name).toBe("kept");
   // The name that was refused is free: nothing holds it.
   expect((await bench.call("POST", "/v3/apps", { name: "new", relationships: { space: to(space) } })).status).toBe(201);
   expect((await bench.call("PATCH", `/v3/organizations/${org.guid}`, { suspended: false })).status).toBe(200);
-  await vi.waitFor(async () => expect((await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "after" }, "bob")).status).toBe(200), { timeout: 5000, interval: 50 });
+  await vi.waitFor(
+    async () => expect((await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "after" }, "bob")).status).toBe(200),
+    { timeout: 5000, interval: 50 },
+  );
 });
 
 test("what kubectl made is in the API like anything else, and can be changed there", async () => {
   const namespace = (await bench.testEnv.kube.list(App)).items[0]?.metadata.namespace ?? "";
   await bench.testEnv.kube.create(App, { metadata: { name: "by-hand", namespace }, spec: {} });
-  await bench.testEnv.kube.create(Route, { metadata: { name: "by-hand", namespace }, spec: { host: "hand", domainRef: { name: "apps.example" }, destinations: [{ app: "by-hand" }] } });
-  await vi.waitFor(async () => expect(await bench.column("/v3/apps?names=by-hand", "name")).toEqual(["by-hand"]), { timeout: 5000, interval: 20 });
+  await bench.testEnv.kube.create(Route, {
+    metadata: { name: "by-hand", namespace },
+    spec: { host: "hand", domainRef: { name: "apps.example" }, destinations: [{ app: "by-hand" }] },
+  });
+  await vi.waitFor(async () => expect(await bench.column("/v3/apps?names=by-hand", "name")).toEqual(["by-hand"]), {
+    timeout: 5000,
+    interval: 20,
+  });
   const [app] = (await bench.read("/v3/apps?names=by-hand")).resources;
-  await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${app.guid}/processes`, "type")).toEqual(["web"]), { timeout: 5000, interval: 20 });
-  await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${app.guid}/routes`, "url")).toEqual(["hand.apps.example"]), { timeout: 5000, interval: 20 });
+  await vi.waitFor(async () => expect(await bench.column(`/v3/apps/${app.guid}/processes`, "type")).toEqual(["web"]), {
+    timeout: 5000,
+    interval: 20,
+  });
+  await vi.waitFor(
+    async () => expect(await bench.column(`/v3/apps/${app.guid}/routes`, "url")).toEqual(["hand.apps.example"]),
+    { timeout: 5000, interval: 20 },
+  );
   expect((await bench.call("PATCH", `/v3/apps/${app.guid}`, { name: "Renamed" })).json.name).toBe("Renamed");
-  expect((await bench.call("POST", `/v3/apps/${app.guid}/processes/web/actions/scale`, { memory_in_mb: 128 })).status).toBe(202);
+  expect(
+    (await bench.call("POST", `/v3/apps/${app.guid}/processes/web/actions/scale`, { memory_in_mb: 128 })).status,
+  ).toBe(202);
   expect((await bench.testEnv.kube.get(Process, { namespace, name: "by-hand.web" })).spec.memoryMB).toBe(128);
-  expect((await bench.call("POST", "/v3/apps", { name: "renamed", relationships: { space: to(space) } })).status).toBe(422);
+  expect((await bench.call("POST", "/v3/apps", { name: "renamed", relationships: { space: to(space) } })).status).toBe(
+    422,
+  );
   expect((await bench.job(await bench.call("DELETE", `/v3/apps/${app.guid}`))).state).toBe("COMPLETE");
 });

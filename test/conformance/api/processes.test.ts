@@ -21,24 +21,48 @@ afterAll(() => bench.testEnv.stop());
 test("the web process bears its app's GUID, by whatever way it is asked for", async () => {
   const web = await bench.read(path());
   expect(shapeProblems("process", web)).toEqual([]);
-  expect(web).toMatchObject({ guid: app.guid, type: "web", command: null, user: "vcap", instances: 1, memory_in_mb: 1024, disk_in_mb: 1024, health_check: { type: "port", data: { timeout: null, invocation_timeout: null, interval: null } }, readiness_health_check: { type: "process", data: { invocation_timeout: null, interval: null } } });
+  expect(web).toMatchObject({
+    guid: app.guid,
+    type: "web",
+    command: null,
+    user: "vcap",
+    instances: 1,
+    memory_in_mb: 1024,
+    disk_in_mb: 1024,
+    health_check: { type: "port", data: { timeout: null, invocation_timeout: null, interval: null } },
+    readiness_health_check: { type: "process", data: { invocation_timeout: null, interval: null } },
+  });
   expect(web.relationships).toEqual({ app: to(app), revision: null });
   expect(await bench.read(`/v3/processes/${app.guid}`)).toEqual(web);
-  for (const query of [`guids=${app.guid}`, `app_guids=${app.guid}&types=web`, `space_guids=${space.guid}`]) expect([query, await bench.column(`/v3/processes?${query}`, "guid")]).toEqual([query, [app.guid]]);
+  for (const query of [`guids=${app.guid}`, `app_guids=${app.guid}&types=web`, `space_guids=${space.guid}`])
+    expect([query, await bench.column(`/v3/processes?${query}`, "guid")]).toEqual([query, [app.guid]]);
   const [listed] = (await bench.read(`/v3/apps/${app.guid}/processes`)).resources;
   expect(listed).toEqual({ ...web, command: "[PRIVATE DATA HIDDEN IN LISTS]" });
-  expect(fault(await bench.call("GET", `/v3/apps/${app.guid}/processes/nope`))).toEqual([404, "CF-ResourceNotFound", "Process not found"]);
-  expect((await bench.read(`${path()}?embed=process_instances`)).process_instances).toMatchObject([{ index: 0, state: "DOWN" }]);
+  expect(fault(await bench.call("GET", `/v3/apps/${app.guid}/processes/nope`))).toEqual([
+    404,
+    "CF-ResourceNotFound",
+    "Process not found",
+  ]);
+  expect((await bench.read(`${path()}?embed=process_instances`)).process_instances).toMatchObject([
+    { index: 0, state: "DOWN" },
+  ]);
   expect((await bench.call("GET", `${path()}?embed=nope`)).status).toBe(400);
 });
 
 test("a younger process that bears an app's GUID is not taken for the app's web process", async () => {
   // Ages are in whole seconds.
   await delay(1100);
-  const { namespace } = (await bench.testEnv.kube.list(App)).items.find((one) => one.spec.name === "app")?.metadata ?? {};
-  const made = await bench.testEnv.kube.create(Process, { metadata: { namespace, name: "posing.worker", labels: { [LABELS.guid]: app.guid } }, spec: { appRef: { name: "posing" }, type: "worker" } });
+  const { namespace } =
+    (await bench.testEnv.kube.list(App)).items.find((one) => one.spec.name === "app")?.metadata ?? {};
+  const made = await bench.testEnv.kube.create(Process, {
+    metadata: { namespace, name: "posing.worker", labels: { [LABELS.guid]: app.guid } },
+    spec: { appRef: { name: "posing" }, type: "worker" },
+  });
   const uid = made.metadata.uid ?? "";
-  await vi.waitFor(async () => expect((await bench.read(`/v3/processes/${uid}`)).type).toBe("worker"), { timeout: 5000, interval: 20 });
+  await vi.waitFor(async () => expect((await bench.read(`/v3/processes/${uid}`)).type).toBe("worker"), {
+    timeout: 5000,
+    interval: 20,
+  });
   expect(await bench.read(`/v3/processes/${app.guid}`)).toMatchObject({ guid: app.guid, type: "web" });
   expect(await bench.column(`/v3/processes?guids=${app.guid},${uid}`, "guid")).toEqual([app.guid, uid]);
   await bench.testEnv.kube.delete(Process, made.metadata);
@@ -46,12 +70,35 @@ test("a younger process that bears an app's GUID is not taken for the app's web 
 
 describe("scale", () => {
   test("only what is given changes; the answer is 202 with the process", async () => {
-    const scaled = await bench.call("POST", path("/actions/scale"), { instances: 3, memory_in_mb: 256, disk_in_mb: 512, log_rate_limit_in_bytes_per_second: 2048 });
-    expect([scaled.status, scaled.headers.get("location"), shapeProblems("process", scaled.json)]).toEqual([202, null, []]);
-    expect(scaled.json).toMatchObject({ instances: 3, memory_in_mb: 256, disk_in_mb: 512, log_rate_limit_in_bytes_per_second: 2048 });
-    expect((await bench.call("POST", `/v3/processes/${app.guid}/actions/scale`, { instances: 0 })).json).toMatchObject({ instances: 0, memory_in_mb: 256 });
-    expect((await bench.call("POST", path("/actions/scale"), {})).json).toMatchObject({ instances: 0, memory_in_mb: 256 });
-    expect((await bench.call("POST", path("/actions/scale"), { log_rate_limit_in_bytes_per_second: -1 })).json.log_rate_limit_in_bytes_per_second).toBe(-1);
+    const scaled = await bench.call("POST", path("/actions/scale"), {
+      instances: 3,
+      memory_in_mb: 256,
+      disk_in_mb: 512,
+      log_rate_limit_in_bytes_per_second: 2048,
+    });
+    expect([scaled.status, scaled.headers.get("location"), shapeProblems("process", scaled.json)]).toEqual([
+      202,
+      null,
+      [],
+    ]);
+    expect(scaled.json).toMatchObject({
+      instances: 3,
+      memory_in_mb: 256,
+      disk_in_mb: 512,
+      log_rate_limit_in_bytes_per_second: 2048,
+    });
+    expect((await bench.call("POST", `/v3/processes/${app.guid}/actions/scale`, { instances: 0 })).json).toMatchObject({
+      instances: 0,
+      memory_in_mb: 256,
+    });
+    expect((await bench.call("POST", path("/actions/scale"), {})).json).toMatchObject({
+      instances: 0,
+      memory_in_mb: 256,
+    });
+    expect(
+      (await bench.call("POST", path("/actions/scale"), { log_rate_limit_in_bytes_per_second: -1 })).json
+        .log_rate_limit_in_bytes_per_second,
+    ).toBe(-1);
     expect((await bench.read(path())).memory_in_mb).toBe(256);
   });
 
@@ -63,7 +110,10 @@ describe("scale", () => {
     [{ memory_in_mb: 0 }, "Memory in mb must be greater than 0"],
     [{ disk_in_mb: -5 }, "Disk in mb must be greater than 0"],
     [{ memory_in_mb: 2 ** 40 }, "Memory in mb must be less than or equal to"],
-    [{ log_rate_limit_in_bytes_per_second: -2 }, "Log rate limit in bytes per second must be greater than or equal to -1"],
+    [
+      { log_rate_limit_in_bytes_per_second: -2 },
+      "Log rate limit in bytes per second must be greater than or equal to -1",
+    ],
     [{ bogus: 1 }, "Unknown field(s): 'bogus'"],
   ])("%j is refused", async (body, text) => {
     const [status, title, detail] = fault(await bench.call("POST", path("/actions/scale"), body));
@@ -82,7 +132,10 @@ describe("update", () => {
 
   test("command and user: set, and null takes away", async () => {
     expect(await patch({ command: "run --now", user: "vcap" })).toMatchObject({ command: "run --now", user: "vcap" });
-    expect(await patch({ metadata: { labels: { a: "b" } } })).toMatchObject({ command: "run --now", metadata: { labels: { a: "b" } } });
+    expect(await patch({ metadata: { labels: { a: "b" } } })).toMatchObject({
+      command: "run --now",
+      metadata: { labels: { a: "b" } },
+    });
     expect(await patch({ command: null, user: null })).toMatchObject({ command: null, user: "vcap" });
     const droplet = await bench.droplet(app, "d");
     await bench.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, to(droplet));
@@ -90,12 +143,26 @@ describe("update", () => {
   });
 
   test("health checks: values merge, null resets one, leaving http loses the endpoint", async () => {
-    expect((await patch({ health_check: { type: "http", data: { endpoint: "/ok", timeout: 90, interval: 5 } } })).health_check).toEqual({ type: "http", data: { timeout: 90, invocation_timeout: null, interval: 5, endpoint: "/ok" } });
-    expect((await patch({ health_check: { data: { timeout: null, invocation_timeout: 2 } } })).health_check).toEqual({ type: "http", data: { timeout: null, invocation_timeout: 2, interval: 5, endpoint: "/ok" } });
-    expect((await patch({ health_check: { type: "port" } })).health_check).toEqual({ type: "port", data: { timeout: null, invocation_timeout: 2, interval: 5 } });
+    expect(
+      (await patch({ health_check: { type: "http", data: { endpoint: "/ok", timeout: 90, interval: 5 } } }))
+        .health_check,
+    ).toEqual({ type: "http", data: { timeout: 90, invocation_timeout: null, interval: 5, endpoint: "/ok" } });
+    expect((await patch({ health_check: { data: { timeout: null, invocation_timeout: 2 } } })).health_check).toEqual({
+      type: "http",
+      data: { timeout: null, invocation_timeout: 2, interval: 5, endpoint: "/ok" },
+    });
+    expect((await patch({ health_check: { type: "port" } })).health_check).toEqual({
+      type: "port",
+      data: { timeout: null, invocation_timeout: 2, interval: 5 },
+    });
     expect((await patch({ health_check: { type: "http" } })).health_check.data.endpoint).toBe("/");
-    expect((await patch({ readiness_health_check: { type: "http", data: { endpoint: "/ready" } } })).readiness_health_check).toEqual({ type: "http", data: { invocation_timeout: null, interval: null, endpoint: "/ready" } });
-    expect((await patch({ readiness_health_check: { type: "process" } })).readiness_health_check).toEqual({ type: "process", data: { invocation_timeout: null, interval: null } });
+    expect(
+      (await patch({ readiness_health_check: { type: "http", data: { endpoint: "/ready" } } })).readiness_health_check,
+    ).toEqual({ type: "http", data: { invocation_timeout: null, interval: null, endpoint: "/ready" } });
+    expect((await patch({ readiness_health_check: { type: "process" } })).readiness_health_check).toEqual({
+      type: "process",
+      data: { invocation_timeout: null, interval: null },
+    });
   });
 
   test.each([
@@ -115,9 +182,23 @@ describe("update", () => {
 test("instances of a stopped app are down; only those that are wanted can be restarted", async () => {
   await bench.call("POST", path("/actions/scale"), { instances: 2 });
   const { resources } = await bench.read(path("/stats"));
-  expect(resources.map((one: object) => Object.keys(one).sort())).toEqual(Array.from({ length: 2 }, () => ["details", "index", "isolation_segment", "routable", "state", "type", "uptime"]));
-  expect(resources[1]).toMatchObject({ type: "web", index: 1, state: "DOWN", routable: false, isolation_segment: null, details: null });
+  expect(resources.map((one: object) => Object.keys(one).sort())).toEqual(
+    Array.from({ length: 2 }, () => ["details", "index", "isolation_segment", "routable", "state", "type", "uptime"]),
+  );
+  expect(resources[1]).toMatchObject({
+    type: "web",
+    index: 1,
+    state: "DOWN",
+    routable: false,
+    isolation_segment: null,
+    details: null,
+  });
   expect((await bench.read(path("/process_instances"))).resources).toMatchObject([{ index: 0 }, { index: 1 }]);
   expect((await bench.call("DELETE", path("/instances/1"))).status).toBe(204);
-  for (const index of ["2", "-1", "x", "1e3"]) expect(fault(await bench.call("DELETE", path(`/instances/${index}`)))).toEqual([404, "CF-ResourceNotFound", "Instance not found"]);
+  for (const index of ["2", "-1", "x", "1e3"])
+    expect(fault(await bench.call("DELETE", path(`/instances/${index}`)))).toEqual([
+      404,
+      "CF-ResourceNotFound",
+      "Instance not found",
+    ]);
 });

@@ -3,7 +3,13 @@ import { createServer, connect as dial, type Server, type Socket } from "node:ne
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createRbacAuthorizer, rbacKinds, type AccessAttributes, type RbacAuthorizer, type RbacWatch } from "../../../api/access/rbac-authorizer.ts";
+import {
+  createRbacAuthorizer,
+  rbacKinds,
+  type AccessAttributes,
+  type RbacAuthorizer,
+  type RbacWatch,
+} from "../../../api/access/rbac-authorizer.ts";
 import { toCFError } from "../../../api/http/error-translation.ts";
 import { App } from "../../../crds/app/app.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace, RoleBinding } from "../../../kube/api/builtin.ts";
@@ -35,7 +41,8 @@ async function startRelay(to: string): Promise<{ url: string; hush(quiet: boolea
     pairs.add(pair);
     client.pipe(upstream).pipe(client);
     if (hushed) upstream.unpipe(client);
-    for (const [one, other] of [pair, [upstream, client] as const]) one.on("error", () => other.destroy()).on("close", () => other.destroy() && pairs.delete(pair));
+    for (const [one, other] of [pair, [upstream, client] as const])
+      one.on("error", () => other.destroy()).on("close", () => other.destroy() && pairs.delete(pair));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -64,12 +71,27 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     relay = await startRelay(plane.url);
     admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
     await admin.create(Namespace, { metadata: { name: "sight" } });
-    await admin.create(ClusterRole, { metadata: { name: "reader" }, rules: [{ verbs: ["get"], apiGroups: ["cupola.dev"], resources: ["apps"] }] });
-    await admin.create(ClusterRole, { metadata: { name: "looker" }, rules: [{ verbs: ["list", "watch"], apiGroups: ["rbac.authorization.k8s.io"], resources: ["*"] }] });
+    await admin.create(ClusterRole, {
+      metadata: { name: "reader" },
+      rules: [{ verbs: ["get"], apiGroups: ["cupola.dev"], resources: ["apps"] }],
+    });
+    await admin.create(ClusterRole, {
+      metadata: { name: "looker" },
+      rules: [{ verbs: ["list", "watch"], apiGroups: ["rbac.authorization.k8s.io"], resources: ["*"] }],
+    });
     await allowLooking();
     client = createClient({ server: relay.url, ca: plane.ca, auth: { kind: "token", token: "looker-token" } });
-    watches = createInformers({ client, log, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 500, jitter: 0 } } });
-    const watched = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef, { maxStalenessMs: boundMs })])) as unknown as Record<RbacKind, RbacWatch>;
+    watches = createInformers({
+      client,
+      log,
+      timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 500, jitter: 0 } },
+    });
+    const watched = Object.fromEntries(
+      Object.entries(rbacKinds).map(([kind, ref]) => [
+        kind,
+        watches.ensure(ref as ResourceRef, { maxStalenessMs: boundMs }),
+      ]),
+    ) as unknown as Record<RbacKind, RbacWatch>;
     authorization = createRbacAuthorizer(watched, boundMs);
     await vi.waitFor(() => expect(authorization.allows(user, asked)).toBe(false), { timeout: 20_000, interval: 50 });
   }, 120_000);
@@ -80,8 +102,18 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     await plane?.stop();
   });
 
-  const allowLooking = (): Promise<unknown> => admin.create(ClusterRoleBinding, { metadata: { name: "looker" }, roleRef: { ...roleRef, name: "looker" }, subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "looker" }] });
-  const grant = (): Promise<unknown> => admin.create(RoleBinding, { metadata: { name: "ann", namespace: "sight" }, roleRef, subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "ann" }] });
+  const allowLooking = (): Promise<unknown> =>
+    admin.create(ClusterRoleBinding, {
+      metadata: { name: "looker" },
+      roleRef: { ...roleRef, name: "looker" },
+      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "looker" }],
+    });
+  const grant = (): Promise<unknown> =>
+    admin.create(RoleBinding, {
+      metadata: { name: "ann", namespace: "sight" },
+      roleRef,
+      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "ann" }],
+    });
   const revoke = (): Promise<unknown> => admin.delete(RoleBinding, { name: "ann", namespace: "sight" });
   /** "yes", "no", or the status that the API answers when this is thrown. */
   const answer = (): string | number => {
@@ -95,14 +127,16 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
   test("a change counts soon after it is answered", async () => {
     const lags: number[] = [];
     for (let round = 0; round < 40; round++) {
-      const [change, after] = round % 2 === 0 ? [grant, "yes"] as const : [revoke, "no"] as const;
+      const [change, after] = round % 2 === 0 ? ([grant, "yes"] as const) : ([revoke, "no"] as const);
       await change();
       const answered = performance.now();
       await vi.waitFor(() => expect(answer()).toBe(after), { timeout: boundMs, interval: 1 });
       lags.push(performance.now() - answered);
     }
     lags.sort((a, b) => a - b);
-    console.log(`RBAC seen after its answer: median ${lags[20]?.toFixed(1)} ms, worst of 40 ${lags.at(-1)?.toFixed(1)} ms`);
+    console.log(
+      `RBAC seen after its answer: median ${lags[20]?.toFixed(1)} ms, worst of 40 ${lags.at(-1)?.toFixed(1)} ms`,
+    );
     expect(lags[20]).toBeLessThan(500);
   }, 60_000);
 
@@ -113,17 +147,23 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     await revoke();
     const changed = performance.now();
     let lastYes = changed;
-    await vi.waitFor(() => {
-      if (answer() === "yes") lastYes = performance.now();
-      expect(answer()).toBe(503);
-    }, { timeout: boundMs * 2, interval: 20 });
+    await vi.waitFor(
+      () => {
+        if (answer() === "yes") lastYes = performance.now();
+        expect(answer()).toBe(503);
+      },
+      { timeout: boundMs * 2, interval: 20 },
+    );
     expect(lastYes - changed).toBeLessThan(boundMs);
     // Nor does it come back before there is something to see.
     const seen = new Set<string | number>();
-    await vi.waitFor(() => {
-      seen.add(answer());
-      expect(performance.now() - changed).toBeGreaterThan(boundMs * 1.5);
-    }, { timeout: boundMs * 2, interval: 20 });
+    await vi.waitFor(
+      () => {
+        seen.add(answer());
+        expect(performance.now() - changed).toBeGreaterThan(boundMs * 1.5);
+      },
+      { timeout: boundMs * 2, interval: 20 },
+    );
     expect([...seen]).toEqual([503]);
     relay.hush(false);
     await vi.waitFor(() => expect(answer()).toBe("no"), { timeout: 20_000, interval: 20 });
@@ -133,7 +173,10 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     await grant();
     await vi.waitFor(() => expect(answer()).toBe("yes"), { timeout: boundMs, interval: 5 });
     await admin.delete(ClusterRoleBinding, { name: "looker" });
-    await vi.waitFor(() => expect(watches.status().every(({ state }) => state === "parked")).toBe(true), { timeout: boundMs * 3, interval: 20 });
+    await vi.waitFor(() => expect(watches.status().every(({ state }) => state === "parked")).toBe(true), {
+      timeout: boundMs * 3,
+      interval: 20,
+    });
     const seen = new Set<string | number>();
     for (let round = 0; round < 50; round++) {
       seen.add(answer());

@@ -11,7 +11,10 @@ interface Shape {
   optionalLinks: Record<string, string>;
 }
 
-const shapes = JSON.parse(readFileSync(new URL("shapes.golden.json", import.meta.url), "utf8")) as Record<string, Shape>;
+const shapes = JSON.parse(readFileSync(new URL("shapes.golden.json", import.meta.url), "utf8")) as Record<
+  string,
+  Shape
+>;
 
 type Json = Record<string, unknown>;
 
@@ -30,11 +33,23 @@ function pathsOf(value: Json, goesOn: (path: string) => boolean, prefix = ""): s
 function linkProblems(shape: Shape, links: Json): string[] {
   const known = { ...shape.links, ...shape.optionalLinks };
   const wrong = Object.entries(links).flatMap(([name, link]) => {
-    if (!isObject(link) || typeof link["href"] !== "string" || !/^http:\/\/127\.0\.0\.1:\d+\/.*[^/]$/.test(link["href"])) return [`link ${name} has no address: ${JSON.stringify(link)}`];
+    if (
+      !isObject(link) ||
+      typeof link["href"] !== "string" ||
+      !/^http:\/\/127\.0\.0\.1:\d+\/.*[^/]$/.test(link["href"])
+    )
+      return [`link ${name} has no address: ${JSON.stringify(link)}`];
     if (!(name in known)) return [`unknown link ${name}`];
-    return (link["method"] ?? "GET") === known[name] && link["method"] !== "GET" ? [] : [`link ${name} has method ${String(link["method"])}`];
+    return (link["method"] ?? "GET") === known[name] && link["method"] !== "GET"
+      ? []
+      : [`link ${name} has method ${String(link["method"])}`];
   });
-  return [...wrong, ...Object.keys(shape.links).filter((name) => !(name in links)).map((name) => `no link ${name}`)];
+  return [
+    ...wrong,
+    ...Object.keys(shape.links)
+      .filter((name) => !(name in links))
+      .map((name) => `no link ${name}`),
+  ];
 }
 
 /** What differs between an object and its shape; nothing when it is as CAPI's. */
@@ -45,7 +60,9 @@ export function shapeProblems(kind: string, value: unknown): string[] {
   const { links, included: _included, ...rest } = value;
   const listed = [...shape.fields, ...shape.optional];
   const goesOn = (path: string): boolean => listed.some((one) => one.startsWith(`${path}.`));
-  const allowed = new Set(listed.flatMap((path) => path.split(".").map((_part, at, segments) => segments.slice(0, at + 1).join("."))));
+  const allowed = new Set(
+    listed.flatMap((path) => path.split(".").map((_part, at, segments) => segments.slice(0, at + 1).join("."))),
+  );
   const got = new Set(pathsOf(rest, goesOn));
   return [
     ...[...got].filter((path) => !allowed.has(path)).map((path) => `unknown ${path}`),

@@ -15,33 +15,71 @@ beforeAll(async () => {
 });
 afterAll(() => bench.testEnv.stop());
 
-const give = (type: string, user: string | object, place?: object): Promise<Answer> => bench.call("POST", "/v3/roles", { type, relationships: { user: { data: typeof user === "string" ? { guid: user } : user }, ...(place ?? (type.startsWith("space") ? { space: to(space) } : { organization: to(org) })) } });
+const give = (type: string, user: string | object, place?: object): Promise<Answer> =>
+  bench.call("POST", "/v3/roles", {
+    type,
+    relationships: {
+      user: { data: typeof user === "string" ? { guid: user } : user },
+      ...(place ?? (type.startsWith("space") ? { space: to(space) } : { organization: to(org) })),
+    },
+  });
 
 test("give, get, list, include, take away", async () => {
-  expect(fault(await give("space_developer", "dan"))).toEqual([422, "CF-UnprocessableEntity", "Users cannot be assigned roles in a space if they do not have a role in that space's organization."]);
+  expect(fault(await give("space_developer", "dan"))).toEqual([
+    422,
+    "CF-UnprocessableEntity",
+    "Users cannot be assigned roles in a space if they do not have a role in that space's organization.",
+  ]);
   const made = await give("organization_user", "dan");
   expect([made.status, shapeProblems("role", made.json)]).toEqual([201, []]);
-  expect(made.json.relationships).toEqual({ user: { data: { guid: "dan" } }, space: { data: null }, organization: { data: { guid: org.guid } } });
-  expect(fault(await give("organization_user", "dan"))).toEqual([422, "CF-UnprocessableEntity", "User 'dan' already has 'organization_user' role in organization 'Org'."]);
+  expect(made.json.relationships).toEqual({
+    user: { data: { guid: "dan" } },
+    space: { data: null },
+    organization: { data: { guid: org.guid } },
+  });
+  expect(fault(await give("organization_user", "dan"))).toEqual([
+    422,
+    "CF-UnprocessableEntity",
+    "User 'dan' already has 'organization_user' role in organization 'Org'.",
+  ]);
   const developer = await give("space_developer", { username: "dan", origin: "kubernetes" });
   expect([developer.status, shapeProblems("role", developer.json)]).toEqual([201, []]);
-  expect(fault(await give("space_developer", "dan"))[2]).toBe("User 'dan' already has 'space_developer' role in space 'Space'.");
+  expect(fault(await give("space_developer", "dan"))[2]).toBe(
+    "User 'dan' already has 'space_developer' role in space 'Space'.",
+  );
   expect(await bench.read(`/v3/roles/${developer.json.guid}`)).toEqual(developer.json);
-  for (const filter of ["user_guids=dan&types=space_developer", `space_guids=${space.guid}`, `guids=${developer.json.guid}`]) expect([filter, await bench.column(`/v3/roles?${filter}`, "guid")]).toEqual([filter, [developer.json.guid]]);
+  for (const filter of [
+    "user_guids=dan&types=space_developer",
+    `space_guids=${space.guid}`,
+    `guids=${developer.json.guid}`,
+  ])
+    expect([filter, await bench.column(`/v3/roles?${filter}`, "guid")]).toEqual([filter, [developer.json.guid]]);
   const { included } = await bench.read(`/v3/roles?include=user,space,organization&user_guids=dan`);
-  expect([included.users[0].username, included.spaces[0].name, included.organizations[0].name]).toEqual(["dan", "Space", "Org"]);
+  expect([included.users[0].username, included.spaces[0].name, included.organizations[0].name]).toEqual([
+    "dan",
+    "Space",
+    "Org",
+  ]);
   expect((await bench.read(`/v3/roles/${developer.json.guid}?include=user`)).included.users[0].guid).toBe("dan");
   expect(fault(await bench.call("GET", "/v3/roles?types=nope")).slice(0, 2)).toEqual([422, "CF-UnprocessableEntity"]);
   expect(fault(await bench.call("DELETE", `/v3/roles/${made.json.guid}`))[0]).toBe(422);
   expect((await bench.job(await bench.call("DELETE", `/v3/roles/${developer.json.guid}`))).state).toBe("COMPLETE");
-  expect(fault(await bench.call("GET", `/v3/roles/${developer.json.guid}`))).toEqual([404, "CF-ResourceNotFound", "Role not found"]);
+  expect(fault(await bench.call("GET", `/v3/roles/${developer.json.guid}`))).toEqual([
+    404,
+    "CF-ResourceNotFound",
+    "Role not found",
+  ]);
   expect((await bench.call("DELETE", `/v3/roles/${made.json.guid}`)).status).toBe(202);
 });
 
 test.each([
   ["space_developer", () => ({ organization: to(org) }), "Cannot associate an organization with a role for a space."],
   ["organization_user", () => ({ space: to(space) }), "Cannot associate a space with a role for an organization."],
-  ["organization_user", () => ({ organization: to("unknown") }), "Invalid organization. Ensure the organization exists and you have access to it."],
+  [
+    "organization_user",
+    () => ({ organization: to("unknown") }),
+    "Invalid organization. Ensure the organization exists and you have access to it.",
+  ],
   ["nope", () => ({ organization: to(org) }), "Type must be one of the allowed types"],
   ["organization_user", () => ({}), ""],
 ])("%s in the wrong place", async (type, place, text) => {
@@ -52,30 +90,67 @@ test.each([
 
 test("one binding with several subjects is several roles; taking one leaves the others", async () => {
   await give("organization_manager", "first");
-  const binding = (await bench.testEnv.kube.list(RoleBinding)).items.find(({ metadata }) => metadata.name.startsWith("organization-manager-first-"));
+  const binding = (await bench.testEnv.kube.list(RoleBinding)).items.find(({ metadata }) =>
+    metadata.name.startsWith("organization-manager-first-"),
+  );
   const { name = "", namespace = "" } = binding?.metadata ?? {};
-  await bench.testEnv.kube.patch(RoleBinding, { name, namespace }, { type: "merge", body: { subjects: ["first", "second", "third"].map((user) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user })) } });
-  await expect.poll(() => bench.column("/v3/roles?types=organization_manager&user_guids=first,second,third", "guid"), { timeout: 5000, interval: 20 }).toHaveLength(3);
+  await bench.testEnv.kube.patch(
+    RoleBinding,
+    { name, namespace },
+    {
+      type: "merge",
+      body: {
+        subjects: ["first", "second", "third"].map((user) => ({
+          kind: "User",
+          apiGroup: "rbac.authorization.k8s.io",
+          name: user,
+        })),
+      },
+    },
+  );
+  await expect
+    .poll(() => bench.column("/v3/roles?types=organization_manager&user_guids=first,second,third", "guid"), {
+      timeout: 5000,
+      interval: 20,
+    })
+    .toHaveLength(3);
   const roles = (await bench.read("/v3/roles?types=organization_manager&user_guids=second")).resources;
   expect((await bench.call("DELETE", `/v3/roles/${roles[0].guid}`)).status).toBe(202);
   const left = (await bench.read("/v3/roles?types=organization_manager&user_guids=first,second,third")).resources;
-  expect(left.map((role: { relationships: { user: { data: { guid: string } } } }) => role.relationships.user.data.guid).sort()).toEqual(["first", "third"]);
+  expect(
+    left
+      .map((role: { relationships: { user: { data: { guid: string } } } }) => role.relationships.user.data.guid)
+      .sort(),
+  ).toEqual(["first", "third"]);
 });
 
 test("users are who has a role; anybody is one to oneself", async () => {
   await give("organization_user", "ursula@example.com");
   const users = await bench.read("/v3/users?partial_usernames=URSULA");
   expect(users.resources.flatMap((one: object) => shapeProblems("user", one))).toEqual([]);
-  expect(users.resources[0]).toMatchObject({ guid: "ursula@example.com", username: "ursula@example.com", presentation_name: "ursula@example.com", origin: "kubernetes" });
+  expect(users.resources[0]).toMatchObject({
+    guid: "ursula@example.com",
+    username: "ursula@example.com",
+    presentation_name: "ursula@example.com",
+    origin: "kubernetes",
+  });
   expect((await bench.read("/v3/users/ursula%40example.com")).guid).toBe("ursula@example.com");
-  expect(await bench.column(`/v3/organizations/${org.guid}/users?usernames=ursula@example.com`, "guid")).toEqual(["ursula@example.com"]);
+  expect(await bench.column(`/v3/organizations/${org.guid}/users?usernames=ursula@example.com`, "guid")).toEqual([
+    "ursula@example.com",
+  ]);
   expect(await bench.column(`/v3/spaces/${space.guid}/users`, "guid")).toEqual([]);
   expect(fault(await bench.call("GET", "/v3/users/nobody"))).toEqual([404, "CF-ResourceNotFound", "User not found"]);
-  expect((await bench.call("GET", "/v3/users", undefined, "carl")).json.resources.map(({ guid }: { guid: string }) => guid)).toEqual(["carl"]);
+  expect(
+    (await bench.call("GET", "/v3/users", undefined, "carl")).json.resources.map(({ guid }: { guid: string }) => guid),
+  ).toEqual(["carl"]);
   expect((await bench.call("GET", "/v3/users/admin", undefined, "carl")).status).toBe(404);
 });
 
-test.each([["stack", "/v3/stacks", "names=base&default=true"], ["buildpack", "/v3/buildpacks", "names=nodejs&lifecycle=buildpack"], ["organization_quota", "/v3/organization_quotas", "names=default"]])("%s", async (kind, path, filter) => {
+test.each([
+  ["stack", "/v3/stacks", "names=base&default=true"],
+  ["buildpack", "/v3/buildpacks", "names=nodejs&lifecycle=buildpack"],
+  ["organization_quota", "/v3/organization_quotas", "names=default"],
+])("%s", async (kind, path, filter) => {
   const { resources } = await bench.read(`${path}?${filter}`);
   expect([resources.length, resources.flatMap((one: object) => shapeProblems(kind, one))]).toEqual([1, []]);
   expect(await bench.read(`${path}/${resources[0].guid}`)).toEqual(resources[0]);

@@ -76,26 +76,50 @@ export interface Cluster {
 export type Tokens = Map<string, { name: string; groups: string[] }>;
 
 /** On the embedded server unless another is given. */
-export async function startApiTestEnv(start: (tokens: Tokens, dir: string) => Promise<Cluster> = startEmbeddedCluster): Promise<ApiTestEnv> {
+export async function startApiTestEnv(
+  start: (tokens: Tokens, dir: string) => Promise<Cluster> = startEmbeddedCluster,
+): Promise<ApiTestEnv> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-api-"));
-  const tokens: Tokens = new Map(testUsers.map((name) => [`${name}-token`, { name, groups: ["system:authenticated"] }]));
+  const tokens: Tokens = new Map(
+    testUsers.map((name) => [`${name}-token`, { name, groups: ["system:authenticated"] }]),
+  );
   tokens.set("root-token", { name: "root", groups: ["system:masters", "system:authenticated"] });
   tokens.set("platform-token", { name: "platform", groups: [PLATFORM_GROUP, "system:authenticated"] });
   const server = await start(tokens, dir);
   const connect = (token: string, onRequest?: (record: RequestRecord) => void): KubeClient =>
-    createClient({ server: server.url, ca: server.ca, auth: { kind: "token", token }, fieldManager: API_FIELD_MANAGER, ...(onRequest && { onRequest }) });
+    createClient({
+      server: server.url,
+      ca: server.ca,
+      auth: { kind: "token", token },
+      fieldManager: API_FIELD_MANAGER,
+      ...(onRequest && { onRequest }),
+    });
   const kube = connect("root-token");
   await installManifests(kube);
   await applyObjects(kube, [
-    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "admin" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ADMIN_CLUSTER_ROLE }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "admin" }] },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "admin" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ADMIN_CLUSTER_ROLE },
+      subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "admin" }],
+    },
     ...fixtures(),
   ]);
   const own = connect("platform-token");
   const watches = createInformers({ client: own, log, transform: recordLastWrite });
   const halt = new AbortController();
-  const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), informers: watches, ownership: CONTROLLER_SETTINGS, signal: halt.signal, log });
+  const controllers = runControllers({
+    client: own,
+    controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }),
+    informers: watches,
+    ownership: CONTROLLER_SETTINGS,
+    signal: halt.signal,
+    log,
+  });
   await controllers.synced;
-  const replica = (name: string, options: Partial<ApiDeps> = {}): Promise<StartedReplica> => startReplica((onRequest) => connect("platform-token", onRequest), join(dir, `blobs-${name}`), options);
+  const replica = (name: string, options: Partial<ApiDeps> = {}): Promise<StartedReplica> =>
+    startReplica((onRequest) => connect("platform-token", onRequest), join(dir, `blobs-${name}`), options);
   const started = await Promise.all(["1", "2"].map((name) => replica(name)));
   const [one, two] = started;
   if (!one || !two) throw new Error("two replicas were to be started");
@@ -130,13 +154,24 @@ async function startEmbeddedCluster(tokens: Tokens, dir: string): Promise<Cluste
 
 type StartedReplica = Replica & { stop(): Promise<void> };
 
-async function startReplica(connect: (onRequest: (record: RequestRecord) => void) => KubeClient, blobDir: string, options: Partial<ApiDeps>): Promise<StartedReplica> {
+async function startReplica(
+  connect: (onRequest: (record: RequestRecord) => void) => KubeClient,
+  blobDir: string,
+  options: Partial<ApiDeps>,
+): Promise<StartedReplica> {
   const requests: RequestRecord[] = [];
   const client = connect((record) => {
     if (!record.path.includes("watch=true")) requests.push(record);
   });
   const watches = createInformers({ client, log, transform: recordLastWrite });
-  const api = createApi({ client, watches, log, telemetry: telemetryClient({ endpoints: () => [] }), blobs: await createDirectoryStore(blobDir), ...options });
+  const api = createApi({
+    client,
+    watches,
+    log,
+    telemetry: telemetryClient({ endpoints: () => [] }),
+    blobs: await createDirectoryStore(blobDir),
+    ...options,
+  });
   if (!(await api.waitUntilReady(30_000))) throw new Error("the API did not see its data in 30 s");
   const server = createServer({ maxHeaderSize: 64 * 1024 }, api.handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -145,7 +180,8 @@ async function startReplica(connect: (onRequest: (record: RequestRecord) => void
     api,
     url,
     requests,
-    call: (person, method, path, body) => call(url + path, { method, body, headers: person ? { authorization: `bearer ${person}-token` } : {} }),
+    call: (person, method, path, body) =>
+      call(url + path, { method, body, headers: person ? { authorization: `bearer ${person}-token` } : {} }),
     send: (method, path, { body, headers = {} }) => call(url + path, { method, body, headers }),
     async stop() {
       await closed(server);
@@ -155,11 +191,25 @@ async function startReplica(connect: (onRequest: (record: RequestRecord) => void
   };
 }
 
-async function call(url: string, { method, body, headers }: { method: string; body: unknown; headers: Record<string, string> }): Promise<Answer> {
-  const text = body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
-  const response = await fetch(url, { method, headers, ...(text !== undefined && { body: text as string }), signal: AbortSignal.timeout(15_000) });
+async function call(
+  url: string,
+  { method, body, headers }: { method: string; body: unknown; headers: Record<string, string> },
+): Promise<Answer> {
+  const text =
+    body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(text !== undefined && { body: text as string }),
+    signal: AbortSignal.timeout(15_000),
+  });
   const answer = await response.text();
-  return { status: response.status, headers: response.headers, text: answer, json: answer.startsWith("{") ? JSON.parse(answer) : {} };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: answer,
+    json: answer.startsWith("{") ? JSON.parse(answer) : {},
+  };
 }
 
 function closed(server: Server): Promise<void> {

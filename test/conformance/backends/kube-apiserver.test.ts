@@ -15,7 +15,15 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
-import { applyApp, currentLRP, eventually, makeSpace, startTestEnv, untilReady, type TestEnv } from "../controllers/test-env.ts";
+import {
+  applyApp,
+  currentLRP,
+  eventually,
+  makeSpace,
+  startTestEnv,
+  untilReady,
+  type TestEnv,
+} from "../controllers/test-env.ts";
 
 const reason = whyNoControlPlane();
 const apply = { fieldManager: "kubectl" };
@@ -26,16 +34,29 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
   let client: KubeClient;
   let namespace: string;
   const key = (name = "shop"): { namespace: string; name: string } => ({ namespace, name });
-  const list = async (ref: ResourceRef): Promise<string[]> => (await client.list(ref, { namespace })).items.map((object) => object.metadata.name);
+  const list = async (ref: ResourceRef): Promise<string[]> =>
+    (await client.list(ref, { namespace })).items.map((object) => object.metadata.name);
 
   beforeAll(async () => {
     plane = await startControlPlane();
-    world = await startTestEnv(plane, { builder: "none", runner: "deployment", router: "ingress", controllers: [...deploymentRunner(), ...ingressRouter()] });
+    world = await startTestEnv(plane, {
+      builder: "none",
+      runner: "deployment",
+      router: "ingress",
+      controllers: [...deploymentRunner(), ...ingressRouter()],
+    });
     client = world.client;
     ({ namespace } = await makeSpace(client, "acme", "dev"));
     await applyApp(client, key(), { process: { instances: 2 } });
     for (const name of ["shop", "shop-too"]) {
-      await client.apply(Route, { metadata: key(name), spec: { host: name, domainRef: { name: "apps.example" }, destinations: [{ app: "shop" }] } }, apply);
+      await client.apply(
+        Route,
+        {
+          metadata: key(name),
+          spec: { host: name, domainRef: { name: "apps.example" }, destinations: [{ app: "shop" }] },
+        },
+        apply,
+      );
     }
   });
   afterAll(async () => {
@@ -51,23 +72,46 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
   test("an LRP is a Deployment and a disruption budget, labelled by the contract", async () => {
     const lrp = await eventually(() => currentLRP(client, key()));
     const deployment = await eventually(() => client.get(Deployment, lrp.metadata));
-    expect(deployment.spec).toMatchObject({ replicas: 2, template: { spec: { schedulingGates: [{ name: "cupola.dev/index" }] } } });
+    expect(deployment.spec).toMatchObject({
+      replicas: 2,
+      template: { spec: { schedulingGates: [{ name: "cupola.dev/index" }] } },
+    });
     const app = await client.get(App, key());
-    expect(deployment.metadata.labels).toMatchObject({ [LABELS.app]: guidOf(app), [LABELS.processType]: "web", [LABELS.lrp]: lrp.metadata.name });
+    expect(deployment.metadata.labels).toMatchObject({
+      [LABELS.app]: guidOf(app),
+      [LABELS.processType]: "web",
+      [LABELS.lrp]: lrp.metadata.name,
+    });
     await eventually(() => client.get(PodDisruptionBudget, lrp.metadata));
     await eventually(async () => {
       const pods = (await client.list(Pod, { namespace })).items;
-      expect(pods.map((pod) => pod.status?.conditions?.find((condition) => condition.type === "PodScheduled")?.reason)).toEqual(["SchedulingGated", "SchedulingGated"]);
+      expect(
+        pods.map((pod) => pod.status?.conditions?.find((condition) => condition.type === "PodScheduled")?.reason),
+      ).toEqual(["SchedulingGated", "SchedulingGated"]);
     });
   });
 
   test("its pods pass the restricted Pod Security standard", async () => {
-    await client.create(Namespace, { metadata: { name: "restricted", labels: { "pod-security.kubernetes.io/enforce": "restricted" } } });
+    await client.create(Namespace, {
+      metadata: { name: "restricted", labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+    });
     const { metadata } = await currentLRP(client, key());
     const deployment = await client.get(Deployment, metadata);
     const pod = deployment.spec?.template;
-    await eventually(() => client.create(Pod, { metadata: { name: "trial", namespace: "restricted", labels: pod?.metadata?.labels }, spec: pod?.spec }, { dryRun: true }));
-    await expect(client.create(Pod, { metadata: { name: "trial", namespace: "restricted" }, spec: { containers: [{ name: "a", image: "b" }] } }, { dryRun: true })).rejects.toMatchObject({ code: 403 });
+    await eventually(() =>
+      client.create(
+        Pod,
+        { metadata: { name: "trial", namespace: "restricted", labels: pod?.metadata?.labels }, spec: pod?.spec },
+        { dryRun: true },
+      ),
+    );
+    await expect(
+      client.create(
+        Pod,
+        { metadata: { name: "trial", namespace: "restricted" }, spec: { containers: [{ name: "a", image: "b" }] } },
+        { dryRun: true },
+      ),
+    ).rejects.toMatchObject({ code: 403 });
   });
 
   test("two routes are two Ingresses to one Service", async () => {
@@ -78,15 +122,27 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
       return names;
     });
     const { items } = await client.list(Ingress, { namespace });
-    expect(items.map((ingress) => ingress.spec?.rules?.[0]?.http?.paths[0]?.backend.service?.name)).toEqual([service, service]);
-    expect(items.map((ingress) => ingress.spec?.rules?.[0]?.host).toSorted()).toEqual(["shop-too.apps.example", "shop.apps.example"]);
+    expect(items.map((ingress) => ingress.spec?.rules?.[0]?.http?.paths[0]?.backend.service?.name)).toEqual([
+      service,
+      service,
+    ]);
+    expect(items.map((ingress) => ingress.spec?.rules?.[0]?.host).toSorted()).toEqual([
+      "shop-too.apps.example",
+      "shop.apps.example",
+    ]);
   });
 
   test("a Service that is changed or deleted comes back", async () => {
     const [name = ""] = await list(Service);
-    await client.patch(Service, { namespace, name }, { type: "merge", body: { spec: { selector: { [LABELS.app]: "wrong" } } } });
+    await client.patch(
+      Service,
+      { namespace, name },
+      { type: "merge", body: { spec: { selector: { [LABELS.app]: "wrong" } } } },
+    );
     const app = await client.get(App, key());
-    await eventually(async () => expect((await client.get(Service, { namespace, name })).spec?.selector?.[LABELS.app]).toBe(guidOf(app)));
+    await eventually(async () =>
+      expect((await client.get(Service, { namespace, name })).spec?.selector?.[LABELS.app]).toBe(guidOf(app)),
+    );
     await client.delete(Service, { namespace, name });
     await eventually(() => client.get(Service, { namespace, name }));
   });
@@ -114,7 +170,10 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
     await client.delete(Route, key("shop-too"));
     await eventually(async () => expect([await list(Ingress), await list(Service)]).toEqual([[], []]));
     await client.delete(App, key());
-    await eventually(async () => expect([await list(LRP), await list(Deployment), await list(Pod)]).toEqual([[], [], []]), 30_000);
+    await eventually(
+      async () => expect([await list(LRP), await list(Deployment), await list(Pod)]).toEqual([[], [], []]),
+      30_000,
+    );
   }, 120_000);
 });
 

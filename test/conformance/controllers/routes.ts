@@ -20,12 +20,18 @@ async function untilOlder({ metadata: { creationTimestamp = "" } }: KubeObject):
 
 /** `namespace` is that of a space. */
 export function routeTests(start: () => { testEnv: TestEnv; namespace: string }): void {
-  const given = (): { testEnv: TestEnv; namespace: string; client: KubeClient } => ({ ...start(), client: start().testEnv.client });
+  const given = (): { testEnv: TestEnv; namespace: string; client: KubeClient } => ({
+    ...start(),
+    client: start().testEnv.client,
+  });
 
   test("a Domain that another has the name of serves no Route until the other is gone", async () => {
     const { client } = given();
     const rival = await makeSpace(client, "rival", "dev");
-    await client.create(Domain, { metadata: { namespace: "acme", name: "acme.example" }, spec: { name: "acme.example" } });
+    await client.create(Domain, {
+      metadata: { namespace: "acme", name: "acme.example" },
+      spec: { name: "acme.example" },
+    });
     await untilReady(client, Domain, { namespace: "acme", name: "acme.example" });
     await client.create(Domain, { metadata: { namespace: "rival", name: "mine" }, spec: { name: "acme.example" } });
     const key = { namespace: rival.namespace, name: "x" };
@@ -47,7 +53,10 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     const key = { namespace: rival.namespace, name: "victim" };
     await client.create(Route, { metadata: key, spec: { ...address, path: "/login" } });
     await untilReady(client, Route, key, { status: "False", reason: "HostTaken" });
-    const hostnames = async (): Promise<string[]> => (await client.list(RouteBinding, { namespace: key.namespace })).items.map(({ spec }) => `${spec.hostname}${spec.path}`);
+    const hostnames = async (): Promise<string[]> =>
+      (await client.list(RouteBinding, { namespace: key.namespace })).items.map(
+        ({ spec }) => `${spec.hostname}${spec.path}`,
+      );
     expect(await hostnames()).not.toContain("victim.apps.example/login");
     // The path is still the first space's to take.
     await client.create(Route, { metadata: { namespace, name: "login" }, spec: { ...address, path: "/login" } });
@@ -63,8 +72,14 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     const shadow = { namespace: "thief", name: "apps.example" };
     await client.create(Domain, { metadata: shadow, spec: { name: "thief.example" } });
     await untilReady(client, Domain, shadow);
-    const [older, younger] = [{ namespace: thief.namespace, name: "coveted" }, { namespace, name: "coveted" }];
-    await client.create(Route, { metadata: older, spec: { host: "coveted", path: "/x", domainRef: { name: "apps.example" } } });
+    const [older, younger] = [
+      { namespace: thief.namespace, name: "coveted" },
+      { namespace, name: "coveted" },
+    ];
+    await client.create(Route, {
+      metadata: older,
+      spec: { host: "coveted", path: "/x", domainRef: { name: "apps.example" } },
+    });
     expect((await untilReady(client, Route, older)).status?.url).toBe("coveted.thief.example/x");
     await untilOlder(await client.get(Route, older));
     await client.create(Route, { metadata: younger, spec: { host: "coveted", domainRef: { name: "apps.example" } } });
@@ -82,17 +97,28 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
   test("a Domain that is named like somebody's host takes none of its paths", async () => {
     const { client, namespace } = given();
     const thief = await makeSpace(client, "thief", "dev");
-    await client.create(Route, { metadata: { namespace, name: "inner" }, spec: { host: "inner", domainRef: { name: "apps.example" } } });
+    await client.create(Route, {
+      metadata: { namespace, name: "inner" },
+      spec: { host: "inner", domainRef: { name: "apps.example" } },
+    });
     await untilReady(client, Route, { namespace, name: "inner" });
-    await client.create(Domain, { metadata: { namespace: "thief", name: "inner" }, spec: { name: "inner.apps.example" } });
+    await client.create(Domain, {
+      metadata: { namespace: "thief", name: "inner" },
+      spec: { name: "inner.apps.example" },
+    });
     await untilReady(client, Domain, { namespace: "thief", name: "inner" });
     const login = { namespace: thief.namespace, name: "inner-login" };
     await client.create(Route, { metadata: login, spec: { path: "/login", domainRef: { name: "inner" } } });
     await untilReady(client, Route, login, { status: "False", reason: "HostTaken" });
-    expect((await client.list(RouteBinding, { namespace: thief.namespace })).items.map(({ spec }) => spec.hostname)).not.toContain("inner.apps.example");
+    expect(
+      (await client.list(RouteBinding, { namespace: thief.namespace })).items.map(({ spec }) => spec.hostname),
+    ).not.toContain("inner.apps.example");
     await client.delete(Route, { namespace, name: "inner" });
     expect((await untilReady(client, Route, login)).status?.url).toBe("inner.apps.example/login");
-    await client.create(Route, { metadata: { namespace, name: "inner" }, spec: { host: "inner", domainRef: { name: "apps.example" } } });
+    await client.create(Route, {
+      metadata: { namespace, name: "inner" },
+      spec: { host: "inner", domainRef: { name: "apps.example" } },
+    });
     await untilReady(client, Route, { namespace, name: "inner" }, { status: "False", reason: "HostTaken" });
     await client.delete(Route, login);
     await untilReady(client, Route, { namespace, name: "inner" });
@@ -105,7 +131,9 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     const own = { namespace: "mover", name: "apps.example" };
     const waitUntilReconciled = (domain: string): Promise<void> =>
       eventually(async () => {
-        expect((await client.list(RouteBinding, { namespace: mover.namespace })).items.map(({ spec }) => spec.hostname)).toEqual([`moved.${domain}`]);
+        expect(
+          (await client.list(RouteBinding, { namespace: mover.namespace })).items.map(({ spec }) => spec.hostname),
+        ).toEqual([`moved.${domain}`]);
         expect((await untilReady(client, Route, key)).status?.url).toBe(`moved.${domain}`);
       });
     await client.create(Route, { metadata: key, spec: { host: "moved", domainRef: { name: "apps.example" } } });
@@ -121,9 +149,17 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     const guest = await makeSpace(client, "guest", "dev");
     await makeSpace(client, "lender", "dev");
     await makeSpace(client, "a-stranger", "dev");
-    const lend = (owner: string, domain: string): Promise<Domain> => client.create(Domain, { metadata: { namespace: owner, name: "lent" }, spec: { name: domain, sharedOrgs: ["guest"] } });
+    const lend = (owner: string, domain: string): Promise<Domain> =>
+      client.create(Domain, {
+        metadata: { namespace: owner, name: "lent" },
+        spec: { name: domain, sharedOrgs: ["guest"] },
+      });
     const route = async (host: string): Promise<Route> => {
-      await client.apply(Route, { metadata: { namespace: guest.namespace, name: host }, spec: { host, domainRef: { name: "lent" } } }, apply);
+      await client.apply(
+        Route,
+        { metadata: { namespace: guest.namespace, name: host }, spec: { host, domainRef: { name: "lent" } } },
+        apply,
+      );
       return untilReady(client, Route, { namespace: guest.namespace, name: host });
     };
     await lend("lender", "lender.example");
@@ -132,31 +168,70 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     // Controllers that start anew see the stranger's first.
     await testEnv.without(() => lend("a-stranger", "stranger.example"));
     await untilReady(client, Domain, { namespace: "a-stranger", name: "lent" });
-    expect([(await route("two")).status?.url, (await route("one")).status?.url]).toEqual(["two.lender.example", "one.lender.example"]);
-    await client.patch(Domain, { namespace: "lender", name: "lent" }, { type: "merge", body: { spec: { sharedOrgs: [] } } });
-    for (const host of ["one", "two"]) await untilReady(client, Route, { namespace: guest.namespace, name: host }, { status: "False", reason: "DomainMissing" });
+    expect([(await route("two")).status?.url, (await route("one")).status?.url]).toEqual([
+      "two.lender.example",
+      "one.lender.example",
+    ]);
+    await client.patch(
+      Domain,
+      { namespace: "lender", name: "lent" },
+      { type: "merge", body: { spec: { sharedOrgs: [] } } },
+    );
+    for (const host of ["one", "two"])
+      await untilReady(
+        client,
+        Route,
+        { namespace: guest.namespace, name: host },
+        { status: "False", reason: "DomainMissing" },
+      );
     expect((await route("three")).status?.url).toBe("three.stranger.example");
-    await eventually(async () => expect((await client.list(RouteBinding, { namespace: guest.namespace })).items.map(({ spec }) => spec.hostname)).toEqual(["three.stranger.example"]));
+    await eventually(async () =>
+      expect(
+        (await client.list(RouteBinding, { namespace: guest.namespace })).items.map(({ spec }) => spec.hostname),
+      ).toEqual(["three.stranger.example"]),
+    );
   });
 
   test("a Route of a shared domain without a host is not served", async () => {
     const { client, namespace } = given();
-    await client.create(Route, { metadata: { namespace, name: "root" }, spec: { domainRef: { name: "apps.example" } } });
+    await client.create(Route, {
+      metadata: { namespace, name: "root" },
+      spec: { domainRef: { name: "apps.example" } },
+    });
     await untilReady(client, Route, { namespace, name: "root" }, { status: "False", reason: "HostMissing" });
-    expect((await client.list(RouteBinding, { namespace })).items.map(({ spec }) => spec.hostname)).not.toContain("apps.example");
+    expect((await client.list(RouteBinding, { namespace })).items.map(({ spec }) => spec.hostname)).not.toContain(
+      "apps.example",
+    );
   });
 
   test("of two spaces that claimed a host at the same time one gives way, with the paths that it claimed", async () => {
     const { client, namespace, testEnv } = given();
     const rival = await makeSpace(client, "rival", "dev");
-    const make = (at: string, path: string): Promise<Route> => client.create(Route, { metadata: { namespace: at, name: `raced${path.slice(1)}` }, spec: { host: "raced", path, domainRef: { name: "apps.example" } } });
-    const claim = async (route: Route, second: number): Promise<unknown> => client.create(Claim, newClaim(routeName(route, "apps.example"), { kind: "Route", namespace: route.metadata.namespace ?? "", name: route.metadata.name }, new Date(second * 1000)));
+    const make = (at: string, path: string): Promise<Route> =>
+      client.create(Route, {
+        metadata: { namespace: at, name: `raced${path.slice(1)}` },
+        spec: { host: "raced", path, domainRef: { name: "apps.example" } },
+      });
+    const claim = async (route: Route, second: number): Promise<unknown> =>
+      client.create(
+        Claim,
+        newClaim(
+          routeName(route, "apps.example"),
+          { kind: "Route", namespace: route.metadata.namespace ?? "", name: route.metadata.name },
+          new Date(second * 1000),
+        ),
+      );
     await testEnv.without(async () => {
       await claim(await make(rival.namespace, "/b"), 2);
       await claim(await make(namespace, "/a"), 1);
       await make(namespace, "/b");
     });
-    await untilReady(client, Route, { namespace: rival.namespace, name: "racedb" }, { status: "False", reason: "HostTaken" });
+    await untilReady(
+      client,
+      Route,
+      { namespace: rival.namespace, name: "racedb" },
+      { status: "False", reason: "HostTaken" },
+    );
     for (const name of ["raceda", "racedb"]) await untilReady(client, Route, { namespace, name });
     for (const name of ["raceda", "racedb"]) await client.delete(Route, { namespace, name });
     await untilReady(client, Route, { namespace: rival.namespace, name: "racedb" });
@@ -166,11 +241,20 @@ export function routeTests(start: () => { testEnv: TestEnv; namespace: string })
     const { client, testEnv } = given();
     const spaces = await Promise.all(["racer-a", "racer-b", "racer-c"].map((org) => makeSpace(client, org, "dev")));
     const hosts = Array.from({ length: 12 }, (_, at) => `many${at}`);
-    const wanted = hosts.flatMap((host) => spaces.flatMap(({ namespace }, at) => ["/x", `/y${at}`].map((path) => ({ metadata: { namespace, name: `${host}-${path.slice(1)}` }, spec: { host, path, domainRef: { name: "apps.example" } } }))));
+    const wanted = hosts.flatMap((host) =>
+      spaces.flatMap(({ namespace }, at) =>
+        ["/x", `/y${at}`].map((path) => ({
+          metadata: { namespace, name: `${host}-${path.slice(1)}` },
+          spec: { host, path, domainRef: { name: "apps.example" } },
+        })),
+      ),
+    );
     await Promise.all(wanted.map((draft) => client.create(Route, draft)));
     const served = async (): Promise<Map<string, string[]>> => {
       const found = new Map<string, string[]>();
-      for (const { metadata, spec } of (await client.list(RouteBinding, {})).items) if (spec.hostname.startsWith("many")) found.set(spec.hostname, [...(found.get(spec.hostname) ?? []), metadata.namespace ?? ""]);
+      for (const { metadata, spec } of (await client.list(RouteBinding, {})).items)
+        if (spec.hostname.startsWith("many"))
+          found.set(spec.hostname, [...(found.get(spec.hostname) ?? []), metadata.namespace ?? ""]);
       return found;
     };
     await eventually(async () => {

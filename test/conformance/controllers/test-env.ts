@@ -42,7 +42,8 @@ export interface TestEnv {
 
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> => vi.waitFor(check, { timeout, interval: 25 });
+export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> =>
+  vi.waitFor(check, { timeout, interval: 25 });
 
 /** The classes marked as default, and the controllers that play them; names without a controller are played by the test. */
 export interface Backends {
@@ -56,7 +57,13 @@ const FAKE_CLASSES: Backends = { builder: "builder", runner: "runner", router: "
 
 export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE_CLASSES): Promise<TestEnv> {
   const connect = (onRequest?: Parameters<typeof createClient>[0]["onRequest"]): KubeClient =>
-    createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token: endpoint.adminToken }, fieldManager: "person", ...(onRequest && { onRequest }) });
+    createClient({
+      server: endpoint.url,
+      ca: endpoint.ca,
+      auth: { kind: "token", token: endpoint.adminToken },
+      fieldManager: "person",
+      ...(onRequest && { onRequest }),
+    });
   const client = connect();
   await installManifests(client);
   await applyObjects(client, fixtures(backends));
@@ -68,8 +75,21 @@ export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE
   const run = async (): Promise<Running> => {
     const watches = createInformers({ client: own, log, freeze: true });
     const stopping = new AbortController();
-    const controllers = [...createControllers({ apiURL: "http://api.example", hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)) }), ...backends.controllers];
-    const running = runControllers({ client: own, controllers, informers: watches, ownership: CONTROLLER_SETTINGS, signal: stopping.signal, log });
+    const controllers = [
+      ...createControllers({
+        apiURL: "http://api.example",
+        hasContent: (space, digest) => Promise.resolve(contents.has(`${space} ${digest}`)),
+      }),
+      ...backends.controllers,
+    ];
+    const running = runControllers({
+      client: own,
+      controllers,
+      informers: watches,
+      ownership: CONTROLLER_SETTINGS,
+      signal: stopping.signal,
+      log,
+    });
     await running.synced;
     return {
       idle: running.idle,
@@ -117,7 +137,12 @@ export function readyOf(object: KubeObject | undefined): Condition | undefined {
 }
 
 /** The object, once its Ready condition is about its present spec and has this status (and reason). */
-export async function untilReady<T extends KubeObject>(client: KubeClient, ref: ResourceRef<T>, key: ObjectKey, want: { status: string; reason?: string } = { status: "True" }): Promise<T> {
+export async function untilReady<T extends KubeObject>(
+  client: KubeClient,
+  ref: ResourceRef<T>,
+  key: ObjectKey,
+  want: { status: string; reason?: string } = { status: "True" },
+): Promise<T> {
   return await eventually(async () => {
     const object = await client.get(ref, key);
     const ready = readyOf(object);
@@ -130,7 +155,11 @@ export async function untilReady<T extends KubeObject>(client: KubeClient, ref: 
 }
 
 /** An org and a space as kubectl makes them, and the space's namespace. */
-export async function makeSpace(client: KubeClient, org: string, space: string): Promise<{ org: Org; space: Space; namespace: string }> {
+export async function makeSpace(
+  client: KubeClient,
+  org: string,
+  space: string,
+): Promise<{ org: Org; space: Space; namespace: string }> {
   await client.apply(Org, { metadata: { name: org }, spec: {} }, { fieldManager: "kubectl" });
   const ready = await untilReady(client, Org, { name: org });
   const key = { namespace: ready.status?.namespace ?? "", name: space };
@@ -140,23 +169,61 @@ export async function makeSpace(client: KubeClient, org: string, space: string):
 }
 
 /** App, web process and an image droplet, as one kubectl apply. */
-export async function applyApp(client: KubeClient, key: { namespace: string; name: string }, given: { app?: object; process?: object } = {}): Promise<void> {
+export async function applyApp(
+  client: KubeClient,
+  key: { namespace: string; name: string },
+  given: { app?: object; process?: object } = {},
+): Promise<void> {
   const { namespace, name } = key;
   const apply = { fieldManager: "kubectl" };
-  await client.apply(Droplet, { metadata: { namespace, name: `${name}-droplet` }, spec: { appRef: { name }, kind: "docker", lifecycleType: "docker", image: "example.com/hello:1", processTypes: { web: "" } } }, apply);
-  await client.apply(App, { metadata: key, spec: { state: "Started", droplet: { name: `${name}-droplet` }, ...given.app } }, apply);
-  await client.apply(Process, { metadata: { namespace, name: `${name}.web` }, spec: { appRef: { name }, type: "web", memoryMB: 128, ...given.process } }, apply);
+  await client.apply(
+    Droplet,
+    {
+      metadata: { namespace, name: `${name}-droplet` },
+      spec: {
+        appRef: { name },
+        kind: "docker",
+        lifecycleType: "docker",
+        image: "example.com/hello:1",
+        processTypes: { web: "" },
+      },
+    },
+    apply,
+  );
+  await client.apply(
+    App,
+    { metadata: key, spec: { state: "Started", droplet: { name: `${name}-droplet` }, ...given.app } },
+    apply,
+  );
+  await client.apply(
+    Process,
+    {
+      metadata: { namespace, name: `${name}.web` },
+      spec: { appRef: { name }, type: "web", memoryMB: 128, ...given.process },
+    },
+    apply,
+  );
 }
 
 /** The LRP that the process names, when there is one. */
 export async function currentLRP(client: KubeClient, key: { namespace: string; name: string }): Promise<LRP> {
   const process = await client.get(Process, { namespace: key.namespace, name: `${key.name}.web` });
-  if (!process.status?.lrp) throw new Error(`process ${key.name}.web names no LRP: ${JSON.stringify(readyOf(process))}`);
+  if (!process.status?.lrp)
+    throw new Error(`process ${key.name}.web names no LRP: ${JSON.stringify(readyOf(process))}`);
   return await client.get(LRP, { namespace: key.namespace, name: process.status.lrp });
 }
 
 /** Plays the runner: all instances run. */
 export async function setRunning(client: KubeClient, lrp: LRP): Promise<void> {
-  const instances = Array.from({ length: lrp.spec.instances }, (_, index) => ({ index, state: "Running", ready: true }));
-  await client.patch(LRP, lrp.metadata, { type: "merge", body: { status: { runningInstances: lrp.spec.instances, instances } } }, { subresource: "status" });
+  const instances = Array.from({ length: lrp.spec.instances }, (_, index) => ({
+    index,
+    state: "Running",
+    ready: true,
+  }));
+  await client.patch(
+    LRP,
+    lrp.metadata,
+    { type: "merge", body: { status: { runningInstances: lrp.spec.instances, instances } } },
+    { subresource: "status" },
+  );
 }

@@ -8,7 +8,17 @@ test.each([
   ["Deployment", pods({ "$setElementOrder/containers": [{ name: "a" }], containers: [{ name: "a" }] }), false],
   ["Deployment", pods({ containers: [{ name: "a", $patch: "delete" }, { $patch: "replace" }] }), false],
   ["Deployment", { spec: { strategy: { $retainKeys: ["type"], type: "Recreate" } } }, false],
-  ["ConfigMap", { metadata: { "$deleteFromPrimitiveList/finalizers": ["a/b"], "$setElementOrder/finalizers": ["c/d"], labels: { $patch: "replace" } } }, false],
+  [
+    "ConfigMap",
+    {
+      metadata: {
+        "$deleteFromPrimitiveList/finalizers": ["a/b"],
+        "$setElementOrder/finalizers": ["c/d"],
+        labels: { $patch: "replace" },
+      },
+    },
+    false,
+  ],
   ["Deployment", pods({ "$setElementOrder/containers": [] }), true],
   ["Deployment", pods({ "$setElementOrder/containers": [{}] }), true],
   ["Deployment", pods({ containers: [{ $patch: "delete" }] }), true],
@@ -19,8 +29,12 @@ test.each([
 ])("of %s: %j", (kind, patch, isMisused) => expect(hasMisusedDirective(viewOfKind(kind), patch)).toBe(isMisused));
 
 test("a value that is given and deleted", () => {
-  expect(contradictions({ metadata: { finalizers: ["a/b"], "$deleteFromPrimitiveList/finalizers": ["a/b"] } })).toEqual(["finalizers"]);
-  expect(contradictions({ metadata: { finalizers: ["c/d"], "$deleteFromPrimitiveList/finalizers": ["a/b"] } })).toEqual([]);
+  expect(contradictions({ metadata: { finalizers: ["a/b"], "$deleteFromPrimitiveList/finalizers": ["a/b"] } })).toEqual(
+    ["finalizers"],
+  );
+  expect(contradictions({ metadata: { finalizers: ["c/d"], "$deleteFromPrimitiveList/finalizers": ["a/b"] } })).toEqual(
+    [],
+  );
 });
 
 test("a map where the key of an item should be", () => {

@@ -17,22 +17,36 @@ export function viewOfKind(name: string): TypeView {
 
 /** Whether a patch has a directive that kube-apiserver would not know what to do with. */
 export function hasMisusedDirective(view: TypeView, patch: Json): boolean {
-  if (Array.isArray(patch)) return patch.some((item: Json) => isMisusedInItem(view, item) || (view.list !== undefined && hasMisusedDirective(view.list.element(), item)));
+  if (Array.isArray(patch))
+    return patch.some(
+      (item: Json) =>
+        isMisusedInItem(view, item) || (view.list !== undefined && hasMisusedDirective(view.list.element(), item)),
+    );
   if (!isMap(patch)) return false;
-  return Object.entries(patch).some(([key, value]) => isMisused(view, key, { value, patch }) || (!key.startsWith("$") && view.map !== undefined && hasMisusedDirective(entryView(view.map, key), value)));
+  return Object.entries(patch).some(
+    ([key, value]) =>
+      isMisused(view, key, { value, patch }) ||
+      (!key.startsWith("$") && view.map !== undefined && hasMisusedDirective(entryView(view.map, key), value)),
+  );
 }
 
 function isMisused(view: TypeView, key: string, { value, patch }: { value: Json; patch: Json }): boolean {
   if (key === "$patch") return value !== "replace" && value !== "delete";
   if (key === "$retainKeys") return false;
-  for (const prefix of [ORDER, DELETE_FROM]) if (key.startsWith(prefix)) return !isMeant(view, key.slice(prefix.length), { order: value, patch, isOrder: prefix === ORDER });
+  for (const prefix of [ORDER, DELETE_FROM])
+    if (key.startsWith(prefix))
+      return !isMeant(view, key.slice(prefix.length), { order: value, patch, isOrder: prefix === ORDER });
   return key.startsWith("$");
 }
 
 const strategies = ({ schema }: TypeView): string[] => String(schema["x-kubernetes-patch-strategy"] ?? "").split(",");
 
 /** Of a list that merges, something to order or to delete, with keys where there are keys. */
-function isMeant(view: TypeView, field: string, { order, patch, isOrder }: { order: Json; patch: Json; isOrder: boolean }): boolean {
+function isMeant(
+  view: TypeView,
+  field: string,
+  { order, patch, isOrder }: { order: Json; patch: Json; isOrder: boolean },
+): boolean {
   const type = view.map?.field(field);
   const key = type?.schema["x-kubernetes-patch-merge-key"] as string | undefined;
   if (!type || !strategies(type).includes("merge") || !Array.isArray(order) || order.length === 0) return false;
@@ -44,7 +58,9 @@ function isMeant(view: TypeView, field: string, { order, patch, isOrder }: { ord
 function isMisusedInItem(list: TypeView, item: Json): boolean {
   if (!isMap(item) || !("$patch" in item)) return false;
   const key = list.schema["x-kubernetes-patch-merge-key"] as string | undefined;
-  return !strategies(list).includes("merge") || key === undefined || (item.$patch === "delete" && item[key] === undefined);
+  return (
+    !strategies(list).includes("merge") || key === undefined || (item.$patch === "delete" && item[key] === undefined)
+  );
 }
 
 /** Fields to which a patch gives a value and from which it deletes the same. */
@@ -60,9 +76,17 @@ export function contradictions(patch: Json): string[] {
 
 /** Whether an item of a list that merges by a key has a map or a list for it. */
 export function hasStructuredKey(view: TypeView, patch: Json): boolean {
-  if (isMap(patch)) return Object.entries(patch).some(([key, value]) => !key.startsWith("$") && view.map !== undefined && hasStructuredKey(entryView(view.map, key), value));
+  if (isMap(patch))
+    return Object.entries(patch).some(
+      ([key, value]) =>
+        !key.startsWith("$") && view.map !== undefined && hasStructuredKey(entryView(view.map, key), value),
+    );
   if (!Array.isArray(patch) || !view.list) return false;
   const { list } = view;
   const key = view.schema["x-kubernetes-patch-merge-key"] as string | undefined;
-  return patch.some((item: Json) => (key !== undefined && isMap(item) && typeof item[key] === "object" && item[key] !== null) || hasStructuredKey(list.element(), item));
+  return patch.some(
+    (item: Json) =>
+      (key !== undefined && isMap(item) && typeof item[key] === "object" && item[key] !== null) ||
+      hasStructuredKey(list.element(), item),
+  );
 }

@@ -51,7 +51,10 @@ let runs = 0;
 /** Runs a sequence on both servers, each time in a namespace that is new. */
 export async function differenceOf(pair: Pair, steps: readonly Step[]): Promise<Difference | undefined> {
   const ns = `f${process.pid.toString(36)}-${++runs}`;
-  const [embedded, real] = await Promise.all([runSequence(pair.embedded, ns, steps), runSequence(pair.real, ns, steps)]);
+  const [embedded, real] = await Promise.all([
+    runSequence(pair.embedded, ns, steps),
+    runSequence(pair.real, ns, steps),
+  ]);
   const all = [...steps, ...cleanUpSteps(steps)];
   for (const [at, step] of all.entries()) {
     const [ours, theirs] = [embedded[at], real[at]];
@@ -87,7 +90,11 @@ export async function fuzz(pair: Pair, options: FuzzOptions): Promise<FuzzResult
   return result;
 }
 
-function note(result: FuzzResult, found: Map<string, Finding>, { steps, difference, index }: Pick<Finding, "steps" | "difference" | "index">): void {
+function note(
+  result: FuzzResult,
+  found: Map<string, Finding>,
+  { steps, difference, index }: Pick<Finding, "steps" | "difference" | "index">,
+): void {
   const known = KNOWN_DIFFERENCES.find((each) => each.explains?.(difference));
   if (known) {
     result.explained.set(known.name, (result.explained.get(known.name) ?? 0) + 1);

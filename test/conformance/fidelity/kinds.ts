@@ -27,7 +27,9 @@ export interface FuzzKind {
 }
 
 const deploy = fileURLToPath(new URL("../../../deploy/crds", import.meta.url));
-const own = ["apps", "processes", "routes", "domains", "builds"].map((plural) => parse(readFileSync(join(deploy, `${plural}.cupola.dev.yaml`), "utf8")) as Json);
+const own = ["apps", "processes", "routes", "domains", "builds"].map(
+  (plural) => parse(readFileSync(join(deploy, `${plural}.cupola.dev.yaml`), "utf8")) as Json,
+);
 
 /** To be installed before the first sequence. */
 export const definitions: Json[] = [widgetCrd, gadgetCrd, ...own];
@@ -41,8 +43,30 @@ interface BuiltinOptions {
   namespaced?: boolean;
 }
 
-function builtinKind(kind: string, content: FuzzKind["content"], { group = "v1", plural = `${kind.toLowerCase()}s`, weight = 1, status, scale, namespaced = true }: BuiltinOptions = {}): FuzzKind {
-  return { kind, apiVersion: group, plural, namespaced, builtin: true, weight, names: ["a", "b", "c"], content, ...(status && { status }), ...(scale && { scale }) };
+function builtinKind(
+  kind: string,
+  content: FuzzKind["content"],
+  {
+    group = "v1",
+    plural = `${kind.toLowerCase()}s`,
+    weight = 1,
+    status,
+    scale,
+    namespaced = true,
+  }: BuiltinOptions = {},
+): FuzzKind {
+  return {
+    kind,
+    apiVersion: group,
+    plural,
+    namespaced,
+    builtin: true,
+    weight,
+    names: ["a", "b", "c"],
+    content,
+    ...(status && { status }),
+    ...(scale && { scale }),
+  };
 }
 
 const namesOf: Record<string, string[]> = { Process: ["a.web", "a.worker", "b.web"] };
@@ -53,22 +77,41 @@ function customKind({ spec }: Json, weight: number): FuzzKind {
   for (const field of ["apiVersion", "kind", "metadata"]) delete properties[field];
   const root = { ...version.schema.openAPIV3Schema, properties };
   return {
-    kind: spec.names.kind, apiVersion: `${spec.group}/${version.name}`, plural: spec.names.plural, namespaced: spec.scope === "Namespaced", builtin: false, weight,
+    kind: spec.names.kind,
+    apiVersion: `${spec.group}/${version.name}`,
+    plural: spec.names.plural,
+    namespaced: spec.scope === "Namespaced",
+    builtin: false,
+    weight,
     names: namesOf[spec.names.kind] ?? ["a", "b", "c"],
-    content: (random) => ({ ...(random.chance(0.95) && properties.spec && { spec: valueOf(properties.spec, random) }), ...Object.fromEntries(Object.entries(valueOf(root, random) as Json).filter(([name]) => name !== "spec")) }),
+    content: (random) => ({
+      ...(random.chance(0.95) && properties.spec && { spec: valueOf(properties.spec, random) }),
+      ...Object.fromEntries(Object.entries(valueOf(root, random) as Json).filter(([name]) => name !== "spec")),
+    }),
     ...(version.subresources?.status && { status: (random: Random) => valueOf(status, random) as Json }),
     ...(version.subresources?.scale && { scale: true }),
   };
 }
 
 export const kinds: FuzzKind[] = [
-  customKind(widgetCrd, 5), customKind(gadgetCrd, 7), ...own.map((definition) => customKind(definition, 1)),
+  customKind(widgetCrd, 5),
+  customKind(gadgetCrd, 7),
+  ...own.map((definition) => customKind(definition, 1)),
   builtinKind("ConfigMap", builtin.configMap, { weight: 2 }),
   builtinKind("Secret", builtin.secret, { weight: 2 }),
   builtinKind("Service", builtin.service, { weight: 2, status: builtin.serviceStatus }),
   builtinKind("ServiceAccount", builtin.serviceAccount),
-  builtinKind("Deployment", builtin.deployment, { group: "apps/v1", weight: 3, status: builtin.deploymentStatus, scale: true }),
-  builtinKind("Ingress", builtin.ingress, { group: "networking.k8s.io/v1", plural: "ingresses", status: builtin.ingressStatus }),
+  builtinKind("Deployment", builtin.deployment, {
+    group: "apps/v1",
+    weight: 3,
+    status: builtin.deploymentStatus,
+    scale: true,
+  }),
+  builtinKind("Ingress", builtin.ingress, {
+    group: "networking.k8s.io/v1",
+    plural: "ingresses",
+    status: builtin.ingressStatus,
+  }),
   builtinKind("Role", builtin.role, { group: "rbac.authorization.k8s.io/v1" }),
   builtinKind("RoleBinding", builtin.roleBinding, { group: "rbac.authorization.k8s.io/v1" }),
   builtinKind("Lease", builtin.lease, { group: "coordination.k8s.io/v1" }),

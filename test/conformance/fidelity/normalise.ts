@@ -19,7 +19,12 @@ const RANDOM_SUFFIX = 5;
 /** As much of a generateName stays. */
 const PREFIX = 58;
 
-const timesOf = (times: Record<string, unknown>): Json => Object.fromEntries(Object.entries(times).filter(([, time]) => time !== undefined).map(([field, time]) => [field, time && "time"]));
+const timesOf = (times: Record<string, unknown>): Json =>
+  Object.fromEntries(
+    Object.entries(times)
+      .filter(([, time]) => time !== undefined)
+      .map(([field, time]) => [field, time && "time"]),
+  );
 
 function isGenerated({ name, generateName }: Json): boolean {
   const prefix = generateName?.slice(0, PREFIX);
@@ -41,7 +46,18 @@ export function createNormaliser(): Normaliser {
     if (!seen.includes(version)) versions.set(uid, [...seen, version]);
     return `rv-${(versions.get(uid) ?? []).indexOf(version) + 1}`;
   };
-  const textOf = (text: string) => withoutMessagePatterns([...uids].reduce((out, [uid, word]) => out.replaceAll(uid, word), text).replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv").replace(/\b10\.(?:9[6-9]|1[01]\d)\.\d+\.\d+\b/g, "address").replace(/(?<=in the precondition \()\d+(?=\))/g, "rv").replace(/(?<=ResourceVersion in (?:precondition|object meta): )\d+/g, "rv")).split("\n").sort().join("\n");
+  const textOf = (text: string) =>
+    withoutMessagePatterns(
+      [...uids]
+        .reduce((out, [uid, word]) => out.replaceAll(uid, word), text)
+        .replace(/(ResourceVersion in (?:the )?(?:record|precondition) \()\d+/g, "$1rv")
+        .replace(/\b10\.(?:9[6-9]|1[01]\d)\.\d+\.\d+\b/g, "address")
+        .replace(/(?<=in the precondition \()\d+(?=\))/g, "rv")
+        .replace(/(?<=ResourceVersion in (?:precondition|object meta): )\d+/g, "rv"),
+    )
+      .split("\n")
+      .sort()
+      .join("\n");
 
   function object(value: Json): Json {
     const { metadata = {}, ...rest } = value;
@@ -67,25 +83,50 @@ export function createNormaliser(): Normaliser {
     if (body.kind === "Status") return status(body);
     if (!Array.isArray(body.items)) return object(body);
     const { resourceVersion, continue: next, ...metadata } = body.metadata;
-    return { ...body, metadata: { ...metadata, ...(resourceVersion && { resourceVersion: "rv" }), ...(next && { continue: "token" }) }, items: sortedIfRandom(body.items.map(object)) };
+    return {
+      ...body,
+      metadata: { ...metadata, ...(resourceVersion && { resourceVersion: "rv" }), ...(next && { continue: "token" }) },
+      items: sortedIfRandom(body.items.map(object)),
+    };
   }
 
   function status(body: Json): Json {
-    const details = body.details && { ...body.details, ...(body.details.uid && { uid: uidWord(body.details.uid) }), ...(body.details.causes && { causes: onceEach(body.details.causes.map((cause: Json) => ({ ...cause, message: textOf(cause.message ?? "") }))) }) };
-    return { ...body, message: body.message === undefined ? undefined : messageOf(body, textOf), ...(details && { details }) };
+    const details = body.details && {
+      ...body.details,
+      ...(body.details.uid && { uid: uidWord(body.details.uid) }),
+      ...(body.details.causes && {
+        causes: onceEach(
+          body.details.causes.map((cause: Json) => ({ ...cause, message: textOf(cause.message ?? "") })),
+        ),
+      }),
+    };
+    return {
+      ...body,
+      message: body.message === undefined ? undefined : messageOf(body, textOf),
+      ...(details && { details }),
+    };
   }
 
   return {
     outcome({ status: code, body, headers }, prefix) {
-      const warnings = [headers.warning ?? []].flat().flatMap((text) => text.split(/, (?=299 - )/)).map(textOf).sort();
-      const sent = typeof prefix === "string" && prefix !== "" && body?.kind === "Status" ? withoutGenerated(body, prefix) : body;
+      const warnings = [headers.warning ?? []]
+        .flat()
+        .flatMap((text) => text.split(/, (?=299 - )/))
+        .map(textOf)
+        .sort();
+      const sent =
+        typeof prefix === "string" && prefix !== "" && body?.kind === "Status" ? withoutGenerated(body, prefix) : body;
       return { status: code, body: bodyOf(sent), warnings };
     },
   };
 }
 
 function withoutGenerated(body: Json, prefix: string): Json {
-  return JSON.parse(JSON.stringify(body).replaceAll(prefix.slice(0, PREFIX), "<prefix>").replaceAll(/<prefix>[a-z0-9]{5}(?!\w)/g, "<generated>")) as Json;
+  return JSON.parse(
+    JSON.stringify(body)
+      .replaceAll(prefix.slice(0, PREFIX), "<prefix>")
+      .replaceAll(/<prefix>[a-z0-9]{5}(?!\w)/g, "<generated>"),
+  ) as Json;
 }
 
 /** Several causes come in the order of Go's maps: they are compared as causes. Go's decoders speak of Go's own types: their words are cut off. */
@@ -98,22 +139,40 @@ function messageOf(body: Json, textOf: (text: string) => string): string {
 }
 
 /** JSON with the keys of objects in order. */
-const canonical = (value: Json): string => JSON.stringify(value, (_key, inner: Json) => (typeof inner === "object" && inner !== null && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+const canonical = (value: Json): string =>
+  JSON.stringify(value, (_key, inner: Json) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
 const orderOf = ({ field, message, reason, ...rest }: Json) => canonical([field, message, reason, rest]);
 const sorted = (list: Json[]): Json[] => list.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
 /** kube-apiserver judges metadata of a change up to three times and tells each fault as often; see known.ts. */
-const onceEach = (causes: Json[]): Json[] => sorted([...new Map(causes.map((cause) => [canonical(cause), cause])).values()]);
-const sortedIfRandom = (items: Json[]): Json[] => (items.some(({ metadata }) => metadata.name?.endsWith("*****")) ? sorted(items) : items);
+const onceEach = (causes: Json[]): Json[] =>
+  sorted([...new Map(causes.map((cause) => [canonical(cause), cause])).values()]);
+const sortedIfRandom = (items: Json[]): Json[] =>
+  items.some(({ metadata }) => metadata.name?.endsWith("*****")) ? sorted(items) : items;
 
 /** Bodies of the pages of one list. Random names stand in an order of their own across all of them. */
 export function normalisePages(pages: readonly Json[]): Json[] {
   const items = sortedIfRandom(pages.flatMap((page) => (page.items ?? []) as Json[]));
   let at = 0;
-  return pages.map((page) => (Array.isArray(page.items) ? { ...page, items: items.slice(at, (at += page.items.length)) } : page));
+  return pages.map((page) =>
+    Array.isArray(page.items) ? { ...page, items: items.slice(at, (at += page.items.length)) } : page,
+  );
 }
 
 function managers(entries: Json[]): Json[] {
-  return sorted(entries.map(({ time, manager, operation, subresource, apiVersion, ...rest }: Json) => ({ manager, operation, subresource, apiVersion, ...rest, ...(time && { time: "time" }) })));
+  return sorted(
+    entries.map(({ time, manager, operation, subresource, apiVersion, ...rest }: Json) => ({
+      manager,
+      operation,
+      subresource,
+      apiVersion,
+      ...rest,
+      ...(time && { time: "time" }),
+    })),
+  );
 }
 
 const isAllocated = (address: unknown) => typeof address === "string" && /^10\.\d+\.\d+\.\d+$/.test(address);
@@ -123,7 +182,11 @@ function serviceSpec(spec: Json): Json {
   return {
     ...spec,
     ...(isAllocated(spec.clusterIP) && { clusterIP: "address" }),
-    ...(Array.isArray(spec.clusterIPs) && { clusterIPs: spec.clusterIPs.map((each: Json) => (isAllocated(each) ? "address" : each)) }),
-    ...(Array.isArray(spec.ports) && { ports: spec.ports.map((port: Json) => (port?.nodePort ? { ...port, nodePort: "port" } : port)) }),
+    ...(Array.isArray(spec.clusterIPs) && {
+      clusterIPs: spec.clusterIPs.map((each: Json) => (isAllocated(each) ? "address" : each)),
+    }),
+    ...(Array.isArray(spec.ports) && {
+      ports: spec.ports.map((port: Json) => (port?.nodePort ? { ...port, nodePort: "port" } : port)),
+    }),
   };
 }

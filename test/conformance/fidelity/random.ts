@@ -13,7 +13,10 @@ export interface Random {
 
 /** A generator of its own for each combination of seeds (mulberry32 over a mixed seed). */
 export function randomOf(...seeds: number[]): Random {
-  let state = seeds.reduce((mixed, seed) => Math.imul(mixed ^ (seed + 0x9e3779b9), 0x85ebca6b) ^ (mixed >>> 13), 0x2545f491);
+  let state = seeds.reduce(
+    (mixed, seed) => Math.imul(mixed ^ (seed + 0x9e3779b9), 0x85ebca6b) ^ (mixed >>> 13),
+    0x2545f491,
+  );
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -24,7 +27,9 @@ export function randomOf(...seeds: number[]): Random {
   const chance = (probability: number) => next() < probability;
   const pick = <T>(list: readonly T[]): T => list[int(list.length)] as T;
   return {
-    int, chance, pick,
+    int,
+    chance,
+    pick,
     some: (list, probability) => list.filter(() => chance(probability)),
     weighted(choices) {
       let remaining = next() * choices.reduce((sum, [weight]) => sum + weight, 0);

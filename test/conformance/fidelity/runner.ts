@@ -4,8 +4,21 @@ import { collectionPath, type FuzzKind, kindOf } from "./kinds.ts";
 import { createNormaliser, normalisePages, type Outcome } from "./normalise.ts";
 import type { Step } from "./step.ts";
 
-const contentTypes = { json: "application/json-patch+json", merge: "application/merge-patch+json", strategic: "application/strategic-merge-patch+json", apply: "application/apply-patch+yaml" };
-const methods = { create: "POST", get: "GET", list: "GET", update: "PUT", patch: "PATCH", delete: "DELETE", deletecollection: "DELETE" } as const;
+const contentTypes = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+const methods = {
+  create: "POST",
+  get: "GET",
+  list: "GET",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE",
+} as const;
 /** Written by a controller of the embedded server into each namespace; the other side runs none. */
 const NOT_OURS = "metadata.name!=kube-root-ca.crt,metadata.name!=default";
 const MOST_PAGES = 6;
@@ -23,7 +36,8 @@ export async function runSequence(api: Api, ns: string, steps: readonly Step[]):
   if (made.status !== 201) throw new Error(`no namespace for a sequence: ${made.text}`);
   const outcomes: Outcome[] = [];
   for (const step of steps) outcomes.push(await runStep(run, step));
-  for (const cleanUpStep of cleanUpSteps(steps)) outcomes.push(run.normaliser.outcome(await send(run, cleanUpStep, undefined)));
+  for (const cleanUpStep of cleanUpSteps(steps))
+    outcomes.push(run.normaliser.outcome(await send(run, cleanUpStep, undefined)));
   return outcomes;
 }
 
@@ -31,7 +45,11 @@ export async function runSequence(api: Api, ns: string, steps: readonly Step[]):
 export function cleanUpSteps(steps: readonly Step[]): Step[] {
   const named = new Map<string, Set<string>>();
   for (const { kind, name } of steps) named.set(kind, (named.get(kind) ?? new Set()).add(name ?? ""));
-  return [...named].flatMap(([kind, names]): Step[] => (kindOf(kind).namespaced ? [{ verb: "list", kind, query: {} }] : [...names].filter(Boolean).map((name) => ({ verb: "get", kind, name, query: {} }))));
+  return [...named].flatMap(([kind, names]): Step[] =>
+    kindOf(kind).namespaced
+      ? [{ verb: "list", kind, query: {} }]
+      : [...names].filter(Boolean).map((name) => ({ verb: "get", kind, name, query: {} })),
+  );
 }
 
 interface Run {
@@ -68,7 +86,11 @@ function isBehind(run: Run, step: Step, answer: Answer): boolean {
 }
 
 /** The pages that follow a first one. */
-async function withPages(run: Run, step: Step, { answer, outcome }: { answer: Answer; outcome: Outcome }): Promise<Outcome> {
+async function withPages(
+  run: Run,
+  step: Step,
+  { answer, outcome }: { answer: Answer; outcome: Outcome },
+): Promise<Outcome> {
   const pages = [outcome.body];
   let next: unknown = answer.body?.metadata?.continue;
   for (let page = 0; typeof next === "string" && next !== "" && page < MOST_PAGES; page++) {
@@ -85,25 +107,45 @@ function learn(run: Run, step: Step, answer: Answer): void {
   const { uid, resourceVersion } = answer.body.metadata;
   const before = run.seen.get(keyOf(step));
   const versions = before?.uid === uid ? (before?.versions ?? []) : [];
-  run.seen.set(keyOf(step), { uid, versions: versions.includes(resourceVersion) ? versions : [...versions, resourceVersion] });
+  run.seen.set(keyOf(step), {
+    uid,
+    versions: versions.includes(resourceVersion) ? versions : [...versions, resourceVersion],
+  });
 }
 
 const showsStored = (step: Step, { status, body }: Answer): boolean =>
-  status < 300 && step.verb !== "list" && !step.query.dryRun && body?.kind !== "Status" && Boolean(body?.metadata?.resourceVersion);
+  status < 300 &&
+  step.verb !== "list" &&
+  !step.query.dryRun &&
+  body?.kind !== "Status" &&
+  Boolean(body?.metadata?.resourceVersion);
 
 function bodyText(run: Run, step: Step, live: Json): string | undefined {
   const seen = run.seen.get(keyOf(step));
-  const placeholders: Record<string, string> = { "<uid>": seen?.uid ?? "11111111-1111-1111-1111-111111111111", "<rv>": seen?.versions.at(-1) ?? "1", "<old-rv>": seen?.versions.at(-2) ?? "1" };
-  if (step.text !== undefined) return placed(Object.entries(placeholders).reduce((text, [word, value]) => text.replaceAll(word, value), step.text), run, step);
+  const placeholders: Record<string, string> = {
+    "<uid>": seen?.uid ?? "11111111-1111-1111-1111-111111111111",
+    "<rv>": seen?.versions.at(-1) ?? "1",
+    "<old-rv>": seen?.versions.at(-2) ?? "1",
+  };
+  if (step.text !== undefined)
+    return placed(
+      Object.entries(placeholders).reduce((text, [word, value]) => text.replaceAll(word, value), step.text),
+      run,
+      step,
+    );
   if (step.body === undefined) return undefined;
-  const filledBody = JSON.parse(JSON.stringify(step.body), (_key, value: Json) => (typeof value === "string" && Object.hasOwn(placeholders, value) ? placeholders[value] : value)) as Json;
+  const filledBody = JSON.parse(JSON.stringify(step.body), (_key, value: Json) =>
+    typeof value === "string" && Object.hasOwn(placeholders, value) ? placeholders[value] : value,
+  ) as Json;
   const body = live ? merged(live, filledBody) : filledBody;
   return placed(JSON.stringify(body), run, step);
 }
 
 /** Cluster-wide names must not meet those of other sequences. */
 function placed(text: string, { ns }: Run, step: Step): string {
-  return kindOf(step.kind).namespaced || !step.name ? text : text.replace(`"name":"${step.name}"`, `"name":"${ns}-${step.name}"`);
+  return kindOf(step.kind).namespaced || !step.name
+    ? text
+    : text.replace(`"name":"${step.name}"`, `"name":"${ns}-${step.name}"`);
 }
 
 /** As a client edits: fields set, fields taken out. */
@@ -121,8 +163,11 @@ async function send({ api, ns }: Run, step: Step, body: string | undefined): Pro
   const kind = kindOf(step.kind);
   const name = step.verb === "create" || !step.name ? undefined : kind.namespaced ? step.name : `${ns}-${step.name}`;
   const query = new URLSearchParams(queryOf(kind, step)).toString();
-  const path = [collectionPath(kind, ns), name, step.subresource].filter((part) => part !== undefined).join("/") + (query && `?${query}`);
-  const headers: Record<string, string> = body === undefined ? {} : { "content-type": step.patch ? contentTypes[step.patch] : "application/json" };
+  const path =
+    [collectionPath(kind, ns), name, step.subresource].filter((part) => part !== undefined).join("/") +
+    (query && `?${query}`);
+  const headers: Record<string, string> =
+    body === undefined ? {} : { "content-type": step.patch ? contentTypes[step.patch] : "application/json" };
   try {
     return await api.send(methods[step.verb], path, { headers, ...(body !== undefined && { body }) });
   } catch (error) {

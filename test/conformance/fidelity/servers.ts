@@ -39,14 +39,25 @@ export async function startServers(): Promise<Servers> {
 async function untilAddresses(api: Api): Promise<void> {
   const deadline = Date.now() + ADDRESSES_MS;
   for (;;) {
-    const made = await api.post("/api/v1/namespaces/default/services", { apiVersion: "v1", kind: "Service", metadata: { generateName: "probe-" }, spec: { ports: [{ port: 80 }] } }).catch((error: unknown) => ({ status: 0, text: String(error) }));
+    const made = await api
+      .post("/api/v1/namespaces/default/services", {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { generateName: "probe-" },
+        spec: { ports: [{ port: 80 }] },
+      })
+      .catch((error: unknown) => ({ status: 0, text: String(error) }));
     if (made.status === 201) return;
-    if (Date.now() > deadline) throw new Error(`no address for a Service within ${ADDRESSES_MS / 1000} s: ${made.text}`);
+    if (Date.now() > deadline)
+      throw new Error(`no address for a Service within ${ADDRESSES_MS / 1000} s: ${made.text}`);
     await delay(500);
   }
 }
 
-async function install(api: Api, definition: { spec: { group: string; names: { plural: string }; versions: { name: string }[] } }): Promise<void> {
+async function install(
+  api: Api,
+  definition: { spec: { group: string; names: { plural: string }; versions: { name: string }[] } },
+): Promise<void> {
   const { status, text } = await api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
   if (status !== 201) throw new Error(`a definition was refused: ${text}`);
   const { group, names, versions } = definition.spec;

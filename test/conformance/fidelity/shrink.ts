@@ -29,7 +29,11 @@ export async function shrink(start: Shown, stillShows: Try): Promise<Shown> {
 }
 
 /** Options, then fields, the ones near the root first. */
-async function shrinkStep(steps: () => Step[], at: number, attempt: (steps: Step[]) => Promise<boolean>): Promise<void> {
+async function shrinkStep(
+  steps: () => Step[],
+  at: number,
+  attempt: (steps: Step[]) => Promise<boolean>,
+): Promise<void> {
   const here = () => steps()[at] as Step;
   for (const name of Object.keys(here().query)) {
     const { [name]: _gone, ...query } = here().query;
@@ -37,7 +41,9 @@ async function shrinkStep(steps: () => Step[], at: number, attempt: (steps: Step
   }
   const tried = new Set<string>();
   for (;;) {
-    const path = listPaths(here().body).filter((each) => !tried.has(each.join("\0")) && !(each.length <= 2 && KEPT.has(String(each.at(-1))))).sort((a, b) => a.length - b.length)[0];
+    const path = listPaths(here().body)
+      .filter((each) => !tried.has(each.join("\0")) && !(each.length <= 2 && KEPT.has(String(each.at(-1)))))
+      .sort((a, b) => a.length - b.length)[0];
     if (!path) return;
     const isGone = await attempt(steps().toSpliced(at, 1, { ...here(), body: without(here().body, path) }));
     // In a list the next item moves up to the same place.

@@ -25,7 +25,10 @@ export interface Step {
 /** The next of a kind's operations, to be shown to a person. */
 export function describeStep({ verb, kind, name, subresource, query, patch, edit, body, text }: Step): string {
   const options = new URLSearchParams(query).toString();
-  const what = [patch ?? (edit ? "edit" : verb), [kind, name, subresource].filter(Boolean).join("/") + (options && `?${options}`)].join(" ");
+  const what = [
+    patch ?? (edit ? "edit" : verb),
+    [kind, name, subresource].filter(Boolean).join("/") + (options && `?${options}`),
+  ].join(" ");
   const sent = text ?? (body === undefined ? "" : JSON.stringify(body));
   return sent ? `${what} ${sent}` : what;
 }

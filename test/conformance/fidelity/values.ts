@@ -4,7 +4,27 @@ import type { Random } from "./random.ts";
 
 type Schema = Json;
 
-const TEXTS = ["a", "b", "web", "shop", "x-1", "10", "1.5", "/p", "a.b", "A b", "", "é", "2026-01-02T03:04:05Z", "80", "true", "long-enough-to-be-over-ten", "500m", "cflinuxfs4", "docker://x/y:1"];
+const TEXTS = [
+  "a",
+  "b",
+  "web",
+  "shop",
+  "x-1",
+  "10",
+  "1.5",
+  "/p",
+  "a.b",
+  "A b",
+  "",
+  "é",
+  "2026-01-02T03:04:05Z",
+  "80",
+  "true",
+  "long-enough-to-be-over-ten",
+  "500m",
+  "cflinuxfs4",
+  "docker://x/y:1",
+];
 const KEYS = ["a", "b", "c.d", "e/f"];
 const NUMBERS = [0, 1, 2, 3, 8, 80, 100, 65535, 65536, -1];
 /** How often a value is drawn without regard to the bounds of its schema. */
@@ -28,18 +48,29 @@ const BY_TYPE: Record<string, (schema: Schema, random: Random, depth: number) =>
 
 function textOf({ pattern, minLength = 0, maxLength = Infinity, format }: Schema, random: Random): string {
   if (format === "date-time" && !random.chance(INVALID_PROBABILITY)) return "2026-01-02T03:04:05Z";
-  const fitting = TEXTS.filter((text) => text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, "u").test(text)));
+  const fitting = TEXTS.filter(
+    (text) => text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, "u").test(text)),
+  );
   return random.pick(fitting.length > 0 && !random.chance(INVALID_PROBABILITY) ? fitting : TEXTS);
 }
 
 function numberOf({ minimum = -Infinity, maximum = Infinity }: Schema, random: Random, all: number[]): number {
-  const fitting = [...all, minimum, maximum].filter((each) => each >= minimum && each <= maximum && Number.isFinite(each));
+  const fitting = [...all, minimum, maximum].filter(
+    (each) => each >= minimum && each <= maximum && Number.isFinite(each),
+  );
   return random.pick(fitting.length > 0 && !random.chance(INVALID_PROBABILITY) ? fitting : all);
 }
 
 function listOf(schema: Schema, random: Random, depth: number): Json[] {
-  const length = random.weighted([[1, 0], [4, 1], [4, 2], [2, 3]]);
-  const items = Array.from({ length: Math.max(length, schema.minItems ?? 0) }, () => valueOf(schema.items ?? {}, random, depth + 1));
+  const length = random.weighted([
+    [1, 0],
+    [4, 1],
+    [4, 2],
+    [2, 3],
+  ]);
+  const items = Array.from({ length: Math.max(length, schema.minItems ?? 0) }, () =>
+    valueOf(schema.items ?? {}, random, depth + 1),
+  );
   return random.chance(INVALID_PROBABILITY) ? items : distinct(items, schema);
 }
 
@@ -48,7 +79,8 @@ function distinct(items: Json[], schema: Schema): Json[] {
   const kind = schema["x-kubernetes-list-type"];
   if (kind !== "set" && kind !== "map") return items;
   const keys = kind === "map" ? (schema["x-kubernetes-list-map-keys"] as string[]) : undefined;
-  const keyOf = (item: Json) => JSON.stringify(keys ? keys.map((key) => item?.[key] ?? schema.items?.properties?.[key]?.default) : item);
+  const keyOf = (item: Json) =>
+    JSON.stringify(keys ? keys.map((key) => item?.[key] ?? schema.items?.properties?.[key]?.default) : item);
   return [...new Map(items.map((item) => [keyOf(item), item])).values()];
 }
 
@@ -58,13 +90,17 @@ function objectOf(schema: Schema, random: Random, depth: number): Json {
   const required = new Set<string>(schema.required ?? []);
   const optional = depth === 0 ? 0.35 : 0.5;
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
-  for (const [name, property] of properties.filter(([each]) => random.chance(required.has(each) ? 0.97 : optional))) out[name] = valueOf(property, random, depth + 1);
+  for (const [name, property] of properties.filter(([each]) => random.chance(required.has(each) ? 0.97 : optional)))
+    out[name] = valueOf(property, random, depth + 1);
   if (schema.additionalProperties) Object.assign(out, entriesOf(schema.additionalProperties, random, depth));
   if (schema["x-kubernetes-preserve-unknown-fields"]) Object.assign(out, free(random, 1));
   return out;
 }
 
-const entriesOf = (schema: Schema, random: Random, depth: number): Json => Object.fromEntries(random.some(KEYS, 0.45).map((key) => [key, valueOf(schema === true ? {} : schema, random, depth + 1)]));
+const entriesOf = (schema: Schema, random: Random, depth: number): Json =>
+  Object.fromEntries(
+    random.some(KEYS, 0.45).map((key) => [key, valueOf(schema === true ? {} : schema, random, depth + 1)]),
+  );
 
 /** Any JSON object. */
 export function free(random: Random, depth: number): Json {
@@ -72,14 +108,22 @@ export function free(random: Random, depth: number): Json {
 }
 
 function freeValue(random: Random, depth: number): Json {
-  const leaf = () => random.pick<Json>([1, "t", true, null, [], {}, [1, 2], "", 0, 1.5, [{ name: "a" }, { name: "b" }]]);
+  const leaf = () =>
+    random.pick<Json>([1, "t", true, null, [], {}, [1, 2], "", 0, 1.5, [{ name: "a" }, { name: "b" }]]);
   return depth > 0 && random.chance(0.4) ? free(random, depth - 1) : leaf();
 }
 
 function embedded(random: Random): Json {
   return {
-    ...(random.chance(0.93) && { apiVersion: random.pick(["v1", "example.com/v1", "x", "a/b/c"]) }), ...(random.chance(0.93) && { kind: random.pick(["Pod", "Thing", "bad kind"]) }),
-    ...(random.chance(0.7) && { metadata: { ...(random.chance(0.7) && { name: random.pick(["a", "B_", "x.y"]) }), ...(random.chance(0.4) && { labels: { l: random.pick(["1", "bad value"]) } }), ...(random.chance(0.15) && { unknown: 1 }) } }),
+    ...(random.chance(0.93) && { apiVersion: random.pick(["v1", "example.com/v1", "x", "a/b/c"]) }),
+    ...(random.chance(0.93) && { kind: random.pick(["Pod", "Thing", "bad kind"]) }),
+    ...(random.chance(0.7) && {
+      metadata: {
+        ...(random.chance(0.7) && { name: random.pick(["a", "B_", "x.y"]) }),
+        ...(random.chance(0.4) && { labels: { l: random.pick(["1", "bad value"]) } }),
+        ...(random.chance(0.15) && { unknown: 1 }),
+      },
+    }),
     ...(random.chance(0.5) && { spec: free(random, 1) }),
   };
 }
@@ -107,17 +151,38 @@ export function corrupt(value: Json, random: Random): Json {
   const key = path.at(-1) as string;
   const here = holder[key];
   random.pick([
-    () => { holder[key] = null; },
-    () => { if (Array.isArray(holder)) holder.splice(Number(key), 1); else delete holder[key]; },
-    () => { holder[key] = otherType(here, random); },
-    () => { holder[key] = Array.isArray(here) ? [] : typeof here === "object" && here !== null ? {} : random.pick(["", 0, "x".repeat(300), "Not OK!", -1]); },
-    () => { if (Array.isArray(holder)) holder.push(structuredClone(here)); else holder[`un${key}`] = 1; },
-    () => { if (typeof here === "object" && here !== null && !Array.isArray(here)) here.unknownField = "u"; else holder[key] = here; },
+    () => {
+      holder[key] = null;
+    },
+    () => {
+      if (Array.isArray(holder)) holder.splice(Number(key), 1);
+      else delete holder[key];
+    },
+    () => {
+      holder[key] = otherType(here, random);
+    },
+    () => {
+      holder[key] = Array.isArray(here)
+        ? []
+        : typeof here === "object" && here !== null
+          ? {}
+          : random.pick(["", 0, "x".repeat(300), "Not OK!", -1]);
+    },
+    () => {
+      if (Array.isArray(holder)) holder.push(structuredClone(here));
+      else holder[`un${key}`] = 1;
+    },
+    () => {
+      if (typeof here === "object" && here !== null && !Array.isArray(here)) here.unknownField = "u";
+      else holder[key] = here;
+    },
   ])();
   return out;
 }
 
 function otherType(value: Json, random: Random): Json {
   const others: Json[] = ["text", 7, true, ["item"], { key: "value" }, 1.5];
-  return random.pick(others.filter((other) => typeof other !== typeof value || Array.isArray(other) !== Array.isArray(value)));
+  return random.pick(
+    others.filter((other) => typeof other !== typeof value || Array.isArray(other) !== Array.isArray(value)),
+  );
 }

@@ -2,7 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { ClusterRole, ConfigMap, RoleBinding, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNoKind, isNotFound } from "../../../kube/client/errors.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNoKind,
+  isNotFound,
+} from "../../../kube/client/errors.ts";
 import { runLeaderElection } from "../../../kube/lease/leader-election.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { eventually, freshNamespace, Gadget, log, type Scene } from "./harness.ts";
@@ -12,54 +19,115 @@ export function clientRows(scene: Scene): void {
     it("tells errors apart", async () => {
       const draft = { metadata: { name: "errors", namespace: scene.ns }, data: { a: "1" } };
       const made = await scene.client.create(ConfigMap, draft);
-      const caught = (work: Promise<unknown>) => work.then(() => undefined, (error: unknown) => error);
+      const caught = (work: Promise<unknown>) =>
+        work.then(
+          () => undefined,
+          (error: unknown) => error,
+        );
       expect(isAlreadyExists(await caught(scene.client.create(ConfigMap, draft)))).toBe(true);
-      expect(isConflict(await caught(scene.client.update(ConfigMap, { ...made, metadata: { ...made.metadata, resourceVersion: "1" } })))).toBe(true);
+      expect(
+        isConflict(
+          await caught(
+            scene.client.update(ConfigMap, { ...made, metadata: { ...made.metadata, resourceVersion: "1" } }),
+          ),
+        ),
+      ).toBe(true);
       expect(isNotFound(await caught(scene.client.get(ConfigMap, { namespace: scene.ns, name: "none" })))).toBe(true);
       expect(await scene.client.find(ConfigMap, { namespace: scene.ns, name: "none" })).toBeUndefined();
       expect(isNoKind(await caught(scene.client.list({ ...ConfigMap, group: "nowhere.example" })))).toBe(true);
-      expect(isInvalid(await caught(scene.client.create(ConfigMap, { ...draft, metadata: { name: "Not Valid", namespace: scene.ns } })))).toBe(true);
-      expect(isForbidden(await caught(scene.client.as({ kind: "anonymous" }).list(Secret, { namespace: scene.ns })))).toBe(true);
-      expect(await caught(scene.client.create(ConfigMap, { metadata: { name: "unknown", namespace: scene.ns }, nonsense: 1 }))).toMatchObject({ code: 400 });
+      expect(
+        isInvalid(
+          await caught(
+            scene.client.create(ConfigMap, { ...draft, metadata: { name: "Not Valid", namespace: scene.ns } }),
+          ),
+        ),
+      ).toBe(true);
+      expect(
+        isForbidden(await caught(scene.client.as({ kind: "anonymous" }).list(Secret, { namespace: scene.ns }))),
+      ).toBe(true);
+      expect(
+        await caught(
+          scene.client.create(ConfigMap, { metadata: { name: "unknown", namespace: scene.ns }, nonsense: 1 }),
+        ),
+      ).toMatchObject({ code: 400 });
       const applied = scene.client.apply(ConfigMap, { ...draft, data: { a: "2" } }, { fieldManager: "other" });
       expect(isConflict(await caught(applied))).toBe(true);
     });
 
     it("speaks as a token, a certificate or an impersonated user, never as itself beside them", async () => {
-      const review = { ...Gadget, group: "authentication.k8s.io", kind: "SelfSubjectReview", plural: "selfsubjectreviews", namespaced: false };
+      const review = {
+        ...Gadget,
+        group: "authentication.k8s.io",
+        kind: "SelfSubjectReview",
+        plural: "selfsubjectreviews",
+        namespaced: false,
+      };
       const who = async (as: KubeClient) => (await as.review(review, {}))["status"];
-      expect(await who(scene.client.as({ kind: "impersonate", user: "zoe", groups: ["g1", "g2"] }))).toMatchObject({ userInfo: { username: "zoe", groups: expect.arrayContaining(["g1", "g2"]) } });
+      expect(await who(scene.client.as({ kind: "impersonate", user: "zoe", groups: ["g1", "g2"] }))).toMatchObject({
+        userInfo: { username: "zoe", groups: expect.arrayContaining(["g1", "g2"]) },
+      });
       if (!scene.endpoint.issueClient) return;
       const pair = await scene.endpoint.issueClient({ commonName: "carol", organizations: ["crew"] });
       const carol = scene.client.as({ kind: "certificate", ...pair });
-      expect(await who(carol)).toMatchObject({ userInfo: { username: "carol", groups: expect.arrayContaining(["crew"]) } });
+      expect(await who(carol)).toMatchObject({
+        userInfo: { username: "carol", groups: expect.arrayContaining(["crew"]) },
+      });
       // A bad token must not fall back to the certificate of the connection it was derived from.
       await expect(who(carol.as({ kind: "token", token: "wrong" }))).rejects.toMatchObject({ code: 401 });
     });
 
     it("pages lists, and a store has them all and waits for a version", async () => {
       const own = await freshNamespace(scene.client);
-      await Promise.all(Array.from({ length: 23 }, (_, i) => scene.client.create(ConfigMap, { metadata: { name: `c${i}`, namespace: own, labels: { own } } })));
-      expect((await scene.client.list(ConfigMap, { namespace: own, labelSelector: `own=${own}`, limit: 10 })).items).toHaveLength(23);
+      await Promise.all(
+        Array.from({ length: 23 }, (_, i) =>
+          scene.client.create(ConfigMap, { metadata: { name: `c${i}`, namespace: own, labels: { own } } }),
+        ),
+      );
+      expect(
+        (await scene.client.list(ConfigMap, { namespace: own, labelSelector: `own=${own}`, limit: 10 })).items,
+      ).toHaveLength(23);
       const watches = createInformers({ client: scene.client, log });
       const { store } = watches.ensure(ConfigMap, { labelSelector: `own=${own}` });
       expect(await watches.waitSynced(10_000)).toBe(true);
       expect(store.size).toBe(23);
-      const written = await scene.client.patch(ConfigMap, { namespace: own, name: "c1" }, { type: "merge", body: { data: { x: "y" } } });
+      const written = await scene.client.patch(
+        ConfigMap,
+        { namespace: own, name: "c1" },
+        { type: "merge", body: { data: { x: "y" } } },
+      );
       expect(await store.waitForVersion(written.metadata.resourceVersion ?? "", 5_000)).toBe(true);
       expect(store.get({ namespace: own, name: "c1" })["data"]).toEqual({ x: "y" });
-      await scene.client.delete(ConfigMap, { namespace: own, name: "c1" }, { preconditions: { uid: written.metadata.uid ?? "" } });
+      await scene.client.delete(
+        ConfigMap,
+        { namespace: own, name: "c1" },
+        { preconditions: { uid: written.metadata.uid ?? "" } },
+      );
       expect(await store.waitDeleted(written.metadata.uid ?? "", 5_000)).toBe(true);
       await watches.close();
     });
 
     it("parks a watch without permission and resumes when it is granted", async () => {
       const user = `viewer-${scene.ns}`;
-      const watches = createInformers({ client: scene.client.as({ kind: "impersonate", user }), log, timing: { parked: { minMs: 50, maxMs: 200, jitter: 0 } } });
+      const watches = createInformers({
+        client: scene.client.as({ kind: "impersonate", user }),
+        log,
+        timing: { parked: { minMs: 50, maxMs: 200, jitter: 0 } },
+      });
       const { store } = watches.ensure(ConfigMap, { namespace: scene.ns });
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
-      await scene.client.apply(ClusterRole, { metadata: { name: "config-viewer" }, rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }] }, { fieldManager: "person", force: true });
-      await scene.client.create(RoleBinding, { metadata: { name: user, namespace: scene.ns }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "config-viewer" }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }] });
+      await scene.client.apply(
+        ClusterRole,
+        {
+          metadata: { name: "config-viewer" },
+          rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }],
+        },
+        { fieldManager: "person", force: true },
+      );
+      await scene.client.create(RoleBinding, {
+        metadata: { name: user, namespace: scene.ns },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "config-viewer" },
+        subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }],
+      });
       expect(await store.waitSynced(10_000)).toBe(true);
       await watches.close();
     });
@@ -72,7 +140,13 @@ export function clientRows(scene: Scene): void {
     const candidate = (identity: string) => {
       const stop = new AbortController();
       const done = runLeaderElection({
-        client: scene.client, namespace: scene.ns, name: "lead", identity, timing, log, signal: stop.signal,
+        client: scene.client,
+        namespace: scene.ns,
+        name: "lead",
+        identity,
+        timing,
+        log,
+        signal: stop.signal,
         onStartedLeading: async (signal, term) => {
           leading.push(`${identity} ${term.transitions}`);
           most = Math.max(most, ++holders);

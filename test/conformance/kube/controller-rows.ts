@@ -10,10 +10,29 @@ const plan = (ns: string, name: string, spec: Gadget["spec"]): Draft[] => {
   const meta = (suffix: string) => ({ name: `${name}-${suffix}`, namespace: ns });
   const labels = { gadget: name };
   return [
-    { apiVersion: "v1", kind: "ConfigMap", metadata: meta("config"), data: { text: spec.text ?? "", ...(spec.items?.length && { items: spec.items.join() }) } },
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: meta("config"),
+      data: { text: spec.text ?? "", ...(spec.items?.length && { items: spec.items.join() }) },
+    },
     { apiVersion: "v1", kind: "Secret", metadata: meta("secret"), stringData: { password: "opensesame" } },
-    { apiVersion: "v1", kind: "Service", metadata: meta("service"), spec: { selector: labels, ports: (spec.items ?? ["http"]).map((item, at) => ({ name: item, port: 80 + at, targetPort: 8080 + at })) } },
-    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: meta("binding"), roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name }] },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: meta("service"),
+      spec: {
+        selector: labels,
+        ports: (spec.items ?? ["http"]).map((item, at) => ({ name: item, port: 80 + at, targetPort: 8080 + at })),
+      },
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: meta("binding"),
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
+      subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name }],
+    },
     {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -25,15 +44,20 @@ const plan = (ns: string, name: string, spec: Gadget["spec"]): Draft[] => {
           metadata: { labels },
           spec: {
             volumes: [{ name: "scratch", emptyDir: { sizeLimit: "1024Mi" } }],
-            containers: [{
-              name: "main",
-              image: "example.invalid/app:1",
-              ports: [{ containerPort: 8080 }],
-              env: [{ name: "A", value: "1" }, { name: "EMPTY", value: "" }],
-              resources: { requests: { cpu: "1000m", memory: "1024Mi" }, limits: { memory: "1024Mi" } },
-              volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
-              securityContext: { capabilities: { drop: ["ALL"] } },
-            }],
+            containers: [
+              {
+                name: "main",
+                image: "example.invalid/app:1",
+                ports: [{ containerPort: 8080 }],
+                env: [
+                  { name: "A", value: "1" },
+                  { name: "EMPTY", value: "" },
+                ],
+                resources: { requests: { cpu: "1000m", memory: "1024Mi" }, limits: { memory: "1024Mi" } },
+                volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
+                securityContext: { capabilities: { drop: ["ALL"] } },
+              },
+            ],
           },
         },
       },
@@ -41,13 +65,17 @@ const plan = (ns: string, name: string, spec: Gadget["spec"]): Draft[] => {
   ];
 };
 const owns = [ConfigMap, Secret, Service, RoleBinding, Deployment];
-const gadgets = (more: Partial<Parameters<typeof defineController<Gadget>>[0]> = {}) => defineController<Gadget>({
-  name: "gadget",
-  for: Gadget,
-  owns,
-  reconcile: (object) => ({ children: plan(object.metadata.namespace ?? "", object.metadata.name, object.spec), status: { text: object.spec.text, count: 3 } }),
-  ...more,
-});
+const gadgets = (more: Partial<Parameters<typeof defineController<Gadget>>[0]> = {}) =>
+  defineController<Gadget>({
+    name: "gadget",
+    for: Gadget,
+    owns,
+    reconcile: (object) => ({
+      children: plan(object.metadata.namespace ?? "", object.metadata.name, object.spec),
+      status: { text: object.spec.text, count: 3 },
+    }),
+    ...more,
+  });
 
 export function controllerRows(scene: Scene): void {
   describe("controllers", () => {
@@ -57,14 +85,33 @@ export function controllerRows(scene: Scene): void {
       const made = await scene.ready("quiet");
       expect(made.status).toMatchObject({ text: "hello", count: 3, observedGeneration: 1 });
       await first.idle();
-      const kinds = first.writes.filter((write) => write.includes("quiet")).map((write) => write.replace(/^.*\/(\w+)\/quiet/, "$1")).sort();
-      expect(kinds).toEqual(["configmaps-config 201", "deployments-deployment 201", "gadgets/status 200", "rolebindings-binding 201", "secrets-secret 201", "services-service 201"]);
+      const kinds = first.writes
+        .filter((write) => write.includes("quiet"))
+        .map((write) => write.replace(/^.*\/(\w+)\/quiet/, "$1"))
+        .sort();
+      expect(kinds).toEqual([
+        "configmaps-config 201",
+        "deployments-deployment 201",
+        "gadgets/status 200",
+        "rolebindings-binding 201",
+        "secrets-secret 201",
+        "services-service 201",
+      ]);
       const service = await scene.client.get(Service, { namespace: scene.ns, name: "quiet-service" });
-      expect(service.metadata.ownerReferences).toMatchObject([{ kind: "Gadget", name: "quiet", uid: made.metadata.uid, controller: true }]);
-      expect(service.metadata.labels).toMatchObject({ [platform.ownerLabel]: made.metadata.uid, [platform.controllerLabel]: "gadget" });
+      expect(service.metadata.ownerReferences).toMatchObject([
+        { kind: "Gadget", name: "quiet", uid: made.metadata.uid, controller: true },
+      ]);
+      expect(service.metadata.labels).toMatchObject({
+        [platform.ownerLabel]: made.metadata.uid,
+        [platform.controllerLabel]: "gadget",
+      });
 
       first.forget();
-      const touched = await scene.client.patch(Gadget, { namespace: scene.ns, name: "quiet" }, { type: "merge", body: { metadata: { annotations: { touched: "1" } } } });
+      const touched = await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "quiet" },
+        { type: "merge", body: { metadata: { annotations: { touched: "1" } } } },
+      );
       await first.watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000);
       await first.idle();
       expect(first.writes).toEqual([]);
@@ -81,36 +128,91 @@ export function controllerRows(scene: Scene): void {
       await scene.ready("drift");
       await running.idle();
       const at = (suffix: string) => ({ namespace: scene.ns, name: `drift-${suffix}` });
-      await scene.client.patch(ConfigMap, at("config"), { type: "merge", body: { data: { text: "changed", foreign: "kept" } } });
+      await scene.client.patch(ConfigMap, at("config"), {
+        type: "merge",
+        body: { data: { text: "changed", foreign: "kept" } },
+      });
       await scene.client.patch(Deployment, at("deployment"), { type: "merge", body: { spec: { replicas: 7 } } });
-      await scene.client.patch(RoleBinding, at("binding"), { type: "json", body: [{ op: "add", path: "/subjects/-", value: { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "intruder" } }] });
+      await scene.client.patch(RoleBinding, at("binding"), {
+        type: "json",
+        body: [
+          {
+            op: "add",
+            path: "/subjects/-",
+            value: { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "intruder" },
+          },
+        ],
+      });
       await scene.client.delete(Secret, at("secret"));
       await eventually(async () => {
-        expect((await scene.client.get(ConfigMap, at("config"))).data).toEqual({ text: "a", items: "http,admin", foreign: "kept" });
+        expect((await scene.client.get(ConfigMap, at("config"))).data).toEqual({
+          text: "a",
+          items: "http,admin",
+          foreign: "kept",
+        });
         expect((await scene.client.get(Deployment, at("deployment"))).spec?.replicas).toBe(2);
         expect((await scene.client.get(RoleBinding, at("binding"))).subjects).toHaveLength(1);
         expect((await scene.client.get(Secret, at("secret"))).data).toEqual({ password: "b3BlbnNlc2FtZQ==" });
       });
-      await scene.client.patch(Gadget, { namespace: scene.ns, name: "drift" }, { type: "merge", body: { spec: { items: ["http"] } } });
+      await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "drift" },
+        { type: "merge", body: { spec: { items: ["http"] } } },
+      );
       await eventually(async () => {
         expect((await scene.client.get(Service, at("service"))).spec?.ports).toMatchObject([{ name: "http" }]);
-        expect((await scene.client.get(ConfigMap, at("config"))).data).toEqual({ text: "a", items: "http", foreign: "kept" });
+        expect((await scene.client.get(ConfigMap, at("config"))).data).toEqual({
+          text: "a",
+          items: "http",
+          foreign: "kept",
+        });
       });
       await running.idle();
       running.forget();
-      await scene.client.patch(ConfigMap, at("config"), { type: "merge", body: { metadata: { labels: { someone: "else" } } } });
+      await scene.client.patch(ConfigMap, at("config"), {
+        type: "merge",
+        body: { metadata: { labels: { someone: "else" } } },
+      });
       await running.idle();
       expect(running.writes).toEqual([]);
     });
 
     it("prunes children that are not named, and never those of another controller", async () => {
-      const one = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ children: (spec.items ?? []).map((item) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-${item}`, namespace: scene.ns } })) }) });
-      const two = defineController<Gadget>({ ...(one as never as object), name: "other", condition: "Other", for: Gadget, owns: [ConfigMap], reconcile: ({ metadata }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-other`, namespace: scene.ns } }] }) });
+      const one = gadgets({
+        owns: [ConfigMap],
+        reconcile: ({ metadata, spec }) => ({
+          children: (spec.items ?? []).map((item) => ({
+            apiVersion: "v1",
+            kind: "ConfigMap",
+            metadata: { name: `${metadata.name}-${item}`, namespace: scene.ns },
+          })),
+        }),
+      });
+      const two = defineController<Gadget>({
+        ...(one as never as object),
+        name: "other",
+        condition: "Other",
+        for: Gadget,
+        owns: [ConfigMap],
+        reconcile: ({ metadata }) => ({
+          children: [
+            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-other`, namespace: scene.ns } },
+          ],
+        }),
+      });
       await scene.gadget("prune", { items: ["x", "y"] });
       const running = await scene.run(one, two);
-      const names = async () => (await scene.client.list(ConfigMap, { namespace: scene.ns })).items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith("prune-")).sort();
+      const names = async () =>
+        (await scene.client.list(ConfigMap, { namespace: scene.ns })).items
+          .map(({ metadata }) => metadata.name)
+          .filter((name) => name.startsWith("prune-"))
+          .sort();
       await eventually(async () => expect(await names()).toEqual(["prune-other", "prune-x", "prune-y"]));
-      await scene.client.patch(Gadget, { namespace: scene.ns, name: "prune" }, { type: "merge", body: { spec: { items: ["y"] } } });
+      await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "prune" },
+        { type: "merge", body: { spec: { items: ["y"] } } },
+      );
       await eventually(async () => expect(await names()).toEqual(["prune-other", "prune-y"]));
       await running.idle();
       const object = await scene.ready("prune");
@@ -118,11 +220,29 @@ export function controllerRows(scene: Scene): void {
     });
 
     it("a child that is refused holds up neither its siblings nor the pruning, and the condition says why", async () => {
-      const copies = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ children: (spec.items ?? []).map((item) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-${item}`, namespace: scene.ns } })) }) });
+      const copies = gadgets({
+        owns: [ConfigMap],
+        reconcile: ({ metadata, spec }) => ({
+          children: (spec.items ?? []).map((item) => ({
+            apiVersion: "v1",
+            kind: "ConfigMap",
+            metadata: { name: `${metadata.name}-${item}`, namespace: scene.ns },
+          })),
+        }),
+      });
       await scene.gadget("refused", { items: ["x", "y"] });
       const running = await scene.run(copies);
-      const names = async () => (await scene.client.list(ConfigMap, { namespace: scene.ns })).items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith("refused-")).sort();
-      const want = (items: string[]) => scene.client.patch(Gadget, { namespace: scene.ns, name: "refused" }, { type: "merge", body: { spec: { items } } });
+      const names = async () =>
+        (await scene.client.list(ConfigMap, { namespace: scene.ns })).items
+          .map(({ metadata }) => metadata.name)
+          .filter((name) => name.startsWith("refused-"))
+          .sort();
+      const want = (items: string[]) =>
+        scene.client.patch(
+          Gadget,
+          { namespace: scene.ns, name: "refused" },
+          { type: "merge", body: { spec: { items } } },
+        );
       await eventually(async () => expect(await names()).toEqual(["refused-x", "refused-y"]));
       await want(["NO", "y", "z"]);
       await eventually(async () => expect(await names()).toEqual(["refused-y", "refused-z"]));
@@ -135,7 +255,19 @@ export function controllerRows(scene: Scene): void {
     });
 
     it("a silent result says nothing, but that a child is somebody else's is said", async () => {
-      const alone = gadgets({ owns: [ConfigMap], reconcile: ({ metadata, spec }) => ({ keepStatus: true, children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: spec.target ?? metadata.name, namespace: scene.ns } }] }) });
+      const alone = gadgets({
+        owns: [ConfigMap],
+        reconcile: ({ metadata, spec }) => ({
+          keepStatus: true,
+          children: [
+            {
+              apiVersion: "v1",
+              kind: "ConfigMap",
+              metadata: { name: spec.target ?? metadata.name, namespace: scene.ns },
+            },
+          ],
+        }),
+      });
       await scene.gadget("silent-one", { target: "silently" });
       const running = await scene.run(alone);
       await eventually(() => scene.client.get(ConfigMap, { namespace: scene.ns, name: "silently" }));
@@ -147,10 +279,20 @@ export function controllerRows(scene: Scene): void {
 
     it("removes children elsewhere when their owner is gone, also when that happened while nobody was looking", async () => {
       const elsewhere = await freshNamespace(scene.client);
-      const far = gadgets({ owns: [ConfigMap], reconcile: ({ metadata }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `far-${metadata.name}`, namespace: elsewhere } }] }) });
+      const far = gadgets({
+        owns: [ConfigMap],
+        reconcile: ({ metadata }) => ({
+          children: [
+            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `far-${metadata.name}`, namespace: elsewhere } },
+          ],
+        }),
+      });
       await scene.gadget("goes");
       await scene.gadget("vanishes");
-      const names = async () => (await scene.client.list(ConfigMap, { namespace: elsewhere, labelSelector: platform.ownerLabel })).items.map(({ metadata }) => metadata.name).sort();
+      const names = async () =>
+        (await scene.client.list(ConfigMap, { namespace: elsewhere, labelSelector: platform.ownerLabel })).items
+          .map(({ metadata }) => metadata.name)
+          .sort();
       const first = await scene.run(far);
       await eventually(async () => expect(await names()).toEqual(["far-goes", "far-vanishes"]));
       await scene.client.delete(Gadget, { namespace: scene.ns, name: "goes" });
@@ -178,10 +320,17 @@ export function controllerRows(scene: Scene): void {
       const made = await scene.ready("final");
       expect(made.metadata.finalizers).toEqual(["machinery.example/clean-up"]);
       await scene.client.delete(Gadget, { namespace: scene.ns, name: "final" });
-      await eventually(async () => expect(condition(await scene.client.get(Gadget, { namespace: scene.ns, name: "final" }))).toMatchObject({ status: "False", reason: "Draining" }));
+      await eventually(async () =>
+        expect(condition(await scene.client.get(Gadget, { namespace: scene.ns, name: "final" }))).toMatchObject({
+          status: "False",
+          reason: "Draining",
+        }),
+      );
       await eventually(() => expect(calls.length).toBeGreaterThan(2));
       blocked = false;
-      await eventually(async () => expect(await scene.client.find(Gadget, { namespace: scene.ns, name: "final" })).toBeUndefined());
+      await eventually(async () =>
+        expect(await scene.client.find(Gadget, { namespace: scene.ns, name: "final" })).toBeUndefined(),
+      );
     });
 
     it("says NotReady, Stalled and faults in the condition, keeps the transition time, and is woken by index", async () => {
@@ -193,7 +342,8 @@ export function controllerRows(scene: Scene): void {
         reconcile: ({ spec }, { read }) => {
           if (spec.text === "stall") throw new Stalled("Impossible", "cannot be");
           if (spec.text === "fault" && faults.left-- > 0) throw new Error("secret detail");
-          if (spec.target && !read.find(Depot, { name: spec.target })) throw new NotReady("DepotMissing", `no depot ${spec.target}`);
+          if (spec.target && !read.find(Depot, { name: spec.target }))
+            throw new NotReady("DepotMissing", `no depot ${spec.target}`);
           return { conditions: [{ type: "Extra", status: "True", reason: "Fine", message: "" }] };
         },
       });
@@ -209,7 +359,11 @@ export function controllerRows(scene: Scene): void {
       expect(condition(recovered, "Extra")).toMatchObject({ status: "True" });
       expect(running.writes.some((write) => write.includes("faults/status"))).toBe(true);
 
-      await scene.client.patch(Gadget, { namespace: scene.ns, name: "waits" }, { type: "merge", body: { spec: { target: `${depot}-2` } } });
+      await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "waits" },
+        { type: "merge", body: { spec: { target: `${depot}-2` } } },
+      );
       const still = await scene.ready("waits", "False");
       expect(condition(still)?.lastTransitionTime).toBe(condition(notReady)?.lastTransitionTime);
       await scene.client.create(Depot, { metadata: { name: `${depot}-2` } });
@@ -223,25 +377,58 @@ export function controllerRows(scene: Scene): void {
         reads: [ConfigMap],
         reconcile: ({ metadata }) => ({
           labels: { "machinery.example/guid": metadata.uid },
-          createOnce: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-once`, namespace: scene.ns }, data: { a: "default" } }],
+          createOnce: [
+            {
+              apiVersion: "v1",
+              kind: "ConfigMap",
+              metadata: { name: `${metadata.name}-once`, namespace: scene.ns },
+              data: { a: "default" },
+            },
+          ],
         }),
       });
-      await scene.client.create(ConfigMap, { metadata: { name: "kept-once", namespace: scene.ns }, data: { a: "person's" } });
+      await scene.client.create(ConfigMap, {
+        metadata: { name: "kept-once", namespace: scene.ns },
+        data: { a: "person's" },
+      });
       await scene.gadget("kept");
       const made = await scene.gadget("made");
       const running = await scene.run(controller);
       await scene.ready("kept");
       expect((await scene.ready("made")).metadata.labels).toEqual({ "machinery.example/guid": made.metadata.uid });
-      await scene.client.patch(ConfigMap, { namespace: scene.ns, name: "made-once" }, { type: "merge", body: { data: { a: "changed" } } });
-      await scene.client.patch(Gadget, { namespace: scene.ns, name: "made" }, { type: "merge", body: { spec: { text: "again" } } });
+      await scene.client.patch(
+        ConfigMap,
+        { namespace: scene.ns, name: "made-once" },
+        { type: "merge", body: { data: { a: "changed" } } },
+      );
+      await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "made" },
+        { type: "merge", body: { spec: { text: "again" } } },
+      );
       await scene.ready("made");
       await running.idle();
-      expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "kept-once" })).data).toEqual({ a: "person's" });
-      expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "made-once" })).data).toEqual({ a: "changed" });
+      expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "kept-once" })).data).toEqual({
+        a: "person's",
+      });
+      expect((await scene.client.get(ConfigMap, { namespace: scene.ns, name: "made-once" })).data).toEqual({
+        a: "changed",
+      });
     });
 
     it("costs one write for each object, child and status, and none while idle", async () => {
-      const controller = gadgets({ owns: [ConfigMap], reconcile: ({ metadata }) => ({ status: { done: true }, children: [0, 1].map((at) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-${at}`, namespace: scene.ns }, data: { a: "1" } })) }) });
+      const controller = gadgets({
+        owns: [ConfigMap],
+        reconcile: ({ metadata }) => ({
+          status: { done: true },
+          children: [0, 1].map((at) => ({
+            apiVersion: "v1",
+            kind: "ConfigMap",
+            metadata: { name: `${metadata.name}-${at}`, namespace: scene.ns },
+            data: { a: "1" },
+          })),
+        }),
+      });
       const running = await scene.run(controller);
       await Promise.all(Array.from({ length: 30 }, (_, i) => scene.gadget(`many-${i}`)));
       await Promise.all(Array.from({ length: 30 }, (_, i) => scene.ready(`many-${i}`)));
@@ -287,7 +474,11 @@ export function controllerRows(scene: Scene): void {
         selects: ({ spec }) => spec.target === "mine",
         finalizer: "machinery.example/selected",
         finalize: ({ metadata }) => void finalized.push(metadata.name),
-        reconcile: ({ metadata }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-sel`, namespace: scene.ns } }] }),
+        reconcile: ({ metadata }) => ({
+          children: [
+            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-sel`, namespace: scene.ns } },
+          ],
+        }),
       });
       const running = await scene.run(controller);
       await scene.gadget("foreign", { target: "yours" });
@@ -295,10 +486,16 @@ export function controllerRows(scene: Scene): void {
       await scene.ready("chosen");
       await running.idle();
       expect(running.writes.filter((write) => write.includes("foreign"))).toEqual([]);
-      await scene.client.patch(Gadget, { namespace: scene.ns, name: "chosen" }, { type: "merge", body: { spec: { target: "yours" } } });
+      await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "chosen" },
+        { type: "merge", body: { spec: { target: "yours" } } },
+      );
       await eventually(async () => {
         expect(await scene.client.find(ConfigMap, { namespace: scene.ns, name: "chosen-sel" })).toBeUndefined();
-        expect((await scene.client.get(Gadget, { namespace: scene.ns, name: "chosen" })).metadata.finalizers ?? []).toEqual([]);
+        expect(
+          (await scene.client.get(Gadget, { namespace: scene.ns, name: "chosen" })).metadata.finalizers ?? [],
+        ).toEqual([]);
       });
       expect(finalized).toEqual(["chosen"]);
     });
@@ -310,8 +507,16 @@ export function controllerRows(scene: Scene): void {
       await Promise.all([one.idle(), two.idle()]);
       one.forget();
       two.forget();
-      const touched = await scene.client.patch(Gadget, { namespace: scene.ns, name: "twins" }, { type: "merge", body: { metadata: { annotations: { t: "1" } } } });
-      await Promise.all([one, two].map(({ watches }) => watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000)));
+      const touched = await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "twins" },
+        { type: "merge", body: { metadata: { annotations: { t: "1" } } } },
+      );
+      await Promise.all(
+        [one, two].map(({ watches }) =>
+          watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000),
+        ),
+      );
       await Promise.all([one.idle(), two.idle()]);
       expect([...one.writes, ...two.writes]).toEqual([]);
     });

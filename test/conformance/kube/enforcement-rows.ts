@@ -33,8 +33,21 @@ export function enforcementRows(scene: Scene): void {
 
     const replicaOf = async (run: string, identity: string, until = Promise.resolve()): Promise<Replica> => {
       const watches = createInformers({ client: scene.client, log });
-      const reportLocation: ReportLocation = { namespace: scene.ns, label: `machinery.example/report-${run}`, annotation: "machinery.example/reports-on" };
-      const membership = joinMembership({ client: scene.client, informers: watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group: run, identity, log, timing: MEMBERSHIP_TEST_TIMING });
+      const reportLocation: ReportLocation = {
+        namespace: scene.ns,
+        label: `machinery.example/report-${run}`,
+        annotation: "machinery.example/reports-on",
+      };
+      const membership = joinMembership({
+        client: scene.client,
+        informers: watches,
+        namespace: scene.ns,
+        groupLabel: GROUP_LABEL,
+        group: run,
+        identity,
+        log,
+        timing: MEMBERSHIP_TEST_TIMING,
+      });
       // First the Lease, then what is listed.
       await membership.joined;
       const halt = new AbortController();
@@ -46,11 +59,36 @@ export function enforcementRows(scene: Scene): void {
         await lag.until;
         if (poison.has(gadget.spec.text ?? "")) throw new Error(`cannot use ${gadget.spec.text}`);
       };
-      const reporting = startReporting({ client: scene.client, store, membership, location: reportLocation, apply: take, tracker: readiness.track("gadgets"), signal: halt.signal, log });
+      const reporting = startReporting({
+        client: scene.client,
+        store,
+        membership,
+        location: reportLocation,
+        apply: take,
+        tracker: readiness.track("gadgets"),
+        signal: halt.signal,
+        log,
+      });
       const reports = watches.ensure(ConfigMap, { namespace: scene.ns, labelSelector: reportLocation.label }).store;
       expect(await reports.waitSynced(10_000)).toBe(true);
-      const open = () => ({ controllers: [enforcementController({ name: `sum-${run}`, ref: Gadget, membership, location: reportLocation, reports })] });
-      const elected = runLeaderWork({ client: scene.client, informers: watches, ownership: platform, namespace: scene.ns, name: `lead-${run}`, identity, requiredKinds: [Gadget], createWork: open, signal: halt.signal, log, timing: leader });
+      const open = () => ({
+        controllers: [
+          enforcementController({ name: `sum-${run}`, ref: Gadget, membership, location: reportLocation, reports }),
+        ],
+      });
+      const elected = runLeaderWork({
+        client: scene.client,
+        informers: watches,
+        ownership: platform,
+        namespace: scene.ns,
+        name: `lead-${run}`,
+        identity,
+        requiredKinds: [Gadget],
+        createWork: open,
+        signal: halt.signal,
+        log,
+        timing: leader,
+      });
       const end = async (leave: () => Promise<void>): Promise<void> => {
         alive.splice(alive.indexOf(replica), 1);
         lag.until = Promise.resolve();
@@ -59,7 +97,14 @@ export function enforcementRows(scene: Scene): void {
         await leave();
         await watches.close();
       };
-      const replica: Replica = { membership, readiness, lag, failingKeys: poison, stop: () => end(() => membership.leave()), kill: () => end(() => membership.abandon()) };
+      const replica: Replica = {
+        membership,
+        readiness,
+        lag,
+        failingKeys: poison,
+        stop: () => end(() => membership.leave()),
+        kill: () => end(() => membership.abandon()),
+      };
       alive.push(replica);
       return replica;
     };
@@ -68,9 +113,12 @@ export function enforcementRows(scene: Scene): void {
     const enforced = async (name: string): Promise<string | undefined> => {
       const gadget = await scene.client.get(Gadget, { namespace: scene.ns, name });
       const found = condition(gadget, "Enforced");
-      return found?.observedGeneration === gadget.metadata.generation ? `${found?.status} ${found?.reason} ${found?.message}`.trim() : undefined;
+      return found?.observedGeneration === gadget.metadata.generation
+        ? `${found?.status} ${found?.reason} ${found?.message}`.trim()
+        : undefined;
     };
-    const change = (name: string, text: string) => scene.client.patch(Gadget, { namespace: scene.ns, name }, { type: "merge", body: { spec: { text } } });
+    const change = (name: string, text: string) =>
+      scene.client.patch(Gadget, { namespace: scene.ns, name }, { type: "merge", body: { spec: { text } } });
 
     it("is never said while a replica that has joined lags, and is said as soon as it does not", async () => {
       const run = `e${++runs}`;
@@ -128,13 +176,27 @@ export function enforcementRows(scene: Scene): void {
       b.failingKeys.add("bad").add("worse");
       gate.resolve();
       await eventually(async () => expect(await enforced("rule")).toBe("False Refused b: cannot use bad"));
-      await eventually(() => expect(b.readiness.check()).toMatchObject({ ready: false, pending: [{ reason: expect.stringContaining("cannot use") as string }] }));
+      await eventually(() =>
+        expect(b.readiness.check()).toMatchObject({
+          ready: false,
+          pending: [{ reason: expect.stringContaining("cannot use") as string }],
+        }),
+      );
       await change("rule", "good");
       await scene.client.delete(Gadget, { namespace: scene.ns, name: "other" });
       await eventually(() => expect(b.readiness.check()).toMatchObject({ ready: true }));
       await eventually(async () => expect(await enforced("rule")).toBe("True InForce"));
       // The reports on what is gone have gone too.
-      await eventually(async () => expect((await scene.client.list(ConfigMap, { namespace: scene.ns, labelSelector: `machinery.example/report-${run}` })).items.map(({ metadata }) => metadata.annotations?.["machinery.example/reports-on"])).toEqual([`${scene.ns}/rule`, `${scene.ns}/rule`]));
+      await eventually(async () =>
+        expect(
+          (
+            await scene.client.list(ConfigMap, {
+              namespace: scene.ns,
+              labelSelector: `machinery.example/report-${run}`,
+            })
+          ).items.map(({ metadata }) => metadata.annotations?.["machinery.example/reports-on"]),
+        ).toEqual([`${scene.ns}/rule`, `${scene.ns}/rule`]),
+      );
     });
   });
 }

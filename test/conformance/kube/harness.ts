@@ -20,7 +20,12 @@ export interface Endpoint {
 /** An API server to be judged. `issueClient` makes a client certificate that it accepts. */
 export interface Server {
   name: string;
-  start(): Promise<Endpoint & { stop(): Promise<void>; issueClient?(subject: { commonName: string; organizations?: string[] }): Promise<{ cert: string; key: string }> }>;
+  start(): Promise<
+    Endpoint & {
+      stop(): Promise<void>;
+      issueClient?(subject: { commonName: string; organizations?: string[] }): Promise<{ cert: string; key: string }>;
+    }
+  >;
 }
 
 /** What a row may use. */
@@ -43,10 +48,25 @@ export interface GadgetSpec {
   target?: string;
   items?: string[];
 }
-export type Gadget = KubeObject & { spec: GadgetSpec; status?: { conditions?: Condition[]; observedGeneration?: number; [field: string]: unknown } };
+export type Gadget = KubeObject & {
+  spec: GadgetSpec;
+  status?: { conditions?: Condition[]; observedGeneration?: number; [field: string]: unknown };
+};
 
-export const Gadget: ResourceRef<Gadget> = { group: "machinery.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
-export const Depot: ResourceRef<Gadget> = { group: "machinery.example", version: "v1", kind: "Depot", plural: "depots", namespaced: false };
+export const Gadget: ResourceRef<Gadget> = {
+  group: "machinery.example",
+  version: "v1",
+  kind: "Gadget",
+  plural: "gadgets",
+  namespaced: true,
+};
+export const Depot: ResourceRef<Gadget> = {
+  group: "machinery.example",
+  version: "v1",
+  kind: "Depot",
+  plural: "depots",
+  namespaced: false,
+};
 
 export const platform: OwnershipMarkers = {
   fieldManagerPrefix: "test",
@@ -58,14 +78,22 @@ export const platform: OwnershipMarkers = {
 export const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 export function connect(endpoint: Endpoint, onRequest?: (record: RequestRecord) => void): KubeClient {
-  return createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token: endpoint.adminToken }, fieldManager: "person", ...(onRequest && { onRequest }) });
+  return createClient({
+    server: endpoint.url,
+    ca: endpoint.ca,
+    auth: { kind: "token", token: endpoint.adminToken },
+    fieldManager: "person",
+    ...(onRequest && { onRequest }),
+  });
 }
 
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 15_000): Promise<T> => vi.waitFor(check, { timeout, interval: 25 });
+export const eventually = <T>(check: () => T | Promise<T>, timeout = 15_000): Promise<T> =>
+  vi.waitFor(check, { timeout, interval: 25 });
 
 /** Installs the two kinds and waits until they are served. */
 export async function installKinds(client: KubeClient): Promise<void> {
-  for (const ref of [Gadget, Depot]) await client.apply(CustomResourceDefinition, toCrd(ref), { fieldManager: "person", force: true });
+  for (const ref of [Gadget, Depot])
+    await client.apply(CustomResourceDefinition, toCrd(ref), { fieldManager: "person", force: true });
   for (const ref of [Gadget, Depot]) await eventually(() => client.list(ref));
 }
 
@@ -77,7 +105,15 @@ function toCrd(ref: ResourceRef) {
       group: ref.group,
       scope: ref.namespaced ? "Namespaced" : "Cluster",
       names: { plural: ref.plural, kind: ref.kind, singular: ref.kind.toLowerCase(), listKind: `${ref.kind}List` },
-      versions: [{ name: ref.version, served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema: { type: "object", properties: { spec: free, status: free } } } }],
+      versions: [
+        {
+          name: ref.version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: "object", properties: { spec: free, status: free } } },
+        },
+      ],
     },
   };
 }
@@ -96,9 +132,21 @@ export function start(endpoint: Endpoint, ...controllers: Controller[]): Running
   const client = connect(endpoint, ({ method, path, code }) => {
     if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
-  const watches = createInformers({ client, log, freeze: true, timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 300, jitter: 0 } } });
+  const watches = createInformers({
+    client,
+    log,
+    freeze: true,
+    timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 300, jitter: 0 } },
+  });
   const stopping = new AbortController();
-  const run = runControllers({ client, controllers, informers: watches, ownership: platform, signal: stopping.signal, log });
+  const run = runControllers({
+    client,
+    controllers,
+    informers: watches,
+    ownership: platform,
+    signal: stopping.signal,
+    log,
+  });
   return {
     ...run,
     watches,

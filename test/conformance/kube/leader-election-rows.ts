@@ -24,7 +24,16 @@ export function leaderElectionRows(scene: Scene): void {
       const notes: string[] = [];
       const terms: { term: Term; client: KubeClient }[] = [];
       const elected: LeaderWorkRun = runLeaderWork({
-        client: through, informers: watches, ownership: platform, namespace: scene.ns, name, identity, requiredKinds: [Gadget], signal: halt.signal, log, timing,
+        client: through,
+        informers: watches,
+        ownership: platform,
+        namespace: scene.ns,
+        name,
+        identity,
+        requiredKinds: [Gadget],
+        signal: halt.signal,
+        log,
+        timing,
         createWork: (term, client) => {
           terms.push({ term, client });
           return {
@@ -36,7 +45,10 @@ export function leaderElectionRows(scene: Scene): void {
                 kind: "singleton",
                 for: Gadget,
                 owns: [ConfigMap],
-                reconcile: ({ metadata, spec }) => (notes.push(`${metadata.name} ${spec.text}`), { status: { by: identity }, children: [] }),
+                reconcile: ({ metadata, spec }) => (
+                  notes.push(`${metadata.name} ${spec.text}`),
+                  { status: { by: identity }, children: [] }
+                ),
               }),
             ],
           };
@@ -65,7 +77,11 @@ export function leaderElectionRows(scene: Scene): void {
       await eventually(async () => expect((await scene.ready("one")).status).toMatchObject({ by: "b" }));
       expect(b.terms[0]?.term.transitions).toBe((a.terms[0]?.term.transitions ?? 0) + 1);
       const noted = a.notes.length;
-      await scene.client.patch(Gadget, { namespace: scene.ns, name: "one" }, { type: "merge", body: { spec: { text: "2" } } });
+      await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "one" },
+        { type: "merge", body: { spec: { text: "2" } } },
+      );
       await eventually(() => expect(b.notes).toContain("one 2"));
       expect(a.notes).toHaveLength(noted);
     });
@@ -77,12 +93,19 @@ export function leaderElectionRows(scene: Scene): void {
       await scene.ready("fenced");
       // Somebody takes the Lease, as another process would after this one had stood still.
       const lease = await scene.client.get(Lease, { namespace: scene.ns, name: "fence" });
-      await scene.client.update(Lease, { ...lease, spec: { ...lease.spec, holderIdentity: "z", leaseTransitions: 7, renewTime: "2030-01-01T00:00:00.000000Z" } });
+      await scene.client.update(Lease, {
+        ...lease,
+        spec: { ...lease.spec, holderIdentity: "z", leaseTransitions: 7, renewTime: "2030-01-01T00:00:00.000000Z" },
+      });
       await eventually(() => expect(a.elected.isLeading()).toBe(false));
       const term = a.terms[0];
       expect(term?.term.isHeld()).toBe(false);
-      await expect(term?.client.create(ConfigMap, { metadata: { name: "late", namespace: scene.ns } })).rejects.toMatchObject({ code: 0, reason: "Fenced" });
-      await expect(term?.client.raw("DELETE", `/api/v1/namespaces/${scene.ns}/configmaps/any`)).rejects.toMatchObject({ reason: "Fenced" });
+      await expect(
+        term?.client.create(ConfigMap, { metadata: { name: "late", namespace: scene.ns } }),
+      ).rejects.toMatchObject({ code: 0, reason: "Fenced" });
+      await expect(term?.client.raw("DELETE", `/api/v1/namespaces/${scene.ns}/configmaps/any`)).rejects.toMatchObject({
+        reason: "Fenced",
+      });
       expect(await term?.client.find(ConfigMap, { namespace: scene.ns, name: "late" })).toBeUndefined();
     });
   });

@@ -18,17 +18,34 @@ export function membershipRows(scene: Scene): void {
     });
 
     let groups = 0;
-    const join = async (group: string, identity: string, more: Partial<MembershipOptions> & { through?: KubeClient } = {}): Promise<Membership> => {
+    const join = async (
+      group: string,
+      identity: string,
+      more: Partial<MembershipOptions> & { through?: KubeClient } = {},
+    ): Promise<Membership> => {
       const client = more.through ?? scene.client;
       const watches = createInformers({ client, log });
-      const membership = joinMembership({ client, informers: watches, namespace: scene.ns, groupLabel: GROUP_LABEL, group, identity, log, timing: MEMBERSHIP_TEST_TIMING, ...more });
+      const membership = joinMembership({
+        client,
+        informers: watches,
+        namespace: scene.ns,
+        groupLabel: GROUP_LABEL,
+        group,
+        identity,
+        log,
+        timing: MEMBERSHIP_TEST_TIMING,
+        ...more,
+      });
       memberships.push({ membership, close: async () => (await membership.leave(), await watches.close()) });
       await membership.joined;
       return membership;
     };
     const group = () => `g${++groups}`;
     const names = (membership: Membership) => membership.members().map(({ identity }) => identity);
-    const leases = async (of: string) => (await scene.client.list(Lease, { namespace: scene.ns, labelSelector: `${GROUP_LABEL}=${of}` })).items.map(({ spec }) => spec?.holderIdentity).sort();
+    const leases = async (of: string) =>
+      (await scene.client.list(Lease, { namespace: scene.ns, labelSelector: `${GROUP_LABEL}=${of}` })).items
+        .map(({ spec }) => spec?.holderIdentity)
+        .sort();
 
     it("shows everybody to everybody, with what they say of themselves, until they leave", async () => {
       const of = group();
@@ -38,7 +55,12 @@ export function membershipRows(scene: Scene): void {
       await eventually(() => expect(names(a)).toEqual(["a", "b"]));
       expect(names(b)).toEqual(["a", "b"]);
       await b.annotate({ "machinery.example/url": "https://b" });
-      await eventually(() => expect(a.members().map(({ annotations }) => annotations["machinery.example/url"])).toEqual(["https://a", "https://b"]));
+      await eventually(() =>
+        expect(a.members().map(({ annotations }) => annotations["machinery.example/url"])).toEqual([
+          "https://a",
+          "https://b",
+        ]),
+      );
       expect(a.isMember()).toBe(true);
       let changes = 0;
       a.onChange(() => changes++);
@@ -93,16 +115,25 @@ export function membershipRows(scene: Scene): void {
       await first.abandon();
       const second = await join(of, "a");
       expect(second.ownerReference()?.uid).not.toBe(uid);
-      expect((await scene.client.get(Lease, { namespace: scene.ns, name: `${of}-a` })).metadata.uid).toBe(second.ownerReference()?.uid);
+      expect((await scene.client.get(Lease, { namespace: scene.ns, name: `${of}-a` })).metadata.uid).toBe(
+        second.ownerReference()?.uid,
+      );
     });
 
     it("does not count on itself when it cannot renew, nor after it was given up, before it has caught up", async () => {
       const of = group();
       let cut = false;
-      const unlessCut = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => (...args: A) => (cut ? Promise.reject(new Error("cut off")) : call(...args));
+      const unlessCut =
+        <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
+        (...args: A) =>
+          cut ? Promise.reject(new Error("cut off")) : call(...args);
       const { client } = scene;
       // Joining anew as well: else the Lease that the others remove is back before anybody sees that it was gone.
-      const through = { ...client, patch: unlessCut(client.patch.bind(client)), create: unlessCut(client.create.bind(client)) } as KubeClient;
+      const through = {
+        ...client,
+        patch: unlessCut(client.patch.bind(client)),
+        create: unlessCut(client.create.bind(client)),
+      } as KubeClient;
       let caughtUp = 0;
       const gate = Promise.withResolvers<void>();
       const b = await join(of, "b", { through, onRejoin: () => (caughtUp++, gate.promise) });

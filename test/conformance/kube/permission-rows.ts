@@ -6,7 +6,16 @@ import { NotPermitted, type Store } from "../../../kube/cache/reader.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { condition, Depot, eventually, freshNamespace, Gadget, type Scene } from "./harness.ts";
-import { BOUND_MS, FAST, testPermissionsOf, rule, startAs, type Process, type TestPermissions, type Rule } from "./permissions.ts";
+import {
+  BOUND_MS,
+  FAST,
+  testPermissionsOf,
+  rule,
+  startAs,
+  type Process,
+  type TestPermissions,
+  type Rule,
+} from "./permissions.ts";
 
 const READ = ["get", "list", "watch"];
 const OURS = "machinery.example/ours";
@@ -16,7 +25,16 @@ const gadgets: Controller = defineController<Gadget>({
   name: "parked-gadget",
   for: Gadget,
   owns: [ConfigMap],
-  reconcile: ({ metadata, spec }) => ({ children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: metadata.name, namespace: metadata.namespace }, data: { text: spec.text ?? "" } }] }),
+  reconcile: ({ metadata, spec }) => ({
+    children: [
+      {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: metadata.name, namespace: metadata.namespace },
+        data: { text: spec.text ?? "" },
+      },
+    ],
+  }),
 });
 
 /** Each Depot says how many Gadgets there are in the namespace it names. */
@@ -24,7 +42,9 @@ const depots: Controller = defineController<Gadget>({
   name: "parked-depot",
   for: Depot,
   reads: [Gadget],
-  reconcile: ({ spec }, { read }) => ({ status: { gadgets: read.list(Gadget, { namespace: spec.target ?? "" }).length } }),
+  reconcile: ({ spec }, { read }) => ({
+    status: { gadgets: read.list(Gadget, { namespace: spec.target ?? "" }).length },
+  }),
 });
 
 const machinery: Rule[] = [rule(Gadget.group, ["gadgets", "gadgets/status"])];
@@ -38,7 +58,10 @@ export function permissionRows(scene: Scene): void {
       for (const end of disposers.splice(0).reverse()) await end();
     });
     const newPermissions = (): TestPermissions => {
-      const permissions = testPermissionsOf(scene.client, `worker-${process.pid}-${counter++}-${Date.now().toString(36)}`);
+      const permissions = testPermissionsOf(
+        scene.client,
+        `worker-${process.pid}-${counter++}-${Date.now().toString(36)}`,
+      );
       disposers.push(() => permissions.end());
       return permissions;
     };
@@ -57,8 +80,11 @@ export function permissionRows(scene: Scene): void {
         expect(condition(found)).toMatchObject({ status: "True", observedGeneration: found.metadata.generation });
       });
     const children = async (namespace: string): Promise<string[]> =>
-      (await scene.client.list(ConfigMap, { namespace, labelSelector: "machinery.example/controller" })).items.map(({ metadata }) => metadata.name).sort();
-    const statusOf = (started: Process, resource: string) => started.watches.status().find((one) => one.resource === resource);
+      (await scene.client.list(ConfigMap, { namespace, labelSelector: "machinery.example/controller" })).items
+        .map(({ metadata }) => metadata.name)
+        .sort();
+    const statusOf = (started: Process, resource: string) =>
+      started.watches.status().find((one) => one.resource === resource);
     /** Waits for it and says how long it took. */
     const timed = async (check: () => void): Promise<number> => {
       const begun = performance.now();
@@ -74,24 +100,49 @@ export function permissionRows(scene: Scene): void {
       const started = begin(scene.endpoint, permissions.user, {}, [gadgets]);
       await started.run.synced;
       await ready(namespace, "stays");
-      const foreign = await scene.client.create(ConfigMap, { metadata: { name: "foreign", namespace, labels: { "machinery.example/controller": "somebody" } } });
+      const foreign = await scene.client.create(ConfigMap, {
+        metadata: { name: "foreign", namespace, labels: { "machinery.example/controller": "somebody" } },
+      });
       const events: string[] = [];
       const { store } = started.watches.ensure(ConfigMap, { labelSelector: "machinery.example/controller" });
       await eventually(() => expect(store.find({ namespace, name: "foreign" })).toBeDefined());
-      store.onChange(({ type, object, ...change }) => void events.push(`${type} ${object.metadata.name}${"evicted" in change && change.evicted ? " unseen" : ""}`));
+      store.onChange(
+        ({ type, object, ...change }) =>
+          void events.push(`${type} ${object.metadata.name}${"evicted" in change && change.evicted ? " unseen" : ""}`),
+      );
 
       await permissions.grantClusterWide(machinery);
-      expect(await timed(() => expect(statusOf(started, "configmaps")).toMatchObject({ state: "parked", parkReason: "Forbidden", synced: false }))).toBeLessThan(BOUND_MS);
+      expect(
+        await timed(() =>
+          expect(statusOf(started, "configmaps")).toMatchObject({
+            state: "parked",
+            parkReason: "Forbidden",
+            synced: false,
+          }),
+        ),
+      ).toBeLessThan(BOUND_MS);
       expect(() => store.list()).toThrow(NotPermitted);
-      await eventually(async () => expect(condition(await scene.client.get(Gadget, { namespace, name: "stays" }))).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringContaining("list and watch configmaps") }));
-      await scene.client.delete(ConfigMap, { namespace, name: "foreign" }, { preconditions: { uid: foreign.metadata.uid ?? "" } });
+      await eventually(async () =>
+        expect(condition(await scene.client.get(Gadget, { namespace, name: "stays" }))).toMatchObject({
+          status: "False",
+          reason: "PermissionMissing",
+          message: expect.stringContaining("list and watch configmaps"),
+        }),
+      );
+      await scene.client.delete(
+        ConfigMap,
+        { namespace, name: "foreign" },
+        { preconditions: { uid: foreign.metadata.uid ?? "" } },
+      );
       await scene.client.patch(Gadget, { namespace, name: "stays" }, { type: "merge", body: { spec: { text: "b" } } });
       await started.run.idle();
       expect(await children(namespace)).toEqual(["stays"]);
       expect(events).toEqual([]);
 
       await permissions.grantClusterWide([...machinery, configMaps]);
-      await eventually(async () => expect((await scene.client.get(ConfigMap, { namespace, name: "stays" })).data).toEqual({ text: "b" }));
+      await eventually(async () =>
+        expect((await scene.client.get(ConfigMap, { namespace, name: "stays" })).data).toEqual({ text: "b" }),
+      );
       await ready(namespace, "stays");
       expect(events).toContain("deleted foreign unseen");
     }, 60_000);
@@ -108,7 +159,9 @@ export function permissionRows(scene: Scene): void {
       const before = started.requests.length;
       await eventually(() => expect(started.requests.length).toBeGreaterThan(before + 3));
       // It asks whether it may, rather than list and be refused for ever.
-      expect(started.requests.slice(before).every((request) => request.includes("selfsubjectaccessreviews"))).toBe(true);
+      expect(started.requests.slice(before).every((request) => request.includes("selfsubjectaccessreviews"))).toBe(
+        true,
+      );
       expect(seen).toEqual([]);
       await permissions.grantClusterWide([rule("", ["configmaps"], READ)]);
       expect(await store.waitSynced(15_000)).toBe(true);
@@ -117,30 +170,60 @@ export function permissionRows(scene: Scene): void {
     it("one namespace revoked: it is out of sight and says so, the others go on; granted: it goes on too", async () => {
       const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
       const permissions = newPermissions();
-      await permissions.grantClusterWide([rule("", ["namespaces"], READ), rule(Depot.group, ["depots", "depots/status"])]);
+      await permissions.grantClusterWide([
+        rule("", ["namespaces"], READ),
+        rule(Depot.group, ["depots", "depots/status"]),
+      ]);
       await permissions.role([...machinery, configMaps]);
       for (const name of [home, away]) {
-        await scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: permissions.user } } } });
+        await scene.client.patch(
+          Namespace,
+          { name },
+          { type: "merge", body: { metadata: { labels: { [OURS]: permissions.user } } } },
+        );
         await permissions.grantIn(name);
         await make(name, "first", "a");
       }
       const depot = `depot-${away}`;
       disposers.push(() => scene.client.delete(Depot, { name: depot }));
       await scene.client.create(Depot, { metadata: { name: depot }, spec: { target: away } });
-      const started = begin(scene.endpoint, permissions.user, { namespaceScope: { labelSelector: `${OURS}=${permissions.user}` } }, [gadgets, depots]);
+      const started = begin(
+        scene.endpoint,
+        permissions.user,
+        { namespaceScope: { labelSelector: `${OURS}=${permissions.user}` } },
+        [gadgets, depots],
+      );
       await started.run.synced;
       for (const name of [home, away]) await ready(name, "first");
-      expect(statusOf(started, Gadget.plural + "." + Gadget.group)).toMatchObject({ state: "watching", synced: true, namespaces: 2, elsewhere: [] });
+      expect(statusOf(started, Gadget.plural + "." + Gadget.group)).toMatchObject({
+        state: "watching",
+        synced: true,
+        namespaces: 2,
+        elsewhere: [],
+      });
 
       await permissions.revokeIn(away);
       const parked = { elsewhere: [{ namespace: away, state: "parked", parkReason: "Forbidden" }], synced: true };
-      expect(await timed(() => expect([statusOf(started, "gadgets.machinery.example"), statusOf(started, "configmaps")]).toMatchObject([parked, parked]))).toBeLessThan(BOUND_MS);
+      expect(
+        await timed(() =>
+          expect([statusOf(started, "gadgets.machinery.example"), statusOf(started, "configmaps")]).toMatchObject([
+            parked,
+            parked,
+          ]),
+        ),
+      ).toBeLessThan(BOUND_MS);
       const store: Store<Gadget> = started.watches.store(Gadget);
       expect(() => store.list({ namespace: away })).toThrow(away);
       expect(() => store.list()).toThrow(NotPermitted);
       expect(store.list({ partial: true }).map(({ metadata }) => metadata.namespace)).toEqual([home]);
       const shown = async () => condition(await scene.client.get(Depot, { name: depot }));
-      await eventually(async () => expect(await shown()).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringContaining(`gadgets.machinery.example in namespace ${away}`) }));
+      await eventually(async () =>
+        expect(await shown()).toMatchObject({
+          status: "False",
+          reason: "PermissionMissing",
+          message: expect.stringContaining(`gadgets.machinery.example in namespace ${away}`),
+        }),
+      );
       await make(home, "second", "b");
       await ready(home, "second");
       await scene.client.delete(Gadget, { namespace: away, name: "first" });
@@ -149,15 +232,28 @@ export function permissionRows(scene: Scene): void {
       expect(await children(home)).toEqual(["first", "second"]);
 
       const deleted: string[] = [];
-      store.onChange(({ type, object }) => void (type === "deleted" && deleted.push(`${object.metadata.namespace}/${object.metadata.name}`)));
+      store.onChange(
+        ({ type, object }) =>
+          void (type === "deleted" && deleted.push(`${object.metadata.namespace}/${object.metadata.name}`)),
+      );
       await permissions.grantIn(away);
       await ready(away, "third");
       expect(deleted).toEqual([`${away}/first`]);
       await eventually(async () => expect(await shown()).toMatchObject({ status: "True" }));
       expect((await scene.client.get(Depot, { name: depot })).status).toMatchObject({ gadgets: 1 });
 
-      await permissions.grantClusterWide([rule("", ["namespaces"], READ), ...machinery, rule(Depot.group, ["depots", "depots/status"])]);
-      await eventually(() => expect(statusOf(started, "gadgets.machinery.example")).toEqual({ resource: "gadgets.machinery.example", state: "watching", synced: true }));
+      await permissions.grantClusterWide([
+        rule("", ["namespaces"], READ),
+        ...machinery,
+        rule(Depot.group, ["depots", "depots/status"]),
+      ]);
+      await eventually(() =>
+        expect(statusOf(started, "gadgets.machinery.example")).toEqual({
+          resource: "gadgets.machinery.example",
+          state: "watching",
+          synced: true,
+        }),
+      );
       expect(store.list().length).toBeGreaterThan(0);
     }, 90_000);
 
@@ -165,7 +261,8 @@ export function permissionRows(scene: Scene): void {
       const [home, away] = [await freshNamespace(scene.client), await freshNamespace(scene.client)];
       const permissions = newPermissions();
       const namespaces = rule("", ["namespaces"], ["list", "watch"]);
-      const label = (name: string, value: string | null) => scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: value } } } });
+      const label = (name: string, value: string | null) =>
+        scene.client.patch(Namespace, { name }, { type: "merge", body: { metadata: { labels: { [OURS]: value } } } });
       await permissions.grantClusterWide([namespaces]);
       await permissions.role(machinery);
       for (const name of [home, away]) {
@@ -173,11 +270,16 @@ export function permissionRows(scene: Scene): void {
         await permissions.grantIn(name);
         for (const gadget of ["stays", "goes"]) await make(name, gadget);
       }
-      const started = begin(scene.endpoint, permissions.user, { namespaceScope: { labelSelector: `${OURS}=${permissions.user}` } });
+      const started = begin(scene.endpoint, permissions.user, {
+        namespaceScope: { labelSelector: `${OURS}=${permissions.user}` },
+      });
       const { store } = started.watches.ensure(Gadget);
       await eventually(() => expect(store.synced && store.list()).toHaveLength(4), 20_000);
       const deleted: string[] = [];
-      store.onChange(({ type, object: { metadata } }) => void (type === "deleted" && deleted.push(`${metadata.namespace}/${metadata.name}`)));
+      store.onChange(
+        ({ type, object: { metadata } }) =>
+          void (type === "deleted" && deleted.push(`${metadata.namespace}/${metadata.name}`)),
+      );
 
       await permissions.grantClusterWide([]);
       await eventually(() => expect(statusOf(started, "namespaces")).toMatchObject({ state: "parked" }), 20_000);
@@ -185,7 +287,13 @@ export function permissionRows(scene: Scene): void {
       await scene.client.delete(Gadget, { namespace: home, name: "goes" });
       await label(away, null);
       await permissions.grantClusterWide([namespaces]);
-      await eventually(() => expect(store.list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([`${home}/stays`]), 20_000);
+      await eventually(
+        () =>
+          expect(store.list().map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([
+            `${home}/stays`,
+          ]),
+        20_000,
+      );
       expect(deleted).toEqual([`${home}/goes`]);
     }, 60_000);
 
@@ -194,7 +302,11 @@ export function permissionRows(scene: Scene): void {
       const bindings = rule("rbac.authorization.k8s.io", ["clusterrolebindings"], READ);
       await permissions.grantClusterWide([bindings]);
       await permissions.role([rule("", ["configmaps"], READ)]);
-      const never = { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 }, watchSeconds: [300, 600] as const };
+      const never = {
+        ...FAST,
+        parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 },
+        watchSeconds: [300, 600] as const,
+      };
       const started = begin(scene.endpoint, permissions.user, { timing: never });
       const watched = started.watches.ensure(ClusterRoleBinding);
       const { store } = started.watches.ensure(ConfigMap, { namespace: scene.ns });
@@ -202,7 +314,11 @@ export function permissionRows(scene: Scene): void {
       await eventually(() => expect(watched.store.state).toBe("watching"));
       const name = `${permissions.user}-more`;
       disposers.push(() => scene.client.delete(ClusterRoleBinding, { name }).catch(() => undefined));
-      const bind = { metadata: { name }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: `${permissions.user}-some` }, subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: permissions.user }] };
+      const bind = {
+        metadata: { name },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: `${permissions.user}-some` },
+        subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: permissions.user }],
+      };
       await scene.client.create(ClusterRoleBinding, bind);
       expect(await store.waitSynced(15_000)).toBe(true);
       await scene.client.delete(ClusterRoleBinding, { name });
@@ -215,18 +331,42 @@ export function permissionRows(scene: Scene): void {
 
     it("a kind that is taken away and given back", async () => {
       const definition = { name: "widgets.machinery.example" };
-      const Widget: ResourceRef = { group: "machinery.example", version: "v1", kind: "Widget", plural: "widgets", namespaced: true };
+      const Widget: ResourceRef = {
+        group: "machinery.example",
+        version: "v1",
+        kind: "Widget",
+        plural: "widgets",
+        namespaced: true,
+      };
       const free = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
       const install = (): Promise<unknown> =>
-        scene.client.apply(CustomResourceDefinition, { metadata: definition, spec: { group: Widget.group, scope: "Namespaced", names: { plural: "widgets", kind: "Widget", singular: "widget", listKind: "WidgetList" }, versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { ...free } } }] } }, { fieldManager: "person", force: true });
-      const create = (name: string): Promise<KubeObject> => eventually(() => scene.client.create(Widget, { metadata: { name, namespace: scene.ns } }));
+        scene.client.apply(
+          CustomResourceDefinition,
+          {
+            metadata: definition,
+            spec: {
+              group: Widget.group,
+              scope: "Namespaced",
+              names: { plural: "widgets", kind: "Widget", singular: "widget", listKind: "WidgetList" },
+              versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { ...free } } }],
+            },
+          },
+          { fieldManager: "person", force: true },
+        );
+      const create = (name: string): Promise<KubeObject> =>
+        eventually(() => scene.client.create(Widget, { metadata: { name, namespace: scene.ns } }));
       await install();
       disposers.push(() => scene.client.delete(CustomResourceDefinition, definition).catch(() => undefined));
       await create("old");
       const permissions = newPermissions();
-      await permissions.grantClusterWide([rule("machinery.example", ["*"], READ), rule("apiextensions.k8s.io", ["customresourcedefinitions"], READ)]);
+      await permissions.grantClusterWide([
+        rule("machinery.example", ["*"], READ),
+        rule("apiextensions.k8s.io", ["customresourcedefinitions"], READ),
+      ]);
       // Its own looks are too rare to be what wakes it.
-      const started = begin(scene.endpoint, permissions.user, { timing: { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 } } });
+      const started = begin(scene.endpoint, permissions.user, {
+        timing: { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 } },
+      });
       started.watches.ensure(CustomResourceDefinition, { metadata: true });
       const { store } = started.watches.ensure(Widget);
       const events: string[] = [];
@@ -237,24 +377,43 @@ export function permissionRows(scene: Scene): void {
       expect(() => store.list()).toThrow(NotPermitted);
       await install();
       await create("new");
-      await eventually(() => expect(store.synced && store.list().map(({ metadata }) => metadata.name)).toEqual(["new"]), 30_000);
+      await eventually(
+        () => expect(store.synced && store.list().map(({ metadata }) => metadata.name)).toEqual(["new"]),
+        30_000,
+      );
       expect(events).toEqual(["added old", "deleted old", "added new"]);
     }, 90_000);
   });
 
   it("metadata alone holds no content, and a part of what is watched whole costs no watch", async () => {
     const namespace = await freshNamespace(scene.client);
-    await scene.client.create(ConfigMap, { metadata: { name: "big", namespace, labels: { colour: "red" } }, data: { big: "content" } });
+    await scene.client.create(ConfigMap, {
+      metadata: { name: "big", namespace, labels: { colour: "red" } },
+      data: { big: "content" },
+    });
     const started = startAs(scene.endpoint, "admin-of-views", {});
     const permissions = testPermissionsOf(scene.client, "admin-of-views");
     await permissions.grantClusterWide([rule("", ["configmaps"], READ)]);
     try {
       const slim = started.watches.ensure(ConfigMap, { namespace, metadata: true });
       expect(await slim.store.waitSynced(15_000)).toBe(true);
-      expect(slim.store.get({ namespace, name: "big" })).toMatchObject({ apiVersion: "v1", kind: "ConfigMap", metadata: { labels: { colour: "red" } } });
+      expect(slim.store.get({ namespace, name: "big" })).toMatchObject({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { labels: { colour: "red" } },
+      });
       expect(slim.store.get({ namespace, name: "big" }).data).toBeUndefined();
-      await scene.client.patch(ConfigMap, { namespace, name: "big" }, { type: "merge", body: { data: { more: "content" }, metadata: { labels: { shape: "round" } } } });
-      await eventually(() => expect(slim.store.get({ namespace, name: "big" })).toMatchObject({ kind: "ConfigMap", metadata: { labels: { shape: "round" } } }));
+      await scene.client.patch(
+        ConfigMap,
+        { namespace, name: "big" },
+        { type: "merge", body: { data: { more: "content" }, metadata: { labels: { shape: "round" } } } },
+      );
+      await eventually(() =>
+        expect(slim.store.get({ namespace, name: "big" })).toMatchObject({
+          kind: "ConfigMap",
+          metadata: { labels: { shape: "round" } },
+        }),
+      );
       expect(slim.store.get({ namespace, name: "big" }).data).toBeUndefined();
 
       const whole = started.watches.ensure(ConfigMap);
@@ -265,9 +424,17 @@ export function permissionRows(scene: Scene): void {
       const events: string[] = [];
       red.store.onChange(({ type }) => void events.push(type));
       expect(red.store.list().map(({ metadata }) => metadata.name)).toEqual(["big"]);
-      await scene.client.patch(ConfigMap, { namespace, name: "big" }, { type: "merge", body: { metadata: { labels: { colour: "blue" } } } });
+      await scene.client.patch(
+        ConfigMap,
+        { namespace, name: "big" },
+        { type: "merge", body: { metadata: { labels: { colour: "blue" } } } },
+      );
       await eventually(() => expect(red.store.list()).toEqual([]));
-      await scene.client.patch(ConfigMap, { namespace, name: "big" }, { type: "merge", body: { metadata: { labels: { colour: "red" } } } });
+      await scene.client.patch(
+        ConfigMap,
+        { namespace, name: "big" },
+        { type: "merge", body: { metadata: { labels: { colour: "red" } } } },
+      );
       await eventually(() => expect(red.store.size).toBe(1));
       expect(events).toEqual(["deleted", "added"]);
 
@@ -275,7 +442,13 @@ export function permissionRows(scene: Scene): void {
       await permissions.role([rule("", ["configmaps"], READ)]);
       await permissions.grantIn(namespace);
       await permissions.grantClusterWide([]);
-      await eventually(() => expect(started.watches.status().find((one) => one.resource === "configmaps" && !one.namespace)).toMatchObject({ namespaces: 1, elsewhere: [] }), 20_000);
+      await eventually(
+        () =>
+          expect(started.watches.status().find((one) => one.resource === "configmaps" && !one.namespace)).toMatchObject(
+            { namespaces: 1, elsewhere: [] },
+          ),
+        20_000,
+      );
       expect(red.store.list().map(({ metadata }) => metadata.name)).toEqual(["big"]);
     } finally {
       await started.stop();

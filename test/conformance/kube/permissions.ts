@@ -28,7 +28,11 @@ export interface Rule {
   verbs: string[];
 }
 
-export const rule = (group: string, resources: string[], verbs = ["*"]): Rule => ({ apiGroups: [group], resources, verbs });
+export const rule = (group: string, resources: string[], verbs = ["*"]): Rule => ({
+  apiGroups: [group],
+  resources,
+  verbs,
+});
 
 /** Grants to and revocations from one user, by the administrator. */
 export interface TestPermissions {
@@ -53,7 +57,8 @@ export function testPermissionsOf(admin: KubeClient, user: string): TestPermissi
       await admin.apply(ClusterRoleBinding, { metadata: { name: `${user}-all` }, ...to(`${user}-all`) }, apply);
     },
     role: async (rules) => void (await admin.apply(ClusterRole, { metadata: { name: `${user}-some` }, rules }, apply)),
-    grantIn: async (namespace) => void (await admin.apply(RoleBinding, { metadata: { name: user, namespace }, ...to(`${user}-some`) }, apply)),
+    grantIn: async (namespace) =>
+      void (await admin.apply(RoleBinding, { metadata: { name: user, namespace }, ...to(`${user}-some`) }, apply)),
     revokeIn: async (namespace) => void (await admin.delete(RoleBinding, { name: user, namespace })),
     async end() {
       for (const name of [`${user}-all`, `${user}-some`]) {
@@ -73,13 +78,25 @@ export interface Process {
 }
 
 /** One process's worth of machinery with a user's rights. */
-export function startAs(endpoint: Endpoint, user: string, options: Partial<InformersOptions> = {}, controllers: Controller[] = []): Process {
+export function startAs(
+  endpoint: Endpoint,
+  user: string,
+  options: Partial<InformersOptions> = {},
+  controllers: Controller[] = [],
+): Process {
   const requests: string[] = [];
   const own = connect(endpoint, ({ method, path }) => void requests.push(`${method} ${path}`));
   const client = own.as({ kind: "impersonate", user, groups: ["system:authenticated"] });
   const watches = createInformers({ client, log, freeze: true, timing: FAST, ...options });
   const stopping = new AbortController();
-  const run = runControllers({ client, controllers, informers: watches, ownership: platform, signal: stopping.signal, log });
+  const run = runControllers({
+    client,
+    controllers,
+    informers: watches,
+    ownership: platform,
+    signal: stopping.signal,
+    log,
+  });
   return {
     watches,
     run,

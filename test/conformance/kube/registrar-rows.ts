@@ -9,7 +9,8 @@ import { eventually, freshNamespace, type Scene } from "./harness.ts";
 import { testPermissionsOf, rule, startAs, type Process } from "./permissions.ts";
 
 const names = (batch: readonly ChangedKey[]): string[] => batch.map(({ key }) => key.name).sort();
-const lists = (process: Process): number => process.requests.filter((request) => request.includes("/configmaps?") && !request.includes("watch=true")).length;
+const lists = (process: Process): number =>
+  process.requests.filter((request) => request.includes("/configmaps?") && !request.includes("watch=true")).length;
 
 export function registrarRows(scene: Scene): void {
   describe("registrars", () => {
@@ -19,11 +20,23 @@ export function registrarRows(scene: Scene): void {
       for (const process of open.splice(0)) await process.stop();
     });
     /** A process that may see ConfigMaps, and a namespace with some. */
-    const begin = async (lingerMs: number, objects: string[] = ["one", "two"]): Promise<{ process: Process; key: { ref: typeof ConfigMap; namespace: string; labelSelector: string }; put: (name: string) => Promise<unknown> }> => {
+    const begin = async (
+      lingerMs: number,
+      objects: string[] = ["one", "two"],
+    ): Promise<{
+      process: Process;
+      key: { ref: typeof ConfigMap; namespace: string; labelSelector: string };
+      put: (name: string) => Promise<unknown>;
+    }> => {
       const namespace = await freshNamespace(scene.client);
       const permissions = testPermissionsOf(scene.client, `registrant-${namespace}-${counter++}`);
       await permissions.grantClusterWide([rule("", ["configmaps"], ["get", "list", "watch"])]);
-      const put = (name: string): Promise<unknown> => scene.client.apply(ConfigMap, { metadata: { name, namespace, labels: { own: "yes" } } }, { fieldManager: "person" });
+      const put = (name: string): Promise<unknown> =>
+        scene.client.apply(
+          ConfigMap,
+          { metadata: { name, namespace, labels: { own: "yes" } } },
+          { fieldManager: "person" },
+        );
       for (const name of objects) await put(name);
       const process = startAs(scene.endpoint, permissions.user, { lingerMs });
       open.push(process);
@@ -33,12 +46,19 @@ export function registrarRows(scene: Scene): void {
     it("run the union of all wishes, each watch once, and end what nobody wishes any more", async () => {
       const { process, key, put } = await begin(50);
       const received: Record<string, string[]> = { a: [], b: [] };
-      const [a, b] = ["a", "b"].map((name) => process.watches.dynamicWatches({ name, deliver: (batch) => void received[name]?.push(...names(batch)) }));
+      const [a, b] = ["a", "b"].map((name) =>
+        process.watches.dynamicWatches({ name, deliver: (batch) => void received[name]?.push(...names(batch)) }),
+      );
       a?.add(key, "x");
       a?.add(key, "x");
       a?.add(key, "y");
       b?.add(key, "z");
-      await eventually(() => expect([received["a"], received["b"]]).toEqual([["one", "two"], ["one", "two"]]));
+      await eventually(() =>
+        expect([received["a"], received["b"]]).toEqual([
+          ["one", "two"],
+          ["one", "two"],
+        ]),
+      );
       expect(process.watches.status()).toHaveLength(1);
       expect(lists(process)).toBe(1);
       a?.removeDependent("x");
@@ -58,7 +78,10 @@ export function registrarRows(scene: Scene): void {
       first.add(key, "x");
       await eventually(() => expect(process.watches.status()[0]).toMatchObject({ state: "watching", synced: true }));
       const late: string[] = [];
-      const second = process.watches.dynamicWatches({ name: "second", deliver: (batch) => void late.push(...names(batch)) });
+      const second = process.watches.dynamicWatches({
+        name: "second",
+        deliver: (batch) => void late.push(...names(batch)),
+      });
       second.add(key, "y");
       first.remove(key, "x");
       await eventually(() => expect(late).toEqual(["one", "two"]));
@@ -94,13 +117,23 @@ export function registrarRows(scene: Scene): void {
       const gate = Promise.withResolvers<void>();
       const batches: string[][] = [];
       const quick: string[] = [];
-      const slow = process.watches.dynamicWatches({ name: "slow", deliver: async (batch) => (batches.push(names(batch)), batches.length === 1 ? gate.promise : undefined) });
-      const fast = process.watches.dynamicWatches({ name: "fast", deliver: (batch) => void quick.push(...names(batch)) });
+      const slow = process.watches.dynamicWatches({
+        name: "slow",
+        deliver: async (batch) => (batches.push(names(batch)), batches.length === 1 ? gate.promise : undefined),
+      });
+      const fast = process.watches.dynamicWatches({
+        name: "fast",
+        deliver: (batch) => void quick.push(...names(batch)),
+      });
       slow.add(key, "x");
       fast.add(key, "y");
       await eventually(() => expect(batches).toEqual([["one"]]));
       for (const name of ["two", "three", "two"]) await put(name);
-      await scene.client.patch(ConfigMap, { namespace: key.namespace, name: "two" }, { type: "merge", body: { data: { a: "1" } } });
+      await scene.client.patch(
+        ConfigMap,
+        { namespace: key.namespace, name: "two" },
+        { type: "merge", body: { data: { a: "1" } } },
+      );
       await eventually(() => expect(quick.filter((name) => name === "two").length).toBeGreaterThan(1));
       expect(batches).toHaveLength(1);
       gate.resolve();
@@ -124,13 +157,23 @@ export function registrarRows(scene: Scene): void {
     it("leave nothing behind after as many openings as a day has", async () => {
       const { process, key, put } = await begin(0);
       const other = await freshNamespace(scene.client);
-      const keys = [key, { ref: ConfigMap, namespace: other }, { ref: ConfigMap, namespace: other, metadata: true }, { ref: ConfigMap, namespace: other, labelSelector: "a in (b,c)" }];
+      const keys = [
+        key,
+        { ref: ConfigMap, namespace: other },
+        { ref: ConfigMap, namespace: other, metadata: true },
+        { ref: ConfigMap, namespace: other, labelSelector: "a in (b,c)" },
+      ];
       let taken = 0;
       const churn = async (rounds: number): Promise<void> => {
         for (let round = 0; round < rounds; round++) {
-          const registrar = process.watches.dynamicWatches({ name: `churn-${round}`, deliver: (batch) => void (taken += batch.length) });
+          const registrar = process.watches.dynamicWatches({
+            name: `churn-${round}`,
+            deliver: (batch) => void (taken += batch.length),
+          });
           for (const each of keys) registrar.add(each, `dependent-${round}`);
-          await soon(() => expect(process.watches.status().filter(({ state }) => state === "watching")).toHaveLength(keys.length));
+          await soon(() =>
+            expect(process.watches.status().filter(({ state }) => state === "watching")).toHaveLength(keys.length),
+          );
           registrar.removeDependent(`dependent-${round}`);
           await registrar.close();
           await soon(() => expect(process.watches.status()).toEqual([]));
@@ -146,7 +189,9 @@ export function registrarRows(scene: Scene): void {
       expect(heapUsed() - before).toBeLessThan(6_000_000);
       await eventually(async () => expect(await openWatches(scene)).toBeLessThanOrEqual(watching));
       const last: string[] = [];
-      process.watches.dynamicWatches({ name: "last", deliver: (batch) => void last.push(...names(batch)) }).add(key, "x");
+      process.watches
+        .dynamicWatches({ name: "last", deliver: (batch) => void last.push(...names(batch)) })
+        .add(key, "x");
       await put("three");
       await eventually(() => expect(last).toContain("three"));
     }, 120_000);
@@ -169,7 +214,14 @@ async function openWatches(scene: Scene): Promise<number> {
   try {
     const { body } = await scene.client.stream("GET", "/metrics");
     const text = await body.text();
-    const lines = text.split("\n").filter((line) => line.startsWith("apiserver_longrunning_requests{") && line.includes('resource="configmaps"') && line.includes('verb="WATCH"'));
+    const lines = text
+      .split("\n")
+      .filter(
+        (line) =>
+          line.startsWith("apiserver_longrunning_requests{") &&
+          line.includes('resource="configmaps"') &&
+          line.includes('verb="WATCH"'),
+      );
     return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   } catch {
     return 0;

@@ -16,11 +16,24 @@ export function replicaRows(scene: Scene): void {
           name: "copy",
           for: Gadget,
           owns: [ConfigMap],
-          reconcile: ({ metadata, spec }) => ({ status: { text: spec.text }, children: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `${metadata.name}-copy`, namespace: scene.ns }, data: { text: spec.text } }] }),
+          reconcile: ({ metadata, spec }) => ({
+            status: { text: spec.text },
+            children: [
+              {
+                apiVersion: "v1",
+                kind: "ConfigMap",
+                metadata: { name: `${metadata.name}-copy`, namespace: scene.ns },
+                data: { text: spec.text },
+              },
+            ],
+          }),
         });
       const replicas = await Promise.all(Array.from({ length: REPLICAS }, () => scene.run(copying())));
       const seen = createInformers({ client: scene.client, log });
-      const [gadgets, copies] = [seen.ensure(Gadget, { namespace: scene.ns }).store, seen.ensure(ConfigMap, { namespace: scene.ns, labelSelector: `${platform.controllerLabel}=copy` }).store];
+      const [gadgets, copies] = [
+        seen.ensure(Gadget, { namespace: scene.ns }).store,
+        seen.ensure(ConfigMap, { namespace: scene.ns, labelSelector: `${platform.controllerLabel}=copy` }).store,
+      ];
       expect(await seen.waitSynced(10_000)).toBe(true);
       const changed = { gadgets: 0, copies: 0 };
       gadgets.onChange(() => changed.gadgets++);
@@ -30,21 +43,36 @@ export function replicaRows(scene: Scene): void {
         await Promise.all(names.map((name) => scene.ready(name)));
         await Promise.all(replicas.map((replica) => replica.idle()));
         const last = await scene.client.list(Gadget, { namespace: scene.ns });
-        for (const store of [gadgets, ...replicas.map(({ watches }) => watches.store(Gadget))]) await store.waitForVersion(last.items.map(({ metadata }) => metadata.resourceVersion ?? "0").sort((a, b) => Number(b) - Number(a))[0] ?? "", 10_000);
+        for (const store of [gadgets, ...replicas.map(({ watches }) => watches.store(Gadget))])
+          await store.waitForVersion(
+            last.items
+              .map(({ metadata }) => metadata.resourceVersion ?? "0")
+              .sort((a, b) => Number(b) - Number(a))[0] ?? "",
+            10_000,
+          );
         await Promise.all(replicas.map((replica) => replica.idle()));
       };
       await Promise.all(names.map((name) => scene.gadget(name, { text: "1" })));
       await waitUntilStable();
       await eventually(() => expect(changed).toEqual({ gadgets: 2 * CHANGES, copies: CHANGES }));
-      await Promise.all(names.map((name) => scene.client.patch(Gadget, { namespace: scene.ns, name }, { type: "merge", body: { spec: { text: "2" } } })));
+      await Promise.all(
+        names.map((name) =>
+          scene.client.patch(Gadget, { namespace: scene.ns, name }, { type: "merge", body: { spec: { text: "2" } } }),
+        ),
+      );
       await waitUntilStable();
       // Ours and theirs: each object created, changed by the test, and its status written twice.
       await eventually(() => expect(changed).toEqual({ gadgets: 4 * CHANGES, copies: 2 * CHANGES }));
       const attempts = replicas.flatMap(({ writes }) => writes).length;
       expect(attempts).toBeLessThanOrEqual(4 * CHANGES * REPLICAS);
       for (const replica of replicas) replica.forget();
-      const touched = await scene.client.patch(Gadget, { namespace: scene.ns, name: "budget-0" }, { type: "merge", body: { metadata: { annotations: { by: "somebody" } } } });
-      for (const { watches } of replicas) expect(await watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 10_000)).toBe(true);
+      const touched = await scene.client.patch(
+        Gadget,
+        { namespace: scene.ns, name: "budget-0" },
+        { type: "merge", body: { metadata: { annotations: { by: "somebody" } } } },
+      );
+      for (const { watches } of replicas)
+        expect(await watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 10_000)).toBe(true);
       await Promise.all(replicas.map((replica) => replica.idle()));
       expect(replicas.flatMap(({ writes }) => writes)).toEqual([]);
       await seen.close();

@@ -1,7 +1,18 @@
 // The Kubernetes machinery on an API server: client, stores, controllers, leadership. Runs unchanged on every server that is given.
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { condition, connect, eventually, freshNamespace, Gadget, installKinds, type RunningControllers, type Scene, type Server, start } from "./harness.ts";
+import {
+  condition,
+  connect,
+  eventually,
+  freshNamespace,
+  Gadget,
+  installKinds,
+  type RunningControllers,
+  type Scene,
+  type Server,
+  start,
+} from "./harness.ts";
 import { clientRows } from "./client-rows.ts";
 import { controllerRows } from "./controller-rows.ts";
 import { permissionRows } from "./permission-rows.ts";
@@ -35,11 +46,12 @@ export function controllerRuntimeTests(server: Server): void {
         return started;
       },
       gadget: (name, spec = {}) => client.create(Gadget, { metadata: { name, namespace: ns }, spec: { ...spec } }),
-      ready: (name, status = "True") => eventually(async () => {
-        const object = await client.get(Gadget, { namespace: ns, name });
-        expect(condition(object)).toMatchObject({ status, observedGeneration: object.metadata.generation });
-        return object;
-      }),
+      ready: (name, status = "True") =>
+        eventually(async () => {
+          const object = await client.get(Gadget, { namespace: ns, name });
+          expect(condition(object)).toMatchObject({ status, observedGeneration: object.metadata.generation });
+          return object;
+        }),
     };
 
     beforeAll(async () => {

@@ -9,7 +9,11 @@ export interface Api {
   patch(type: PatchType, path: string, body: unknown): Promise<Answer>;
   delete(path: string, body?: unknown): Promise<Answer>;
   /** Sends a body exactly as it is. */
-  send(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", path: string, options?: { body?: string | Buffer; headers?: Record<string, string> }): Promise<Answer>;
+  send(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS",
+    path: string,
+    options?: { body?: string | Buffer; headers?: Record<string, string> },
+  ): Promise<Answer>;
   watch(path: string): Promise<Watch>;
   /** The same server, as somebody else. */
   as(identity: Identity): Api;
@@ -78,7 +82,10 @@ export function connect(endpoint: Endpoint): { api: Api; close(): Promise<void> 
     const agent = "cert" in identity ? agentFor(identity) : shared;
     return makeApi({ endpoint, agent, headers: identityHeaders(identity, endpoint), as: make });
   };
-  return { api: make({ token: endpoint.adminToken }), close: async () => void (await Promise.all(agents.map((agent) => agent.destroy()))) };
+  return {
+    api: make({ token: endpoint.adminToken }),
+    close: async () => void (await Promise.all(agents.map((agent) => agent.destroy()))),
+  };
 }
 
 function identityHeaders(identity: Identity, endpoint: Endpoint): Record<string, string | string[]> {
@@ -104,7 +111,12 @@ interface Wire {
 function makeApi(wire: Wire): Api {
   const send: Api["send"] = async (method, path, { body, headers } = {}) => {
     const response = await request(wire.endpoint.url + path, {
-      method, body, dispatcher: wire.agent, headers: { ...wire.headers, ...headers }, headersTimeout: deadlineMs, bodyTimeout: deadlineMs,
+      method,
+      body,
+      dispatcher: wire.agent,
+      headers: { ...wire.headers, ...headers },
+      headersTimeout: deadlineMs,
+      bodyTimeout: deadlineMs,
     });
     const text = await response.body.text();
     return { status: response.statusCode, headers: response.headers, text, body: parseOrText(text) };
@@ -116,8 +128,10 @@ function makeApi(wire: Wire): Api {
     get: (path, headers) => send("GET", path, { headers }),
     post: (path, body, headers) => send("POST", path, { body: JSON.stringify(body), headers: { ...json, ...headers } }),
     put: (path, body) => send("PUT", path, { body: JSON.stringify(body), headers: json }),
-    patch: (type, path, body) => send("PATCH", path, { body: JSON.stringify(body), headers: { "content-type": contentTypes[type] } }),
-    delete: (path, body) => send("DELETE", path, body === undefined ? {} : { body: JSON.stringify(body), headers: json }),
+    patch: (type, path, body) =>
+      send("PATCH", path, { body: JSON.stringify(body), headers: { "content-type": contentTypes[type] } }),
+    delete: (path, body) =>
+      send("DELETE", path, body === undefined ? {} : { body: JSON.stringify(body), headers: json }),
     watch: (path) => openWatch(wire, path),
   };
 }
@@ -133,7 +147,13 @@ function parseOrText(text: string): Json {
 async function openWatch(wire: Wire, path: string): Promise<Watch> {
   const abort = new AbortController();
   const joined = `${path}${path.includes("?") ? "&" : "?"}watch=true`;
-  const response = await request(wire.endpoint.url + joined, { dispatcher: wire.agent, headers: wire.headers, signal: abort.signal, headersTimeout: deadlineMs, bodyTimeout: 0 });
+  const response = await request(wire.endpoint.url + joined, {
+    dispatcher: wire.agent,
+    headers: wire.headers,
+    signal: abort.signal,
+    headersTimeout: deadlineMs,
+    bodyTimeout: 0,
+  });
   const lines = readLines(response.body);
   const next = async () => {
     let timer: NodeJS.Timeout | undefined;

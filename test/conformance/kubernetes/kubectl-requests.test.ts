@@ -31,9 +31,19 @@ if (!reason) servers.unshift(["kube-apiserver", () => startControlPlane({ contro
 
 async function prepare(api: Api): Promise<void> {
   expect((await api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetCrd)).status).toBe(201);
-  expect((await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })).status).toBe(201);
-  await vi.waitFor(async () => expect((await api.get("/openapi/v3/apis/conformance.example/v1")).status).toBe(200), { timeout: 20_000, interval: 100 });
-  await vi.waitFor(async () => expect((await api.get(`/apis/conformance.example/v1/namespaces/${namespace}/widgets`)).status).toBe(200), { timeout: 20_000, interval: 100 });
+  expect(
+    (await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }))
+      .status,
+  ).toBe(201);
+  await vi.waitFor(async () => expect((await api.get("/openapi/v3/apis/conformance.example/v1")).status).toBe(200), {
+    timeout: 20_000,
+    interval: 100,
+  });
+  await vi.waitFor(
+    async () =>
+      expect((await api.get(`/apis/conformance.example/v1/namespaces/${namespace}/widgets`)).status).toBe(200),
+    { timeout: 20_000, interval: 100 },
+  );
 }
 
 if (process.env["UPDATE_GOLDEN"] && !reason) await record();
@@ -62,7 +72,12 @@ describe.each(servers)("kubectl's requests to %s", (_name, start, gaps) => {
     test(gap ? `${command} [gap: ${gap}]` : command, async () => {
       // Of a gap the requests are still sent, since later commands rest on them.
       const given = await replay(connection.api, requests);
-      if (!gap) expect(given.map((answer, index) => ({ of: `${requests[index]!.method} ${requests[index]!.path}`, ...answer }))).toEqual(answers.map((answer, index) => ({ of: `${requests[index]!.method} ${requests[index]!.path}`, ...answer })));
+      if (!gap)
+        expect(
+          given.map((answer, index) => ({ of: `${requests[index]!.method} ${requests[index]!.path}`, ...answer })),
+        ).toEqual(
+          answers.map((answer, index) => ({ of: `${requests[index]!.method} ${requests[index]!.path}`, ...answer })),
+        );
     });
   }
 });
@@ -81,8 +96,15 @@ async function record(): Promise<void> {
   const entries: Omit<Golden, "answers">[] = [];
   try {
     await prepare(api);
-    writeFileSync(join(home, "kubeconfig"), kubeconfigText({ server: server.url, ca: server.ca, users: [{ name: "admin", token: server.adminToken }] }));
-    for (const command of commands) entries.push({ command: titleOf(command), requests: withPlaceholders(readLog(await logOf(kubectl, home, command))) });
+    writeFileSync(
+      join(home, "kubeconfig"),
+      kubeconfigText({ server: server.url, ca: server.ca, users: [{ name: "admin", token: server.adminToken }] }),
+    );
+    for (const command of commands)
+      entries.push({
+        command: titleOf(command),
+        requests: withPlaceholders(readLog(await logOf(kubectl, home, command))),
+      });
   } finally {
     await close();
     await server.stop();
@@ -97,7 +119,14 @@ async function answered(entries: Omit<Golden, "answers">[]): Promise<Golden[]> {
   try {
     await prepare(api);
     const all: Golden[] = [];
-    for (const entry of entries) all.push({ ...entry, answers: (await replay(api, entry.requests)).map((answer) => ({ ...answer, ...(answer.body !== undefined && { body: normalized(answer.body) }) })) });
+    for (const entry of entries)
+      all.push({
+        ...entry,
+        answers: (await replay(api, entry.requests)).map((answer) => ({
+          ...answer,
+          ...(answer.body !== undefined && { body: normalized(answer.body) }),
+        })),
+      });
     return all;
   } finally {
     await close();
@@ -111,7 +140,22 @@ function logOf(program: string, home: string, { args, input, edit }: Command): P
   chmodSync(editor, 0o700);
   const words = [...args.match(/'[^']*'|\S+/g)!.map((word) => word.replace(/^'|'$/g, "")), "-v=9", "-n", namespace];
   return new Promise((resolve) => {
-    const child = execFile(program, words, { env: { ...process.env, HOME: home, KUBECONFIG: join(home, "kubeconfig"), KUBE_EDITOR: editor, KUBECTL_KYAML: "false" }, timeout: 30_000, maxBuffer: 100 * 1024 * 1024 }, (_error, _out, err) => resolve(err));
+    const child = execFile(
+      program,
+      words,
+      {
+        env: {
+          ...process.env,
+          HOME: home,
+          KUBECONFIG: join(home, "kubeconfig"),
+          KUBE_EDITOR: editor,
+          KUBECTL_KYAML: "false",
+        },
+        timeout: 30_000,
+        maxBuffer: 100 * 1024 * 1024,
+      },
+      (_error, _out, err) => resolve(err),
+    );
     child.stdin?.end(input ? JSON.stringify(input) : "");
   });
 }

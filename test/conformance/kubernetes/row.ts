@@ -24,11 +24,21 @@ export interface Row {
 export const row = (name: string, run: Row["run"]): Row => ({ name, run });
 
 export const configMaps = (ns: string) => `/api/v1/namespaces/${ns}/configmaps`;
-export const configMap = (name: string, data: Record<string, string> = {}, metadata: Json = {}) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, ...metadata }, data });
+export const configMap = (name: string, data: Record<string, string> = {}, metadata: Json = {}) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, ...metadata },
+  data,
+});
 
 export const group = "conformance.example";
 export const widgets = (ns: string) => `/apis/${group}/v1/namespaces/${ns}/widgets`;
-export const widget = (name: string, spec: Json = {}, metadata: Json = {}) => ({ apiVersion: `${group}/v1`, kind: "Widget", metadata: { name, ...metadata }, spec });
+export const widget = (name: string, spec: Json = {}, metadata: Json = {}) => ({
+  apiVersion: `${group}/v1`,
+  kind: "Widget",
+  metadata: { name, ...metadata },
+  spec,
+});
 
 const string = { type: "string" };
 const integer = { type: "integer" };
@@ -43,12 +53,22 @@ export function crd(plural: string, kind: string, spec: Json, more: { version?: 
       group,
       scope: "Namespaced",
       names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [{
-        name: "v1", served: true, storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: "object", properties: { spec, status: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }, ...more.root } },
-        ...more.version,
-      }],
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: {
+            openAPIV3Schema: {
+              type: "object",
+              properties: { spec, status: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+              ...more.root,
+            },
+          },
+          ...more.version,
+        },
+      ],
     },
   };
 }
@@ -67,8 +87,19 @@ export const widgetCrd: Json = (() => {
       tags: { type: "array", items: { ...string, maxLength: 20 }, maxItems: 10, "x-kubernetes-list-type": "set" },
       steps: { type: "array", items: { ...string, maxLength: 20 }, maxItems: 10 },
       ports: {
-        type: "array", maxItems: 10, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-        items: { type: "object", required: ["name"], properties: { name: { ...string, maxLength: 20 }, port: { ...integer, default: 80 }, protocol: { ...string, default: "TCP" } } },
+        type: "array",
+        maxItems: 10,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        items: {
+          type: "object",
+          required: ["name"],
+          properties: {
+            name: { ...string, maxLength: 20 },
+            port: { ...integer, default: 80 },
+            protocol: { ...string, default: "TCP" },
+          },
+        },
       },
       options: { type: "object", additionalProperties: string },
       nested: { type: "object", default: {}, properties: { mode: { ...string, default: "auto" }, level: integer } },
@@ -76,15 +107,27 @@ export const widgetCrd: Json = (() => {
       target: { "x-kubernetes-int-or-string": true },
     },
     "x-kubernetes-validations": [
-      { rule: "has(self.fixed) == has(oldSelf.fixed) && (!has(self.fixed) || self.fixed == oldSelf.fixed)", message: "fixed cannot change", fieldPath: ".fixed" },
-      { rule: "!has(self.color) || self.color != 'blue' || self.size >= 10", messageExpression: "'blue needs size 10, this is ' + (self.size > 5 ? 'nearly' : 'not')", reason: "FieldValueForbidden" },
+      {
+        rule: "has(self.fixed) == has(oldSelf.fixed) && (!has(self.fixed) || self.fixed == oldSelf.fixed)",
+        message: "fixed cannot change",
+        fieldPath: ".fixed",
+      },
+      {
+        rule: "!has(self.color) || self.color != 'blue' || self.size >= 10",
+        messageExpression: "'blue needs size 10, this is ' + (self.size > 5 ? 'nearly' : 'not')",
+        reason: "FieldValueForbidden",
+      },
     ],
   });
   const [version] = made.spec.versions;
   made.spec.names.shortNames = ["wg"];
   made.spec.names.categories = ["conformance"];
   version.selectableFields = [{ jsonPath: ".spec.color" }];
-  version.subresources.scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas", labelSelectorPath: ".status.selector" };
+  version.subresources.scale = {
+    specReplicasPath: ".spec.replicas",
+    statusReplicasPath: ".status.replicas",
+    labelSelectorPath: ".status.selector",
+  };
   version.additionalPrinterColumns = [
     { name: "Size", type: "integer", jsonPath: ".spec.size", description: "How large." },
     { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
@@ -98,7 +141,12 @@ export const widgetCrd: Json = (() => {
       replicas: integer,
       selector: string,
       observedGeneration: integer,
-      conditions: { type: "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"], items: { type: "object", required: ["type", "status"], properties: { type: string, status: string } } },
+      conditions: {
+        type: "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+        items: { type: "object", required: ["type", "status"], properties: { type: string, status: string } },
+      },
     },
   };
   return made;

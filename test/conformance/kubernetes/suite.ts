@@ -61,16 +61,29 @@ const ROW_MS = 100_000;
 
 async function makeScene(server: Server, api: Api, unique: Scene["unique"]): Promise<Scene> {
   const ns = unique("row");
-  const { status, text } = await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: ns } });
+  const { status, text } = await api.post("/api/v1/namespaces", {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: ns },
+  });
   if (status !== 201) throw new Error(`no namespace for the row: ${text}`);
-  return { api, ns, unique, issueClient: (subject) => server.issueClient(subject), eventually: (check) => vi.waitFor(check, { timeout: EVENTUALLY_MS, interval: 50 }) };
+  return {
+    api,
+    ns,
+    unique,
+    issueClient: (subject) => server.issueClient(subject),
+    eventually: (check) => vi.waitFor(check, { timeout: EVENTUALLY_MS, interval: 50 }),
+  };
 }
 
 async function installWidgets(api: Api): Promise<void> {
   const { status, text } = await api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetCrd);
   if (status !== 201) throw new Error(`the Widget kind was not accepted: ${text}`);
-  await vi.waitFor(async () => {
-    const answer = await api.get("/apis/conformance.example/v1/widgets");
-    if (answer.status !== 200) throw new Error(`widgets are not served: ${answer.text}`);
-  }, { timeout: 20_000, interval: 50 });
+  await vi.waitFor(
+    async () => {
+      const answer = await api.get("/apis/conformance.example/v1/widgets");
+      if (answer.status !== 200) throw new Error(`widgets are not served: ${answer.text}`);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
 }

@@ -21,12 +21,18 @@ let identity: Promise<{ authority: KeyPair; server: KeyPair }> | undefined;
 function identityOfServers(): Promise<{ authority: KeyPair; server: KeyPair }> {
   return (identity ??= (async () => {
     const authority = await makeAuthority("webhooks");
-    return { authority, server: await issueCertificate(authority, { commonName: "webhook", ipAddresses: ["127.0.0.1"] }) };
+    return {
+      authority,
+      server: await issueCertificate(authority, { commonName: "webhook", ipAddresses: ["127.0.0.1"] }),
+    };
   })());
 }
 
 export async function startWebhookServer(respond: Respond): Promise<WebhookServer> {
-  const { authority, server: { cert, key } } = await identityOfServers();
+  const {
+    authority,
+    server: { cert, key },
+  } = await identityOfServers();
   const asked: Json[] = [];
   const server: Server = createServer({ cert, key }, (request, response) => {
     const chunks: Buffer[] = [];
@@ -37,19 +43,38 @@ export async function startWebhookServer(respond: Respond): Promise<WebhookServe
       const answer = respond(review.request);
       if (answer === undefined) return;
       if (typeof answer === "number") response.writeHead(answer).end("broken");
-      else response.writeHead(200, { "content-type": "application/json" }).end(typeof answer === "string" ? answer : JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response: { uid: review.request.uid, ...answer } }));
+      else
+        response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(
+            typeof answer === "string"
+              ? answer
+              : JSON.stringify({
+                  kind: "AdmissionReview",
+                  apiVersion: "admission.k8s.io/v1",
+                  response: { uid: review.request.uid, ...answer },
+                }),
+          );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    clientConfig: { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/review`, caBundle: Buffer.from(authority.cert).toString("base64") },
+    clientConfig: {
+      url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/review`,
+      caBundle: Buffer.from(authority.cert).toString("base64"),
+    },
     requests: asked,
-    stop: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 
 /** The response that changes an object. */
-export const patchWith = (...operations: Json[]): Json => ({ allowed: true, patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(operations)).toString("base64") });
+export const patchWith = (...operations: Json[]): Json => ({
+  allowed: true,
+  patchType: "JSONPatch",
+  patch: Buffer.from(JSON.stringify(operations)).toString("base64"),
+});

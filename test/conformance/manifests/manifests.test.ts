@@ -34,16 +34,23 @@ const groupsOf: Record<string, string> = {
 
 function pathOf({ kind, apiVersion, metadata }: Json): string {
   const definition = DEFINITIONS.find((entry) => entry.kind === kind && apiVersion.startsWith(`${entry.group}/`));
-  const known = groupsOf[kind] ?? (definition && `/apis/${apiVersion}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${definition.plural}`);
+  const known =
+    groupsOf[kind] ??
+    (definition &&
+      `/apis/${apiVersion}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${definition.plural}`);
   const inNamespace: Record<string, string> = { Role: "roles", RoleBinding: "rolebindings" };
   if (kind === "ServiceAccount") return `/api/v1/namespaces/${metadata.namespace}/serviceaccounts/${metadata.name}`;
-  const path = known ?? (inNamespace[kind] && `/apis/${apiVersion}/namespaces/${metadata.namespace}/${inNamespace[kind]}`);
+  const path =
+    known ?? (inNamespace[kind] && `/apis/${apiVersion}/namespaces/${metadata.namespace}/${inNamespace[kind]}`);
   if (!path) throw new Error(`deploy/ holds a ${kind}; add its path to this test`);
   return `${path}/${metadata.name}`;
 }
 
 const reason = whyNoControlPlane();
-const servers: [string, () => Promise<Server>][] = [...(reason ? [] : [["kube-apiserver", startControlPlane] as [string, () => Promise<Server>]]), ["embedded", startEmbedded]];
+const servers: [string, () => Promise<Server>][] = [
+  ...(reason ? [] : [["kube-apiserver", startControlPlane] as [string, () => Promise<Server>]]),
+  ["embedded", startEmbedded],
+];
 if (reason) test.skip(`deploy/ on kube-apiserver: skipped, ${reason}`, () => undefined);
 
 describe.each(servers)("deploy/ on %s", (name, start) => {
@@ -61,33 +68,58 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     await server?.stop();
   });
 
-  const apply = (object: Json) => api.patch("apply", `${pathOf(object)}?fieldManager=install&fieldValidation=Strict`, object);
+  const apply = (object: Json) =>
+    api.patch("apply", `${pathOf(object)}?fieldManager=install&fieldValidation=Strict`, object);
 
   test("every object is accepted, and a second apply writes nothing", async () => {
     const versions = new Map<string, string>();
     for (const object of objects) {
       // A kind is served a moment after its definition is accepted.
-      const answer = await vi.waitFor(async () => {
-        const tried = await apply(object);
-        expect(tried.status, pathOf(object)).not.toBe(404);
-        return tried;
-      }, { timeout: 15_000, interval: 50 });
-      expect([pathOf(object), answer.status, answer.status < 300 ? "" : answer.text]).toEqual([pathOf(object), expect.toBeOneOf([200, 201]), ""]);
+      const answer = await vi.waitFor(
+        async () => {
+          const tried = await apply(object);
+          expect(tried.status, pathOf(object)).not.toBe(404);
+          return tried;
+        },
+        { timeout: 15_000, interval: 50 },
+      );
+      expect([pathOf(object), answer.status, answer.status < 300 ? "" : answer.text]).toEqual([
+        pathOf(object),
+        expect.toBeOneOf([200, 201]),
+        "",
+      ]);
     }
     // Conditions of definitions and type checks of policies change the version; spec and owners do not change it a second time.
-    for (const object of objects) versions.set(pathOf(object), (await api.get(pathOf(object))).body.metadata.generation ?? 0);
-    for (const object of objects) expect([pathOf(object), (await apply(object)).body.metadata.generation ?? 0]).toEqual([pathOf(object), versions.get(pathOf(object))]);
+    for (const object of objects)
+      versions.set(pathOf(object), (await api.get(pathOf(object))).body.metadata.generation ?? 0);
+    for (const object of objects)
+      expect([pathOf(object), (await apply(object)).body.metadata.generation ?? 0]).toEqual([
+        pathOf(object),
+        versions.get(pathOf(object)),
+      ]);
   });
 
   test("every kind is established, its schema structural, and listed", async () => {
     for (const definition of DEFINITIONS) {
       const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition.plural}.${definition.group}`;
-      await vi.waitFor(async () => {
-        const conditions: Json[] = (await api.get(path)).body.status?.conditions ?? [];
-        expect([definition.kind, conditions.find((entry) => entry.type === "Established")?.status]).toEqual([definition.kind, "True"]);
-        expect(conditions.filter((entry) => entry.type === "NonStructuralSchema")).toEqual([]);
-      }, { timeout: 15_000, interval: 100 });
-      await vi.waitFor(async () => expect((await api.get(`/apis/${definition.group}/${definition.version}/${definition.plural}`)).status).toBe(200), { timeout: 15_000, interval: 100 });
+      await vi.waitFor(
+        async () => {
+          const conditions: Json[] = (await api.get(path)).body.status?.conditions ?? [];
+          expect([definition.kind, conditions.find((entry) => entry.type === "Established")?.status]).toEqual([
+            definition.kind,
+            "True",
+          ]);
+          expect(conditions.filter((entry) => entry.type === "NonStructuralSchema")).toEqual([]);
+        },
+        { timeout: 15_000, interval: 100 },
+      );
+      await vi.waitFor(
+        async () =>
+          expect((await api.get(`/apis/${definition.group}/${definition.version}/${definition.plural}`)).status).toBe(
+            200,
+          ),
+        { timeout: 15_000, interval: 100 },
+      );
     }
   });
 
@@ -96,7 +128,12 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     ["no spec", {}],
   ])("an App with %s can be applied twice, and is Stopped", async (what, rest) => {
     const path = `/apis/cupola.dev/v1alpha1/namespaces/default/apps/${what.replaceAll(" ", "-")}`;
-    const app = { apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata: { name: what.replaceAll(" ", "-"), namespace: "default" }, ...rest };
+    const app = {
+      apiVersion: "cupola.dev/v1alpha1",
+      kind: "App",
+      metadata: { name: what.replaceAll(" ", "-"), namespace: "default" },
+      ...rest,
+    };
     for (const _time of [1, 2]) {
       const answer = await api.patch("apply", `${path}?fieldManager=person`, app);
       expect([answer.status < 300, answer.text]).toEqual([true, answer.text]);
@@ -104,8 +141,16 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     }
   });
 
-  const named = (kind: string, object: string): Json => ({ kind, metadata: { name: object, ...(kind !== "Org" && { namespace: "default" }) }, spec: {} });
-  const at = (path: string): Json => ({ kind: "Route", metadata: { name: "at", namespace: "default" }, spec: { path, domainRef: { name: "apps.example" } } });
+  const named = (kind: string, object: string): Json => ({
+    kind,
+    metadata: { name: object, ...(kind !== "Org" && { namespace: "default" }) },
+    spec: {},
+  });
+  const at = (path: string): Json => ({
+    kind: "Route",
+    metadata: { name: "at", namespace: "default" },
+    spec: { path, domainRef: { name: "apps.example" } },
+  });
   test.each<[string, Json, number]>([
     ["an Org", named("Org", "acme"), 201],
     ["an Org with a dot in its name", named("Org", "acme.dev"), 422],
@@ -130,11 +175,14 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     const policies = objects.filter((object) => object.kind === "ValidatingAdmissionPolicy");
     expect(policies.length).toBeGreaterThan(0);
     for (const policy of policies) {
-      const status = await vi.waitFor(async () => {
-        const { body } = await api.get(pathOf(policy));
-        expect(body.status?.typeChecking, policy.metadata.name).toBeDefined();
-        return body.status;
-      }, { timeout: 20_000, interval: 200 });
+      const status = await vi.waitFor(
+        async () => {
+          const { body } = await api.get(pathOf(policy));
+          expect(body.status?.typeChecking, policy.metadata.name).toBeDefined();
+          return body.status;
+        },
+        { timeout: 20_000, interval: 200 },
+      );
       expect([policy.metadata.name, status.typeChecking.expressionWarnings ?? []]).toEqual([policy.metadata.name, []]);
     }
   });

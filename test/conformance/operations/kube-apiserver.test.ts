@@ -4,7 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { ClusterRole, ClusterRoleBinding, Deployment, Ingress, Lease, Role, RoleBinding, ServiceAccount } from "../../../kube/api/builtin.ts";
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Deployment,
+  Ingress,
+  Lease,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from "../../../kube/api/builtin.ts";
 import type { RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -30,7 +39,8 @@ const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 const REFS: Record<string, ResourceRef> = { ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding };
 const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 60_000, interval: 100 });
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
+  vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
 describe.skipIf(reason)("rights per operation", () => {
   let plane: ControlPlane;
@@ -45,7 +55,8 @@ describe.skipIf(reason)("rights per operation", () => {
     plane = await startControlPlane();
     admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
     await installManifests(admin);
-    for (const object of listOperationManifests()) await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
+    for (const object of listOperationManifests())
+      await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
     await applyObjects(admin, [
       systemObject(BackendClass, "deployment", { role: "runner", default: true }),
       systemObject(BackendClass, "ingress", { role: "router", default: true }),
@@ -67,8 +78,13 @@ describe.skipIf(reason)("rights per operation", () => {
 
   async function start(operation: Operation): Promise<RunningPlatform> {
     const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${serviceAccountName(operation)}/token`;
-    const { status } = (await admin.raw("POST", path, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} })) as { status: { token: string } };
-    const onRequest = ({ method, path: at, code }: RequestRecord): void => void (code === 403 && refused.push(`${operation}: ${method} ${at.split("?")[0]}`));
+    const { status } = (await admin.raw("POST", path, {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: {},
+    })) as { status: { token: string } };
+    const onRequest = ({ method, path: at, code }: RequestRecord): void =>
+      void (code === 403 && refused.push(`${operation}: ${method} ${at.split("?")[0]}`));
     return startPlatform({
       access: { server: plane.url, ca: plane.ca, auth: { kind: "token", token: status.token } },
       operations: [operation],
@@ -83,28 +99,62 @@ describe.skipIf(reason)("rights per operation", () => {
 
   async function makeSpace(name: string): Promise<{ org: Named; space: Named }> {
     const org = await api.call("POST", "/v3/organizations", { name });
-    return { org, space: await api.call("POST", "/v3/spaces", { name: "dev", relationships: { organization: { data: { guid: org.guid } } } }) };
+    return {
+      org,
+      space: await api.call("POST", "/v3/spaces", {
+        name: "dev",
+        relationships: { organization: { data: { guid: org.guid } } },
+      }),
+    };
   }
 
   test("every operation is ready, sees all that it wants to see, and is in the cluster", async () => {
     // The webhook is ready before its certificates are.
-    for (const [operation, platform] of running) await eventually(() => expect({ operation, ...platform.health() }).toEqual({ operation, ready: true, pending: [], degraded: [] }));
+    for (const [operation, platform] of running)
+      await eventually(() =>
+        expect({ operation, ...platform.health() }).toEqual({ operation, ready: true, pending: [], degraded: [] }),
+      );
     await eventually(async () => {
       const replicas = (await admin.list(Replica, { namespace: SYSTEM_NAMESPACE })).items;
       expect(replicas.map(({ spec }) => spec.operations.join()).sort()).toEqual([...all].sort());
       expect(replicas.flatMap(({ status }) => status?.parked ?? [])).toEqual([]);
-      expect(replicas.flatMap(({ status }) => status?.leads ?? []).sort()).toEqual(["leader-controllers", "leader-host-builder", "leader-local-router", "leader-process-runner"]);
+      expect(replicas.flatMap(({ status }) => status?.leads ?? []).sort()).toEqual([
+        "leader-controllers",
+        "leader-host-builder",
+        "leader-local-router",
+        "leader-process-runner",
+      ]);
     });
   });
 
   test("an org, a space and an app come, run, change and go, and nothing is refused", async () => {
     const { org, space } = await makeSpace("acme");
-    await api.call("POST", "/v3/roles", { type: "organization_user", relationships: { user: { data: { guid: "mia" } }, organization: { data: { guid: org.guid } } } });
-    await api.call("POST", "/v3/roles", { type: "organization_manager", relationships: { user: { data: { guid: "mia" } }, organization: { data: { guid: org.guid } } } });
-    await api.call("POST", "/v3/roles", { type: "space_developer", relationships: { user: { data: { guid: "mia" } }, space: { data: { guid: space.guid } } } });
-    const app = await api.call("POST", "/v3/apps", { name: "shop", lifecycle: { type: "docker", data: {} }, environment_variables: { COLOUR: "blue" }, relationships: { space: { data: { guid: space.guid } } } });
-    const pkg = await api.call("POST", "/v3/packages", { type: "docker", data: { image: IMAGE, username: "u", password: "p" }, relationships: { app: { data: { guid: app.guid } } } });
-    await eventually(async () => expect(await api.call<{ state: string }>("GET", `/v3/packages/${pkg.guid}`)).toMatchObject({ state: "READY" }));
+    await api.call("POST", "/v3/roles", {
+      type: "organization_user",
+      relationships: { user: { data: { guid: "mia" } }, organization: { data: { guid: org.guid } } },
+    });
+    await api.call("POST", "/v3/roles", {
+      type: "organization_manager",
+      relationships: { user: { data: { guid: "mia" } }, organization: { data: { guid: org.guid } } },
+    });
+    await api.call("POST", "/v3/roles", {
+      type: "space_developer",
+      relationships: { user: { data: { guid: "mia" } }, space: { data: { guid: space.guid } } },
+    });
+    const app = await api.call("POST", "/v3/apps", {
+      name: "shop",
+      lifecycle: { type: "docker", data: {} },
+      environment_variables: { COLOUR: "blue" },
+      relationships: { space: { data: { guid: space.guid } } },
+    });
+    const pkg = await api.call("POST", "/v3/packages", {
+      type: "docker",
+      data: { image: IMAGE, username: "u", password: "p" },
+      relationships: { app: { data: { guid: app.guid } } },
+    });
+    await eventually(async () =>
+      expect(await api.call<{ state: string }>("GET", `/v3/packages/${pkg.guid}`)).toMatchObject({ state: "READY" }),
+    );
     const build = await api.call("POST", "/v3/builds", { package: { guid: pkg.guid } });
     const droplet = await eventually(async () => {
       const found = await api.call<{ state: string; droplet: Named | null }>("GET", `/v3/builds/${build.guid}`);
@@ -113,14 +163,24 @@ describe.skipIf(reason)("rights per operation", () => {
     });
     await api.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, { data: { guid: droplet } });
     const [domain] = (await api.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
-    const route = await api.call("POST", "/v3/routes", { host: "shop", relationships: { space: { data: { guid: space.guid } }, domain: { data: { guid: domain?.guid } } } });
+    const route = await api.call("POST", "/v3/routes", {
+      host: "shop",
+      relationships: { space: { data: { guid: space.guid } }, domain: { data: { guid: domain?.guid } } },
+    });
     await api.call("POST", `/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
     await api.call("POST", `/v3/apps/${app.guid}/actions/start`);
     const namespace = "acme-dev";
-    await eventually(async () => expect([(await admin.list(Deployment, { namespace })).items.length, (await admin.list(Ingress, { namespace })).items.length]).toEqual([1, 1]));
+    await eventually(async () =>
+      expect([
+        (await admin.list(Deployment, { namespace })).items.length,
+        (await admin.list(Ingress, { namespace })).items.length,
+      ]).toEqual([1, 1]),
+    );
     await api.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { COLOUR: "red" } });
     await api.call("POST", `/v3/apps/${app.guid}/actions/restart`);
-    await eventually(async () => expect((await admin.list(LRP, { namespace })).items.map(({ spec }) => spec.revision)).toContain("2"));
+    await eventually(async () =>
+      expect((await admin.list(LRP, { namespace })).items.map(({ spec }) => spec.revision)).toContain("2"),
+    );
     await api.call("DELETE", `/v3/apps/${app.guid}`);
     await api.call("DELETE", `/v3/organizations/${org.guid}`);
     await eventually(async () => expect((await api.send("GET", `/v3/organizations/${org.guid}`)).status).toBe(404));
@@ -128,9 +188,19 @@ describe.skipIf(reason)("rights per operation", () => {
   }, 150_000);
 
   test("a role gives nothing that it does not name", () => {
-    const rules = listOperationManifests().flatMap((object) => (object["rules"] ?? []) as { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[]);
+    const rules = listOperationManifests().flatMap(
+      (object) =>
+        (object["rules"] ?? []) as {
+          apiGroups: string[];
+          resources: string[];
+          verbs: string[];
+          resourceNames?: string[];
+        }[],
+    );
     expect(rules.length).toBeGreaterThan(20);
-    expect(rules.filter(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs].includes("*"))).toEqual([]);
+    expect(
+      rules.filter(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs].includes("*")),
+    ).toEqual([]);
     expect(rules.filter(({ verbs }) => verbs.includes("escalate") || verbs.includes("impersonate"))).toEqual([]);
     expect(rules.filter(({ verbs, resourceNames }) => verbs.includes("bind") && !resourceNames?.length)).toEqual([]);
   });
@@ -140,12 +210,31 @@ describe.skipIf(reason)("rights per operation", () => {
     const name = serviceAccountName("ingress-router");
     const role = await admin.get(ClusterRole, { name });
     await running.get("ingress-router")?.stop({ instances: "keep" });
-    await admin.patch(ClusterRole, { name }, { type: "merge", body: { rules: (role.rules ?? []).filter(({ resources }) => !resources?.includes("ingresses")) } });
+    await admin.patch(
+      ClusterRole,
+      { name },
+      {
+        type: "merge",
+        body: { rules: (role.rules ?? []).filter(({ resources }) => !resources?.includes("ingresses")) },
+      },
+    );
     running.set("ingress-router", await start("ingress-router"));
-    const parked = async (): Promise<{ resource: string }[]> => (await admin.list(Replica, { namespace: SYSTEM_NAMESPACE })).items.filter(({ spec }) => spec.operations.includes("ingress-router")).flatMap(({ status }) => status?.parked ?? []);
-    await eventually(async () => expect(await parked()).toContainEqual({ resource: "ingresses.networking.k8s.io", namespace: "closed-dev", reason: "Forbidden" }));
+    const parked = async (): Promise<{ resource: string }[]> =>
+      (await admin.list(Replica, { namespace: SYSTEM_NAMESPACE })).items
+        .filter(({ spec }) => spec.operations.includes("ingress-router"))
+        .flatMap(({ status }) => status?.parked ?? []);
+    await eventually(async () =>
+      expect(await parked()).toContainEqual({
+        resource: "ingresses.networking.k8s.io",
+        namespace: "closed-dev",
+        reason: "Forbidden",
+      }),
+    );
     expect((await parked()).filter(({ resource }) => resource !== "ingresses.networking.k8s.io")).toEqual([]);
-    expect(running.get("ingress-router")?.health()).toMatchObject({ ready: true, degraded: [{ name: "controllers", reason: expect.stringContaining("ingresses.networking.k8s.io") as string }] });
+    expect(running.get("ingress-router")?.health()).toMatchObject({
+      ready: true,
+      degraded: [{ name: "controllers", reason: expect.stringContaining("ingresses.networking.k8s.io") as string }],
+    });
     await admin.patch(ClusterRole, { name }, { type: "merge", body: { rules: role.rules } });
     await eventually(async () => expect(await parked()).toEqual([]));
     expect(running.get("ingress-router")?.health()).toEqual({ ready: true, pending: [], degraded: [] });
@@ -154,7 +243,12 @@ describe.skipIf(reason)("rights per operation", () => {
   test("a process that stops takes its Leases and its object with it", async () => {
     await running.get("local-router")?.stop({ instances: "keep" });
     running.delete("local-router");
-    const holders = (await admin.list(Lease, { namespace: SYSTEM_NAMESPACE })).items.filter(({ metadata }) => metadata.name === "leader-local-router" || metadata.annotations?.["cupola.dev/operations"] === "local-router");
-    expect(holders.map(({ metadata, spec }) => [metadata.name, spec?.holderIdentity])).toEqual([["leader-local-router", ""]]);
+    const holders = (await admin.list(Lease, { namespace: SYSTEM_NAMESPACE })).items.filter(
+      ({ metadata }) =>
+        metadata.name === "leader-local-router" || metadata.annotations?.["cupola.dev/operations"] === "local-router",
+    );
+    expect(holders.map(({ metadata, spec }) => [metadata.name, spec?.holderIdentity])).toEqual([
+      ["leader-local-router", ""],
+    ]);
   });
 });

@@ -6,4 +6,8 @@ import { permissionTests } from "./suite.ts";
 
 const reason = whyNoControlPlane();
 if (reason) test.skip(`rights on kube-apiserver: skipped, ${reason}`, () => undefined);
-else permissionTests({ name: "kube-apiserver", start: (users) => startControlPlane({ users, apiserverFlags: ["--feature-gates=ImageVolume=true"] }) });
+else
+  permissionTests({
+    name: "kube-apiserver",
+    start: (users) => startControlPlane({ users, apiserverFlags: ["--feature-gates=ImageVolume=true"] }),
+  });

@@ -3,10 +3,25 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CF_ROLES, type CFRole } from "../../../crds/roles.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import type { GetTestEnv } from "./suite.ts";
-import { base, CF_ROLE_NAMES, eventually, giveRole, makeOrgAndSpace, TEST_USERS, to, type OrgAndSpace, type TestUser } from "./test-env.ts";
+import {
+  base,
+  CF_ROLE_NAMES,
+  eventually,
+  giveRole,
+  makeOrgAndSpace,
+  TEST_USERS,
+  to,
+  type OrgAndSpace,
+  type TestUser,
+} from "./test-env.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
-const inOrg: TestUser[] = ["organization_manager", "organization_auditor", "organization_billing_manager", "organization_user"];
+const inOrg: TestUser[] = [
+  "organization_manager",
+  "organization_auditor",
+  "organization_billing_manager",
+  "organization_user",
+];
 const inSpace: TestUser[] = ["space_developer", "space_manager", "space_auditor", "space_supporter"];
 const globals: TestUser[] = ["admin", "admin_read_only", "global_auditor"];
 const readers: TestUser[] = [...globals, "organization_manager", ...inSpace];
@@ -29,19 +44,80 @@ interface Row {
 
 /** GET at both doors. */
 const READ_ROWS: readonly Row[] = [
-  { what: "the org", allowed: [...globals, ...inOrg, ...inSpace], cf: ({ org }) => `/v3/organizations/${org}`, path: ({ orgNamespace }) => `${base}/orgs/${orgNamespace}` },
-  { what: "a private domain", allowed: [...readers, "organization_auditor"], cf: ({ domain }) => `/v3/domains/${domain}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/domains/roles.example` },
-  { what: "the space", allowed: readers, cf: ({ space }) => `/v3/spaces/${space}`, path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/spaces/one` },
-  { what: "an app", allowed: readers, cf: ({ app }) => `/v3/apps/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/apps/shop` },
-  { what: "a process", allowed: readers, cf: ({ app }) => `/v3/processes/${app}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/processes/shop.web` },
-  { what: "a droplet", allowed: readers, cf: ({ droplet }) => `/v3/droplets/${droplet}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/droplets/shop` },
-  { what: "a route", allowed: [...readers, "organization_auditor"], cf: ({ route }) => `/v3/routes/${route}`, path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/routes/shop` },
-  { what: "a role in the org", allowed: [...globals, ...inOrg, ...inSpace], cf: ({ manager }) => `/v3/roles/${manager}` },
-  { what: "the environment", allowed: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/env` },
-  { what: "the variables", allowed: ["admin", "admin_read_only", "space_developer", "space_supporter"], cf: ({ app }) => `/v3/apps/${app}/environment_variables` },
-  { what: "the manifest", allowed: ["admin", "admin_read_only", "space_developer"], cf: ({ app }) => `/v3/apps/${app}/manifest` },
-  { what: "feature flags", allowed: TEST_USERS, cf: () => "/v3/feature_flags/app_scaling", path: () => `${base}/namespaces/cupola-system/featureflags/app-scaling` },
-  { what: "stacks", allowed: TEST_USERS, cf: () => "/v3/stacks", path: () => `${base}/namespaces/cupola-system/stacks` },
+  {
+    what: "the org",
+    allowed: [...globals, ...inOrg, ...inSpace],
+    cf: ({ org }) => `/v3/organizations/${org}`,
+    path: ({ orgNamespace }) => `${base}/orgs/${orgNamespace}`,
+  },
+  {
+    what: "a private domain",
+    allowed: [...readers, "organization_auditor"],
+    cf: ({ domain }) => `/v3/domains/${domain}`,
+    path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/domains/roles.example`,
+  },
+  {
+    what: "the space",
+    allowed: readers,
+    cf: ({ space }) => `/v3/spaces/${space}`,
+    path: ({ orgNamespace }) => `${base}/namespaces/${orgNamespace}/spaces/one`,
+  },
+  {
+    what: "an app",
+    allowed: readers,
+    cf: ({ app }) => `/v3/apps/${app}`,
+    path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/apps/shop`,
+  },
+  {
+    what: "a process",
+    allowed: readers,
+    cf: ({ app }) => `/v3/processes/${app}`,
+    path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/processes/shop.web`,
+  },
+  {
+    what: "a droplet",
+    allowed: readers,
+    cf: ({ droplet }) => `/v3/droplets/${droplet}`,
+    path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/droplets/shop`,
+  },
+  {
+    what: "a route",
+    allowed: [...readers, "organization_auditor"],
+    cf: ({ route }) => `/v3/routes/${route}`,
+    path: ({ spaceNamespace }) => `${base}/namespaces/${spaceNamespace}/routes/shop`,
+  },
+  {
+    what: "a role in the org",
+    allowed: [...globals, ...inOrg, ...inSpace],
+    cf: ({ manager }) => `/v3/roles/${manager}`,
+  },
+  {
+    what: "the environment",
+    allowed: ["admin", "admin_read_only", "space_developer", "space_supporter"],
+    cf: ({ app }) => `/v3/apps/${app}/env`,
+  },
+  {
+    what: "the variables",
+    allowed: ["admin", "admin_read_only", "space_developer", "space_supporter"],
+    cf: ({ app }) => `/v3/apps/${app}/environment_variables`,
+  },
+  {
+    what: "the manifest",
+    allowed: ["admin", "admin_read_only", "space_developer"],
+    cf: ({ app }) => `/v3/apps/${app}/manifest`,
+  },
+  {
+    what: "feature flags",
+    allowed: TEST_USERS,
+    cf: () => "/v3/feature_flags/app_scaling",
+    path: () => `${base}/namespaces/cupola-system/featureflags/app-scaling`,
+  },
+  {
+    what: "stacks",
+    allowed: TEST_USERS,
+    cf: () => "/v3/stacks",
+    path: () => `${base}/namespaces/cupola-system/stacks`,
+  },
 ];
 
 interface CreateRow {
@@ -52,17 +128,77 @@ interface CreateRow {
   kubectl: (things: RoleFixtures) => [path: string, body: Json];
 }
 
-const object = (kind: string, spec: Json): Json => ({ apiVersion: "cupola.dev/v1alpha1", kind, metadata: { name: "tried" }, spec });
+const object = (kind: string, spec: Json): Json => ({
+  apiVersion: "cupola.dev/v1alpha1",
+  kind,
+  metadata: { name: "tried" },
+  spec,
+});
 const space = (things: RoleFixtures): object => ({ relationships: { space: to(things.space) } });
 
 const CREATE_ROWS: readonly CreateRow[] = [
-  { what: "an app", allowed: ["admin", "space_developer"], cf: (things, person) => ["POST", "/v3/apps", { name: `by-${person}`, ...space(things) }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/apps`, object("App", {})] },
-  { what: "a package", allowed: ["admin", "space_developer"], cf: ({ app }) => ["POST", "/v3/packages", { type: "bits", relationships: { app: to(app) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/packages`, object("Package", { appRef: { name: "shop" }, type: "bits" })] },
-  { what: "a route", allowed: ["admin", "space_developer", "space_supporter"], cf: (things, person) => ["POST", "/v3/routes", { host: `by-${person.replaceAll("_", "-")}`, relationships: { space: to(things.space), domain: to(things.domain) } }], kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/routes`, object("Route", { host: "tried", domainRef: { name: "roles.example" } })] },
-  { what: "a space", allowed: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/spaces", { name: `by-${person}`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/spaces`, object("Space", {})] },
-  { what: "a private domain", allowed: ["admin", "organization_manager"], cf: ({ org }, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.example`, relationships: { organization: to(org) } }], kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/domains`, object("Domain", { name: "tried.example" })] },
-  { what: "a shared domain", allowed: ["admin"], cf: (_things, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.shared.example` }], kubectl: () => [`${base}/namespaces/cupola-system/domains`, object("Domain", { name: "tried.shared.example" })] },
-  { what: "an org", allowed: ["admin"], cf: (_things, person) => ["POST", "/v3/organizations", { name: `by-${person}` }], kubectl: () => [`${base}/orgs`, object("Org", {})] },
+  {
+    what: "an app",
+    allowed: ["admin", "space_developer"],
+    cf: (things, person) => ["POST", "/v3/apps", { name: `by-${person}`, ...space(things) }],
+    kubectl: ({ spaceNamespace }) => [`${base}/namespaces/${spaceNamespace}/apps`, object("App", {})],
+  },
+  {
+    what: "a package",
+    allowed: ["admin", "space_developer"],
+    cf: ({ app }) => ["POST", "/v3/packages", { type: "bits", relationships: { app: to(app) } }],
+    kubectl: ({ spaceNamespace }) => [
+      `${base}/namespaces/${spaceNamespace}/packages`,
+      object("Package", { appRef: { name: "shop" }, type: "bits" }),
+    ],
+  },
+  {
+    what: "a route",
+    allowed: ["admin", "space_developer", "space_supporter"],
+    cf: (things, person) => [
+      "POST",
+      "/v3/routes",
+      {
+        host: `by-${person.replaceAll("_", "-")}`,
+        relationships: { space: to(things.space), domain: to(things.domain) },
+      },
+    ],
+    kubectl: ({ spaceNamespace }) => [
+      `${base}/namespaces/${spaceNamespace}/routes`,
+      object("Route", { host: "tried", domainRef: { name: "roles.example" } }),
+    ],
+  },
+  {
+    what: "a space",
+    allowed: ["admin", "organization_manager"],
+    cf: ({ org }, person) => ["POST", "/v3/spaces", { name: `by-${person}`, relationships: { organization: to(org) } }],
+    kubectl: ({ orgNamespace }) => [`${base}/namespaces/${orgNamespace}/spaces`, object("Space", {})],
+  },
+  {
+    what: "a private domain",
+    allowed: ["admin", "organization_manager"],
+    cf: ({ org }, person) => [
+      "POST",
+      "/v3/domains",
+      { name: `${person.replaceAll("_", "-")}.example`, relationships: { organization: to(org) } },
+    ],
+    kubectl: ({ orgNamespace }) => [
+      `${base}/namespaces/${orgNamespace}/domains`,
+      object("Domain", { name: "tried.example" }),
+    ],
+  },
+  {
+    what: "a shared domain",
+    allowed: ["admin"],
+    cf: (_things, person) => ["POST", "/v3/domains", { name: `${person.replaceAll("_", "-")}.shared.example` }],
+    kubectl: () => [`${base}/namespaces/cupola-system/domains`, object("Domain", { name: "tried.shared.example" })],
+  },
+  {
+    what: "an org",
+    allowed: ["admin"],
+    cf: (_things, person) => ["POST", "/v3/organizations", { name: `by-${person}` }],
+    kubectl: () => [`${base}/orgs`, object("Org", {})],
+  },
 ];
 
 const ok = ({ status }: { status: number }): boolean => status < 300;
@@ -88,11 +224,24 @@ export function roleTests(get: GetTestEnv): void {
     });
 
     test("lists hold the same", async () => {
-      const counted = async (person: TestUser, list: string): Promise<number> => (await get().cf(person, "GET", `/v3/${list}`)).json.resources.filter((one: { guid: string }) => Object.values(things).includes(one.guid)).length;
+      const counted = async (person: TestUser, list: string): Promise<number> =>
+        (await get().cf(person, "GET", `/v3/${list}`)).json.resources.filter((one: { guid: string }) =>
+          Object.values(things).includes(one.guid),
+        ).length;
       for (const person of TEST_USERS) {
-        const shown = await Promise.all(["organizations", "spaces", "apps", "routes", "domains", "droplets", "roles"].map((list) => counted(person, list)));
-        const sees = (what: string): number => (READ_ROWS.find((row) => row.what === what)?.allowed.includes(person) ? 1 : 0);
-        expect([person, ...shown]).toEqual([person, ...["the org", "the space", "an app", "a route", "a private domain", "a droplet", "a role in the org"].map(sees)]);
+        const shown = await Promise.all(
+          ["organizations", "spaces", "apps", "routes", "domains", "droplets", "roles"].map((list) =>
+            counted(person, list),
+          ),
+        );
+        const sees = (what: string): number =>
+          READ_ROWS.find((row) => row.what === what)?.allowed.includes(person) ? 1 : 0;
+        expect([person, ...shown]).toEqual([
+          person,
+          ...["the org", "the space", "an app", "a route", "a private domain", "a droplet", "a role in the org"].map(
+            sees,
+          ),
+        ]);
       }
     });
 
@@ -116,11 +265,27 @@ export function roleTests(get: GetTestEnv): void {
           const isOrg = CF_ROLES[role].scope === "org";
           const may = MAY_GIVE[person]?.includes(role) ?? false;
           const namespace = isOrg ? things.orgNamespace : things.spaceNamespace;
-          const tried = await get().at(person).post(`${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`, binding("tried", CF_ROLES[role].clusterRole, ["guest"]));
-          const given = await get().cf(person, "POST", "/v3/roles", { type: role, relationships: { user: to("guest"), ...(isOrg ? { organization: to(things.org) } : { space: to(things.space) }) } });
+          const tried = await get()
+            .at(person)
+            .post(
+              `${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`,
+              binding("tried", CF_ROLES[role].clusterRole, ["guest"]),
+            );
+          const given = await get().cf(person, "POST", "/v3/roles", {
+            type: role,
+            relationships: {
+              user: to("guest"),
+              ...(isOrg ? { organization: to(things.org) } : { space: to(things.space) }),
+            },
+          });
           const title = `${person} gives ${role}`;
-          expect([title, ok(tried), ok(given)], `${tried.text} ${JSON.stringify(given.json)}`).toEqual([title, may, may]);
-          if (ok(given)) expect((await get().cf(person, "DELETE", `/v3/roles/${given.json.guid}`)).status, title).toBe(202);
+          expect([title, ok(tried), ok(given)], `${tried.text} ${JSON.stringify(given.json)}`).toEqual([
+            title,
+            may,
+            may,
+          ]);
+          if (ok(given))
+            expect((await get().cf(person, "DELETE", `/v3/roles/${given.json.guid}`)).status, title).toBe(202);
         }
       }
     });
@@ -139,7 +304,9 @@ export function roleTests(get: GetTestEnv): void {
         ["organization_manager", orgNamespace, "cupola-org-creator"],
       ];
       for (const [person, namespace, role] of refused) {
-        const answer = await get().at(person).post(`${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`, binding("tried", role, ["guest"]));
+        const answer = await get()
+          .at(person)
+          .post(`${RBAC}/namespaces/${namespace}/rolebindings?dryRun=All`, binding("tried", role, ["guest"]));
         expect([person, role, answer.status], answer.text).toEqual([person, role, 403]);
       }
       // Nor do they take away, or add to, what others have bound.
@@ -147,10 +314,24 @@ export function roleTests(get: GetTestEnv): void {
       expect((await get().kubernetes.post(path, binding("of-others", "view", ["other"]))).status).toBe(201);
       for (const person of ["space_manager", "organization_manager"] as const) {
         expect([person, (await get().at(person).delete(`${path}/of-others`)).status]).toEqual([person, 403]);
-        expect([person, (await get().at(person).patch("merge", `${path}/of-others`, { metadata: { labels: { a: "b" } } })).status]).toEqual([person, 403]);
+        expect([
+          person,
+          (
+            await get()
+              .at(person)
+              .patch("merge", `${path}/of-others`, { metadata: { labels: { a: "b" } } })
+          ).status,
+        ]).toEqual([person, 403]);
       }
       // An admin of the cluster binds what they like, there too.
-      expect((await get().kubernetes.post(`${RBAC}/namespaces/${spaceNamespace}/rolebindings?dryRun=All`, binding("tried", "view", ["guest"]))).status).toBe(201);
+      expect(
+        (
+          await get().kubernetes.post(
+            `${RBAC}/namespaces/${spaceNamespace}/rolebindings?dryRun=All`,
+            binding("tried", "view", ["guest"]),
+          )
+        ).status,
+      ).toBe(201);
     });
 
     test("a manager gives no role that outlives its RoleBinding's deletion", async () => {
@@ -159,13 +340,22 @@ export function roleTests(get: GetTestEnv): void {
       const held = { ...role, metadata: { ...role.metadata, finalizers: ["guest.example/stay"] } };
       const kube = get().at("space_manager");
       const finalizers = (names: string[]): Json => ({ metadata: { finalizers: names } });
-      const refused = async (answer: Promise<Answer>): Promise<void> => expect([(await answer).status, (await answer).body.message]).toEqual([403, expect.stringContaining("RBAC honours it until it is gone")]);
+      const refused = async (answer: Promise<Answer>): Promise<void> =>
+        expect([(await answer).status, (await answer).body.message]).toEqual([
+          403,
+          expect.stringContaining("RBAC honours it until it is gone"),
+        ]);
       await refused(kube.post(path, held));
       expect((await kube.post(path, role)).status).toBe(201);
-      for (const name of ["guest.example/stay", "foregroundDeletion", "orphan"]) await refused(kube.patch("merge", `${path}/kept`, finalizers([name])));
-      await refused(kube.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }));
+      for (const name of ["guest.example/stay", "foregroundDeletion", "orphan"])
+        await refused(kube.patch("merge", `${path}/kept`, finalizers([name])));
+      await refused(
+        kube.delete(`${path}/kept`, { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" }),
+      );
       // What an admin has put there a manager leaves, adds nothing to, and may remove.
-      expect((await get().kubernetes.patch("merge", `${path}/kept`, finalizers(["admin.example/audit"]))).status).toBe(200);
+      expect((await get().kubernetes.patch("merge", `${path}/kept`, finalizers(["admin.example/audit"]))).status).toBe(
+        200,
+      );
       await refused(kube.patch("merge", `${path}/kept`, finalizers(["admin.example/audit", "guest.example/stay"])));
       expect((await kube.patch("merge", `${path}/kept`, { metadata: { labels: { a: "b" } } })).status).toBe(200);
       expect((await kube.patch("merge", `${path}/kept`, finalizers([]))).status).toBe(200);
@@ -175,60 +365,124 @@ export function roleTests(get: GetTestEnv): void {
     });
 
     test("the platform's bindings are nobody's to change", async () => {
-      const { items } = (await get().kubernetes.get(`${RBAC}/namespaces/${things.spaceNamespace}/rolebindings?labelSelector=cupola.dev/managed-by`)).body;
+      const { items } = (
+        await get().kubernetes.get(
+          `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings?labelSelector=cupola.dev/managed-by`,
+        )
+      ).body;
       expect(items.length).toBeGreaterThan(0);
       const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
       for (const person of ["organization_manager", "space_manager"] as const) {
         const kube = get().at(person);
         for (const { metadata } of items) {
-          expect((await kube.delete(`${path}/${metadata.name}?dryRun=All`)).body.message).toContain("belongs to the platform");
+          expect((await kube.delete(`${path}/${metadata.name}?dryRun=All`)).body.message).toContain(
+            "belongs to the platform",
+          );
           // RBAC itself is first to refuse where the binding's rights are not the manager's own.
-          expect((await kube.patch("merge", `${path}/${metadata.name}?dryRun=All`, { metadata: { labels: { "cupola.dev/managed-by": null } } })).body.message).toMatch(/belongs to the platform|attempting to grant RBAC permissions/);
+          expect(
+            (
+              await kube.patch("merge", `${path}/${metadata.name}?dryRun=All`, {
+                metadata: { labels: { "cupola.dev/managed-by": null } },
+              })
+            ).body.message,
+          ).toMatch(/belongs to the platform|attempting to grant RBAC permissions/);
         }
         const own = binding("posing", CF_ROLES.space_auditor.clusterRole, ["guest"]);
-        expect((await kube.post(`${path}?dryRun=All`, { ...own, metadata: { name: "posing", labels: { "cupola.dev/managed-by": "me" } } })).status).toBe(403);
+        expect(
+          (
+            await kube.post(`${path}?dryRun=All`, {
+              ...own,
+              metadata: { name: "posing", labels: { "cupola.dev/managed-by": "me" } },
+            })
+          ).status,
+        ).toBe(403);
       }
     });
 
     test("a RoleBinding of kubectl is a role in cf, one for each subject; taking one is a patch, by a manager", async () => {
       const path = `${RBAC}/namespaces/${things.spaceNamespace}/rolebindings`;
-      const made = await get().at("space_manager").post(path, binding("team", CF_ROLES.space_auditor.clusterRole, ["tick", "trick", "track"]));
+      const made = await get()
+        .at("space_manager")
+        .post(path, binding("team", CF_ROLES.space_auditor.clusterRole, ["tick", "trick", "track"]));
       expect(made.status, made.text).toBe(201);
       const roles = await eventually(async () => {
         const { resources } = (await get().cf("space_manager", "GET", "/v3/roles?user_guids=tick,trick,track")).json;
-        expect(resources.map((role: Json) => [role.type, role.relationships.user.data.guid, role.relationships.space.data.guid]).sort()).toEqual(["tick", "track", "trick"].map((user) => ["space_auditor", user, things.space]));
+        expect(
+          resources
+            .map((role: Json) => [role.type, role.relationships.user.data.guid, role.relationships.space.data.guid])
+            .sort(),
+        ).toEqual(["tick", "track", "trick"].map((user) => ["space_auditor", user, things.space]));
         return resources;
       });
       const trick = roles.find((role: Json) => role.relationships.user.data.guid === "trick");
       expect((await get().cf("space_manager", "DELETE", `/v3/roles/${trick.guid}`)).status).toBe(202);
       const remaining = (await get().kubernetes.get(`${path}/team`)).body;
-      expect([remaining.metadata.uid, remaining.subjects.map(({ name }: Json) => name)]).toEqual([made.body.metadata.uid, ["tick", "track"]]);
+      expect([remaining.metadata.uid, remaining.subjects.map(({ name }: Json) => name)]).toEqual([
+        made.body.metadata.uid,
+        ["tick", "track"],
+      ]);
       expect((await get().kubernetes.delete(`${path}/team`)).status).toBe(200);
     });
 
     test("a Role that bears a CF role's name is none", async () => {
       const path = `${RBAC}/namespaces/${things.spaceNamespace}`;
       const name = CF_ROLES.space_manager.clusterRole;
-      expect((await get().kubernetes.post(`${path}/roles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name }, rules: [] })).status).toBe(201);
+      expect(
+        (
+          await get().kubernetes.post(`${path}/roles`, {
+            apiVersion: "rbac.authorization.k8s.io/v1",
+            kind: "Role",
+            metadata: { name },
+            rules: [],
+          })
+        ).status,
+      ).toBe(201);
       const posing = binding("posing", name, ["impostor"]);
-      expect((await get().kubernetes.post(`${path}/rolebindings`, { ...posing, roleRef: { ...posing.roleRef, kind: "Role" } })).status).toBe(201);
+      expect(
+        (
+          await get().kubernetes.post(`${path}/rolebindings`, {
+            ...posing,
+            roleRef: { ...posing.roleRef, kind: "Role" },
+          })
+        ).status,
+      ).toBe(201);
       // Told after the one before it, so that an empty list is no list that is only late.
       expect((await get().kubernetes.post(`${path}/rolebindings`, binding("real", name, ["honest"]))).status).toBe(201);
-      await eventually(async () => expect((await get().cf("admin", "GET", "/v3/roles?user_guids=impostor,honest")).json.resources.map((role: Json) => role.relationships.user.data.guid)).toEqual(["honest"]));
+      await eventually(async () =>
+        expect(
+          (await get().cf("admin", "GET", "/v3/roles?user_guids=impostor,honest")).json.resources.map(
+            (role: Json) => role.relationships.user.data.guid,
+          ),
+        ).toEqual(["honest"]),
+      );
     });
   });
 }
 
 export function binding(name: string, clusterRole: string, users: readonly string[]): Json {
   const apiGroup = "rbac.authorization.k8s.io";
-  return { apiVersion: `${apiGroup}/v1`, kind: "RoleBinding", metadata: { name }, roleRef: { apiGroup, kind: "ClusterRole", name: clusterRole }, subjects: users.map((user) => ({ kind: "User", apiGroup, name: user })) };
+  return {
+    apiVersion: `${apiGroup}/v1`,
+    kind: "RoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup, kind: "ClusterRole", name: clusterRole },
+    subjects: users.map((user) => ({ kind: "User", apiGroup, name: user })),
+  };
 }
 
 async function createFixtures(get: GetTestEnv): Promise<RoleFixtures> {
   const testEnv = get();
   const home = await makeOrgAndSpace(testEnv, "roles");
-  const app = (await testEnv.make("/v3/apps", { name: "shop", environment_variables: { A: "1" }, relationships: { space: to(home.space) } })).guid;
-  const domain = (await testEnv.make("/v3/domains", { name: "roles.example", relationships: { organization: to(home.org) } })).guid;
+  const app = (
+    await testEnv.make("/v3/apps", {
+      name: "shop",
+      environment_variables: { A: "1" },
+      relationships: { space: to(home.space) },
+    })
+  ).guid;
+  const domain = (
+    await testEnv.make("/v3/domains", { name: "roles.example", relationships: { organization: to(home.org) } })
+  ).guid;
   const names = { spec: { host: "shop", domainRef: { name: "roles.example" } }, apiVersion: "cupola.dev/v1alpha1" };
   const post = async (plural: string, body: Json): Promise<string> => {
     const made = await testEnv.kubernetes.post(`${base}/namespaces/${home.spaceNamespace}/${plural}`, body);
@@ -236,8 +490,16 @@ async function createFixtures(get: GetTestEnv): Promise<RoleFixtures> {
     return made.body.metadata.uid;
   };
   const route = await post("routes", { ...names, kind: "Route", metadata: { name: "shop" } });
-  const droplet = await post("droplets", { apiVersion: "cupola.dev/v1alpha1", kind: "Droplet", metadata: { name: "shop" }, spec: { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" } });
-  for (const path of [`/v3/routes/${route}`, `/v3/droplets/${droplet}`, `/v3/processes/${app}`]) await eventually(async () => expect([path, (await testEnv.cf("admin", "GET", path)).status]).toEqual([path, 200]));
-  const manager = (await testEnv.cf("admin", "GET", `/v3/roles?organization_guids=${home.org}&types=organization_manager`)).json.resources[0].guid;
+  const droplet = await post("droplets", {
+    apiVersion: "cupola.dev/v1alpha1",
+    kind: "Droplet",
+    metadata: { name: "shop" },
+    spec: { appRef: { name: "shop" }, kind: "docker", image: "example.com/shop" },
+  });
+  for (const path of [`/v3/routes/${route}`, `/v3/droplets/${droplet}`, `/v3/processes/${app}`])
+    await eventually(async () => expect([path, (await testEnv.cf("admin", "GET", path)).status]).toEqual([path, 200]));
+  const manager = (
+    await testEnv.cf("admin", "GET", `/v3/roles?organization_guids=${home.org}&types=organization_manager`)
+  ).json.resources[0].guid;
   return { ...home, app, domain, route, droplet, manager };
 }

@@ -13,7 +13,13 @@ import { createDirectoryStore } from "../../../blobs/directory/directory-store.t
 import { createControllers } from "../../../controllers/controllers.ts";
 import { API_FIELD_MANAGER } from "../../../crds/groups.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
-import { ADMIN_CLUSTER_ROLE, ADMIN_READ_ONLY_CLUSTER_ROLE, CF_ROLES, GLOBAL_AUDITOR_CLUSTER_ROLE, type CFRole } from "../../../crds/roles.ts";
+import {
+  ADMIN_CLUSTER_ROLE,
+  ADMIN_READ_ONLY_CLUSTER_ROLE,
+  CF_ROLES,
+  GLOBAL_AUDITOR_CLUSTER_ROLE,
+  type CFRole,
+} from "../../../crds/roles.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
@@ -74,11 +80,15 @@ const tokenOf = (person: string): string => `${person}-of-test`;
 const RBAC = "rbac.authorization.k8s.io";
 
 /** Until it holds; API servers learn of rights, labels and policies a moment later. */
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> => vi.waitFor(check, { timeout, interval: 50 });
+export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> =>
+  vi.waitFor(check, { timeout, interval: 50 });
 
 /** Who Kubernetes must know by token. */
 function users(): TokenUser[] {
-  return [{ token: PLATFORM_TOKEN, user: "cupola", groups: [PLATFORM_GROUP] }, ...TEST_USERS.map((person) => ({ token: tokenOf(person), user: person, groups: [] }))];
+  return [
+    { token: PLATFORM_TOKEN, user: "cupola", groups: [PLATFORM_GROUP] },
+    ...TEST_USERS.map((person) => ({ token: tokenOf(person), user: person, groups: [] })),
+  ];
 }
 
 export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
@@ -86,7 +96,12 @@ export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
   const endpoint = await server.start(users());
   disposables.defer(() => endpoint.stop());
   const client = (token: string): KubeClient => {
-    const made = createClient({ server: endpoint.url, ca: endpoint.ca, auth: { kind: "token", token }, fieldManager: API_FIELD_MANAGER });
+    const made = createClient({
+      server: endpoint.url,
+      ca: endpoint.ca,
+      auth: { kind: "token", token },
+      fieldManager: API_FIELD_MANAGER,
+    });
     disposables.defer(() => made.close());
     return made;
   };
@@ -96,7 +111,8 @@ export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
   const url = await startPlatform(client(PLATFORM_TOKEN), disposables);
   const raw = connect(endpoint);
   disposables.defer(() => raw.close());
-  const cf: TestEnv["cf"] = (person, method, path, body) => call(`${url}${path}`, { method, token: tokenOf(person), body });
+  const cf: TestEnv["cf"] = (person, method, path, body) =>
+    call(`${url}${path}`, { method, token: tokenOf(person), body });
   return {
     root,
     kubernetes: raw.api,
@@ -117,12 +133,25 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
   const watches = createInformers({ client: own, log, transform: recordLastWrite });
   disposables.defer(() => watches.close());
   const halt = new AbortController();
-  const controllers = runControllers({ client: own, controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }), informers: watches, ownership: CONTROLLER_SETTINGS, signal: halt.signal, log });
+  const controllers = runControllers({
+    client: own,
+    controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }),
+    informers: watches,
+    ownership: CONTROLLER_SETTINGS,
+    signal: halt.signal,
+    log,
+  });
   disposables.defer(async () => {
     halt.abort();
     await controllers.stopped;
   });
-  const api = createApi({ client: own, watches, log, telemetry: telemetryClient({ endpoints: () => [] }), blobs: await createDirectoryStore(blobs) });
+  const api = createApi({
+    client: own,
+    watches,
+    log,
+    telemetry: telemetryClient({ endpoints: () => [] }),
+    blobs: await createDirectoryStore(blobs),
+  });
   await controllers.synced;
   if (!(await api.waitUntilReady(30_000))) throw new Error("the API did not see its data in 30 s");
   const listener = createServer(api.handler);
@@ -134,20 +163,39 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
   return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
-async function call(url: string, { method, token, body }: { method: string; token: string; body: unknown }): Promise<CfResponse> {
-  const headers = { authorization: `bearer ${token}`, ...(body !== undefined && { "content-type": typeof body === "string" ? "application/x-yaml" : "application/json" }) };
+async function call(
+  url: string,
+  { method, token, body }: { method: string; token: string; body: unknown },
+): Promise<CfResponse> {
+  const headers = {
+    authorization: `bearer ${token}`,
+    ...(body !== undefined && { "content-type": typeof body === "string" ? "application/x-yaml" : "application/json" }),
+  };
   const sent = typeof body === "string" ? body : JSON.stringify(body);
-  const answer = await request(url, { method: method as "GET", headers, ...(body !== undefined && { body: sent }), headersTimeout: 30_000, bodyTimeout: 30_000 });
+  const answer = await request(url, {
+    method: method as "GET",
+    headers,
+    ...(body !== undefined && { body: sent }),
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+  });
   const text = await answer.body.text();
   return { status: answer.statusCode, json: text.startsWith("{") ? JSON.parse(text) : {} };
 }
 
 /** Roles of the platform's own people: by ClusterRoleBinding, as an operator gives them. */
 function platformRoles(): KubeObject[] {
-  const roles = { admin: ADMIN_CLUSTER_ROLE, admin_read_only: ADMIN_READ_ONLY_CLUSTER_ROLE, global_auditor: GLOBAL_AUDITOR_CLUSTER_ROLE };
+  const roles = {
+    admin: ADMIN_CLUSTER_ROLE,
+    admin_read_only: ADMIN_READ_ONLY_CLUSTER_ROLE,
+    global_auditor: GLOBAL_AUDITOR_CLUSTER_ROLE,
+  };
   return Object.entries(roles).map(([user, name]) => ({
-    apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name: `test-${user.replaceAll("_", "-")}` },
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name }, subjects: [{ kind: "User", apiGroup: RBAC, name: user }],
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name: `test-${user.replaceAll("_", "-")}` },
+    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name },
+    subjects: [{ kind: "User", apiGroup: RBAC, name: user }],
   }));
 }
 
@@ -175,27 +223,57 @@ export async function makeOrgAndSpace(testEnv: TestEnv, name: string): Promise<O
   return home;
 }
 
-export async function giveRole(testEnv: TestEnv, { role, user, scope }: { role: string; user: string; scope: object }): Promise<Json> {
+export async function giveRole(
+  testEnv: TestEnv,
+  { role, user, scope }: { role: string; user: string; scope: object },
+): Promise<Json> {
   return testEnv.make("/v3/roles", { type: role, relationships: { user: to(user), ...scope } });
 }
 
 /** Rights by name follow from roles a moment later, and the real server's own cache comes after that. */
 async function untilRolesCount(testEnv: TestEnv, home: OrgAndSpace): Promise<void> {
   const orgs = "/apis/cupola.dev/v1alpha1/orgs";
-  for (const role of CF_ROLE_NAMES) await eventually(async () => expect([role, (await testEnv.at(role).get(`${orgs}/${home.orgNamespace}`)).status]).toEqual([role, 200]));
+  for (const role of CF_ROLE_NAMES)
+    await eventually(async () =>
+      expect([role, (await testEnv.at(role).get(`${orgs}/${home.orgNamespace}`)).status]).toEqual([role, 200]),
+    );
   const apps = `/apis/cupola.dev/v1alpha1/namespaces/${home.spaceNamespace}/apps`;
-  for (const role of ["space_developer", "space_manager", "space_auditor", "space_supporter", "organization_manager"] as const) await eventually(async () => expect([role, (await testEnv.at(role).get(apps)).status]).toEqual([role, 200]));
+  for (const role of [
+    "space_developer",
+    "space_manager",
+    "space_auditor",
+    "space_supporter",
+    "organization_manager",
+  ] as const)
+    await eventually(async () => expect([role, (await testEnv.at(role).get(apps)).status]).toEqual([role, 200]));
   const routes = apps.replace(/apps$/, "routes");
   await eventually(async () => expect((await testEnv.at("organization_auditor").get(routes)).status).toBe(200));
   const managed = (name: string, plural: string): string => `/apis/cupola.dev/v1alpha1/${plural}/${name}?dryRun=All`;
   const touch = { metadata: { annotations: { touched: "yes" } } };
-  await eventually(async () => expect((await testEnv.at("organization_manager").patch("merge", managed(home.orgNamespace, "orgs"), touch)).status).toBe(200));
-  await eventually(async () => expect((await testEnv.at("space_manager").patch("merge", managed("one", `namespaces/${home.orgNamespace}/spaces`), touch)).status).toBe(200));
+  await eventually(async () =>
+    expect(
+      (await testEnv.at("organization_manager").patch("merge", managed(home.orgNamespace, "orgs"), touch)).status,
+    ).toBe(200),
+  );
+  await eventually(async () =>
+    expect(
+      (
+        await testEnv
+          .at("space_manager")
+          .patch("merge", managed("one", `namespaces/${home.orgNamespace}/spaces`), touch)
+      ).status,
+    ).toBe(200),
+  );
 }
 
 export const base = "/apis/cupola.dev/v1alpha1";
 
 /** Whether kubectl's write would pass, as far as the server's dry run says. */
-export async function dryRun(kubernetes: Kubernetes, path: string, body: Json, type: PatchType = "merge"): Promise<Answer> {
+export async function dryRun(
+  kubernetes: Kubernetes,
+  path: string,
+  body: Json,
+  type: PatchType = "merge",
+): Promise<Answer> {
   return kubernetes.patch(type, `${path}?dryRun=All`, body);
 }

@@ -20,7 +20,9 @@ const { seed, cases } = new Command("rbac-diff")
   .opts<{ seed: number; cases: number }>();
 
 const [real, embedded] = await Promise.all([startControlPlane(), startEmbedded()]);
-const clients = [real, embedded].map(({ url, ca, adminToken }) => createClient({ server: url, ca, auth: { kind: "token", token: adminToken } }));
+const clients = [real, embedded].map(({ url, ca, adminToken }) =>
+  createClient({ server: url, ca, auth: { kind: "token", token: adminToken } }),
+);
 try {
   const [judge, other] = clients;
   if (!judge || !other) throw new Error("two servers were to be started");
@@ -29,7 +31,10 @@ try {
   const { asked, allowed, differences } = await runRbacDiff({
     seed,
     cases,
-    authorizers: [{ name: "kube-apiserver", client: judge }, { name: "embedded", client: other }],
+    authorizers: [
+      { name: "kube-apiserver", client: judge },
+      { name: "embedded", client: other },
+    ],
     log: pino({ level: "silent" }),
     onProgress: (done) => {
       if (performance.now() - told < 5000) return;
@@ -39,7 +44,9 @@ try {
   });
   const seconds = (performance.now() - started) / 1000;
   for (const one of differences.slice(0, 10)) console.log(JSON.stringify(one));
-  console.log(`seed ${seed}: ${asked} cases in ${seconds.toFixed(1)} s (${Math.round(asked / seconds)}/s), ${allowed} of them allowed`);
+  console.log(
+    `seed ${seed}: ${asked} cases in ${seconds.toFixed(1)} s (${Math.round(asked / seconds)}/s), ${allowed} of them allowed`,
+  );
   console.log(`differences: ${differences.length}`);
   process.exitCode = differences.length > 0 ? 1 : 0;
 } finally {

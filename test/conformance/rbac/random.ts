@@ -13,7 +13,9 @@ export interface Random {
 
 /** The stream of a seed; `parts` tell streams of one seed apart. */
 export function createRandom(seed: number, ...parts: number[]): Random {
-  const next = mulberry32([seed, ...parts].reduce((sum, part) => Math.imul(sum ^ (part + 0x9e3779b9), 0x85ebca6b) >>> 0, 0x1234567));
+  const next = mulberry32(
+    [seed, ...parts].reduce((sum, part) => Math.imul(sum ^ (part + 0x9e3779b9), 0x85ebca6b) >>> 0, 0x1234567),
+  );
   const int = (below: number): number => Math.floor(next() * below);
   return {
     int,

@@ -15,29 +15,46 @@ import { type ComparedAuthorizer, runRbacDiff } from "./rbac-diff.ts";
 
 const reason = whyNoControlPlane();
 
-describe.skipIf(reason !== undefined)(`evaluator, embedded server and kube-apiserver answer alike${reason ? `: skipped, ${reason}` : ""}`, () => {
-  let servers: Server[] = [];
-  let judges: ComparedAuthorizer[] = [];
-  beforeAll(async () => {
-    servers = await Promise.all([startControlPlane(), startEmbedded()]);
-    judges = servers.map(({ url, ca, adminToken }, at) => ({ name: at === 0 ? "kube-apiserver" : "embedded", client: createClient({ server: url, ca, auth: { kind: "token", token: adminToken } }) }));
-  }, 120_000);
-  afterAll(async () => {
-    for (const { client } of judges) await client.close();
-    for (const server of servers) await server.stop();
-  });
+describe.skipIf(reason !== undefined)(
+  `evaluator, embedded server and kube-apiserver answer alike${reason ? `: skipped, ${reason}` : ""}`,
+  () => {
+    let servers: Server[] = [];
+    let judges: ComparedAuthorizer[] = [];
+    beforeAll(async () => {
+      servers = await Promise.all([startControlPlane(), startEmbedded()]);
+      judges = servers.map(({ url, ca, adminToken }, at) => ({
+        name: at === 0 ? "kube-apiserver" : "embedded",
+        client: createClient({ server: url, ca, auth: { kind: "token", token: adminToken } }),
+      }));
+    }, 120_000);
+    afterAll(async () => {
+      for (const { client } of judges) await client.close();
+      for (const server of servers) await server.stop();
+    });
 
-  test("2,000 cases, no difference", async () => {
-    const { asked, allowed, differences } = await runRbacDiff({ seed: 7, cases: 2000, casesPerSet: 200, authorizers: judges as [ComparedAuthorizer, ComparedAuthorizer], log: pino({ level: "silent" }) });
-    expect(differences).toEqual([]);
-    expect(asked).toBe(2000);
-    // Both answers are common, so that a server that always said one of them would not pass.
-    expect(allowed).toBeGreaterThan(300);
-    expect(allowed).toBeLessThan(1700);
-  }, 120_000);
+    test("2,000 cases, no difference", async () => {
+      const { asked, allowed, differences } = await runRbacDiff({
+        seed: 7,
+        cases: 2000,
+        casesPerSet: 200,
+        authorizers: judges as [ComparedAuthorizer, ComparedAuthorizer],
+        log: pino({ level: "silent" }),
+      });
+      expect(differences).toEqual([]);
+      expect(asked).toBe(2000);
+      // Both answers are common, so that a server that always said one of them would not pass.
+      expect(allowed).toBeGreaterThan(300);
+      expect(allowed).toBeLessThan(1700);
+    }, 120_000);
+  },
+);
+
+const toObject = ({ name, namespace, rules, roleRef, subjects }: Policy): RbacObject => ({
+  metadata: { name, ...(namespace && { namespace }) },
+  rules: rules ?? [],
+  ...(roleRef && { roleRef }),
+  subjects: subjects ?? [],
 });
-
-const toObject = ({ name, namespace, rules, roleRef, subjects }: Policy): RbacObject => ({ metadata: { name, ...(namespace && { namespace }) }, rules: rules ?? [], ...(roleRef && { roleRef }), subjects: subjects ?? [] });
 
 /** From one set to the next by single changes, as watches bring them. */
 function move(index: RbacIndex, from: readonly Policy[], to: readonly Policy[]): void {
@@ -59,13 +76,20 @@ test("after any changes the index answers as one made afresh; names and namespac
     for (const one of makeCases(createRandom(11, set, 1), policies, 250)) {
       const { user, question } = one;
       const allowed = fresh.allows(user, question);
-      expect([one, index.allows(user, question), index.explain(user, question).allowed]).toEqual([one, allowed, allowed]);
+      expect([one, index.allows(user, question), index.explain(user, question).allowed]).toEqual([
+        one,
+        allowed,
+        allowed,
+      ]);
       if ("path" in question) continue;
       const names = index.allowedNames(user, question);
       expect([one, names === "all" || names.has(question.name ?? "")]).toEqual([one, allowed]);
       const own = index.namespacesOf(user);
       // Elsewhere a namespace is as the cluster: a list that leaves it out loses nothing that a binding there would give.
-      for (const namespace of NAMESPACES.filter((each) => !own.includes(each))) expect(index.allowedNames(user, { ...question, namespace })).toEqual(index.allowedNames(user, { ...question, namespace: "" }));
+      for (const namespace of NAMESPACES.filter((each) => !own.includes(each)))
+        expect(index.allowedNames(user, { ...question, namespace })).toEqual(
+          index.allowedNames(user, { ...question, namespace: "" }),
+        );
     }
   }
 });

@@ -7,7 +7,16 @@ import { createWatchedRbacIndex } from "../../../kube/rbac/watched-rbac-index.ts
 import type { RbacKind, RbacUser, ResourceAttributes } from "../../../kube/rbac/types.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
-import { applyPolicies, type InForce, mapLimited, isAllowed, makeNamespaces, waitForAggregation, waitForAuthorizer, type Versions } from "./cluster-policies.ts";
+import {
+  applyPolicies,
+  type InForce,
+  mapLimited,
+  isAllowed,
+  makeNamespaces,
+  waitForAggregation,
+  waitForAuthorizer,
+  type Versions,
+} from "./cluster-policies.ts";
 import { makePolicies, type Policy } from "./policies.ts";
 import { type Case, makeCases } from "./questions.ts";
 import { createRandom } from "./random.ts";
@@ -57,12 +66,21 @@ export async function runRbacDiff(run: RbacDiffOptions): Promise<Outcome> {
   const outcome: Outcome = { asked: 0, allowed: 0, differences: [] };
   const parties = authorizers.map((judge) => ({ ...judge, inForce: new Map() as InForce }));
   try {
-    const watched = Object.fromEntries(Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef)])) as unknown as Record<RbacKind, RbacWatch>;
-    const stores = Object.fromEntries(Object.entries(watched).map(([kind, { store }]) => [kind, store])) as Record<RbacKind, Store>;
+    const watched = Object.fromEntries(
+      Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef)]),
+    ) as unknown as Record<RbacKind, RbacWatch>;
+    const stores = Object.fromEntries(Object.entries(watched).map(([kind, { store }]) => [kind, store])) as Record<
+      RbacKind,
+      Store
+    >;
     const evaluator = { index: createWatchedRbacIndex(stores), authorization: createRbacAuthorizer(watched), stores };
     await Promise.all(authorizers.map(({ client }) => makeNamespaces(client)));
     for (let set = 0; outcome.asked < cases && outcome.differences.length < maxDifferences; set++) {
-      await runSet({ authorizers: parties, evaluator, seed, set }, Math.min(casesPerSet, cases - outcome.asked), outcome);
+      await runSet(
+        { authorizers: parties, evaluator, seed, set },
+        Math.min(casesPerSet, cases - outcome.asked),
+        outcome,
+      );
       run.onProgress?.(outcome.asked);
     }
   } finally {
@@ -82,7 +100,11 @@ interface Round {
 async function runSet(round: Round, count: number, outcome: Outcome): Promise<void> {
   const { authorizers, evaluator, seed, set } = round;
   const policies = await prepare(round, "first");
-  const { allowed, odd } = await compare(authorizers, evaluator, makeCases(createRandom(seed, set, 1), policies, count));
+  const { allowed, odd } = await compare(
+    authorizers,
+    evaluator,
+    makeCases(createRandom(seed, set, 1), policies, count),
+  );
   outcome.asked += count;
   outcome.allowed += allowed;
   if (odd.length === 0) return;
@@ -95,14 +117,22 @@ async function runSet(round: Round, count: number, outcome: Outcome): Promise<vo
 type Mismatch = Case & { expected: boolean; answers: Record<string, boolean> };
 
 /** Asks everybody; `odd` are the cases in which not all said the same. */
-async function compare(judges: readonly ComparedAuthorizer[], evaluator: Evaluator, cases: readonly Case[]): Promise<{ allowed: number; odd: Mismatch[] }> {
+async function compare(
+  judges: readonly ComparedAuthorizer[],
+  evaluator: Evaluator,
+  cases: readonly Case[],
+): Promise<{ allowed: number; odd: Mismatch[] }> {
   const odd: Mismatch[] = [];
   let allowed = 0;
-  await mapLimited(cases, async ({ user, question }) => {
-    const { expected, answers } = await askAll(judges, evaluator, { user, question });
-    if (expected) allowed++;
-    if (Object.values(answers).some((answer) => answer !== expected)) odd.push({ user, question, expected, answers });
-  }, 64);
+  await mapLimited(
+    cases,
+    async ({ user, question }) => {
+      const { expected, answers } = await askAll(judges, evaluator, { user, question });
+      if (expected) allowed++;
+      if (Object.values(answers).some((answer) => answer !== expected)) odd.push({ user, question, expected, answers });
+    },
+    64,
+  );
   return { allowed, odd };
 }
 
@@ -124,17 +154,27 @@ async function prepare({ authorizers, evaluator, seed, set }: Round, time: "firs
   );
   const [{ roles, versions }] = applied as [(typeof applied)[0], ...typeof applied];
   await hasSeen(evaluator, versions);
-  return policies.map((one) => (one.kind === "ClusterRole" ? { ...one, rules: roles.find(({ name }) => name === one.name)?.rules ?? [] } : one));
+  return policies.map((one) =>
+    one.kind === "ClusterRole" ? { ...one, rules: roles.find(({ name }) => name === one.name)?.rules ?? [] } : one,
+  );
 }
 
 async function hasSeen({ stores }: Evaluator, versions: Versions): Promise<void> {
-  const seen = await Promise.all(Object.entries(stores).map(([kind, store]) => store.waitForVersion(versions[kind as RbacKind], settleMs)));
+  const seen = await Promise.all(
+    Object.entries(stores).map(([kind, store]) => store.waitForVersion(versions[kind as RbacKind], settleMs)),
+  );
   if (!seen.every(Boolean)) throw new Error(`our watches did not reach the last change within ${settleMs / 1000} s`);
 }
 
 /** Everybody's answer to one question. Our evaluator answers twice where it has two ways to say it. */
-async function askAll(judges: readonly ComparedAuthorizer[], evaluator: Evaluator, { user, question }: Case): Promise<{ expected: boolean; answers: Record<string, boolean> }> {
-  const [expected = false, ...others] = await Promise.all(judges.map(({ client }) => isAllowed(client, user, question)));
+async function askAll(
+  judges: readonly ComparedAuthorizer[],
+  evaluator: Evaluator,
+  { user, question }: Case,
+): Promise<{ expected: boolean; answers: Record<string, boolean> }> {
+  const [expected = false, ...others] = await Promise.all(
+    judges.map(({ client }) => isAllowed(client, user, question)),
+  );
   const answers: Record<string, boolean> = { evaluator: evaluator.index.allows(user, question) };
   for (const [at, answer] of others.entries()) answers[judges[at + 1]?.name ?? ""] = answer;
   if (!("path" in question)) Object.assign(answers, otherWays(evaluator, user, question));
@@ -142,7 +182,11 @@ async function askAll(judges: readonly ComparedAuthorizer[], evaluator: Evaluato
 }
 
 /** What the API makes of the index: by kind of resource, by the set of allowed names, and by where a user has bindings at all. */
-function otherWays({ authorization, index }: Evaluator, user: RbacUser, question: ResourceAttributes): Record<string, boolean> {
+function otherWays(
+  { authorization, index }: Evaluator,
+  user: RbacUser,
+  question: ResourceAttributes,
+): Record<string, boolean> {
   const { verb, group, resource, subresource = "", namespace = "", name = "" } = question;
   const on: ResourceRef = { group, version: "v1", kind: "", plural: resource, namespaced: true };
   const names = authorization.allowedNames(user, { verb, on, subresource, namespace });

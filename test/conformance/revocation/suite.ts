@@ -28,12 +28,16 @@ export function revocationTests(server: Server): void {
 
     const contents = async (namespace: string): Promise<string[]> => {
       const lists = await Promise.all(SPACE_CONTENT_KINDS.map((ref) => admin.list(ref, { namespace })));
-      return lists.flatMap(({ items }) => items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`)).sort();
+      return lists
+        .flatMap(({ items }) => items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`))
+        .sort();
     };
     const spaceReady = async (name: string) => readyOf(await admin.get(Space, { namespace: "acme", name }));
-    const started = async (namespace: string, name: string): Promise<unknown> => eventually(() => currentLRP(admin, { namespace, name }), 30_000);
+    const started = async (namespace: string, name: string): Promise<unknown> =>
+      eventually(() => currentLRP(admin, { namespace, name }), 30_000);
     const appsOf = (space: keyof typeof guids) => scoped.api(`/v3/apps?space_guids=${guids[space]}`);
-    const namesOf = async (space: keyof typeof guids): Promise<string[] | undefined> => (await appsOf(space)).body.resources?.map(({ name }) => name).sort();
+    const namesOf = async (space: keyof typeof guids): Promise<string[] | undefined> =>
+      (await appsOf(space)).body.resources?.map(({ name }) => name).sort();
 
     beforeAll(async () => {
       endpoint = await server.start();
@@ -54,7 +58,13 @@ export function revocationTests(server: Server): void {
       await untilReady(admin, Org, { name: "acme" });
       for (const name of ["dev", "prod"] as const) {
         await admin.apply(Space, { metadata: { namespace: "acme", name }, spec: {} }, { fieldManager: "kubectl" });
-        await eventually(async () => expect(await spaceReady(name)).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringContaining(`acme-${name}`) }));
+        await eventually(async () =>
+          expect(await spaceReady(name)).toMatchObject({
+            status: "False",
+            reason: "PermissionMissing",
+            message: expect.stringContaining(`acme-${name}`),
+          }),
+        );
         await scoped.grant(`acme-${name}`);
         const made = await untilReady(admin, Space, { namespace: "acme", name });
         spaces[name] = made.status?.namespace ?? "";
@@ -70,10 +80,22 @@ export function revocationTests(server: Server): void {
       const before = await contents(spaces.dev);
       const begun = performance.now();
       await scoped.revoke(spaces.dev);
-      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENT_KINDS.map(resourceId))), 30_000);
+      await eventually(
+        async () =>
+          expect(await scoped.parkedIn(spaces.dev)).toEqual(
+            expect.arrayContaining(SPACE_CONTENT_KINDS.map(resourceId)),
+          ),
+        30_000,
+      );
       expect(performance.now() - begun).toBeLessThan(BOUND_SECONDS * 1000 + SLACK_MS);
       expect(await scoped.parkedIn(spaces.prod)).toEqual([]);
-      await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing", message: expect.stringMatching(/list and watch .*in namespace acme-dev/) }));
+      await eventually(async () =>
+        expect(await spaceReady("dev")).toMatchObject({
+          status: "False",
+          reason: "PermissionMissing",
+          message: expect.stringMatching(/list and watch .*in namespace acme-dev/),
+        }),
+      );
       expect(await appsOf("dev")).toMatchObject({ code: 503, retryAfter: expect.stringMatching(/^\d+$/) });
       await scoped.platform.idle();
       expect(await contents(spaces.dev)).toEqual(before);
@@ -85,7 +107,12 @@ export function revocationTests(server: Server): void {
       expect(await namesOf("prod")).toEqual(["second", "shop"]);
       expect(await spaceReady("prod")).toMatchObject({ status: "True" });
       expect(scoped.platform.ready()).toBe(true);
-      expect(scoped.platform.health().degraded.map(({ reason }) => reason).join()).toContain("apps.cupola.dev in acme-dev Forbidden");
+      expect(
+        scoped.platform
+          .health()
+          .degraded.map(({ reason }) => reason)
+          .join(),
+      ).toContain("apps.cupola.dev in acme-dev Forbidden");
     }, 60_000);
 
     test("granted: it goes on by itself, and what was deleted meanwhile is gone", async () => {
@@ -109,19 +136,33 @@ export function revocationTests(server: Server): void {
       expect(await contents(spaces.prod)).toEqual(before);
       await scoped.grant(SYSTEM_NAMESPACE);
       await eventually(async () => expect(await namesOf("prod")).toEqual(["second", "shop"]), 30_000);
-      await eventually(() => expect(scoped.platform.health()).toEqual({ ready: true, pending: [], degraded: [] }), 30_000);
+      await eventually(
+        () => expect(scoped.platform.health()).toEqual({ ready: true, pending: [], degraded: [] }),
+        30_000,
+      );
     }, 120_000);
 
     test("a space whose namespace is out of sight is not taken apart, and ends when it is back", async () => {
       await scoped.revoke(spaces.dev);
-      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual(expect.arrayContaining(SPACE_CONTENT_KINDS.map(resourceId))), 30_000);
+      await eventually(
+        async () =>
+          expect(await scoped.parkedIn(spaces.dev)).toEqual(
+            expect.arrayContaining(SPACE_CONTENT_KINDS.map(resourceId)),
+          ),
+        30_000,
+      );
       const before = await contents(spaces.dev);
       await admin.delete(Space, { namespace: "acme", name: "dev" });
-      await eventually(async () => expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing" }));
+      await eventually(async () =>
+        expect(await spaceReady("dev")).toMatchObject({ status: "False", reason: "PermissionMissing" }),
+      );
       await scoped.platform.idle();
       expect(await contents(spaces.dev)).toEqual(before);
       await scoped.grant(spaces.dev);
-      await eventually(async () => expect(await admin.find(Space, { namespace: "acme", name: "dev" })).toBeUndefined(), 60_000);
+      await eventually(
+        async () => expect(await admin.find(Space, { namespace: "acme", name: "dev" })).toBeUndefined(),
+        60_000,
+      );
     }, 120_000);
   });
 }

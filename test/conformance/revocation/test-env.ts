@@ -51,18 +51,38 @@ export async function startScopedTestEnv(endpoint: Endpoint): Promise<ScopedTest
   await installManifests(admin);
   await applyObjects(admin, fixtures());
   const grant = async (namespace: string): Promise<void> =>
-    void (await admin.apply(RoleBinding, { metadata: { name: "platform", namespace }, roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "scoped-in" }, subjects }, apply));
+    void (await admin.apply(
+      RoleBinding,
+      {
+        metadata: { name: "platform", namespace },
+        roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "scoped-in" },
+        subjects,
+      },
+      apply,
+    ));
   await grantCluster(admin);
   await grant(SYSTEM_NAMESPACE);
   const home = mkdtempSync(join(tmpdir(), "cupola-revocation-"));
-  const impersonated = toCredentials({ kind: "impersonate", user: ACCOUNT, groups: ["system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${SYSTEM_NAMESPACE}`] }, toCredentials({ kind: "token", token: adminToken }));
+  const impersonated = toCredentials(
+    {
+      kind: "impersonate",
+      user: ACCOUNT,
+      groups: ["system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${SYSTEM_NAMESPACE}`],
+    },
+    toCredentials({ kind: "token", token: adminToken }),
+  );
   const platform = await startPlatform({
     access: { server: url, ca, auth: () => impersonated },
     operations: ["api", "controllers"],
     data: home,
     listen: { host: "127.0.0.1", port: 0 },
     log,
-    watchTiming: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 300, jitter: 0 }, watchSeconds: [1, BOUND_SECONDS], shortWatchMs: 200 },
+    watchTiming: {
+      backoff: { minMs: 50, maxMs: 500, jitter: 0 },
+      parked: { minMs: 100, maxMs: 300, jitter: 0 },
+      watchSeconds: [1, BOUND_SECONDS],
+      shortWatchMs: 200,
+    },
   });
   return {
     admin,
@@ -71,11 +91,20 @@ export async function startScopedTestEnv(endpoint: Endpoint): Promise<ScopedTest
     revoke: async (namespace) => void (await admin.delete(RoleBinding, { name: "platform", namespace })),
     async parkedIn(namespace) {
       const replicas = await admin.list(Replica, { namespace: SYSTEM_NAMESPACE });
-      return replicas.items.flatMap(({ status }) => status?.parked ?? []).flatMap((row) => (row.namespace === namespace ? [row.resource] : []));
+      return replicas.items
+        .flatMap(({ status }) => status?.parked ?? [])
+        .flatMap((row) => (row.namespace === namespace ? [row.resource] : []));
     },
     async api(path) {
-      const answer = await fetch(`${platform.url}${path}`, { headers: { authorization: `Bearer ${adminToken}` }, signal: AbortSignal.timeout(10_000) });
-      return { code: answer.status, retryAfter: answer.headers.get("retry-after"), body: (await answer.json()) as { resources?: { name: string }[] } };
+      const answer = await fetch(`${platform.url}${path}`, {
+        headers: { authorization: `Bearer ${adminToken}` },
+        signal: AbortSignal.timeout(10_000),
+      });
+      return {
+        code: answer.status,
+        retryAfter: answer.headers.get("retry-after"),
+        body: (await answer.json()) as { resources?: { name: string }[] },
+      };
     },
     async stop() {
       await platform.stop({ instances: "end" });
@@ -87,16 +116,36 @@ export async function startScopedTestEnv(endpoint: Endpoint): Promise<ScopedTest
 
 /** What has no namespace, everywhere; in a namespace that is granted, all. */
 async function grantCluster(admin: KubeClient): Promise<void> {
-  const own = DEFINITIONS.filter(({ namespaced }) => !namespaced).flatMap(({ plural }) => [plural, `${plural}/status`, `${plural}/finalizers`]);
+  const own = DEFINITIONS.filter(({ namespaced }) => !namespaced).flatMap(({ plural }) => [
+    plural,
+    `${plural}/status`,
+    `${plural}/finalizers`,
+  ]);
   const rules = [
     { apiGroups: [GROUP, WORKLOADS_GROUP], resources: own, verbs: ["*"] },
     { apiGroups: [""], resources: ["namespaces"], verbs: ["*"] },
     { apiGroups: [RBAC], resources: ["clusterroles", "clusterrolebindings"], verbs: ["*"] },
-    { apiGroups: ["authentication.k8s.io", "authorization.k8s.io"], resources: ["tokenreviews", "subjectaccessreviews"], verbs: ["create"] },
+    {
+      apiGroups: ["authentication.k8s.io", "authorization.k8s.io"],
+      resources: ["tokenreviews", "subjectaccessreviews"],
+      verbs: ["create"],
+    },
   ];
   await admin.apply(ClusterRole, { metadata: { name: "scoped-cluster" }, rules }, apply);
-  await admin.apply(ClusterRole, { metadata: { name: "scoped-in" }, rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] }, apply);
-  await admin.apply(ClusterRoleBinding, { metadata: { name: "scoped-cluster" }, roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "scoped-cluster" }, subjects }, apply);
+  await admin.apply(
+    ClusterRole,
+    { metadata: { name: "scoped-in" }, rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] },
+    apply,
+  );
+  await admin.apply(
+    ClusterRoleBinding,
+    {
+      metadata: { name: "scoped-cluster" },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "scoped-cluster" },
+      subjects,
+    },
+    apply,
+  );
 }
 
 function fixtures(): KubeObject[] {

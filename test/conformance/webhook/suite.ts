@@ -13,7 +13,16 @@ import type { Draft } from "../../../kube/client/client.ts";
 import type { KubeError } from "../../../kube/client/errors.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { WEBHOOK_NAMES } from "../../../platform/operations/name-webhook.ts";
-import { certificateAt, eventually, findConfiguration, leaveAgedCertificates, log, startTestEnv, type Endpoint, type TestEnv } from "./test-env.ts";
+import {
+  certificateAt,
+  eventually,
+  findConfiguration,
+  leaveAgedCertificates,
+  log,
+  startTestEnv,
+  type Endpoint,
+  type TestEnv,
+} from "./test-env.ts";
 
 export interface Server {
   name: string;
@@ -30,26 +39,49 @@ export function webhookTests(server: Server): void {
 
     /** What a person with kubectl is told about this create, which changes nothing; undefined when it would succeed. */
     const findRefusal = async (ref: ResourceRef, object: Draft): Promise<string | undefined> =>
-      testEnv.admin.create(ref, object, { dryRun: true }).then(() => undefined, (error: unknown) => `${(error as KubeError).code} ${(error as KubeError).message}`);
-    const appCalled = (name: string, object = "other"): Draft => ({ metadata: { namespace: SPACE, name: object }, spec: { name } });
+      testEnv.admin.create(ref, object, { dryRun: true }).then(
+        () => undefined,
+        (error: unknown) => `${(error as KubeError).code} ${(error as KubeError).message}`,
+      );
+    const appCalled = (name: string, object = "other"): Draft => ({
+      metadata: { namespace: SPACE, name: object },
+      spec: { name },
+    });
     const takenName = () => findRefusal(App, appCalled("Shop"));
-    const takenDomain = () => findRefusal(Domain, { metadata: { namespace: SYSTEM_NAMESPACE, name: "again" }, spec: { name: "apps.example" } });
+    const takenDomain = () =>
+      findRefusal(Domain, { metadata: { namespace: SYSTEM_NAMESPACE, name: "again" }, spec: { name: "apps.example" } });
     /** The same question over and over; the answers that differ, and how many there were. */
-    const asking = { answers: new Set<string | undefined>(), count: 0, halt: new AbortController(), over: Promise.resolve() };
+    const asking = {
+      answers: new Set<string | undefined>(),
+      count: 0,
+      halt: new AbortController(),
+      over: Promise.resolve(),
+    };
     const keepAsking = async (): Promise<void> => {
       for (; !asking.halt.signal.aborted; asking.count++) asking.answers.add(await takenDomain());
     };
-    const refusal = expect.stringMatching(/^422 .*names\.cupola\.dev.* the name is taken by another App of this space: choose another one/) as string;
+    const refusal = expect.stringMatching(
+      /^422 .*names\.cupola\.dev.* the name is taken by another App of this space: choose another one/,
+    ) as string;
 
     beforeAll(async () => {
       endpoint = await server.start();
       testEnv = await startTestEnv(endpoint);
       const { api } = testEnv;
       const org = await api.call("POST", "/v3/organizations", { name: "acme" });
-      const [space] = await Promise.all(["dev", "prod"].map((name) => api.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org.guid } } } })));
-      const { resources: [domain] } = await api.call<{ resources: { guid: string }[] }>("GET", "/v3/domains");
+      const [space] = await Promise.all(
+        ["dev", "prod"].map((name) =>
+          api.call("POST", "/v3/spaces", { name, relationships: { organization: { data: { guid: org.guid } } } }),
+        ),
+      );
+      const {
+        resources: [domain],
+      } = await api.call<{ resources: { guid: string }[] }>("GET", "/v3/domains");
       await api.call("POST", "/v3/apps", { name: "shop", relationships: { space: { data: { guid: space?.guid } } } });
-      await api.call("POST", "/v3/routes", { host: "shop", relationships: { space: { data: { guid: space?.guid } }, domain: { data: { guid: domain?.guid } } } });
+      await api.call("POST", "/v3/routes", {
+        host: "shop",
+        relationships: { space: { data: { guid: space?.guid } }, domain: { data: { guid: domain?.guid } } },
+      });
     }, 180_000);
     afterAll(async () => {
       asking.halt.abort();
@@ -66,15 +98,27 @@ export function webhookTests(server: Server): void {
       await leaveAgedCertificates(testEnv.admin);
       await testEnv.startWebhooks();
       await eventually(async () => expect(await takenName()).toEqual(refusal));
-      expect(await findRefusal(Org, { metadata: { name: "acme-2" }, spec: { name: "ACME" } })).toContain("taken by another Org:");
-      expect(await findRefusal(Space, { metadata: { namespace: "acme", name: "dev-2" }, spec: { name: "Dev" } })).toContain("taken by another Space of this org:");
+      expect(await findRefusal(Org, { metadata: { name: "acme-2" }, spec: { name: "ACME" } })).toContain(
+        "taken by another Org:",
+      );
+      expect(
+        await findRefusal(Space, { metadata: { namespace: "acme", name: "dev-2" }, spec: { name: "Dev" } }),
+      ).toContain("taken by another Space of this org:");
       await eventually(async () => expect(await takenDomain()).toContain("taken by another Domain:"));
       asking.over = keepAsking();
       expect((await testEnv.certificates()).previous).toBeUndefined();
       // From another space, where the route that bears it may not be seen: that it is taken is all that is said.
-      const route = await findRefusal(Route, { metadata: { namespace: OTHER_SPACE, name: "mine" }, spec: { host: "shop", domainRef: { name: "apps.example" } } });
-      expect(route).toMatch(/denied the request: the name is taken by another Route: choose another one, or wait until that one is renamed or deleted$/);
-      expect([await findRefusal(App, appCalled("shop-2")), await findRefusal(App, { ...appCalled("shop"), metadata: { namespace: OTHER_SPACE, name: "other" } })]).toEqual([undefined, undefined]);
+      const route = await findRefusal(Route, {
+        metadata: { namespace: OTHER_SPACE, name: "mine" },
+        spec: { host: "shop", domainRef: { name: "apps.example" } },
+      });
+      expect(route).toMatch(
+        /denied the request: the name is taken by another Route: choose another one, or wait until that one is renamed or deleted$/,
+      );
+      expect([
+        await findRefusal(App, appCalled("shop-2")),
+        await findRefusal(App, { ...appCalled("shop"), metadata: { namespace: OTHER_SPACE, name: "other" } }),
+      ]).toEqual([undefined, undefined]);
     }, 60_000);
 
     test("does not hold up what bears its own name, what keeps its name, and what the API writes", async () => {
@@ -83,13 +127,25 @@ export function webhookTests(server: Server): void {
       const key = { namespace: SPACE, name: shop?.metadata.name ?? "" };
       await admin.patch(App, key, { type: "merge", body: { metadata: { annotations: { edited: "yes" } } } });
       await admin.create(App, appCalled("kiosk", "kiosk"));
-      await expect(admin.patch(App, { namespace: SPACE, name: "kiosk" }, { type: "merge", body: { spec: { name: "SHOP" } } })).rejects.toThrow(/taken by another App/);
+      await expect(
+        admin.patch(App, { namespace: SPACE, name: "kiosk" }, { type: "merge", body: { spec: { name: "SHOP" } } }),
+      ).rejects.toThrow(/taken by another App/);
       await admin.delete(App, { namespace: SPACE, name: "kiosk" });
-      expect(await admin.create(App, appCalled("shop"), { dryRun: true, fieldManager: API_FIELD_MANAGER })).toMatchObject({ kind: "App" });
+      expect(
+        await admin.create(App, appCalled("shop"), { dryRun: true, fieldManager: API_FIELD_MANAGER }),
+      ).toMatchObject({ kind: "App" });
       // A name that is free again, at once.
-      const { resources: [app] } = await api.call<{ resources: { guid: string; relationships: { space: object } }[] }>("GET", "/v3/apps?names=shop");
+      const {
+        resources: [app],
+      } = await api.call<{ resources: { guid: string; relationships: { space: object } }[] }>(
+        "GET",
+        "/v3/apps?names=shop",
+      );
       await api.call("PATCH", `/v3/apps/${app?.guid}`, { name: "shop-old" });
-      const again = await api.call("POST", "/v3/apps", { name: "shop", relationships: { space: app?.relationships.space } });
+      const again = await api.call("POST", "/v3/apps", {
+        name: "shop",
+        relationships: { space: app?.relationships.space },
+      });
       expect(again).toMatchObject({ name: "shop" });
       await eventually(async () => expect(await takenName()).toEqual(refusal));
     }, 60_000);
@@ -102,14 +158,28 @@ export function webhookTests(server: Server): void {
           expect(now.previous).toBeDefined();
           return now;
         });
-        for (const port of ports) await eventually(async () => expect((await certificateAt(port, held.authority.cert)).trim()).toBe(held.serving.cert.trim()));
+        for (const port of ports)
+          await eventually(async () =>
+            expect((await certificateAt(port, held.authority.cert)).trim()).toBe(held.serving.cert.trim()),
+          );
         const configuration = await findConfiguration(admin);
         const bundle = Buffer.from(configuration?.webhooks?.[0]?.clientConfig.caBundle ?? "", "base64").toString();
-        expect([bundle.includes(held.authority.cert), bundle.includes(held.previous?.cert ?? "none")]).toEqual([true, true]);
+        expect([bundle.includes(held.authority.cert), bundle.includes(held.previous?.cert ?? "none")]).toEqual([
+          true,
+          true,
+        ]);
         // Whoever trusts the new authority only still finds it; and what was changed by hand comes back.
         const onlyNew = Buffer.from(held.authority.cert).toString("base64");
-        await admin.patch(ValidatingWebhookConfiguration, { name: WEBHOOK_NAMES.configuration }, { type: "json", body: [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: onlyNew }] });
-        await eventually(async () => expect((await findConfiguration(admin))?.webhooks?.[0]?.clientConfig.caBundle).toBe(configuration?.webhooks?.[0]?.clientConfig.caBundle));
+        await admin.patch(
+          ValidatingWebhookConfiguration,
+          { name: WEBHOOK_NAMES.configuration },
+          { type: "json", body: [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: onlyNew }] },
+        );
+        await eventually(async () =>
+          expect((await findConfiguration(admin))?.webhooks?.[0]?.clientConfig.caBundle).toBe(
+            configuration?.webhooks?.[0]?.clientConfig.caBundle,
+          ),
+        );
         const then = asking.count;
         await eventually(() => expect(asking.count).toBeGreaterThan(then + 3));
       } finally {
@@ -123,9 +193,19 @@ export function webhookTests(server: Server): void {
 
     test("is configured for our groups only, to be ignored when it does not answer", async () => {
       const webhooks = (await findConfiguration(testEnv.admin))?.webhooks ?? [];
-      expect(webhooks).toMatchObject([{ name: WEBHOOK_NAMES.webhook, failurePolicy: "Ignore", matchPolicy: "Equivalent", sideEffects: "None", timeoutSeconds: 2 }]);
+      expect(webhooks).toMatchObject([
+        {
+          name: WEBHOOK_NAMES.webhook,
+          failurePolicy: "Ignore",
+          matchPolicy: "Equivalent",
+          sideEffects: "None",
+          timeoutSeconds: 2,
+        },
+      ]);
       const rules = webhooks.flatMap((webhook) => webhook.rules ?? []);
-      expect(rules.flatMap(({ apiGroups = [] }) => apiGroups).filter((group) => ![GROUP, WORKLOADS_GROUP].includes(group))).toEqual([]);
+      expect(
+        rules.flatMap(({ apiGroups = [] }) => apiGroups).filter((group) => ![GROUP, WORKLOADS_GROUP].includes(group)),
+      ).toEqual([]);
       expect(new Set(rules.flatMap(({ operations = [] }) => operations))).toEqual(new Set(["CREATE", "UPDATE"]));
     });
 
@@ -137,7 +217,11 @@ export function webhookTests(server: Server): void {
       await admin.create(App, appCalled("Shop"));
       await admin.patch(App, key, { type: "merge", body: { spec: { name: "shop-3" } } });
       await admin.delete(App, key);
-      await admin.patch(Space, { namespace: "acme", name: "dev" }, { type: "merge", body: { metadata: { annotations: { edited: "yes" } } } });
+      await admin.patch(
+        Space,
+        { namespace: "acme", name: "dev" },
+        { type: "merge", body: { metadata: { annotations: { edited: "yes" } } } },
+      );
       expect(performance.now() - began).toBeLessThan(4_000);
       expect(await findConfiguration(admin)).toBeDefined();
     });
@@ -146,11 +230,26 @@ export function webhookTests(server: Server): void {
       const { admin } = testEnv;
       const asked: string[] = [];
       const port = Number(new URL((await findConfiguration(admin))?.webhooks?.[0]?.clientConfig.url ?? "").port);
-      const decide = async ({ kind, operation, object }: { kind: { group: string; kind: string }; operation: string; object?: { metadata: { name: string } } | undefined }) => {
+      const decide = async ({
+        kind,
+        operation,
+        object,
+      }: {
+        kind: { group: string; kind: string };
+        operation: string;
+        object?: { metadata: { name: string } } | undefined;
+      }) => {
         asked.push(`${operation} ${kind.kind}.${kind.group} ${object?.metadata.name}`);
         return ALLOWED;
       };
-      const listener = await startAdmissionServer({ host: "127.0.0.1", port, path: "/names", handler: decide, deadlineMs: 1_000, log });
+      const listener = await startAdmissionServer({
+        host: "127.0.0.1",
+        port,
+        path: "/names",
+        handler: decide,
+        deadlineMs: 1_000,
+        log,
+      });
       listener.setCertificate((await testEnv.certificates()).serving);
       try {
         const namespace = SPACE;

@@ -6,7 +6,14 @@ import { connect } from "node:tls";
 import { pino } from "pino";
 import { vi } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { parseSecretData, DEFAULT_CERTIFICATE_LIFETIMES, applyRotationStep, toSecretData, type WebhookCertificates, type CertificateLifetimes } from "../../../kube/admission/webhook-certificates.ts";
+import {
+  parseSecretData,
+  DEFAULT_CERTIFICATE_LIFETIMES,
+  applyRotationStep,
+  toSecretData,
+  type WebhookCertificates,
+  type CertificateLifetimes,
+} from "../../../kube/admission/webhook-certificates.ts";
 import { Secret, ValidatingWebhookConfiguration } from "../../../kube/api/builtin.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -27,7 +34,8 @@ export interface Endpoint {
 }
 
 export const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-export const eventually = <T>(check: () => T | Promise<T>, timeout = 30_000): Promise<T> => vi.waitFor(check, { timeout, interval: 50 });
+export const eventually = <T>(check: () => T | Promise<T>, timeout = 30_000): Promise<T> =>
+  vi.waitFor(check, { timeout, interval: 50 });
 
 /** Usual lifetimes; a new authority need not wait for ten minutes. */
 export const FAST_TIMING: CertificateLifetimes = { ...DEFAULT_CERTIFICATE_LIFETIMES, trustDelayMs: 4_000 };
@@ -49,7 +57,12 @@ export interface TestEnv {
 }
 
 export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<TestEnv> {
-  const admin = createClient({ server: url, ca, auth: { kind: "token", token: adminToken }, fieldManager: "kubectl-create" });
+  const admin = createClient({
+    server: url,
+    ca,
+    auth: { kind: "token", token: adminToken },
+    fieldManager: "kubectl-create",
+  });
   await installManifests(admin);
   await applyObjects(admin, fixtures());
   const home = mkdtempSync(join(tmpdir(), "cupola-webhook-"));
@@ -57,19 +70,36 @@ export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<T
   const writes: string[] = [];
   const ports = [await freePort(), await freePort()];
   const onRequest = ({ method, path, code }: RequestRecord): void => {
-    if (method !== "GET" && code < 300 && /cupola-webhook|webhookconfigurations/.test(path)) writes.push(`${method} ${path.split("?")[0]}`);
+    if (method !== "GET" && code < 300 && /cupola-webhook|webhookconfigurations/.test(path))
+      writes.push(`${method} ${path.split("?")[0]}`);
   };
   const start = async (operations: Operation[], webhook?: WebhookListenOptions): Promise<RunningPlatform> => {
-    const platform = await startPlatform({ access: { server: url, ca, auth: { kind: "token", token: adminToken } }, operations, data: home, listen: { host: "127.0.0.1", port: 0 }, log, onRequest, shutdown: { drainMs: 0 }, ...(webhook && { webhook }) });
+    const platform = await startPlatform({
+      access: { server: url, ca, auth: { kind: "token", token: adminToken } },
+      operations,
+      data: home,
+      listen: { host: "127.0.0.1", port: 0 },
+      log,
+      onRequest,
+      shutdown: { drainMs: 0 },
+      ...(webhook && { webhook }),
+    });
     running.push(platform);
     return platform;
   };
   const main = await start(["api", "controllers"]);
-  const end = async (): Promise<void> => void (await Promise.all(running.splice(0).map((platform) => platform.stop({ instances: "end" }))));
+  const end = async (): Promise<void> =>
+    void (await Promise.all(running.splice(0).map((platform) => platform.stop({ instances: "end" }))));
   return {
-    admin, ports, writes, end,
+    admin,
+    ports,
+    writes,
+    end,
     api: apiAt(main.url, adminToken),
-    startWebhooks: async () => void (await Promise.all(ports.map((port) => start(["webhook"], { host: "127.0.0.1", port, lifetimes: FAST_TIMING })))),
+    startWebhooks: async () =>
+      void (await Promise.all(
+        ports.map((port) => start(["webhook"], { host: "127.0.0.1", port, lifetimes: FAST_TIMING })),
+      )),
     async certificates() {
       const held = parseSecretData((await admin.get(Secret, SECRET)).data);
       if (!held) throw new Error("the Secret holds no certificates");
@@ -85,8 +115,18 @@ export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<T
 
 /** What a platform leaves that was made 250 days ago and renewed its certificate yesterday. */
 export async function leaveAgedCertificates(admin: KubeClient): Promise<WebhookCertificates> {
-  const at = (days: number) => ({ now: new Date(Date.now() - days * DAY), hosts: ["127.0.0.1"], trustedBundle: "", lifetimes: DEFAULT_CERTIFICATE_LIFETIMES });
-  const aged = await applyRotationStep("renew", await applyRotationStep("begin", undefined, at(250), "names.cupola.dev"), at(1), "names.cupola.dev");
+  const at = (days: number) => ({
+    now: new Date(Date.now() - days * DAY),
+    hosts: ["127.0.0.1"],
+    trustedBundle: "",
+    lifetimes: DEFAULT_CERTIFICATE_LIFETIMES,
+  });
+  const aged = await applyRotationStep(
+    "renew",
+    await applyRotationStep("begin", undefined, at(250), "names.cupola.dev"),
+    at(1),
+    "names.cupola.dev",
+  );
   await admin.create(Secret, { metadata: SECRET, type: "Opaque", data: toSecretData(aged) });
   return aged;
 }

@@ -34,13 +34,39 @@ export function zip(entries: readonly Entry[]): Buffer {
     common.writeUInt16LE(entry.flags ?? 0, 2);
     common.writeUInt16LE(entry.method ?? 8, 4);
     const local = Buffer.concat([uint32(0x04034b50), common, sizes, uint16(name.length), uint16(0), name, packed]);
-    const attributes = Buffer.concat([uint16(0), uint16(0), uint16(0), uint32(((entry.mode ?? FILE) << 16) >>> 0), uint32(offset)]);
-    directory.push(Buffer.concat([uint32(0x02014b50), uint16(0x031e), common, sizes, uint16(name.length), uint16(0), attributes, name]));
+    const attributes = Buffer.concat([
+      uint16(0),
+      uint16(0),
+      uint16(0),
+      uint32(((entry.mode ?? FILE) << 16) >>> 0),
+      uint32(offset),
+    ]);
+    directory.push(
+      Buffer.concat([
+        uint32(0x02014b50),
+        uint16(0x031e),
+        common,
+        sizes,
+        uint16(name.length),
+        uint16(0),
+        attributes,
+        name,
+      ]),
+    );
     files.push(local);
     offset += local.length;
   }
   const index = Buffer.concat(directory);
-  const end = Buffer.concat([uint32(0x06054b50), uint16(0), uint16(0), uint16(entries.length), uint16(entries.length), uint32(index.length), uint32(offset), uint16(0)]);
+  const end = Buffer.concat([
+    uint32(0x06054b50),
+    uint16(0),
+    uint16(0),
+    uint16(entries.length),
+    uint16(entries.length),
+    uint32(index.length),
+    uint32(offset),
+    uint16(0),
+  ]);
   return Buffer.concat([...files, index, end]);
 }
 
@@ -75,13 +101,25 @@ export function hostileArchives(escape: string): [what: string, zip: Buffer][] {
     ["an empty path", zip([{ name: "", content: text }])],
     ["a link out", zip([{ name: "link", content: Buffer.from("/etc/passwd"), mode: SYMLINK }])],
     ["a link up", zip([{ name: "link", content: Buffer.from("../../../etc"), mode: SYMLINK }])],
-    ["a file through a link", zip([{ name: "link", content: Buffer.from(".."), mode: SYMLINK }, { name: "link/b", content: text }])],
+    [
+      "a file through a link",
+      zip([
+        { name: "link", content: Buffer.from(".."), mode: SYMLINK },
+        { name: "link/b", content: text },
+      ]),
+    ],
     ["a device", zip([{ name: "tty", content: text, mode: 0o020666 }])],
     ["an encrypted file", zip([{ name: "a", content: text, flags: 1 }])],
     ["an unknown compression", zip([{ name: "a", content: text, method: 99 }])],
     ["a file larger than it says", zip([{ name: "a", content: Buffer.alloc(1_000_000), claimedSize: 10 }])],
     ["a file smaller than it says", zip([{ name: "a", content: text, claimedSize: 1_000_000 }])],
-    ["the same file as file and folder", zip([{ name: "a", content: text }, { name: "a/b", content: text }])],
+    [
+      "the same file as file and folder",
+      zip([
+        { name: "a", content: text },
+        { name: "a/b", content: text },
+      ]),
+    ],
     ["a bomb", zip(Array.from({ length: 40 }, (_, at) => ({ name: `zeros-${at}`, content: bomb })))],
     ["a bomb that lies", zip([{ name: "zeros", content: bomb, claimedSize: 0xffff_fff0 }])],
   ];

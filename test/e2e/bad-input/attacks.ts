@@ -32,10 +32,51 @@ export interface Attack {
 export const UNKNOWN_GUID = "00000000-0000-4000-8000-000000000000";
 
 /** Path parameters that are no GUID, as they are sent. */
-const NASTY_PARAMETERS = ["..%2f..%2f..%2fetc%2fpasswd", "%00", "'%20OR%20'1'='1", "%F0%9F%92%A5", "a".repeat(4000), "__proto__", "constructor", "-1", "%0d%0aSet-Cookie:%20a=b", "%E0%A4%A", "%", "*"];
-const NASTY_QUERIES = ["nonsense=1", "page=0", "page=-1", "page=1e99", "per_page=0", "per_page=99999999", "per_page=x", "order_by=nonsense", "label_selector=((", "label_selector=a%20in%20(", "created_ats[gt]=yesterday", "__proto__=1", "include=nonsense", "guids[]=1", "%"];
+const NASTY_PARAMETERS = [
+  "..%2f..%2f..%2fetc%2fpasswd",
+  "%00",
+  "'%20OR%20'1'='1",
+  "%F0%9F%92%A5",
+  "a".repeat(4000),
+  "__proto__",
+  "constructor",
+  "-1",
+  "%0d%0aSet-Cookie:%20a=b",
+  "%E0%A4%A",
+  "%",
+  "*",
+];
+const NASTY_QUERIES = [
+  "nonsense=1",
+  "page=0",
+  "page=-1",
+  "page=1e99",
+  "per_page=0",
+  "per_page=99999999",
+  "per_page=x",
+  "order_by=nonsense",
+  "label_selector=((",
+  "label_selector=a%20in%20(",
+  "created_ats[gt]=yesterday",
+  "__proto__=1",
+  "include=nonsense",
+  "guids[]=1",
+  "%",
+];
 /** Queries that a list may well take, as long as it does not fall over: a name of NULs or of a megabyte is just not there. */
-const ODD_QUERIES = ["page=1&page=2", "names=%E0%A4%A", "names=%00", `names=${"a,".repeat(4000)}`, "names=", "names=,,,", "guids=%F0%9F%92%A5", "page=99999", "&&&", "=", "names=__proto__,constructor"];
+const ODD_QUERIES = [
+  "page=1&page=2",
+  "names=%E0%A4%A",
+  "names=%00",
+  `names=${"a,".repeat(4000)}`,
+  "names=",
+  "names=,,,",
+  "guids=%F0%9F%92%A5",
+  "page=99999",
+  "&&&",
+  "=",
+  "names=__proto__,constructor",
+];
 
 const BROKEN_JSON: readonly (readonly [string, string | Buffer])[] = [
   ["a brace", "{"],
@@ -57,7 +98,10 @@ const UNKNOWN_FIELDS: readonly (readonly [string, string])[] = [
   ["an unknown field", '{"nonsense":1}'],
   ["the prototype", '{"__proto__":{"admin":true}}'],
   ["the constructor", '{"constructor":{"prototype":{"admin":true}}}'],
-  ["ten thousand unknown fields", JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`field${at}`, at])))],
+  [
+    "ten thousand unknown fields",
+    JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`field${at}`, at]))),
+  ],
 ];
 const METADATA: readonly (readonly [string, object])[] = [
   ["a label key with blanks", { labels: { "no good": "x" } }],
@@ -72,14 +116,32 @@ const METADATA: readonly (readonly [string, object])[] = [
 
 /** Every attack on every endpoint. `guidFor` gives the GUID of a real object for a path's first parameter, where there is one. */
 export function attacks({ paths }: OpenApi, guidFor: (path: string) => string | undefined): Attack[] {
-  return Object.entries(paths).flatMap(([path, operations]) => Object.entries(operations).flatMap(([method, operation]) => attacksOn(method.toUpperCase(), path, operation, guidFor(path))));
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, operation]) =>
+      attacksOn(method.toUpperCase(), path, operation, guidFor(path)),
+    ),
+  );
 }
 
 function attacksOn(method: string, path: string, operation: Operation, guid: string | undefined): Attack[] {
-  const fill = (value: string): string => path.replace(/\{\w+\}/, value).replace(/\{index\}/, "0").replace(/\{\w+\}/g, "web");
+  const fill = (value: string): string =>
+    path
+      .replace(/\{\w+\}/, value)
+      .replace(/\{index\}/, "0")
+      .replace(/\{\w+\}/g, "web");
   const known = guid && method !== "DELETE" ? fill(guid) : fill(UNKNOWN_GUID);
-  const on = (what: string, at: string, rest: Partial<Attack> = {}): Attack => ({ what, method, path: at, mustRefuse: true, ...rest });
-  return [...pathAttacks(path, fill, on), ...(method === "GET" ? queryAttacks(operation, known, on) : bodyAttacks(operation, known, on)), ...authAttacks(operation, known, on)];
+  const on = (what: string, at: string, rest: Partial<Attack> = {}): Attack => ({
+    what,
+    method,
+    path: at,
+    mustRefuse: true,
+    ...rest,
+  });
+  return [
+    ...pathAttacks(path, fill, on),
+    ...(method === "GET" ? queryAttacks(operation, known, on) : bodyAttacks(operation, known, on)),
+    ...authAttacks(operation, known, on),
+  ];
 }
 
 type Make = (what: string, path: string, rest?: Partial<Attack>) => Attack;
@@ -88,7 +150,9 @@ function pathAttacks(path: string, fill: (value: string) => string, on: Make): A
   if (!path.includes("{")) return [];
   // Log Cache answers an empty list for a source that nobody sees, as CF's own does.
   const mustRefuse = path.startsWith("/v3");
-  return [UNKNOWN_GUID, ...NASTY_PARAMETERS].map((value) => on(`parameter ${value.slice(0, 40)}`, fill(value), { body: "{}", mustRefuse }));
+  return [UNKNOWN_GUID, ...NASTY_PARAMETERS].map((value) =>
+    on(`parameter ${value.slice(0, 40)}`, fill(value), { body: "{}", mustRefuse }),
+  );
 }
 
 function queryAttacks(operation: Operation, path: string, on: Make): Attack[] {
@@ -98,13 +162,26 @@ function queryAttacks(operation: Operation, path: string, on: Make): Attack[] {
   return [
     ...NASTY_QUERIES.map((query) => on(`query ${query}`, `${path}?${query}`, { mustRefuse })),
     ...ODD_QUERIES.map((query) => on(`query ${query.slice(0, 40)}`, `${path}?${query}`, { mustRefuse: false })),
-    ...names.map((name) => on(`query ${name} of brackets`, `${path}?${name}=${"(".repeat(5000)}`, { mustRefuse: false })),
+    ...names.map((name) =>
+      on(`query ${name} of brackets`, `${path}?${name}=${"(".repeat(5000)}`, { mustRefuse: false }),
+    ),
   ];
 }
 
 function authAttacks(operation: Operation, path: string, on: Make): Attack[] {
   if (operation.security?.length === 0) return [];
-  return ["", "bearer", "bearer ", "bearer x", `bearer ${"x".repeat(12_000)}`, "Basic YWRtaW46YWRtaW4=", "ClientCert !!!!", "ClientCert LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", "bearer a b", "\u00ff\u00ff"].map((authorization) =>
+  return [
+    "",
+    "bearer",
+    "bearer ",
+    "bearer x",
+    `bearer ${"x".repeat(12_000)}`,
+    "Basic YWRtaW46YWRtaW4=",
+    "ClientCert !!!!",
+    "ClientCert LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t",
+    "bearer a b",
+    "\u00ff\u00ff",
+  ].map((authorization) =>
     on(`authorization ${authorization.slice(0, 20)}`, path, { headers: { authorization }, body: "{}" }),
   );
 }
@@ -128,7 +205,13 @@ export function wrongTypes(schema: Schema, depth = 0): [what: string, body: unkn
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const wrong = valueBesides(typesOf(property));
     const here: [string, unknown][] = wrong === undefined ? [] : [[name, { [name]: wrong }]];
-    const deeper = depth < MAX_DEPTH ? wrongTypes(property, depth + 1).map(([what, value]): [string, unknown] => [`${name}.${what}`, { [name]: value }]) : [];
+    const deeper =
+      depth < MAX_DEPTH
+        ? wrongTypes(property, depth + 1).map(([what, value]): [string, unknown] => [
+            `${name}.${what}`,
+            { [name]: value },
+          ])
+        : [];
     return [...here, ...deeper];
   });
 }
@@ -145,6 +228,12 @@ function typesOf(schema: Schema): string[] {
 
 function valueBesides(types: string[]): unknown {
   if (types.length === 0) return undefined;
-  const values: [string, unknown][] = [["object", { nonsense: { deep: [1] } }], ["array", [[{}]]], ["number", 12.5], ["string", "\u0000text"], ["boolean", true]];
+  const values: [string, unknown][] = [
+    ["object", { nonsense: { deep: [1] } }],
+    ["array", [[{}]]],
+    ["number", 12.5],
+    ["string", "\u0000text"],
+    ["boolean", true],
+  ];
   return values.find(([type]) => !types.includes(type) && !(type === "number" && types.includes("integer")))?.[1];
 }

@@ -8,7 +8,11 @@ export interface RawAnswer {
 }
 
 /** Sends, and waits until the other side has answered with a body's end or closed; status 0 when neither happens within the deadline. */
-export function sendRaw(port: number, bytes: string | Buffer, options: { deadlineMs: number; halfClose?: boolean }): Promise<RawAnswer> {
+export function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  options: { deadlineMs: number; halfClose?: boolean },
+): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
     let text = "";
@@ -37,5 +41,10 @@ function isWhole(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");
   const length = /^content-length: (\d+)$/im.exec(text)?.[1];
   const isChunked = /^transfer-encoding: chunked$/im.test(text);
-  return end >= 0 && (isChunked ? text.endsWith("0\r\n\r\n") : length !== undefined && Buffer.byteLength(text.slice(end + 4)) >= Number(length));
+  return (
+    end >= 0 &&
+    (isChunked
+      ? text.endsWith("0\r\n\r\n")
+      : length !== undefined && Buffer.byteLength(text.slice(end + 4)) >= Number(length))
+  );
 }

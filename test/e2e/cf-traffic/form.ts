@@ -9,12 +9,21 @@ import type { FormPart } from "./traffic.ts";
 /** Names and sizes; the content of files is not kept. */
 export function readForm(contentType: string, body: Buffer): FormPart[] {
   const boundary = /boundary=("?)([^";]+)\1/.exec(contentType)?.[2] ?? "";
-  return body.toString("latin1").split(`--${boundary}`).slice(1, -1).map((part) => {
-    const [head = "", content = ""] = [part.slice(0, part.indexOf("\r\n\r\n")), part.slice(part.indexOf("\r\n\r\n") + 4, -2)];
-    const name = /[; ]name="([^"]*)"/.exec(head)?.[1] ?? "";
-    const filename = /filename="([^"]*)"/.exec(head)?.[1];
-    return filename === undefined ? { name, text: content } : { name, filename, fitsBytes: 2 ** Math.ceil(Math.log2(Math.max(content.length, 1))) };
-  });
+  return body
+    .toString("latin1")
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => {
+      const [head = "", content = ""] = [
+        part.slice(0, part.indexOf("\r\n\r\n")),
+        part.slice(part.indexOf("\r\n\r\n") + 4, -2),
+      ];
+      const name = /[; ]name="([^"]*)"/.exec(head)?.[1] ?? "";
+      const filename = /filename="([^"]*)"/.exec(head)?.[1];
+      return filename === undefined
+        ? { name, text: content }
+        : { name, filename, fitsBytes: 2 ** Math.ceil(Math.log2(Math.max(content.length, 1))) };
+    });
 }
 
 /** The form with a zip of `folder` for each file. */

@@ -35,7 +35,13 @@ export interface Difference {
 export function match(template: Template, value: unknown, learnt: Map<string, string>, at = "$"): Difference[] {
   const members = isContainer(template) ? template[IN_ANY_ORDER] : undefined;
   if (members !== undefined) return matchMembers(members as readonly Template[], value, learnt, at);
-  if (typeof template === "object" && template !== null && isContainer(value) && Array.isArray(value) === Array.isArray(template)) return matchFields(template as TemplateFields<Template>, value, learnt, at);
+  if (
+    typeof template === "object" &&
+    template !== null &&
+    isContainer(value) &&
+    Array.isArray(value) === Array.isArray(template)
+  )
+    return matchFields(template as TemplateFields<Template>, value, learnt, at);
   return matchLeaf(template, value, learnt) ? [] : [{ at, expected: template, found: value }];
 }
 
@@ -45,16 +51,28 @@ function isContainer(value: unknown): value is TemplateFields<unknown> {
   return typeof value === "object" && value !== null;
 }
 
-function matchFields(template: TemplateFields<Template>, value: TemplateFields<unknown>, learnt: Map<string, string>, at: string): Difference[] {
+function matchFields(
+  template: TemplateFields<Template>,
+  value: TemplateFields<unknown>,
+  learnt: Map<string, string>,
+  at: string,
+): Difference[] {
   const keys = new Set([...Object.keys(template), ...Object.keys(value)]);
   return [...keys].flatMap((key) => {
     const part = template[key];
-    return part === undefined ? [{ at: `${at}.${key}`, expected: "nothing", found: value[key] }] : match(part, value[key], learnt, `${at}.${key}`);
+    return part === undefined
+      ? [{ at: `${at}.${key}`, expected: "nothing", found: value[key] }]
+      : match(part, value[key], learnt, `${at}.${key}`);
   });
 }
 
 /** Each takes the first that fits it. */
-function matchMembers(template: readonly Template[], value: unknown, learnt: Map<string, string>, at: string): Difference[] {
+function matchMembers(
+  template: readonly Template[],
+  value: unknown,
+  learnt: Map<string, string>,
+  at: string,
+): Difference[] {
   const remaining = Array.isArray(value) ? [...(value as unknown[])] : [];
   const unmatched = template.filter((member) => {
     for (const [index, candidate] of remaining.entries()) {
@@ -66,7 +84,10 @@ function matchMembers(template: readonly Template[], value: unknown, learnt: Map
     }
     return true;
   });
-  return [...unmatched.map((expected) => ({ at, expected, found: remaining })), ...(unmatched.length === 0 && remaining.length > 0 ? [{ at, expected: "no more", found: remaining }] : [])];
+  return [
+    ...unmatched.map((expected) => ({ at, expected, found: remaining })),
+    ...(unmatched.length === 0 && remaining.length > 0 ? [{ at, expected: "no more", found: remaining }] : []),
+  ];
 }
 
 function matchLeaf(template: Template, value: unknown, learnt: Map<string, string>): boolean {

@@ -10,7 +10,13 @@ const REVISION = /"revision":(?:null|\{"data":\{"guid":"[^"]*"\}\})/g;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Makes templates of the commands of one recording; names go on from one to the next. `url` is what the client took for the API, `folder` where the source lies. */
-export function normaliser({ url, folder }: { url: string; folder: string }): (exchanges: readonly Exchange[]) => RecordedExchange[] {
+export function normaliser({
+  url,
+  folder,
+}: {
+  url: string;
+  folder: string;
+}): (exchanges: readonly Exchange[]) => RecordedExchange[] {
   const named = namer(url);
   const name = (text: string): string => named(text.replaceAll(folder, "/source"));
   return (exchanges) => withoutPolls(exchanges.map((exchange) => toRecorded(exchange, name)));
@@ -28,7 +34,8 @@ function namer(url: string): (text: string) => string {
   return (text) => {
     for (const [, job] of text.matchAll(/\/v3\/jobs\/([^/?"\s]+)/g)) if (job) named("job", job);
     const jobs = [...names].filter(([, as]) => as.startsWith("<job"));
-    return jobs.reduce((sofar, [job, as]) => sofar.replaceAll(job, as), text)
+    return jobs
+      .reduce((sofar, [job, as]) => sofar.replaceAll(job, as), text)
       .replaceAll(url, "<url>")
       .replaceAll(UUID, (guid) => named("guid", guid))
       .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")
@@ -40,7 +47,10 @@ function toRecorded(exchange: Exchange, name: (text: string) => string): Recorde
   return { request: toRequest(exchange, name), answer: toAnswer(exchange, name) };
 }
 
-function toRequest({ method, path, requestHeaders, requestBody }: Exchange, name: (text: string) => string): RecordedRequest {
+function toRequest(
+  { method, path, requestHeaders, requestBody }: Exchange,
+  name: (text: string) => string,
+): RecordedRequest {
   const contentType = requestHeaders["content-type"];
   const common = { method, path: name(path).replaceAll(/((?:start|end)_time=)\d{16,20}/g, "$1<nanos>") };
   if (requestBody.length === 0) return common;
@@ -49,8 +59,14 @@ function toRequest({ method, path, requestHeaders, requestBody }: Exchange, name
 }
 
 function toAnswer({ path, status, headers, body }: Exchange, name: (text: string) => string): RecordedAnswer {
-  const kept = Object.fromEntries(KEPT_HEADERS.flatMap((header) => (headers[header] ? [[header, name(String(headers[header]))]] : [])));
-  return { status, headers: kept, body: mask(path, toTemplate(name(body.toString()).replaceAll(REVISION, `"revision":"${ANY}"`))) };
+  const kept = Object.fromEntries(
+    KEPT_HEADERS.flatMap((header) => (headers[header] ? [[header, name(String(headers[header]))]] : [])),
+  );
+  return {
+    status,
+    headers: kept,
+    body: mask(path, toTemplate(name(body.toString()).replaceAll(REVISION, `"revision":"${ANY}"`))),
+  };
 }
 
 function toTemplate(text: string): Template {
@@ -76,14 +92,28 @@ function mask(path: string, body: Template): Template {
   // Half started: a moment that no other run shows again.
   if (resources.some(({ state }) => state === "STARTING")) return ANY;
   const moving = { uptime: "<number>", usage: ANY, instance_ports: ANY };
-  return { ...(body as object), resources: resources.map((stat) => ({ ...stat, ...Object.fromEntries(Object.entries(moving).filter(([field]) => stat[field] !== undefined)) })) };
+  return {
+    ...(body as object),
+    resources: resources.map((stat) => ({
+      ...stat,
+      ...Object.fromEntries(Object.entries(moving).filter(([field]) => stat[field] !== undefined)),
+    })),
+  };
 }
 
 /** Processes of one second are in the order of their GUIDs, some of which are random. */
 function maskProcesses(body: Template): Template {
   const { resources = [] } = body as { resources?: readonly Stat[] };
-  const instances = (stats: Template | undefined): object => (Array.isArray(stats) ? { process_instances: (stats as readonly Stat[]).map((stat) => ({ ...stat, since: "<number>" })) } : {});
-  return { ...(body as object), resources: { [IN_ANY_ORDER]: resources.map((process) => ({ ...process, ...instances(process["process_instances"]) })) } };
+  const instances = (stats: Template | undefined): object =>
+    Array.isArray(stats)
+      ? { process_instances: (stats as readonly Stat[]).map((stat) => ({ ...stat, since: "<number>" })) }
+      : {};
+  return {
+    ...(body as object),
+    resources: {
+      [IN_ANY_ORDER]: resources.map((process) => ({ ...process, ...instances(process["process_instances"]) })),
+    },
+  };
 }
 
 /** Which lines there are is a matter of time; that the answer is a batch is not. */

@@ -47,6 +47,9 @@ export function readTraffic(file: string): RecordedCommand[] {
 
 /** One exchange a line, so that a difference is read as a list of them. */
 export function writeTraffic(file: string, commands: readonly RecordedCommand[]): void {
-  const texts = commands.map(({ command, exchanges }) => `{"command":${JSON.stringify(command)},"exchanges":[\n${exchanges.map((exchange) => JSON.stringify(exchange)).join(",\n")}\n]}`);
+  const texts = commands.map(
+    ({ command, exchanges }) =>
+      `{"command":${JSON.stringify(command)},"exchanges":[\n${exchanges.map((exchange) => JSON.stringify(exchange)).join(",\n")}\n]}`,
+  );
   writeFileSync(file, `[\n${texts.join(",\n")}\n]\n`);
 }

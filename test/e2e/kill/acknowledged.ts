@@ -18,13 +18,28 @@ interface AcknowledgedWrite {
 }
 
 /** Fields that change without anybody asking. */
-const MOVING = ["updated_at", "links", "relationships", "state", "data", "droplet", "error", "checksum", "image", "usage"];
+const MOVING = [
+  "updated_at",
+  "links",
+  "relationships",
+  "state",
+  "data",
+  "droplet",
+  "error",
+  "checksum",
+  "image",
+  "usage",
+];
 
 /**
  * Looks up every write that was answered. Where a later write to the same object was not answered, both ends are right.
  * `deleted`: apps whose deletion was asked for, by name.
  */
-export async function expectAcknowledged(api: Api, { exchanges, unanswered }: Pick<RecordingProxy, "exchanges" | "unanswered">, deleted: ReadonlySet<string>): Promise<void> {
+export async function expectAcknowledged(
+  api: Api,
+  { exchanges, unanswered }: Pick<RecordingProxy, "exchanges" | "unanswered">,
+  deleted: ReadonlySet<string>,
+): Promise<void> {
   const acknowledged = new Map<string, AcknowledgedWrite>();
   const deletedPaths = new Set<string>();
   exchanges.forEach((exchange, at) => {
@@ -33,12 +48,16 @@ export async function expectAcknowledged(api: Api, { exchanges, unanswered }: Pi
     else recordWrite(acknowledged, exchange, at);
   });
   for (const path of deletedPaths) expect((await api.send("GET", path)).status, `${path} was deleted`).toBe(404);
-  const maybeDeletedPaths = new Set([...deletedPaths, ...unanswered.filter(({ method }) => method === "DELETE").map(({ path }) => path)]);
+  const maybeDeletedPaths = new Set([
+    ...deletedPaths,
+    ...unanswered.filter(({ method }) => method === "DELETE").map(({ path }) => path),
+  ]);
   for (const [path, { fields, owner, at }] of acknowledged) {
     if (maybeDeletedPaths.has(owner)) continue;
     const { status, text } = await api.send("GET", path);
     expect(status, `${path} was acknowledged`).toBe(200);
-    if (!unanswered.some((write) => write.method !== "GET" && guidIn(write.path) === guidIn(path) && write.after > at)) expect(JSON.parse(text), path).toMatchObject(fields);
+    if (!unanswered.some((write) => write.method !== "GET" && guidIn(write.path) === guidIn(path) && write.after > at))
+      expect(JSON.parse(text), path).toMatchObject(fields);
   }
   await expectApplied(api, exchanges, deleted);
 }
@@ -54,7 +73,14 @@ function recordWrite(acknowledged: Map<string, AcknowledgedWrite>, { body }: Exc
   const path = new URL(self).pathname;
   const app = answer.relationships?.app?.data?.guid ?? (path.startsWith("/v3/apps/") ? guidIn(path) : undefined);
   const isApp = path === `/v3/apps/${app}`;
-  const fields = Object.fromEntries(Object.entries(answer).filter(([field]) => !MOVING.includes(field) || (isApp && field === "state") || (path.includes("/relationships/") && field === "data")));
+  const fields = Object.fromEntries(
+    Object.entries(answer).filter(
+      ([field]) =>
+        !MOVING.includes(field) ||
+        (isApp && field === "state") ||
+        (path.includes("/relationships/") && field === "data"),
+    ),
+  );
   acknowledged.set(path, { fields, owner: app ? `/v3/apps/${app}` : path, at });
 }
 

@@ -4,17 +4,42 @@ import type { TestPlatform } from "../support/test-platform.ts";
 
 export interface LiveObject {
   kind: string;
-  metadata: { name: string; namespace?: string; uid: string; labels?: Record<string, string>; deletionTimestamp?: string; ownerReferences?: { kind: string; uid: string; name: string }[] };
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid: string;
+    labels?: Record<string, string>;
+    deletionTimestamp?: string;
+    ownerReferences?: { kind: string; uid: string; name: string }[];
+  };
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
 }
 
-const KINDS = ["orgs", "spaces", "apps", "processes", "packages", "builds", "droplets", "revisions", "routes", "domains", "claims"].map((plural) => `${plural}.cupola.dev`);
+const KINDS = [
+  "orgs",
+  "spaces",
+  "apps",
+  "processes",
+  "packages",
+  "builds",
+  "droplets",
+  "revisions",
+  "routes",
+  "domains",
+  "claims",
+].map((plural) => `${plural}.cupola.dev`);
 const WORKLOADS = ["lrps", "stagings", "routebindings"].map((plural) => `${plural}.workloads.cupola.dev`);
 
 /** All objects of the stage that the platform made or keeps. */
 export async function readObjects(testPlatform: TestPlatform): Promise<LiveObject[]> {
-  const { code, output } = await testPlatform.kubectl("get", [...KINDS, ...WORKLOADS, "secrets"].join(","), "-A", "-o", "json");
+  const { code, output } = await testPlatform.kubectl(
+    "get",
+    [...KINDS, ...WORKLOADS, "secrets"].join(","),
+    "-A",
+    "-o",
+    "json",
+  );
   if (code !== 0) throw new Error(`kubectl get: ${output}`);
   return (JSON.parse(output) as { items: LiveObject[] }).items;
 }
@@ -39,18 +64,29 @@ export function findOrphans(objects: readonly LiveObject[]): string[] {
 
 /** Claims whose claimant is gone. Whether one that is there bears the name is for the caller. */
 export function findStrayClaims(objects: readonly LiveObject[]): string[] {
-  const claimed = (object: LiveObject): string => JSON.stringify([object.kind, object.metadata.namespace ?? "", object.metadata.name]);
+  const claimed = (object: LiveObject): string =>
+    JSON.stringify([object.kind, object.metadata.namespace ?? "", object.metadata.name]);
   const present = new Map(objects.map((object) => [claimed(object), object]));
-  return objects.filter(({ kind }) => kind === "Claim").flatMap((claim) => {
-    const { claimant, claimed: name } = claim.spec as { claimant: { kind: string; namespace?: string; name: string }; claimed: string };
-    const holder = present.get(JSON.stringify([claimant.kind, claimant.namespace ?? "", claimant.name]));
-    if (!holder) return [`claim of ${claimant.kind} ${name} has no claimant ${claimant.name}`];
-    return holdsName(holder, name) ? [] : [`${claimant.kind} ${claimant.name} does not bear the claimed name ${name}`];
-  });
+  return objects
+    .filter(({ kind }) => kind === "Claim")
+    .flatMap((claim) => {
+      const { claimant, claimed: name } = claim.spec as {
+        claimant: { kind: string; namespace?: string; name: string };
+        claimed: string;
+      };
+      const holder = present.get(JSON.stringify([claimant.kind, claimant.namespace ?? "", claimant.name]));
+      if (!holder) return [`claim of ${claimant.kind} ${name} has no claimant ${claimant.name}`];
+      return holdsName(holder, name)
+        ? []
+        : [`${claimant.kind} ${claimant.name} does not bear the claimed name ${name}`];
+    });
 }
 
 function holdsName({ kind, metadata, spec = {} }: LiveObject, name: string): boolean {
-  const host = kind === "Route" ? `${String(spec["host"] ?? "")}:${String(spec["port"] ?? 0)}${String(spec["path"] ?? "")}` : String(spec["name"] ?? metadata.name);
+  const host =
+    kind === "Route"
+      ? `${String(spec["host"] ?? "")}:${String(spec["port"] ?? 0)}${String(spec["path"] ?? "")}`
+      : String(spec["name"] ?? metadata.name);
   return host.toLowerCase() === name;
 }
 
@@ -65,14 +101,27 @@ export interface PlatformProcess {
 /** Linux only; elsewhere none. */
 export function listProcessesUnder(home: string): PlatformProcess[] {
   if (process.platform !== "linux") return [];
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
-    const command = text(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
-    const environment = text(`/proc/${pid}/environ`).split("\0");
-    const at = directory(pid);
-    const isRelative = command.includes(home) || at.startsWith(home) || environment.some((entry) => entry.includes(home) && !/^(CUPOLA_HOME|CUP_HOME|CF_HOME|KUBECONFIG)=/.test(entry));
-    if (!isRelative || command === "") return [];
-    return [{ pid: Number(pid), command, instance: environment.find((entry) => entry.startsWith("CF_INSTANCE_GUID="))?.slice("CF_INSTANCE_GUID=".length) }];
-  });
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      const command = text(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
+      const environment = text(`/proc/${pid}/environ`).split("\0");
+      const at = directory(pid);
+      const isRelative =
+        command.includes(home) ||
+        at.startsWith(home) ||
+        environment.some((entry) => entry.includes(home) && !/^(CUPOLA_HOME|CUP_HOME|CF_HOME|KUBECONFIG)=/.test(entry));
+      if (!isRelative || command === "") return [];
+      return [
+        {
+          pid: Number(pid),
+          command,
+          instance: environment
+            .find((entry) => entry.startsWith("CF_INSTANCE_GUID="))
+            ?.slice("CF_INSTANCE_GUID=".length),
+        },
+      ];
+    });
 }
 
 function text(path: string): string {
@@ -93,10 +142,23 @@ function directory(pid: string): string {
 
 /** Processes that are neither the platform nor an instance that an LRP's status names, and instances without a process. */
 export function findStrayProcesses(testPlatform: TestPlatform, objects: readonly LiveObject[]): string[] {
-  const wanted = new Set(objects.filter(({ kind }) => kind === "LRP").flatMap(({ status = {} }) => ((status["instances"] ?? []) as { guid?: string }[]).flatMap(({ guid }) => guid ?? [])));
+  const wanted = new Set(
+    objects
+      .filter(({ kind }) => kind === "LRP")
+      .flatMap(({ status = {} }) =>
+        ((status["instances"] ?? []) as { guid?: string }[]).flatMap(({ guid }) => guid ?? []),
+      ),
+  );
   const found = listProcessesUnder(testPlatform.home).filter(({ pid }) => !testPlatform.pids().includes(pid));
-  const strays = found.filter(({ instance }) => instance === undefined || !wanted.has(instance)).map(({ pid, command }) => `process ${pid} (${command.slice(0, 200)}) belongs to no instance`);
-  const missing = process.platform === "linux" ? [...wanted].filter((guid) => !found.some(({ instance }) => instance === guid)).map((guid) => `instance ${guid} has no process`) : [];
+  const strays = found
+    .filter(({ instance }) => instance === undefined || !wanted.has(instance))
+    .map(({ pid, command }) => `process ${pid} (${command.slice(0, 200)}) belongs to no instance`);
+  const missing =
+    process.platform === "linux"
+      ? [...wanted]
+          .filter((guid) => !found.some(({ instance }) => instance === guid))
+          .map((guid) => `instance ${guid} has no process`)
+      : [];
   return [...strays, ...missing];
 }
 

@@ -28,7 +28,13 @@ export interface TrafficOptions {
 /** Starts the clients. */
 export function startTraffic(options: TrafficOptions): Traffic {
   const state: State = { ...options, count: 0, failed: [], stale: [], over: false };
-  const running = [...Array.from({ length: options.clients }, (_, client) => until(state, (round) => exerciseApp(state, `rolling-${client}-${round}`))), until(state, () => exerciseRole(state)), until(state, () => lists(state))];
+  const running = [
+    ...Array.from({ length: options.clients }, (_, client) =>
+      until(state, (round) => exerciseApp(state, `rolling-${client}-${round}`)),
+    ),
+    until(state, () => exerciseRole(state)),
+    until(state, () => lists(state)),
+  ];
   return {
     requests: () => state.count,
     failed: state.failed,
@@ -50,7 +56,11 @@ async function until(state: State, round: (number: number) => Promise<void>): Pr
 }
 
 /** Undefined when it failed; that is noted. */
-async function sendRequest(state: State, good: readonly number[], ...[method, path, body]: Parameters<Api["send"]>): Promise<ApiAnswer | undefined> {
+async function sendRequest(
+  state: State,
+  good: readonly number[],
+  ...[method, path, body]: Parameters<Api["send"]>
+): Promise<ApiAnswer | undefined> {
   state.count++;
   try {
     const answer = await state.api.send(method, path, body);
@@ -68,16 +78,28 @@ function recordRead(state: State, what: string, isFresh: boolean): void {
 
 /** Create, read by GUID, read by name, change, read, delete, read. */
 async function exerciseApp(state: State, name: string): Promise<void> {
-  const made = await sendRequest(state, [201], "POST", "/v3/apps", { name, relationships: { space: { data: { guid: state.space } } } });
+  const made = await sendRequest(state, [201], "POST", "/v3/apps", {
+    name,
+    relationships: { space: { data: { guid: state.space } } },
+  });
   if (!made) return;
   const { guid } = JSON.parse(made.text) as Named;
   const path = `/v3/apps/${guid}`;
-  const [one, list] = await Promise.all([sendRequest(state, [200, 404], "GET", path), sendRequest(state, [200], "GET", `/v3/apps?names=${name}`)]);
+  const [one, list] = await Promise.all([
+    sendRequest(state, [200, 404], "GET", path),
+    sendRequest(state, [200], "GET", `/v3/apps?names=${name}`),
+  ]);
   if (one) recordRead(state, `${name} is not there after it was created`, one.status === 200);
-  if (list) recordRead(state, `${name} is not listed after it was created`, (JSON.parse(list.text) as Page<Named>).resources.length === 1);
+  if (list)
+    recordRead(
+      state,
+      `${name} is not listed after it was created`,
+      (JSON.parse(list.text) as Page<Named>).resources.length === 1,
+    );
   if (await sendRequest(state, [200], "PATCH", path, { metadata: { labels: { round: name } } })) {
     const changed = await sendRequest(state, [200], "GET", path);
-    if (changed) recordRead(state, `${name} has not its label after it was set`, changed.text.includes(`"round":"${name}"`));
+    if (changed)
+      recordRead(state, `${name} has not its label after it was set`, changed.text.includes(`"round":"${name}"`));
   }
   const deleted = await sendRequest(state, [202], "DELETE", path);
   if (!deleted) return;
@@ -105,7 +127,10 @@ async function untilGone(state: State, name: string, path: string): Promise<void
 /** A role is given and taken; in between its holder sees the app there, and only then, wherever asked. */
 async function exerciseRole(state: State): Promise<void> {
   const [user, space] = [state.guestName, state.closed.space].map((guid) => ({ data: { guid } }));
-  const given = await sendRequest(state, [201], "POST", "/v3/roles", { type: "space_auditor", relationships: { user, space } });
+  const given = await sendRequest(state, [201], "POST", "/v3/roles", {
+    type: "space_auditor",
+    relationships: { user, space },
+  });
   if (!given) return;
   recordRead(state, "a role does not count after it was given", (await readAsGuest(state)) ?? true);
   const { guid } = JSON.parse(given.text) as Named;
@@ -119,5 +144,13 @@ async function readAsGuest(state: State): Promise<boolean | undefined> {
 }
 
 async function lists(state: State): Promise<void> {
-  for (const path of ["/v3/apps?per_page=10", "/v3/organizations", "/v3/spaces", "/v3/domains", "/v3/info", `/v3/spaces/${state.space}`]) await sendRequest(state, [200], "GET", path);
+  for (const path of [
+    "/v3/apps?per_page=10",
+    "/v3/organizations",
+    "/v3/spaces",
+    "/v3/domains",
+    "/v3/info",
+    `/v3/spaces/${state.space}`,
+  ])
+    await sendRequest(state, [200], "GET", path);
 }

@@ -38,7 +38,10 @@ const DEADLINE_MS = 40_000;
 /** The API at `url` with a bearer token. */
 export function apiAt(url: string, token: string): Api {
   async function send(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
-    const headers = { authorization: `bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) };
+    const headers = {
+      authorization: `bearer ${token}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
     const answer = await request(`${url}${path}`, {
       method: method as "GET",
       headers,
@@ -60,7 +63,9 @@ export function apiAt(url: string, token: string): Api {
 
 /** The token of a user of the stage's kubeconfig: admin or developer. */
 export function tokenOf(testPlatform: TestPlatform, user: string): string {
-  const { users } = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as { users: { name: string; user: { token: string } }[] };
+  const { users } = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as {
+    users: { name: string; user: { token: string } }[];
+  };
   const found = users.find(({ name }) => name === user);
   if (!found) throw new Error(`the kubeconfig has no user ${user}`);
   return found.user.token;
@@ -69,7 +74,10 @@ export function tokenOf(testPlatform: TestPlatform, user: string): string {
 /** The errors of an answer. @throws Error when it has not CF's error shape */
 export function errorsOf({ status, text }: ApiAnswer): CFErrors["errors"] {
   const { errors } = parseObject(text, status) as Partial<CFErrors>;
-  const fits = Array.isArray(errors) && errors.length > 0 && errors.every(({ code, title, detail }) => Number.isInteger(code) && Boolean(title) && typeof detail === "string");
+  const fits =
+    Array.isArray(errors) &&
+    errors.length > 0 &&
+    errors.every(({ code, title, detail }) => Number.isInteger(code) && Boolean(title) && typeof detail === "string");
   if (!fits) throw new Error(`${status} has no errors in CF's shape: ${text.slice(0, 400)}`);
   return errors;
 }
@@ -84,7 +92,14 @@ function parseObject(text: string, status: number): object {
 
 /** The GUID of an object, as its label says. */
 export async function guidOf(testPlatform: TestPlatform, object: string, namespace: string): Promise<string> {
-  const { code, output } = await testPlatform.kubectl("get", object, "-n", namespace, "-o", "jsonpath={.metadata.labels.cupola\\.dev/guid}");
+  const { code, output } = await testPlatform.kubectl(
+    "get",
+    object,
+    "-n",
+    namespace,
+    "-o",
+    "jsonpath={.metadata.labels.cupola\\.dev/guid}",
+  );
   if (code !== 0 || output === "") throw new Error(`${object} has no GUID: ${output}`);
   return output;
 }

@@ -21,7 +21,16 @@ export interface CfOptions {
 }
 
 /** Runs `cf`; its configuration is in the stage's home, or in one of its own for another user. */
-export function cfOn(testPlatform: TestPlatform, options: CfOptions = {}): (...args: string[]) => Promise<CommandResult> {
-  const env = { CF_HOME: options.user ? `${testPlatform.home}/cf-${options.user}` : testPlatform.home, KUBECONFIG: testPlatform.kubeconfig, CF_COLOR: "false", CF_TRACE: "" };
-  return (...args) => runCommand([cfBinary(), ...args], { cwd: options.cwd ?? testPlatform.home, deadlineMs: 180_000, env });
+export function cfOn(
+  testPlatform: TestPlatform,
+  options: CfOptions = {},
+): (...args: string[]) => Promise<CommandResult> {
+  const env = {
+    CF_HOME: options.user ? `${testPlatform.home}/cf-${options.user}` : testPlatform.home,
+    KUBECONFIG: testPlatform.kubeconfig,
+    CF_COLOR: "false",
+    CF_TRACE: "",
+  };
+  return (...args) =>
+    runCommand([cfBinary(), ...args], { cwd: options.cwd ?? testPlatform.home, deadlineMs: 180_000, env });
 }

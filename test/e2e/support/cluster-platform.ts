@@ -42,7 +42,9 @@ function settings(): KubeObject[] {
 
 /** Starts a control plane and the platform on it. */
 export async function startClusterPlatform(operations: string): Promise<ClusterPlatform> {
-  const plane = await startControlPlane({ users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }] });
+  const plane = await startControlPlane({
+    users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }],
+  });
   const home = mkdtempSync(join(tmpdir(), "cupola-cluster-"));
   const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
   await installManifests(admin);
@@ -52,7 +54,11 @@ export async function startClusterPlatform(operations: string): Promise<ClusterP
   writeFileSync(kubeconfig, kubeconfigText({ ...access, users: [{ name: "admin", token: plane.adminToken }] }));
   const own = join(home, "platform-kubeconfig");
   writeFileSync(own, kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
-  const child = spawn(process.execPath, [ENTRY, `--operation=${operations}`, "--kubeconfig", own, "--port", "0", "--data", join(home, "data")], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(
+    process.execPath,
+    [ENTRY, `--operation=${operations}`, "--kubeconfig", own, "--port", "0", "--data", join(home, "data")],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
   const url = await readUrl(child);
   await untilDomainServes(admin);
   return {
@@ -77,7 +83,8 @@ async function untilDomainServes(admin: KubeClient): Promise<void> {
   await eventually(async () => {
     const domain = await admin.get(Domain, { namespace: SYSTEM_NAMESPACE, name: DOMAIN });
     const ready = domain.status?.conditions?.find((condition) => condition.type === "Ready");
-    if (ready?.status !== "True") throw new Error(`domain ${DOMAIN} is not ready: ${ready?.message ?? "no condition yet"}`);
+    if (ready?.status !== "True")
+      throw new Error(`domain ${DOMAIN} is not ready: ${ready?.message ?? "no condition yet"}`);
   });
 }
 

@@ -8,7 +8,11 @@ export async function eventually<T>(check: () => Promise<T> | T, deadlineMs = 30
     try {
       return await check();
     } catch (cause) {
-      if (Date.now() > deadline) throw new Error(`not within ${deadlineMs / 1000} s: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      if (Date.now() > deadline)
+        throw new Error(
+          `not within ${deadlineMs / 1000} s: ${cause instanceof Error ? cause.message : String(cause)}`,
+          { cause },
+        );
     }
     await delay(pause);
   }

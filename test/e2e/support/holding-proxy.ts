@@ -20,21 +20,35 @@ export interface HoldingProxy {
 export async function startHoldingProxy(to: { url: string; ca: string }): Promise<HoldingProxy> {
   const target = new URL(to.url);
   const authority = await makeAuthority("the authority of a line");
-  const pair = await issueCertificate(authority, { commonName: "line", ipAddresses: ["127.0.0.1"] }, { usage: "server" });
+  const pair = await issueCertificate(
+    authority,
+    { commonName: "line", ipAddresses: ["127.0.0.1"] },
+    { usage: "server" },
+  );
   const agent = new Agent({ keepAlive: true, ca: to.ca });
   const watches = new Set<{ upstream: IncomingMessage; response: ServerResponse }>();
   let held: { fits: (method: string, path: string) => boolean; onHeld: (path: string) => void } | undefined;
   const server = createServer({ ...pair, requestTimeout: 0 }, (request, response) => {
     const { method = "", url = "/", headers } = request;
     if (held?.fits(method, url)) return held.onHeld(url);
-    const upstream = send({ host: target.hostname, port: target.port, method, path: url, headers: { ...headers, host: target.host }, agent }, (reply) => {
-      response.writeHead(reply.statusCode ?? 502, reply.headers).flushHeaders();
-      reply.pipe(response).on("error", () => reply.destroy());
-      reply.on("error", () => response.destroy());
-      const watch = { upstream: reply, response };
-      if (url.includes("watch=true")) watches.add(watch);
-      response.on("close", () => watches.delete(watch));
-    });
+    const upstream = send(
+      {
+        host: target.hostname,
+        port: target.port,
+        method,
+        path: url,
+        headers: { ...headers, host: target.host },
+        agent,
+      },
+      (reply) => {
+        response.writeHead(reply.statusCode ?? 502, reply.headers).flushHeaders();
+        reply.pipe(response).on("error", () => reply.destroy());
+        reply.on("error", () => response.destroy());
+        const watch = { upstream: reply, response };
+        if (url.includes("watch=true")) watches.add(watch);
+        response.on("close", () => watches.delete(watch));
+      },
+    );
     upstream.on("error", () => response.destroy());
     response.on("close", () => upstream.destroy());
     request.pipe(upstream);

@@ -15,7 +15,8 @@ export async function startLaptopPlatform(): Promise<TestPlatformBase> {
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const [port, kubePort] = [await freePort(), await freePort()];
   const env = { CUPOLA_HOME: home, NO_COLOR: "1" };
-  const local = (...args: string[]) => runCommand([process.execPath, CUP, "local", ...args], { cwd: home, deadlineMs: 120_000, env });
+  const local = (...args: string[]) =>
+    runCommand([process.execPath, CUP, "local", ...args], { cwd: home, deadlineMs: 120_000, env });
   const pid = (): number => (JSON.parse(readFileSync(join(home, "running.json"), "utf8")) as { pid: number }).pid;
   const laptop: TestPlatformBase = {
     on: "laptop",
@@ -33,8 +34,19 @@ export async function startLaptopPlatform(): Promise<TestPlatformBase> {
       });
     },
     async start() {
-      const { code, output } = await local("start", "--detach", "--port", String(port), "--kube-port", String(kubePort), "--empty");
-      if (code !== 0) throw new Error(`cup local start ended with ${code}: ${output}\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
+      const { code, output } = await local(
+        "start",
+        "--detach",
+        "--port",
+        String(port),
+        "--kube-port",
+        String(kubePort),
+        "--empty",
+      );
+      if (code !== 0)
+        throw new Error(
+          `cup local start ended with ${code}: ${output}\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`,
+        );
     },
     async stop() {
       await local("stop");

@@ -49,15 +49,19 @@ export async function startLoadBalancer(backends: readonly BalancerBackend[], po
 
 function forward(agent: Agent, backend: BalancerBackend, request: IncomingMessage, response: ServerResponse): void {
   const { method, url, headers } = request;
-  const upstream = send({ host: "127.0.0.1", port: backend.port, method, path: url, headers, agent, setHost: false }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
-    // Who lost its replica in the middle of an answer learns of it.
-    answer.on("error", () => response.destroy());
-  });
+  const upstream = send(
+    { host: "127.0.0.1", port: backend.port, method, path: url, headers, agent, setHost: false },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+      // Who lost its replica in the middle of an answer learns of it.
+      answer.on("error", () => response.destroy());
+    },
+  );
   upstream.on("error", (error: NodeJS.ErrnoException) => {
     // A replica may close a connection just as it is used again. Nothing of the request has been read then.
-    if (upstream.reusedSocket && error.code === "ECONNRESET" && method === "GET" && !response.headersSent) forward(agent, backend, request, response);
+    if (upstream.reusedSocket && error.code === "ECONNRESET" && method === "GET" && !response.headersSent)
+      forward(agent, backend, request, response);
     else if (!response.headersSent) response.destroy();
   });
   response.on("close", () => upstream.destroy());

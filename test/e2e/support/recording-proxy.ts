@@ -1,5 +1,11 @@
 // A proxy between a client and a laptop's CF API that remembers what was said: what a kill must not undo, and what the stock cf sends.
-import { createServer, request as send, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as send,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
@@ -58,7 +64,11 @@ interface ProxiedRequest {
   response: ServerResponse;
 }
 
-async function handleRequest(proxy: RecordingProxy, port: number, { request, response }: ProxiedRequest): Promise<void> {
+async function handleRequest(
+  proxy: RecordingProxy,
+  port: number,
+  { request, response }: ProxiedRequest,
+): Promise<void> {
   const asked = { method: request.method ?? "GET", path: request.url ?? "/" };
   const open = { ...asked, after: proxy.exchanges.length };
   proxy.unanswered.push(open);
@@ -68,7 +78,14 @@ async function handleRequest(proxy: RecordingProxy, port: number, { request, res
     const answer = await sendUpstream(port, request, requestBody);
     const body = await buffer(answer);
     proxy.unanswered.splice(proxy.unanswered.indexOf(open), 1);
-    proxy.exchanges.push({ ...asked, requestHeaders: request.headers, requestBody, status: answer.statusCode ?? 0, headers: answer.headers, body });
+    proxy.exchanges.push({
+      ...asked,
+      requestHeaders: request.headers,
+      requestBody,
+      status: answer.statusCode ?? 0,
+      headers: answer.headers,
+      body,
+    });
     const { "transfer-encoding": _chunked, connection: _connection, ...headers } = answer.headers;
     response.writeHead(answer.statusCode ?? 502, { ...headers, "content-length": body.length }).end(body);
   } catch {
@@ -80,7 +97,18 @@ async function handleRequest(proxy: RecordingProxy, port: number, { request, res
 function sendUpstream(port: number, { method, url, headers }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { "transfer-encoding": _chunked, connection: _connection, ...rest } = headers;
-    const upstream = send({ host: "127.0.0.1", port, method, path: url, headers: { ...rest, "content-length": body.length }, agent: false, timeout: DEADLINE_MS }, resolve);
+    const upstream = send(
+      {
+        host: "127.0.0.1",
+        port,
+        method,
+        path: url,
+        headers: { ...rest, "content-length": body.length },
+        agent: false,
+        timeout: DEADLINE_MS,
+      },
+      resolve,
+    );
     upstream.on("timeout", () => upstream.destroy(new Error(`no answer in ${DEADLINE_MS / 1000} s`)));
     upstream.on("error", reject);
     upstream.end(body);

@@ -37,17 +37,44 @@ let count = 0;
 
 /** Where the stage's Kubernetes API is. */
 export function serverOf(testPlatform: TestPlatform): { url: string; ca: string } {
-  const { clusters } = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as { clusters: { cluster: { server: string; "certificate-authority-data": string } }[] };
+  const { clusters } = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as {
+    clusters: { cluster: { server: string; "certificate-authority-data": string } }[];
+  };
   const [first] = clusters;
   if (!first) throw new Error("the kubeconfig has no cluster");
-  return { url: first.cluster.server, ca: Buffer.from(first.cluster["certificate-authority-data"], "base64").toString() };
+  return {
+    url: first.cluster.server,
+    ca: Buffer.from(first.cluster["certificate-authority-data"], "base64").toString(),
+  };
 }
 
 /** Starts it, and waits until it serves. @throws Error with what it said when it does not */
-export async function startReplica(testPlatform: TestPlatform, { operations = "api", server = serverOf(testPlatform), graceSeconds = 0, publicURL }: ReplicaProcessOptions = {}): Promise<ReplicaProcess> {
+export async function startReplica(
+  testPlatform: TestPlatform,
+  { operations = "api", server = serverOf(testPlatform), graceSeconds = 0, publicURL }: ReplicaProcessOptions = {},
+): Promise<ReplicaProcess> {
   const kubeconfig = join(testPlatform.home, `replica-${process.pid}-${++count}`);
-  writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca: server.ca, users: [{ name: "admin", token: tokenOf(testPlatform, "admin") }] }), { mode: 0o600 });
-  const args = [`--operation=${operations}`, "--kubeconfig", kubeconfig, "--port", "0", "--data", join(testPlatform.home, "data"), "--grace", String(graceSeconds), ...(publicURL ? ["--public-url", publicURL] : [])];
+  writeFileSync(
+    kubeconfig,
+    kubeconfigText({
+      server: server.url,
+      ca: server.ca,
+      users: [{ name: "admin", token: tokenOf(testPlatform, "admin") }],
+    }),
+    { mode: 0o600 },
+  );
+  const args = [
+    `--operation=${operations}`,
+    "--kubeconfig",
+    kubeconfig,
+    "--port",
+    "0",
+    "--data",
+    join(testPlatform.home, "data"),
+    "--grace",
+    String(graceSeconds),
+    ...(publicURL ? ["--public-url", publicURL] : []),
+  ];
   const child = spawn(process.execPath, ["--import", GUARD, CUPOLA, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   let output = "";
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output = (output + chunk).slice(-8000)));

@@ -33,15 +33,34 @@ interface Replica extends BalancerBackend {
 
 /** Starts a control plane and the platform on it. `kubectl` is one of the control plane's version. @throws Error with the log's end when a replica does not become ready */
 export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBase; kubectl: string }> {
-  const plane = await startControlPlane({ users: [{ token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] }, { token: "developer-token", user: DEVELOPER }] });
+  const plane = await startControlPlane({
+    users: [
+      { token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] },
+      { token: "developer-token", user: DEVELOPER },
+    ],
+  });
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
   const access = { server: plane.url, ca: plane.ca };
   const kubeconfig = join(home, "kubeconfig");
-  writeFileSync(kubeconfig, kubeconfigText({ ...access, users: [{ name: "admin", token: plane.adminToken }, { name: DEVELOPER, token: "developer-token" }] }));
-  writeFileSync(join(home, "platform-kubeconfig"), kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }));
+  writeFileSync(
+    kubeconfig,
+    kubeconfigText({
+      ...access,
+      users: [
+        { name: "admin", token: plane.adminToken },
+        { name: DEVELOPER, token: "developer-token" },
+      ],
+    }),
+  );
+  writeFileSync(
+    join(home, "platform-kubeconfig"),
+    kubeconfigText({ ...access, users: [{ name: "cupola", token: "platform-token" }] }),
+  );
   await installManifests(admin);
-  const replicas: Replica[] = await Promise.all(Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })));
+  const replicas: Replica[] = await Promise.all(
+    Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })),
+  );
   const balancer = await startLoadBalancer(replicas);
   const start = (): Promise<void> => startMissing(replicas, home, balancer.port);
   const base: TestPlatformBase = {
@@ -83,17 +102,33 @@ async function startMissing(replicas: Replica[], home: string, publicPort: numbe
 
 async function startReplica(replica: Replica, home: string, publicPort: number): Promise<void> {
   const log = openSync(join(home, "cupola.log"), "a");
-  const args = [`--operation=${OPERATIONS}`, "--lease-seconds", String(LEASE_SECONDS), "--kubeconfig", join(home, "platform-kubeconfig"), "--port", String(replica.port), "--data", join(home, "data"), "--public-url", `http://localhost:${publicPort}`];
+  const args = [
+    `--operation=${OPERATIONS}`,
+    "--lease-seconds",
+    String(LEASE_SECONDS),
+    "--kubeconfig",
+    join(home, "platform-kubeconfig"),
+    "--port",
+    String(replica.port),
+    "--data",
+    join(home, "data"),
+    "--public-url",
+    `http://localhost:${publicPort}`,
+  ];
   const child = spawn(process.execPath, ["--import", GUARD, ENTRY, ...args], { stdio: ["pipe", "ignore", log] });
   closeSync(log);
   replica.child = child;
   await eventually(async () => {
     if (hasExited(child)) return;
-    const { statusCode, body } = await request(`http://127.0.0.1:${replica.port}/readyz`, { reset: true, headersTimeout: 5000 });
+    const { statusCode, body } = await request(`http://127.0.0.1:${replica.port}/readyz`, {
+      reset: true,
+      headersTimeout: 5000,
+    });
     await body.dump();
     if (statusCode !== 200) throw new Error(`a replica answers ${statusCode}`);
   }, 60_000);
-  if (hasExited(child)) throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
+  if (hasExited(child))
+    throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
   replica.up = true;
 }
 
@@ -124,7 +159,9 @@ async function seed(admin: KubeClient): Promise<void> {
   await applyObjects(admin, seedObjects());
   const orgNamespace = await eventually(async () => namespaceIn(await admin.get(Org, { name: LOCAL_ORG })));
   await applyObjects(admin, [seedSpace(orgNamespace)]);
-  const spaceNamespace = await eventually(async () => namespaceIn(await admin.get(Space, { namespace: orgNamespace, name: LOCAL_SPACE })));
+  const spaceNamespace = await eventually(async () =>
+    namespaceIn(await admin.get(Space, { namespace: orgNamespace, name: LOCAL_SPACE })),
+  );
   await applyObjects(admin, seedRoles(orgNamespace, spaceNamespace));
 }
 

@@ -14,7 +14,17 @@ export interface SecondApi {
 
 /** Starts it, and waits until it serves. @throws Error with what it said when it does not */
 export async function startSecondApi(testPlatform: TestPlatform): Promise<SecondApi> {
-  const args = ["--operation=api", "--kubeconfig", testPlatform.kubeconfig, "--context", "admin", "--port", "0", "--data", join(testPlatform.home, "data")];
+  const args = [
+    "--operation=api",
+    "--kubeconfig",
+    testPlatform.kubeconfig,
+    "--context",
+    "admin",
+    "--port",
+    "0",
+    "--data",
+    join(testPlatform.home, "data"),
+  ];
   const child = spawn(process.execPath, [CUPOLA, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output = (output + chunk).slice(-4000)));

@@ -67,7 +67,8 @@ export async function startTestPlatform(): Promise<TestPlatform> {
 function addClients(base: TestPlatformBase, kubectl: string): TestPlatform {
   const { home, port, kubeconfig } = base;
   const env = testPlatformEnv(home, kubeconfig);
-  const run = (command: [string, ...string[]]): Promise<CommandResult> => runCommand(command, { cwd: home, deadlineMs: 120_000, env });
+  const run = (command: [string, ...string[]]): Promise<CommandResult> =>
+    runCommand(command, { cwd: home, deadlineMs: 120_000, env });
   const cup = (...args: string[]): Promise<CommandResult> => run([process.execPath, CUP, ...args]);
   return Object.assign(base, {
     cup,
@@ -88,6 +89,10 @@ function testPlatformEnv(home: string, kubeconfig: string): Record<string, strin
 
 /** Browsers and curl resolve `*.localhost` by themselves; the C library does not everywhere. */
 async function getFrom(port: number, host: string, path: string): Promise<HttpResponse> {
-  const answer = await request(`http://127.0.0.1:${port}${path}`, { headers: { host: `${host}:${port}` }, headersTimeout: 10_000, bodyTimeout: 10_000 });
+  const answer = await request(`http://127.0.0.1:${port}${path}`, {
+    headers: { host: `${host}:${port}` },
+    headersTimeout: 10_000,
+    bodyTimeout: 10_000,
+  });
   return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
 }

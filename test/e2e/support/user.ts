@@ -19,8 +19,14 @@ export async function newUser(testPlatform: TestPlatform, name: string): Promise
   const config = parse(readFileSync(testPlatform.kubeconfig, "utf8")) as { clusters: { name: string }[] };
   const file = join(testPlatform.home, `kubeconfig-${name}`);
   const contexts = [{ name, context: { cluster: config.clusters[0]?.name, user: name } }];
-  writeFileSync(file, stringify({ ...config, users: [{ name, user: { token } }], contexts, "current-context": name }), { mode: 0o600 });
-  return { name: `system:serviceaccount:default:${name}`, api: apiAt(testPlatform.url, token), kubectl: (...args) => testPlatform.kubectl("--kubeconfig", file, ...args) };
+  writeFileSync(file, stringify({ ...config, users: [{ name, user: { token } }], contexts, "current-context": name }), {
+    mode: 0o600,
+  });
+  return {
+    name: `system:serviceaccount:default:${name}`,
+    api: apiAt(testPlatform.url, token),
+    kubectl: (...args) => testPlatform.kubectl("--kubeconfig", file, ...args),
+  };
 }
 
 async function succeed(ran: Promise<CommandResult>): Promise<string> {

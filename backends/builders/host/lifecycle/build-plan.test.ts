@@ -6,10 +6,15 @@ const need = (name: string): Requirement => ({ name, metadata: {} });
 /** `bp("a?", "provides x", "requires y | provides z")`: each string is an alternative, `?` means optional. */
 function bp(name: string, ...alternatives: string[]): Candidate {
   const parse = (text: string) => {
-    const words = (verb: string): string[] => [...text.matchAll(new RegExp(`${verb} (\\w+)`, "g"))].map((match) => match[1] ?? "");
+    const words = (verb: string): string[] =>
+      [...text.matchAll(new RegExp(`${verb} (\\w+)`, "g"))].map((match) => match[1] ?? "");
     return { provides: words("provides"), requires: words("requires").map(need) };
   };
-  return { key: name.replace("?", ""), optional: name.endsWith("?"), alternatives: (alternatives.length > 0 ? alternatives : [""]).map(parse) };
+  return {
+    key: name.replace("?", ""),
+    optional: name.endsWith("?"),
+    alternatives: (alternatives.length > 0 ? alternatives : [""]).map(parse),
+  };
 }
 
 test.each<[string, Candidate[], string[]]>([
@@ -20,14 +25,26 @@ test.each<[string, Candidate[], string[]]>([
   ["an optional one whose need nobody provides goes", [bp("a"), bp("b?", "requires node")], ["a"]],
   ["dropping one makes another go", [bp("a?", "provides x"), bp("b?", "requires x requires y"), bp("c")], ["c"]],
   ["the second alternative", [bp("a", "provides x", "provides y"), bp("b", "requires y")], ["a", "b"]],
-  ["the last buildpack's alternative is tried first", [bp("a", "provides x", "provides y"), bp("b", "requires z", "requires x")], ["a", "b"]],
-  ["two providers of one thing", [bp("a", "provides x"), bp("b", "provides x"), bp("c", "requires x")], ["a", "b", "c"]],
+  [
+    "the last buildpack's alternative is tried first",
+    [bp("a", "provides x", "provides y"), bp("b", "requires z", "requires x")],
+    ["a", "b"],
+  ],
+  [
+    "two providers of one thing",
+    [bp("a", "provides x"), bp("b", "provides x"), bp("c", "requires x")],
+    ["a", "b", "c"],
+  ],
 ])("passes: %s", (_name, candidates, members) => {
   expect(resolvePlan(candidates)).toMatchObject({ members });
 });
 
 test.each<[string, Candidate[], RegExp]>([
-  ["required before it is provided", [bp("a", "requires x"), bp("b", "provides x")], /a requires x, which no buildpack before it provides/],
+  [
+    "required before it is provided",
+    [bp("a", "requires x"), bp("b", "provides x")],
+    /a requires x, which no buildpack before it provides/,
+  ],
   ["provided for nobody", [bp("a", "provides x"), bp("b")], /a provides x, which no buildpack after it requires/],
   ["the provider was dropped", [bp("a?", "provides x requires y"), bp("b", "requires x")], /b requires x/],
   ["only optional ones, none of them fits", [bp("a?", "requires x")], /no buildpack takes part/],
@@ -41,7 +58,11 @@ test("many alternatives end with an answer, not with a hang", () => {
 });
 
 test("what a buildpack leaves unmet goes to the next provider, what it met to nobody", () => {
-  const outcome = resolvePlan([bp("a", "provides x provides y"), bp("b", "provides x provides y"), bp("c", "requires x requires y")]);
+  const outcome = resolvePlan([
+    bp("a", "provides x provides y"),
+    bp("b", "provides x provides y"),
+    bp("c", "requires x requires y"),
+  ]);
   if (!("plan" in outcome)) throw new Error(outcome.problem);
   expect(entriesFor(outcome.plan, "a").map((entry) => entry.name)).toEqual(["x", "y"]);
   expect(entriesFor(withoutMet(outcome.plan, "a", ["y"]), "b").map((entry) => entry.name)).toEqual(["y"]);

@@ -47,7 +47,8 @@ export function resolvePlan(candidates: readonly Candidate[]): Resolution | { pr
     const outcome = tryCombination(members);
     if ("members" in outcome) return outcome;
     problem = outcome.problem;
-    if ((trials += 1) >= maxTrials) return { problem: `none of the first ${maxTrials} combinations fits; the last one: ${problem}` };
+    if ((trials += 1) >= maxTrials)
+      return { problem: `none of the first ${maxTrials} combinations fits; the last one: ${problem}` };
   }
   return { problem };
 }
@@ -56,7 +57,8 @@ function* listCombinations(candidates: readonly Candidate[]): Generator<TrialMem
   const [first, ...rest] = candidates;
   if (!first) return yield [];
   for (const alternative of first.alternatives) {
-    for (const tail of listCombinations(rest)) yield [{ key: first.key, optional: first.optional, ...alternative }, ...tail];
+    for (const tail of listCombinations(rest))
+      yield [{ key: first.key, optional: first.optional, ...alternative }, ...tail];
   }
 }
 
@@ -64,7 +66,9 @@ function* listCombinations(candidates: readonly Candidate[]): Generator<TrialMem
 function tryCombination(members: readonly TrialMember[]): Resolution | { problem: string } {
   let remaining = [...members];
   for (;;) {
-    const conflicts = remaining.map((member, index) => ({ part: member, problem: findConflict(remaining, index) })).filter((one) => one.problem !== undefined);
+    const conflicts = remaining
+      .map((member, index) => ({ part: member, problem: findConflict(remaining, index) }))
+      .filter((one) => one.problem !== undefined);
     const fatal = conflicts.find((one) => !one.part.optional);
     if (fatal) return { problem: `${fatal.part.key} ${fatal.problem ?? ""}` };
     if (conflicts.length === 0) break;

@@ -5,7 +5,12 @@ import { stringify } from "smol-toml";
 import { z } from "zod";
 import type { Environment } from "../../../host/host-environment.ts";
 import { addLayers } from "../../../host/layer-environment.ts";
-import { type DropletMetadata, dropletPaths, escapeId, type ProcessDefinition } from "../../../host/droplet-metadata.ts";
+import {
+  type DropletMetadata,
+  dropletPaths,
+  escapeId,
+  type ProcessDefinition,
+} from "../../../host/droplet-metadata.ts";
 import { type Buildpack, inProduction } from "./buildpack.ts";
 import { restoreLayers, reuseLayer } from "./cache.ts";
 import { type Detected, keyOf } from "./detect.ts";
@@ -71,10 +76,18 @@ export async function build(options: BuildOptions): Promise<BuildResult> {
     await runBuild(options, { buildpack, directory, environment, entries: entriesFor(plan, keyOf(buildpack)) });
     const writtenLayers = await readLayers(directory, keyOf(buildpack));
     await ignoreUntyped(directory, writtenLayers);
-    for (const layer of writtenLayers) if (layer.launch && !layer.present) await reuse(options.cache, { id: buildpack.id, directory }, layer);
-    environment = await addLayers(environment, { layers: writtenLayers.filter((layer) => layer.build && layer.present).map((layer) => join(directory, layer.name)), phase: "build" });
+    for (const layer of writtenLayers)
+      if (layer.launch && !layer.present) await reuse(options.cache, { id: buildpack.id, directory }, layer);
+    environment = await addLayers(environment, {
+      layers: writtenLayers.filter((layer) => layer.build && layer.present).map((layer) => join(directory, layer.name)),
+      phase: "build",
+    });
     const unmet = (await findToml(join(directory, "build.toml"), buildFile, keyOf(buildpack)))?.unmet ?? [];
-    plan = withoutMet(plan, keyOf(buildpack), unmet.map((one) => one.name));
+    plan = withoutMet(
+      plan,
+      keyOf(buildpack),
+      unmet.map((one) => one.name),
+    );
     layers.push({ id: buildpack.id, directory, layers: writtenLayers, ...(await readStore(directory)) });
     launches.push({ buildpack, launch: await findToml(join(directory, "launch.toml"), launchFile, keyOf(buildpack)) });
   }
@@ -88,19 +101,29 @@ interface BuildStep {
   entries: readonly { name: string; metadata: Record<string, unknown> }[];
 }
 
-async function runBuild({ workspace, log }: BuildOptions, { buildpack, directory, environment, entries }: BuildStep): Promise<void> {
+async function runBuild(
+  { workspace, log }: BuildOptions,
+  { buildpack, directory, environment, entries }: BuildStep,
+): Promise<void> {
   const plan = join(workspace.work, "plans", `${escapeId(buildpack.id)}-${buildpack.version}.entries.toml`);
   await mkdir(join(workspace.work, "plans"), { recursive: true });
   await writeFile(plan, stringify({ entries }));
   const result = await runExecutable(join(buildpack.directory, "bin", "build"), {
     args: [directory, workspace.platform, plan],
     cwd: dropletPaths.app(workspace.root),
-    env: buildpackEnvironment(workspace, buildpack, environment, { CNB_LAYERS_DIR: directory, CNB_BP_PLAN_PATH: plan, CNB_APP_DIR: dropletPaths.app(workspace.root) }),
+    env: buildpackEnvironment(workspace, buildpack, environment, {
+      CNB_LAYERS_DIR: directory,
+      CNB_BP_PLAN_PATH: plan,
+      CNB_APP_DIR: dropletPaths.app(workspace.root),
+    }),
     log,
   });
   if (result.status === 0) return;
   const outputSuffix = result.lastOutput === "" ? "without a word" : `saying: ${result.lastOutput}`;
-  throw new StagingFailure("BuildpackCompileFailed", `${buildpack.id} ${buildpack.version} ended with ${result.status}, ${outputSuffix}`);
+  throw new StagingFailure(
+    "BuildpackCompileFailed",
+    `${buildpack.id} ${buildpack.version} ended with ${result.status}, ${outputSuffix}`,
+  );
 }
 
 async function reuse(cache: string, target: { id: string; directory: string }, layer: Layer): Promise<void> {
@@ -124,9 +147,16 @@ function toMetadata(launches: readonly Launch[]): DropletMetadata {
     if (isDefault) defaultProcess = process.type;
     else if (defaultProcess === process.type) defaultProcess = undefined;
   }
-  const labels = launches.flatMap(({ launch }) => launch?.labels ?? []).map(({ key, value }): [string, string] => [key, value]);
+  const labels = launches
+    .flatMap(({ launch }) => launch?.labels ?? [])
+    .map(({ key, value }): [string, string] => [key, value]);
   const buildpacks = launches.map(({ buildpack: { id, version, api } }) => ({ id, version, api }));
-  return { buildpacks, processes: [...processes.values()], labels: Object.fromEntries(labels), ...(defaultProcess && { defaultProcess }) };
+  return {
+    buildpacks,
+    processes: [...processes.values()],
+    labels: Object.fromEntries(labels),
+    ...(defaultProcess && { defaultProcess }),
+  };
 }
 
 function toProcesses({ buildpack, launch }: Launch): { process: ProcessDefinition; isDefault: boolean }[] {

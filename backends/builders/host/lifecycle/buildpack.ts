@@ -44,7 +44,18 @@ const descriptor = z.object({
     "exec-env": z.array(z.object({ name: z.string() })).optional(),
   }),
   order: z
-    .array(z.object({ group: z.array(z.object({ id: z.string(), version: z.string().optional(), optional: z.boolean().default(false), "exec-env": execEnvs })) }))
+    .array(
+      z.object({
+        group: z.array(
+          z.object({
+            id: z.string(),
+            version: z.string().optional(),
+            optional: z.boolean().default(false),
+            "exec-env": execEnvs,
+          }),
+        ),
+      }),
+    )
     .optional(),
   targets: z
     .array(
@@ -67,7 +78,10 @@ export async function loadBuildpack(directory: string): Promise<Buildpack> {
   const problem = await findProblem(directory, file);
   if (problem) throw new StagingFailure("StagingError", `the buildpack ${buildpack.id} in ${directory} ${problem}`);
   // A buildpack without targets is one for Linux; stacks are how targets were said before API 0.10.
-  const targets = file.targets.length > 0 || file.stacks.some((stack) => stack.id === "*") || file.order ? file.targets : [{ os: "linux" }];
+  const targets =
+    file.targets.length > 0 || file.stacks.some((stack) => stack.id === "*") || file.order
+      ? file.targets
+      : [{ os: "linux" }];
   return {
     directory,
     api: file.api,
@@ -81,29 +95,42 @@ export async function loadBuildpack(directory: string): Promise<Buildpack> {
 }
 
 async function findProblem(directory: string, file: z.output<typeof descriptor>): Promise<string | undefined> {
-  if (!supportedApis.includes(file.api)) return `needs Buildpack API ${file.api}; this builder speaks ${supportedApis.join(", ")}`;
+  if (!supportedApis.includes(file.api))
+    return `needs Buildpack API ${file.api}; this builder speaks ${supportedApis.join(", ")}`;
   if (reservedIds.has(file.buildpack.id)) return "has a reserved id";
   if (file.order) return undefined;
-  for (const name of ["detect", "build"]) if (!(await isExecutable(join(directory, "bin", name)))) return `has no executable bin/${name}`;
+  for (const name of ["detect", "build"])
+    if (!(await isExecutable(join(directory, "bin", name)))) return `has no executable bin/${name}`;
   return undefined;
 }
 
 async function readDescriptor(directory: string): Promise<z.output<typeof descriptor>> {
   const path = join(directory, "buildpack.toml");
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new StagingFailure("NoBuildpacksFound", `there is no buildpack in ${directory}: buildpack.toml cannot be read`, { cause });
+    throw new StagingFailure(
+      "NoBuildpacksFound",
+      `there is no buildpack in ${directory}: buildpack.toml cannot be read`,
+      { cause },
+    );
   });
   try {
     return descriptor.parse(parse(text));
   } catch (cause) {
     const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-    throw new StagingFailure("StagingError", `${path} is not as the Buildpack specification has it: ${reason}`, { cause });
+    throw new StagingFailure("StagingError", `${path} is not as the Buildpack specification has it: ${reason}`, {
+      cause,
+    });
   }
 }
 
 /** Does something restricted to these execution environments take part? Apps here are always run in production. */
 export function inProduction(environments: readonly string[] | undefined): boolean {
-  return environments === undefined || environments.length === 0 || environments.includes("production") || environments.includes("*");
+  return (
+    environments === undefined ||
+    environments.length === 0 ||
+    environments.includes("production") ||
+    environments.includes("*")
+  );
 }
 
 /** What we build on and run on. */
@@ -116,12 +143,16 @@ export interface Machine {
 /** Does any of the buildpack's targets fit? No targets fit everything. */
 export function fitsMachine(buildpack: Pick<Buildpack, "targets">, machine: Machine): boolean {
   if (buildpack.targets.length === 0) return true;
-  const matches = (wanted: string | undefined, is: string | undefined): boolean => !wanted || wanted === "*" || is === undefined || wanted === is;
+  const matches = (wanted: string | undefined, is: string | undefined): boolean =>
+    !wanted || wanted === "*" || is === undefined || wanted === is;
   return buildpack.targets.some(
     (target) =>
       matches(target.os, machine.os) &&
       matches(target.arch, machine.arch) &&
-      (!target.distros?.length || target.distros.some((distro) => matches(distro.name, machine.distro?.name) && matches(distro.version, machine.distro?.version))),
+      (!target.distros?.length ||
+        target.distros.some(
+          (distro) => matches(distro.name, machine.distro?.name) && matches(distro.version, machine.distro?.version),
+        )),
   );
 }
 
@@ -135,5 +166,8 @@ export async function thisMachine(): Promise<Machine> {
 }
 
 async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }

@@ -8,8 +8,16 @@ import { escapeId } from "../../../host/droplet-metadata.ts";
 import { StagingFailure } from "./staging-failure.ts";
 import { isDirectory, type Layer } from "./layers.ts";
 
-const savedLayer = z.object({ name: z.string(), launch: z.boolean(), build: z.boolean(), cache: z.boolean(), metadata: z.record(z.string(), z.unknown()) });
-const index = z.object({ buildpacks: z.record(z.string(), z.object({ layers: z.array(savedLayer), store: z.string().optional() })) });
+const savedLayer = z.object({
+  name: z.string(),
+  launch: z.boolean(),
+  build: z.boolean(),
+  cache: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+const index = z.object({
+  buildpacks: z.record(z.string(), z.object({ layers: z.array(savedLayer), store: z.string().optional() })),
+});
 type Index = z.output<typeof index>;
 
 /** A buildpack and where its layers of this build are. */
@@ -27,7 +35,8 @@ export async function restoreLayers(cache: string, target: BuildpackLayers): Pro
   if (!saved) return;
   for (const layer of saved.layers) {
     // Contents come back for cached layers only; of a layer that is for launch alone the metadata does.
-    if (layer.cache) await copyDirectory(join(cache, escapeId(target.id), layer.name), join(target.directory, layer.name));
+    if (layer.cache)
+      await copyDirectory(join(cache, escapeId(target.id), layer.name), join(target.directory, layer.name));
     else if (layer.build) continue;
     await writeFile(join(target.directory, `${layer.name}.toml`), stringify({ metadata: layer.metadata }));
   }
@@ -37,18 +46,28 @@ export async function restoreLayers(cache: string, target: BuildpackLayers): Pro
 /** Puts a launch layer that its buildpack left as it was back in place. @throws StagingFailure when the build before had none */
 export async function reuseLayer(cache: string, target: BuildpackLayers, layer: string): Promise<void> {
   const contents = join(cache, escapeId(target.id), layer);
-  if (!(await isDirectory(contents))) throw new StagingFailure("BuildpackCompileFailed", `${target.id} wants its layer ${layer} of the last build again, but there is none`);
+  if (!(await isDirectory(contents)))
+    throw new StagingFailure(
+      "BuildpackCompileFailed",
+      `${target.id} wants its layer ${layer} of the last build again, but there is none`,
+    );
   await copyDirectory(contents, join(target.directory, layer));
 }
 
 /** Replaces the cache by what this build has. A build that is cut off meanwhile leaves the old cache or none, never a mixture. */
-export async function saveLayers(cache: string, built: readonly (BuildpackLayers & { layers: readonly Layer[]; store?: string })[]): Promise<void> {
+export async function saveLayers(
+  cache: string,
+  built: readonly (BuildpackLayers & { layers: readonly Layer[]; store?: string })[],
+): Promise<void> {
   const fresh = `${cache}.new-${randomUUID()}`;
   await mkdir(fresh, { recursive: true, mode: 0o700 });
   const content: Index = { buildpacks: {} };
   for (const { id, directory, layers, store } of built) {
     const kept = layers.filter((layer) => (layer.cache || layer.launch) && layer.present);
-    content.buildpacks[id] = { layers: kept.map(({ present: _, ...layer }) => layer), ...(store !== undefined && { store }) };
+    content.buildpacks[id] = {
+      layers: kept.map(({ present: _, ...layer }) => layer),
+      ...(store !== undefined && { store }),
+    };
     for (const layer of kept) await copyDirectory(join(directory, layer.name), join(fresh, escapeId(id), layer.name));
   }
   await writeFile(join(fresh, indexFile), JSON.stringify(content));
@@ -67,5 +86,10 @@ async function readIndex(cache: string): Promise<Index> {
 async function copyDirectory(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   // Copy-on-write where the file system can; links as they are, or they would come to point into the cache.
-  await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE });
+  await cp(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    preserveTimestamps: true,
+    mode: constants.COPYFILE_FICLONE,
+  });
 }

@@ -22,8 +22,14 @@ export interface Detected {
 type DetectResult = { kind: "pass"; alternatives: Alternative[] } | { kind: "fail" | "error"; message: string };
 
 const names = z.array(z.object({ name: z.string() })).default([]);
-const needs = z.array(z.object({ name: z.string(), metadata: z.record(z.string(), z.unknown()).default({}) })).default([]);
-const buildPlan = z.object({ provides: names, requires: needs, or: z.array(z.object({ provides: names, requires: needs })).default([]) });
+const needs = z
+  .array(z.object({ name: z.string(), metadata: z.record(z.string(), z.unknown()).default({}) }))
+  .default([]);
+const buildPlan = z.object({
+  provides: names,
+  requires: needs,
+  or: z.array(z.object({ provides: names, requires: needs })).default([]),
+});
 
 const failStatus = 100;
 const atOnce = 4;
@@ -46,7 +52,10 @@ export async function detect(options: DetectOptions): Promise<Detected> {
     for (const [buildpackKey, message] of outcome.failures) failures.set(buildpackKey, message);
   }
   const summary = [...failures].map(([buildpackKey, message]) => `${buildpackKey}: ${message}`).join("; ");
-  throw new StagingFailure("NoAppDetectedError", `none of the buildpacks fits the app (${summary || "there are none"})`);
+  throw new StagingFailure(
+    "NoAppDetectedError",
+    `none of the buildpacks fits the app (${summary || "there are none"})`,
+  );
 }
 
 type Detect = (member: GroupMember) => Promise<DetectResult>;
@@ -57,13 +66,17 @@ function createDetector(options: DetectOptions): Detect {
   const results = new Map<string, Promise<DetectResult>>();
   return ({ buildpack, optional }) => {
     const key = keyOf(buildpack);
-    const result = results.get(key) ?? limit(() => detectBuildpack(buildpack, { ...options, forced: options.forced && !optional }));
+    const result =
+      results.get(key) ?? limit(() => detectBuildpack(buildpack, { ...options, forced: options.forced && !optional }));
     results.set(key, result);
     return result;
   };
 }
 
-async function tryGroup(group: readonly GroupMember[], detectOnce: Detect): Promise<Detected | { failures: Map<string, string> }> {
+async function tryGroup(
+  group: readonly GroupMember[],
+  detectOnce: Detect,
+): Promise<Detected | { failures: Map<string, string> }> {
   const results = await Promise.all(group.map(async (member) => ({ member, result: await detectOnce(member) })));
   const failures = new Map<string, string>();
   const candidates: Candidate[] = [];
@@ -76,9 +89,13 @@ async function tryGroup(group: readonly GroupMember[], detectOnce: Detect): Prom
   }
   if (failed || candidates.length === 0) return { failures };
   const resolution = resolvePlan(candidates);
-  if ("problem" in resolution) return { failures: failures.set(group.map((member) => member.buildpack.id).join(" + "), resolution.problem) };
+  if ("problem" in resolution)
+    return { failures: failures.set(group.map((member) => member.buildpack.id).join(" + "), resolution.problem) };
   const chosen = new Set(resolution.members);
-  return { buildpacks: group.map((member) => member.buildpack).filter((buildpack) => chosen.has(keyOf(buildpack))), plan: resolution.plan };
+  return {
+    buildpacks: group.map((member) => member.buildpack).filter((buildpack) => chosen.has(keyOf(buildpack))),
+    plan: resolution.plan,
+  };
 }
 
 /** A buildpack's name within one build: the same one cannot be in a group twice. */
@@ -88,7 +105,8 @@ export function keyOf(buildpack: Pick<Buildpack, "id" | "version">): string {
 
 async function detectBuildpack(buildpack: Buildpack, options: DetectOptions): Promise<DetectResult> {
   const { workspace } = options;
-  if (!fitsMachine(buildpack, workspace.machine)) return { kind: "fail", message: `it is not for ${workspace.machine.os}/${workspace.machine.arch}` };
+  if (!fitsMachine(buildpack, workspace.machine))
+    return { kind: "fail", message: `it is not for ${workspace.machine.os}/${workspace.machine.arch}` };
   const plan = join(workspace.work, "plans", `${escapeId(buildpack.id)}-${buildpack.version}.toml`);
   await mkdir(join(workspace.work, "plans"), { recursive: true });
   await writeFile(plan, "");

@@ -24,7 +24,8 @@ export interface Workspace {
 /** Makes the platform directory with the user's variables as files, and HOME and TMPDIR. */
 export async function makeWorkspace(workspace: Workspace): Promise<void> {
   const directory = join(workspace.platform, "env");
-  for (const path of [directory, join(workspace.work, "home"), join(workspace.work, "tmp")]) await mkdir(path, { recursive: true, mode: 0o700 });
+  for (const path of [directory, join(workspace.work, "home"), join(workspace.work, "tmp")])
+    await mkdir(path, { recursive: true, mode: 0o700 });
   for (const [name, value] of Object.entries(workspace.user)) {
     // A name that cannot be a file name cannot be a variable that a program reads either.
     if (/^[^/\0.][^/\0]{0,254}$/.test(name)) await writeFile(join(directory, name), value);
@@ -32,7 +33,12 @@ export async function makeWorkspace(workspace: Workspace): Promise<void> {
 }
 
 /** `fromLayers` is the base environment as the buildpacks before have changed it; `own` are the paths of this very call. */
-export function buildpackEnvironment(workspace: Workspace, buildpack: Buildpack, fromLayers: Environment, own: Environment): Environment {
+export function buildpackEnvironment(
+  workspace: Workspace,
+  buildpack: Buildpack,
+  fromLayers: Environment,
+  own: Environment,
+): Environment {
   const { machine } = workspace;
   return {
     ...(buildpack.clearEnv ? fromLayers : withUser(fromLayers, workspace.user)),
@@ -42,7 +48,10 @@ export function buildpackEnvironment(workspace: Workspace, buildpack: Buildpack,
     CNB_STACK_ID: workspace.stack,
     CNB_TARGET_OS: machine.os,
     CNB_TARGET_ARCH: machine.arch,
-    ...(machine.distro && { CNB_TARGET_DISTRO_NAME: machine.distro.name, CNB_TARGET_DISTRO_VERSION: machine.distro.version }),
+    ...(machine.distro && {
+      CNB_TARGET_DISTRO_NAME: machine.distro.name,
+      CNB_TARGET_DISTRO_VERSION: machine.distro.version,
+    }),
     CNB_PLATFORM_DIR: workspace.platform,
     CNB_BUILDPACK_DIR: buildpack.directory,
     ...own,

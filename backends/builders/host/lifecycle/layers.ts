@@ -18,7 +18,13 @@ export interface Layer {
 }
 
 const layerFile = z.object({
-  types: z.object({ launch: z.boolean().default(false), build: z.boolean().default(false), cache: z.boolean().default(false) }).default({ launch: false, build: false, cache: false }),
+  types: z
+    .object({
+      launch: z.boolean().default(false),
+      build: z.boolean().default(false),
+      cache: z.boolean().default(false),
+    })
+    .default({ launch: false, build: false, cache: false }),
   metadata: z.record(z.string(), z.unknown()).default({}),
 });
 
@@ -41,7 +47,9 @@ export async function readLayers(directory: string, buildpackKey: string): Promi
 
 /** Renames what is of no type, so that no later buildpack comes to rest on it. */
 export async function ignoreUntyped(directory: string, layers: readonly Layer[]): Promise<void> {
-  const typed = new Set(layers.filter((layer) => layer.launch || layer.build || layer.cache).map((layer) => layer.name));
+  const typed = new Set(
+    layers.filter((layer) => layer.launch || layer.build || layer.cache).map((layer) => layer.name),
+  );
   for (const entry of await listDirectory(directory)) {
     if (!entry.isDirectory() || typed.has(entry.name) || entry.name.endsWith(".ignore")) continue;
     await rm(join(directory, `${entry.name}.ignore`), { recursive: true, force: true });
@@ -53,7 +61,8 @@ export async function ignoreUntyped(directory: string, layers: readonly Layer[])
 export async function keepLaunchLayers(directory: string, layers: readonly Layer[]): Promise<void> {
   const kept = new Set(layers.filter((layer) => layer.launch).map((layer) => layer.name));
   for (const entry of await listDirectory(directory)) {
-    if (!(entry.isDirectory() && kept.has(entry.name))) await rm(join(directory, entry.name), { recursive: true, force: true });
+    if (!(entry.isDirectory() && kept.has(entry.name)))
+      await rm(join(directory, entry.name), { recursive: true, force: true });
   }
 }
 

@@ -30,9 +30,19 @@ export async function runLifecycle(options: LifecycleOptions): Promise<DropletMe
   const { workspace, log } = options;
   const chosen = await loadAll(options.buildpacks);
   if (chosen.length === 0) throw new StagingFailure("NoBuildpacksFound", "no buildpack is enabled; see cf buildpacks");
-  const others = await loadAll([...options.available, ...(options.companionBuildpack ? [options.companionBuildpack] : [])]);
+  const others = await loadAll([
+    ...options.available,
+    ...(options.companionBuildpack ? [options.companionBuildpack] : []),
+  ]);
   await makeWorkspace(workspace);
-  const groups = expandOrder(toOrder(chosen, others.find((one) => one.directory === options.companionBuildpack), options.detect), [...chosen, ...others]);
+  const groups = expandOrder(
+    toOrder(
+      chosen,
+      others.find((one) => one.directory === options.companionBuildpack),
+      options.detect,
+    ),
+    [...chosen, ...others],
+  );
   const detected = await detect({ workspace, groups, forced: !options.detect, log });
   log("OUT", `Building with ${detected.buildpacks.map(({ name, version }) => `${name} ${version}`).join(", ")}`);
   const built = await build({ workspace, detected, cache: options.cache, log });

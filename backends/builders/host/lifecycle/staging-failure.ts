@@ -24,7 +24,10 @@ export class StagingFailure extends Error {
 }
 
 /** What goes in a status: CF's sentence, then what really happened. At most 4096 characters. */
-export function presentFailure(failure: { code: StagingCode; message: string }): { code: StagingCode; message: string } {
+export function presentFailure(failure: { code: StagingCode; message: string }): {
+  code: StagingCode;
+  message: string;
+} {
   const message = `${stagingCodes[failure.code]}: ${failure.message}`;
   return { code: failure.code, message: message.length > 4096 ? `${message.slice(0, 4093)}...` : message };
 }

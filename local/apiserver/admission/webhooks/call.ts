@@ -24,14 +24,19 @@ export function createCaller(newUid: () => string): Caller {
   const agentOf = (caBundle = "") => {
     const known = agents.get(caBundle);
     if (known) return known;
-    const agent = new Agent({ allowH2: false, connections: 32, connect: caBundle ? { ca: Buffer.from(caBundle, "base64").toString("utf8") } : {} });
+    const agent = new Agent({
+      allowH2: false,
+      connections: 32,
+      connect: caBundle ? { ca: Buffer.from(caBundle, "base64").toString("utf8") } : {},
+    });
     agents.set(caBundle, agent);
     return agent;
   };
   return {
     async call({ hook, request }, original, mutating) {
       const { name, clientConfig, sideEffects = "Unknown" } = hook.webhook;
-      if (request.dryRun && !WITHOUT_EFFECTS.includes(sideEffects)) throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
+      if (request.dryRun && !WITHOUT_EFFECTS.includes(sideEffects))
+        throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
       const uid = newUid();
       const body = JSON.stringify(reviewOf(uid, request, original));
       const text = await post(hook, { address: addressOf(hook), body, agent: agentOf(clientConfig.caBundle) });
@@ -49,7 +54,10 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`failed to call webhook: couldn't get version/kind; json parse error: ${(cause as Error).message}`, { cause });
+    throw new Error(
+      `failed to call webhook: couldn't get version/kind; json parse error: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
@@ -57,12 +65,18 @@ const secondsOf = ({ webhook }: Hook) => webhook.timeoutSeconds ?? DEFAULT_SECON
 
 /** Nothing here answers for a Service: no pod runs on this server. */
 function addressOf(hook: Hook): string {
-  const { name, clientConfig: { url, service } } = hook.webhook;
+  const {
+    name,
+    clientConfig: { url, service },
+  } = hook.webhook;
   const query = `?timeout=${secondsOf(hook)}s`;
   if (url) return url + query;
   if (!service) throw new CallFault(name, "webhook configuration must have either service or URL");
   const address = `https://${service.name}.${service.namespace}.svc:${service.port ?? 443}${service.path ?? ""}${query}`;
-  throw new CallFault(name, `failed to call webhook: Post ${JSON.stringify(address)}: service ${JSON.stringify(service.name)} not found`);
+  throw new CallFault(
+    name,
+    `failed to call webhook: Post ${JSON.stringify(address)}: service ${JSON.stringify(service.name)} not found`,
+  );
 }
 
 interface Post {
@@ -72,7 +86,8 @@ interface Post {
 }
 
 async function post(hook: Hook, { address, body, agent }: Post): Promise<string> {
-  const fault = (reason: string, cause?: unknown) => new CallFault(hook.webhook.name, `failed to call webhook: ${reason}`, { cause });
+  const fault = (reason: string, cause?: unknown) =>
+    new CallFault(hook.webhook.name, `failed to call webhook: ${reason}`, { cause });
   let answer: { code: number; text: string };
   try {
     answer = await exchange(address, { body, agent, deadline: AbortSignal.timeout(secondsOf(hook) * 1_000) });
@@ -83,8 +98,21 @@ async function post(hook: Hook, { address, body, agent }: Post): Promise<string>
   throw fault(refusedWords(answer));
 }
 
-async function exchange(address: string, { body, agent, deadline }: { body: string; agent: Agent; deadline: AbortSignal }): Promise<{ code: number; text: string }> {
-  const response = await send(address, { method: "POST", body, dispatcher: agent, signal: deadline, headers: { "content-type": "application/json", accept: "application/json, */*", "user-agent": "kube-apiserver-admission" } });
+async function exchange(
+  address: string,
+  { body, agent, deadline }: { body: string; agent: Agent; deadline: AbortSignal },
+): Promise<{ code: number; text: string }> {
+  const response = await send(address, {
+    method: "POST",
+    body,
+    dispatcher: agent,
+    signal: deadline,
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, */*",
+      "user-agent": "kube-apiserver-admission",
+    },
+  });
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response.body as AsyncIterable<Buffer>) {
@@ -113,6 +141,7 @@ function wordsOf(error: unknown): string {
 
 function refusedWords({ code, text }: { code: number; text: string }): string {
   if (code === 404) return "the server could not find the requested resource";
-  if (code >= 500) return `an error on the server (${JSON.stringify(text.slice(0, SHOWN_LIMIT).trim() || "unknown")}) has prevented the request from succeeding`;
+  if (code >= 500)
+    return `an error on the server (${JSON.stringify(text.slice(0, SHOWN_LIMIT).trim() || "unknown")}) has prevented the request from succeeding`;
   return "the server rejected our request for an unknown reason";
 }

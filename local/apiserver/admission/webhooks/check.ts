@@ -19,7 +19,11 @@ export function checkWebhooks(webhooks: Webhook[]): FieldError[] {
     const at = `webhooks[${index}]`;
     const isTwice = names.has(webhook.name);
     names.add(webhook.name);
-    return [...checkWebhook(webhook, at), ...checkVersions(webhook.admissionReviewVersions ?? [], `${at}.admissionReviewVersions`), ...(isTwice ? [duplicate(`${at}.name`, webhook.name)] : [])];
+    return [
+      ...checkWebhook(webhook, at),
+      ...checkVersions(webhook.admissionReviewVersions ?? [], `${at}.admissionReviewVersions`),
+      ...(isTwice ? [duplicate(`${at}.name`, webhook.name)] : []),
+    ];
   });
 }
 
@@ -28,30 +32,40 @@ function checkWebhook(webhook: Webhook, at: string): FieldError[] {
   return [
     ...checkName(webhook.name, `${at}.name`),
     ...(webhook.rules ?? []).flatMap((rule, index) => checkRule(rule, `${at}.rules[${index}]`)),
-    ...selectorRules(`${at}.namespaceSelector`, webhook.namespaceSelector), ...selectorRules(`${at}.objectSelector`, webhook.objectSelector),
+    ...selectorRules(`${at}.namespaceSelector`, webhook.namespaceSelector),
+    ...selectorRules(`${at}.objectSelector`, webhook.objectSelector),
     ...oneOf(webhook.failurePolicy, ["Fail", "Ignore"], `${at}.failurePolicy`),
     ...oneOf(webhook.matchPolicy, ["Equivalent", "Exact"], `${at}.matchPolicy`),
-    ...(webhook.sideEffects === undefined ? [required(`${at}.sideEffects`, "must specify one of None, NoneOnDryRun")] : oneOf(webhook.sideEffects, ["None", "NoneOnDryRun"], `${at}.sideEffects`)),
-    ...(seconds !== undefined && (seconds > MOST_SECONDS || seconds < 1) ? [invalidValue(`${at}.timeoutSeconds`, seconds, "the timeout value must be between 1 and 30 seconds")] : []),
+    ...(webhook.sideEffects === undefined
+      ? [required(`${at}.sideEffects`, "must specify one of None, NoneOnDryRun")]
+      : oneOf(webhook.sideEffects, ["None", "NoneOnDryRun"], `${at}.sideEffects`)),
+    ...(seconds !== undefined && (seconds > MOST_SECONDS || seconds < 1)
+      ? [invalidValue(`${at}.timeoutSeconds`, seconds, "the timeout value must be between 1 and 30 seconds")]
+      : []),
     ...oneOf(webhook.reinvocationPolicy, ["IfNeeded", "Never"], `${at}.reinvocationPolicy`),
     ...checkClient(webhook.clientConfig ?? {}, `${at}.clientConfig`),
     ...checkConditions(webhook, `${at}.matchConditions`),
   ];
 }
 
-const oneOf = (value: string | undefined, allowed: string[], at: string): FieldError[] => (value === undefined || allowed.includes(value) ? [] : [notSupported(at, value, allowed)]);
+const oneOf = (value: string | undefined, allowed: string[], at: string): FieldError[] =>
+  value === undefined || allowed.includes(value) ? [] : [notSupported(at, value, allowed)];
 
 function checkName(name: string | undefined, at: string): FieldError[] {
   if (!name) return [required(at)];
   const faults = subdomainName(name, false);
   if (faults.length > 0) return faults.map((fault) => invalidValue(at, name, fault));
-  return name.split(".").length < 3 ? [invalidValue(at, name, "should be a domain with at least three segments separated by dots")] : [];
+  return name.split(".").length < 3
+    ? [invalidValue(at, name, "should be a domain with at least three segments separated by dots")]
+    : [];
 }
 
 /** `*` says it all: nothing may stand beside it. */
 function alone(values: string[] | undefined, at: string, what: string): FieldError[] {
   if (!values?.length) return [required(at)];
-  return values.length > 1 && values.includes("*") ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : [];
+  return values.length > 1 && values.includes("*")
+    ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)]
+    : [];
 }
 
 /** Faults of what says which requests something is for. */
@@ -70,8 +84,12 @@ export function checkRule(rule: ResourceRule, at: string): FieldError[] {
 function checkResources(resources: string[], at: string): FieldError[] {
   if (resources.length === 0) return [required(at)];
   const errors = resources.flatMap((one, index) => (one === "" ? [required(`${at}[${index}]`)] : []));
-  if (resources.length > 1 && resources.includes("*/*")) errors.push(invalidValue(at, resources, "if '*/*' is present, must not specify other resources"));
-  if (resources.includes("*") && resources.some((one) => one !== "*" && !one.includes("/"))) errors.push(invalidValue(at, resources, "if '*' is present, must not specify other resources without subresources"));
+  if (resources.length > 1 && resources.includes("*/*"))
+    errors.push(invalidValue(at, resources, "if '*/*' is present, must not specify other resources"));
+  if (resources.includes("*") && resources.some((one) => one !== "*" && !one.includes("/")))
+    errors.push(
+      invalidValue(at, resources, "if '*' is present, must not specify other resources without subresources"),
+    );
   return errors;
 }
 
@@ -82,11 +100,14 @@ function checkVersions(versions: string[], at: string): FieldError[] {
     return label1035Name(version, false).map((fault) => invalidValue(`${at}[${index}]`, version, fault));
   });
   // The older form of the question is not spoken here.
-  return versions.includes("v1") ? errors : [...errors, invalidValue(at, versions, `must include at least one of ${VERSIONS.join(", ")}`)];
+  return versions.includes("v1")
+    ? errors
+    : [...errors, invalidValue(at, versions, `must include at least one of ${VERSIONS.join(", ")}`)];
 }
 
 function checkClient({ url, service }: ClientConfig, at: string): FieldError[] {
-  if ((url === undefined) === (service === undefined)) return [required(at, "exactly one of url or service is required")];
+  if ((url === undefined) === (service === undefined))
+    return [required(at, "exactly one of url or service is required")];
   if (url !== undefined) return checkUrl(url, `${at}.url`);
   return [
     ...(service?.name ? [] : [required(`${at}.service.name`)]),
@@ -99,23 +120,47 @@ function checkUrl(text: string, at: string): FieldError[] {
   const url = URL.parse(text);
   if (!url) return [required(at, `url must be a valid URL${form}`)];
   const errors: FieldError[] = [];
-  if (url.protocol !== "https:") errors.push(invalidValue(at, url.protocol.slice(0, -1), `'https' is the only allowed URL scheme${form}`));
-  if (url.username || url.password) errors.push(invalidValue(at, url.username, "user information is not permitted in the URL"));
+  if (url.protocol !== "https:")
+    errors.push(invalidValue(at, url.protocol.slice(0, -1), `'https' is the only allowed URL scheme${form}`));
+  if (url.username || url.password)
+    errors.push(invalidValue(at, url.username, "user information is not permitted in the URL"));
   if (url.hash) errors.push(invalidValue(at, url.hash.slice(1), "fragments are not permitted in the URL"));
   if (url.search) errors.push(invalidValue(at, url.search.slice(1), "query parameters are not permitted in the URL"));
   return errors;
 }
 
-const known = { object: undefined, oldObject: undefined, request: undefined, namespaceObject: undefined, authorizer: undefined };
+const known = {
+  object: undefined,
+  oldObject: undefined,
+  request: undefined,
+  namespaceObject: undefined,
+  authorizer: undefined,
+};
 
 function checkConditions({ matchConditions = [] }: Webhook, at: string): FieldError[] {
   const names = new Set<string>();
-  const tooMany: FieldError[] = matchConditions.length > MOST_CONDITIONS ? [{ reason: "FieldValueTooMany", field: at, message: `Too many: ${matchConditions.length}: must have at most ${MOST_CONDITIONS} items` }] : [];
-  return [...tooMany, ...matchConditions.flatMap(({ name, expression }, index) => {
-    const twice = names.has(name) ? [duplicate(`${at}[${index}].name`, name)] : [];
-    names.add(name);
-    return [...checkConditionName(name, `${at}[${index}].name`), ...checkCondition(expression, `${at}[${index}].expression`), ...twice];
-  })];
+  const tooMany: FieldError[] =
+    matchConditions.length > MOST_CONDITIONS
+      ? [
+          {
+            reason: "FieldValueTooMany",
+            field: at,
+            message: `Too many: ${matchConditions.length}: must have at most ${MOST_CONDITIONS} items`,
+          },
+        ]
+      : [];
+  return [
+    ...tooMany,
+    ...matchConditions.flatMap(({ name, expression }, index) => {
+      const twice = names.has(name) ? [duplicate(`${at}[${index}].name`, name)] : [];
+      names.add(name);
+      return [
+        ...checkConditionName(name, `${at}[${index}].name`),
+        ...checkCondition(expression, `${at}[${index}].expression`),
+        ...twice,
+      ];
+    }),
+  ];
 }
 
 function checkConditionName(name: string | undefined, at: string): FieldError[] {

@@ -41,17 +41,26 @@ export function followHooks(reader: ResourceReader, resource: string): Hooks {
     sorted = [...byName.keys()].sort().flatMap((each) => byName.get(each) ?? []);
   };
   for (const object of reader.list(admissionGroup, resource)) set(object.metadata.name, object);
-  const stop = reader.subscribe(admissionGroup, resource, (event) => set(event.object.metadata.name, event.type === "DELETED" ? undefined : event.object));
+  const stop = reader.subscribe(admissionGroup, resource, (event) =>
+    set(event.object.metadata.name, event.type === "DELETED" ? undefined : event.object),
+  );
   return { list: () => sorted, stop };
 }
 
 function hooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Hook[] {
-  return webhooks.map((webhook, index) => ({ id: `${metadata.name}/${webhook.name}/${index}`, webhook, ...compiled(webhook) }));
+  return webhooks.map((webhook, index) => ({
+    id: `${metadata.name}/${webhook.name}/${index}`,
+    webhook,
+    ...compiled(webhook),
+  }));
 }
 
 function compiled(webhook: Webhook): Pick<Hook, "conditions" | "broken"> {
   try {
-    return { conditions: (webhook.matchConditions ?? []).map((one) => compileExpression(one.expression)), broken: undefined };
+    return {
+      conditions: (webhook.matchConditions ?? []).map((one) => compileExpression(one.expression)),
+      broken: undefined,
+    };
   } catch (error) {
     return { conditions: [], broken: error instanceof Error ? error.message : "cannot be compiled" };
   }
@@ -78,7 +87,8 @@ function evaluated(conditions: Program[], request: AdmissionRequest, authorize: 
     const holds = conditionsHold(conditions, requestVariables(request, authorize), { steps: defaultSteps });
     return holds instanceof CelError ? holds.message : holds;
   } catch (error) {
-    if (error instanceof BudgetError) return "validation failed due to running out of cost budget, no further validation rules will be run";
+    if (error instanceof BudgetError)
+      return "validation failed due to running out of cost budget, no further validation rules will be run";
     throw error;
   }
 }
@@ -86,8 +96,15 @@ function evaluated(conditions: Program[], request: AdmissionRequest, authorize: 
 /** The same request about the object in another version: no field differs between them but apiVersion. */
 function inVersion(request: AdmissionRequest, version: string): AdmissionRequest {
   if (version === request.gvr.version) return request;
-  const convert = (object: KubeObject | undefined) => object && { ...object, apiVersion: request.gvr.group ? `${request.gvr.group}/${version}` : version };
-  return { ...request, gvr: { ...request.gvr, version }, gvk: { ...request.gvk, version }, object: convert(request.object), oldObject: convert(request.oldObject) };
+  const convert = (object: KubeObject | undefined) =>
+    object && { ...object, apiVersion: request.gvr.group ? `${request.gvr.group}/${version}` : version };
+  return {
+    ...request,
+    gvr: { ...request.gvr, version },
+    gvk: { ...request.gvk, version },
+    object: convert(request.object),
+    oldObject: convert(request.oldObject),
+  };
 }
 
 /** A hook could not be asked: its failurePolicy decides. */

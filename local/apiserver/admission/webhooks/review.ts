@@ -13,12 +13,24 @@ export function reviewOf(uid: string, request: AdmissionRequest, original: Admis
     kind: "AdmissionReview",
     apiVersion: API_VERSION,
     request: {
-      uid, kind: gvk, resource: gvr, ...(subresource && { subResource: subresource }),
-      requestKind: original.gvk, requestResource: original.gvr, ...(subresource && { requestSubResource: subresource }),
-      ...(request.name && { name: request.name }), ...(request.namespace && { namespace: request.namespace }),
+      uid,
+      kind: gvk,
+      resource: gvr,
+      ...(subresource && { subResource: subresource }),
+      requestKind: original.gvk,
+      requestResource: original.gvr,
+      ...(subresource && { requestSubResource: subresource }),
+      ...(request.name && { name: request.name }),
+      ...(request.namespace && { namespace: request.namespace }),
       operation: request.operation,
-      userInfo: { username: user.name, ...(user.uid && { uid: user.uid }), groups: user.groups, ...(Object.keys(user.extra ?? {}).length > 0 && { extra: user.extra }) },
-      object: shown(request.object), oldObject: shown(request.oldObject),
+      userInfo: {
+        username: user.name,
+        ...(user.uid && { uid: user.uid }),
+        groups: user.groups,
+        ...(Object.keys(user.extra ?? {}).length > 0 && { extra: user.extra }),
+      },
+      object: shown(request.object),
+      oldObject: shown(request.oldObject),
       dryRun: request.dryRun,
       options: request.options ?? null,
     },
@@ -28,7 +40,9 @@ export function reviewOf(uid: string, request: AdmissionRequest, original: Admis
 /** A new object has no creation time yet; Go prints it as null. */
 function shown(object: KubeObject | undefined): object | null {
   if (!object) return null;
-  return object.metadata.creationTimestamp === undefined ? { ...object, metadata: { ...object.metadata, creationTimestamp: null } } : object;
+  return object.metadata.creationTimestamp === undefined
+    ? { ...object, metadata: { ...object.metadata, creationTimestamp: null } }
+    : object;
 }
 
 /** What a webhook answered. */
@@ -62,9 +76,14 @@ function responseOf(body: unknown, uid: string): Response {
   if (!isMap(body)) throw new Error("received invalid webhook response: not an object");
   if (!isMap(body.response)) throw new Error("received invalid webhook response: webhook response was absent");
   const { response } = body;
-  if (response.uid !== uid) throw new Error(`received invalid webhook response: expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? "")}`);
+  if (response.uid !== uid)
+    throw new Error(
+      `received invalid webhook response: expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? "")}`,
+    );
   if (body.apiVersion !== API_VERSION || body.kind !== "AdmissionReview") {
-    throw new Error(`received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${String(body.apiVersion)}, Kind=${String(body.kind)}`);
+    throw new Error(
+      `received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${String(body.apiVersion)}, Kind=${String(body.kind)}`,
+    );
   }
   checkPatchType(response);
   return response;
@@ -74,7 +93,8 @@ function checkPatchType({ patch, patchType }: Response): void {
   const fault = (text: string) => new Error(`received invalid webhook response: ${text}`);
   if (patch && patchType === undefined) throw fault("webhook returned response.patch but not response.patchType");
   if (!patch && patchType !== undefined) throw fault("webhook returned response.patchType but not response.patch");
-  if (patchType !== undefined && patchType !== "JSONPatch") throw fault(`unsupported patch type ${JSON.stringify(patchType)}`);
+  if (patchType !== undefined && patchType !== "JSONPatch")
+    throw fault(`unsupported patch type ${JSON.stringify(patchType)}`);
 }
 
 function patchOf({ patch }: Response, mutating: boolean): unknown[] | undefined {
@@ -97,8 +117,13 @@ function refusalOf(hook: string, told: unknown): StatusError {
   const why = status.message || status.reason;
   const code = Number(status.code) >= 400 && Number(status.code) < 600 ? Number(status.code) : 400;
   return new StatusError({
-    kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure",
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
     message: why ? `${denied}: ${why}` : `${denied} without explanation`,
-    ...(status.reason && { reason: String(status.reason) }), ...(isMap(status.details) && { details: status.details }), code,
+    ...(status.reason && { reason: String(status.reason) }),
+    ...(isMap(status.details) && { details: status.details }),
+    code,
   });
 }

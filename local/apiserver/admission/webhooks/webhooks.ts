@@ -24,7 +24,9 @@ export function createWebhookAdmission({ reader, authorize, newUid }: WebhookDep
   return {
     mutate: async (request, decode) => {
       const hooks = isExempt(request) ? [] : mutating.list();
-      return hooks.length === 0 ? { object: request.object, warnings: [] } : await mutate(hooks, request, { caller, authorize, decode });
+      return hooks.length === 0
+        ? { object: request.object, warnings: [] }
+        : await mutate(hooks, request, { caller, authorize, decode });
     },
     validate: async (request) => {
       const hooks = isExempt(request) ? [] : validating.list();
@@ -45,13 +47,17 @@ interface Means {
 
 async function validate(hooks: Hook[], request: AdmissionRequest, { caller, authorize }: Means): Promise<string[]> {
   const invocations = hooks.flatMap((hook) => invocationOf(hook, request, authorize) ?? []);
-  const answers = await Promise.all(invocations.map(async (invocation) => {
-    try {
-      return await caller.call(invocation, request, false);
-    } catch (error) {
-      return isIgnored(invocation.hook, error) ? { warnings: [] } : { warnings: [], refusal: refusalOf(error, internal) };
-    }
-  }));
+  const answers = await Promise.all(
+    invocations.map(async (invocation) => {
+      try {
+        return await caller.call(invocation, request, false);
+      } catch (error) {
+        return isIgnored(invocation.hook, error)
+          ? { warnings: [] }
+          : { warnings: [], refusal: refusalOf(error, internal) };
+      }
+    }),
+  );
   const refused = answers.find((answer) => answer.refusal !== undefined);
   if (refused) throw refused.refusal;
   return answers.flatMap(({ warnings }) => warnings);
@@ -69,14 +75,30 @@ interface Passage {
 }
 
 /** Two rounds at most: the second asks those with reinvocationPolicy IfNeeded that a later change concerns. */
-async function mutate(hooks: Hook[], request: AdmissionRequest, means: Means & { decode: Decode }): Promise<{ object: KubeObject | undefined; warnings: string[] }> {
-  const passage: Passage = { object: request.object, warnings: [], isChanged: false, asked: new Set(), again: new Set() };
+async function mutate(
+  hooks: Hook[],
+  request: AdmissionRequest,
+  means: Means & { decode: Decode },
+): Promise<{ object: KubeObject | undefined; warnings: string[] }> {
+  const passage: Passage = {
+    object: request.object,
+    warnings: [],
+    isChanged: false,
+    asked: new Set(),
+    again: new Set(),
+  };
   for (const hook of hooks) await pass(hook, request, passage, means);
-  if (passage.isChanged) for (const hook of hooks) if (passage.again.has(hook.id)) await pass(hook, request, passage, means);
+  if (passage.isChanged)
+    for (const hook of hooks) if (passage.again.has(hook.id)) await pass(hook, request, passage, means);
   return { object: passage.object, warnings: passage.warnings };
 }
 
-async function pass(hook: Hook, original: AdmissionRequest, passage: Passage, { caller, authorize, decode }: Means & { decode: Decode }): Promise<void> {
+async function pass(
+  hook: Hook,
+  original: AdmissionRequest,
+  passage: Passage,
+  { caller, authorize, decode }: Means & { decode: Decode },
+): Promise<void> {
   const request = { ...original, object: passage.object };
   const invocation = invocationOf(hook, request, authorize);
   if (!invocation) return;
@@ -100,12 +122,18 @@ function change(passage: Passage, object: KubeObject): void {
 }
 
 function patched(hook: Hook, object: KubeObject | undefined, patch: unknown[], decode: Decode): KubeObject {
-  if (!object) throw internal(`admission webhook ${JSON.stringify(hook.webhook.name)} attempted to modify the object, which is not supported for this operation`);
+  if (!object)
+    throw internal(
+      `admission webhook ${JSON.stringify(hook.webhook.name)} attempted to modify the object, which is not supported for this operation`,
+    );
   try {
     const copy = jsonPatch(structuredClone(object), patch);
     return decode({ ...copy, apiVersion: object.apiVersion, kind: object.kind });
   } catch (error) {
-    if (error instanceof StatusError) throw internal(`admission webhook ${JSON.stringify(hook.webhook.name)} returned a patch that does not fit: ${error.message}`);
+    if (error instanceof StatusError)
+      throw internal(
+        `admission webhook ${JSON.stringify(hook.webhook.name)} returned a patch that does not fit: ${error.message}`,
+      );
     throw error;
   }
 }

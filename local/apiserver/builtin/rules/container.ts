@@ -3,7 +3,17 @@ import { isMap, type JsonMap } from "../../apply/values.ts";
 import type { FieldError } from "../../contract.ts";
 import { duplicate, forbiddenField, invalidValue, notFoundValue, notSupported, required } from "../../field-errors.ts";
 import { labelName, subdomainName } from "../../registry/names.ts";
-import { listOf, mapOf, named, notNegative, portName, portNumber, portNumberOrName, textOf, uniqueName } from "./rule.ts";
+import {
+  listOf,
+  mapOf,
+  named,
+  notNegative,
+  portName,
+  portNumber,
+  portNumberOrName,
+  textOf,
+  uniqueName,
+} from "./rule.ts";
 import { configKey } from "./data.ts";
 
 /** What a container shares with the others of its pod. */
@@ -16,46 +26,74 @@ export interface Surroundings {
 
 const PULL_POLICIES = ["Always", "IfNotPresent", "Never"];
 const VARIABLE = /^[ -<>-~]+$/;
-const VARIABLE_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+const VARIABLE_TEXT =
+  "a valid environment variable name must consist only of printable ASCII characters other than '='";
 const HANDLERS = ["exec", "httpGet", "tcpSocket", "grpc"] as const;
 
 export function containerRules(container: JsonMap, at: string, { names, volumes }: Surroundings): FieldError[] {
   return [
     ...uniqueName(`${at}.name`, textOf(container.name), { form: (name) => labelName(name, false), taken: names }),
     ...(container.image ? [] : [required(`${at}.image`)]),
-    ...(PULL_POLICIES.includes(textOf(container.imagePullPolicy)) ? [] : [notSupported(`${at}.imagePullPolicy`, container.imagePullPolicy, PULL_POLICIES)]),
-    ...listOf(container.env).flatMap((each, index) => variableRules(each, `${at}.env[${index}]`)), ...portsRules(listOf(container.ports), `${at}.ports`),
-    ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((probe) => probeRules(container[probe], `${at}.${probe}`)), ...mountRules(listOf(container.volumeMounts), `${at}.volumeMounts`, volumes),
+    ...(PULL_POLICIES.includes(textOf(container.imagePullPolicy))
+      ? []
+      : [notSupported(`${at}.imagePullPolicy`, container.imagePullPolicy, PULL_POLICIES)]),
+    ...listOf(container.env).flatMap((each, index) => variableRules(each, `${at}.env[${index}]`)),
+    ...portsRules(listOf(container.ports), `${at}.ports`),
+    ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((probe) =>
+      probeRules(container[probe], `${at}.${probe}`),
+    ),
+    ...mountRules(listOf(container.volumeMounts), `${at}.volumeMounts`, volumes),
   ];
 }
 
 function variableRules({ name: given, value, valueFrom }: JsonMap, at: string): FieldError[] {
   const name = textOf(given);
-  const faults = name === "" ? [required(`${at}.name`)] : VARIABLE.test(name) ? [] : [invalidValue(`${at}.name`, name, VARIABLE_TEXT)];
+  const faults =
+    name === ""
+      ? [required(`${at}.name`)]
+      : VARIABLE.test(name)
+        ? []
+        : [invalidValue(`${at}.name`, name, VARIABLE_TEXT)];
   return isMap(valueFrom) ? [...faults, ...sourceRules(valueFrom, value, `${at}.valueFrom`)] : faults;
 }
 
 function sourceRules(source: JsonMap, value: unknown, at: string): FieldError[] {
   const field = isMap(source.fieldRef) && !source.fieldRef.fieldPath ? [required(`${at}.fieldRef.fieldPath`)] : [];
-  const refs = [...field, ...["configMapKeyRef", "secretKeyRef"].flatMap((kind) => (isMap(source[kind]) ? keyRefRules(source[kind], `${at}.${kind}`) : []))];
+  const refs = [
+    ...field,
+    ...["configMapKeyRef", "secretKeyRef"].flatMap((kind) =>
+      isMap(source[kind]) ? keyRefRules(source[kind], `${at}.${kind}`) : [],
+    ),
+  ];
   const count = Object.values(source).filter(isMap).length;
-  if (count === 0) return [...refs, invalidValue(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")];
+  if (count === 0)
+    return [
+      ...refs,
+      invalidValue(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"),
+    ];
   if (value) return [...refs, invalidValue(at, "", "may not be specified when `value` is not empty")];
   return count > 1 ? [...refs, invalidValue(at, "", "may not have more than one field specified at a time")] : refs;
 }
 
 function keyRefRules(ref: JsonMap, at: string): FieldError[] {
   const [name, key] = [textOf(ref.name), textOf(ref.key)];
-  return [...named(`${at}.name`, name, subdomainName(name, false)), ...(key === "" ? [required(`${at}.key`)] : named(`${at}.key`, key, configKey(key)))];
+  return [
+    ...named(`${at}.name`, name, subdomainName(name, false)),
+    ...(key === "" ? [required(`${at}.key`)] : named(`${at}.key`, key, configKey(key))),
+  ];
 }
 
 function portsRules(ports: JsonMap[], at: string): FieldError[] {
   const names = new Set<string>();
   return ports.flatMap((port, index) => [
     ...portNameRules(`${at}[${index}].name`, textOf(port.name), names),
-    ...(port.containerPort ? portNumber(`${at}[${index}].containerPort`, port.containerPort) : [required(`${at}[${index}].containerPort`)]),
+    ...(port.containerPort
+      ? portNumber(`${at}[${index}].containerPort`, port.containerPort)
+      : [required(`${at}[${index}].containerPort`)]),
     ...(port.hostPort ? portNumber(`${at}[${index}].hostPort`, port.hostPort) : []),
-    ...(["TCP", "UDP", "SCTP"].includes(textOf(port.protocol)) ? [] : [notSupported(`${at}[${index}].protocol`, port.protocol, ["SCTP", "TCP", "UDP"])]),
+    ...(["TCP", "UDP", "SCTP"].includes(textOf(port.protocol))
+      ? []
+      : [notSupported(`${at}[${index}].protocol`, port.protocol, ["SCTP", "TCP", "UDP"])]),
   ]);
 }
 
@@ -69,9 +107,20 @@ function portNameRules(field: string, name: string, names: Set<string>): FieldEr
 
 function probeRules(probe: unknown, at: string): FieldError[] {
   if (!isMap(probe)) return [];
-  const counts = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"].flatMap((field) => notNegative(`${at}.${field}`, probe[field]));
+  const counts = [
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
+    "failureThreshold",
+  ].flatMap((field) => notNegative(`${at}.${field}`, probe[field]));
   const succeedsOnce = at.endsWith(".readinessProbe") || probe.successThreshold === 1;
-  return [...handlerRules(probe, at), ...counts, ...(succeedsOnce ? [] : [invalidValue(`${at}.successThreshold`, probe.successThreshold, "must be 1")]), ...graceRules(`${at}.terminationGracePeriodSeconds`, probe.terminationGracePeriodSeconds)];
+  return [
+    ...handlerRules(probe, at),
+    ...counts,
+    ...(succeedsOnce ? [] : [invalidValue(`${at}.successThreshold`, probe.successThreshold, "must be 1")]),
+    ...graceRules(`${at}.terminationGracePeriodSeconds`, probe.terminationGracePeriodSeconds),
+  ];
 }
 
 /** A container that is not ready is not ended. */
@@ -84,15 +133,26 @@ function graceRules(at: string, seconds: unknown): FieldError[] {
 function handlerRules(probe: JsonMap, at: string): FieldError[] {
   const [first, ...others] = HANDLERS.filter((handler) => probe[handler] !== undefined);
   if (!first) return [required(at, "must specify a handler type")];
-  return [...handler(first, mapOf(probe[first]), `${at}.${first}`), ...others.map((each) => forbiddenField(`${at}.${each}`, "may not specify more than 1 handler type"))];
+  return [
+    ...handler(first, mapOf(probe[first]), `${at}.${first}`),
+    ...others.map((each) => forbiddenField(`${at}.${each}`, "may not specify more than 1 handler type")),
+  ];
 }
 
 function handler(kind: (typeof HANDLERS)[number], { command, port, path, scheme }: JsonMap, at: string): FieldError[] {
   switch (kind) {
-    case "exec": return Array.isArray(command) && command.length > 0 ? [] : [required(`${at}.command`)];
-    case "httpGet": return [...(path ? [] : [required(`${at}.path`)]), ...portNumberOrName(`${at}.port`, port), ...(scheme === "HTTP" || scheme === "HTTPS" ? [] : [notSupported(`${at}.scheme`, scheme, ["HTTP", "HTTPS"])])];
-    case "tcpSocket": return portNumberOrName(`${at}.port`, port);
-    case "grpc": return portNumber(`${at}.port`, port);
+    case "exec":
+      return Array.isArray(command) && command.length > 0 ? [] : [required(`${at}.command`)];
+    case "httpGet":
+      return [
+        ...(path ? [] : [required(`${at}.path`)]),
+        ...portNumberOrName(`${at}.port`, port),
+        ...(scheme === "HTTP" || scheme === "HTTPS" ? [] : [notSupported(`${at}.scheme`, scheme, ["HTTP", "HTTPS"])]),
+      ];
+    case "tcpSocket":
+      return portNumberOrName(`${at}.port`, port);
+    case "grpc":
+      return portNumber(`${at}.port`, port);
   }
 }
 
@@ -105,7 +165,8 @@ function mountRules(mounts: JsonMap[], at: string, volumes: ReadonlySet<string>)
     return [
       ...(name === "" ? [required(`${at}[${index}].name`)] : []),
       ...(volumes.has(name) ? [] : [notFoundValue(`${at}[${index}].name`, name)]),
-      ...(path === "" ? [required(`${at}[${index}].mountPath`)] : []), ...(isTaken ? [invalidValue(`${at}[${index}].mountPath`, path, "must be unique")] : []),
+      ...(path === "" ? [required(`${at}[${index}].mountPath`)] : []),
+      ...(isTaken ? [invalidValue(`${at}[${index}].mountPath`, path, "must be unique")] : []),
     ];
   });
 }

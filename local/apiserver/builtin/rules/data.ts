@@ -7,7 +7,8 @@ import { forbiddenField, invalidValue, required, tooLong } from "../../field-err
 import { mapOf, named, type Rule, textOf } from "./rule.ts";
 
 const KEY = /^[-._a-zA-Z0-9]+$/;
-const KEY_TEXT = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+const KEY_TEXT =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const LONGEST_KEY = 253;
 const DATA_LIMIT = 1024 * 1024;
 
@@ -16,7 +17,11 @@ export function configKey(key: string): string[] {
   return [
     ...(key.length > LONGEST_KEY ? [`must be no more than ${LONGEST_KEY} characters`] : []),
     ...(KEY.test(key) ? [] : [KEY_TEXT]),
-    ...(key === "." || key === ".." ? [`must not be '${key}'`] : key.startsWith("..") ? ["must not start with '..'"] : []),
+    ...(key === "." || key === ".."
+      ? [`must not be '${key}'`]
+      : key.startsWith("..")
+        ? ["must not start with '..'"]
+        : []),
   ];
 }
 
@@ -42,7 +47,10 @@ function immutableRules(object: KubeObject, old: KubeObject): FieldError[] {
 }
 
 const KEYS_OF: ReadonlyMap<string, readonly string[]> = new Map([
-  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]], ["kubernetes.io/dockercfg", [".dockercfg"]], ["kubernetes.io/tls", ["tls.crt", "tls.key"]], ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
+  ["kubernetes.io/dockercfg", [".dockercfg"]],
+  ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
+  ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
 ]);
 
 export const secretRules: Rule = (object, old) => {
@@ -57,8 +65,10 @@ function typeRules({ data: given, metadata }: KubeObject, type: string): FieldEr
   const data = mapOf(given);
   const isMissing = (key: string) => data[key] === undefined || (type === "kubernetes.io/ssh-auth" && data[key] === "");
   for (const key of KEYS_OF.get(type) ?? []) if (isMissing(key)) errors.push(required(`data[${key}]`));
-  if (type === "kubernetes.io/basic-auth" && data.username === undefined && data.password === undefined) errors.push(required("data[username]"), required("data[password]"));
-  if (type === "kubernetes.io/service-account-token" && !metadata.annotations?.["kubernetes.io/service-account.name"]) errors.push(required("metadata.annotations[kubernetes.io/service-account.name]"));
+  if (type === "kubernetes.io/basic-auth" && data.username === undefined && data.password === undefined)
+    errors.push(required("data[username]"), required("data[password]"));
+  if (type === "kubernetes.io/service-account-token" && !metadata.annotations?.["kubernetes.io/service-account.name"])
+    errors.push(required("metadata.annotations[kubernetes.io/service-account.name]"));
   return errors;
 }
 
@@ -74,7 +84,9 @@ function dockerRules(type: string, data: Record<string, unknown>): FieldError[] 
 function notAnObject(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return value === null || isMap(value) ? undefined : "json: cannot unmarshal into Go value of type map[string]interface {}";
+    return value === null || isMap(value)
+      ? undefined
+      : "json: cannot unmarshal into Go value of type map[string]interface {}";
   } catch (error) {
     // The parser quotes what it read, which is secret.
     if (error instanceof SyntaxError) return "json: the text is not JSON";

@@ -7,7 +7,8 @@ import { label1035Name, pathSegmentName, subdomainName } from "../../registry/na
 import { listOf, mapOf, named, portName, portNumber, type Rule, textOf } from "./rule.ts";
 
 const WILDCARD = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const WILDCARD_TEXT = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const WILDCARD_TEXT =
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const PATH_TYPES = ["Exact", "ImplementationSpecific", "Prefix"];
 const NOT_IN_PATHS = ["//", "/./", "/../", "%2f", "%2F"];
 const NOT_AT_END = ["/..", "/."];
@@ -22,23 +23,37 @@ export const ingressRules: Rule = (object) => {
     ...(isMap(defaultBackend) ? backendRules("spec.defaultBackend", defaultBackend) : []),
     ...listOf(spec.tls).flatMap((each, at) => tlsRules(`spec.tls[${at}]`, each)),
     ...rules.flatMap((each, at) => ruleRules(`spec.rules[${at}]`, each)),
-    ...(typeof ingressClassName === "string" ? named("spec.ingressClassName", ingressClassName, subdomainName(ingressClassName, false)) : []),
+    ...(typeof ingressClassName === "string"
+      ? named("spec.ingressClassName", ingressClassName, subdomainName(ingressClassName, false))
+      : []),
   ];
 };
 
-const hostName = (field: string, host: string): FieldError[] => named(field, host, host.includes("*") ? (WILDCARD.test(host) ? [] : [WILDCARD_TEXT]) : subdomainName(host, false));
+const hostName = (field: string, host: string): FieldError[] =>
+  named(field, host, host.includes("*") ? (WILDCARD.test(host) ? [] : [WILDCARD_TEXT]) : subdomainName(host, false));
 
 function tlsRules(at: string, { hosts, secretName }: JsonMap): FieldError[] {
   const names = Array.isArray(hosts) ? (hosts as unknown[]) : [];
-  return [...names.flatMap((host, index) => hostName(`${at}.hosts[${index}]`, textOf(host))), ...(secretName ? named(`${at}.secretName`, secretName, subdomainName(textOf(secretName), false)) : [])];
+  return [
+    ...names.flatMap((host, index) => hostName(`${at}.hosts[${index}]`, textOf(host))),
+    ...(secretName ? named(`${at}.secretName`, secretName, subdomainName(textOf(secretName), false)) : []),
+  ];
 }
 
 function ruleRules(at: string, { host, http }: JsonMap): FieldError[] {
   const name = textOf(host);
-  const faults = isIP(name) ? [invalidValue(`${at}.host`, name, "must be a DNS name, not an IP address")] : name === "" ? [] : hostName(`${at}.host`, name);
+  const faults = isIP(name)
+    ? [invalidValue(`${at}.host`, name, "must be a DNS name, not an IP address")]
+    : name === ""
+      ? []
+      : hostName(`${at}.host`, name);
   if (!isMap(http)) return faults;
   const paths = listOf(http.paths);
-  return [...faults, ...(paths.length === 0 ? [required(`${at}.http.paths`)] : []), ...paths.flatMap((path, index) => pathRules(`${at}.http.paths[${index}]`, path))];
+  return [
+    ...faults,
+    ...(paths.length === 0 ? [required(`${at}.http.paths`)] : []),
+    ...paths.flatMap((path, index) => pathRules(`${at}.http.paths[${index}]`, path)),
+  ];
 }
 
 function pathRules(at: string, { path: given, pathType, backend }: JsonMap): FieldError[] {
@@ -53,13 +68,16 @@ function pathRules(at: string, { path: given, pathType, backend }: JsonMap): Fie
 }
 
 const sequences = (path: string): string[] => [
-  ...NOT_IN_PATHS.filter((part) => path.includes(part)).map((part) => `must not contain '${part}'`), ...NOT_AT_END.filter((part) => path.endsWith(part)).map((part) => `cannot end with '${part}'`),
+  ...NOT_IN_PATHS.filter((part) => path.includes(part)).map((part) => `must not contain '${part}'`),
+  ...NOT_AT_END.filter((part) => path.endsWith(part)).map((part) => `cannot end with '${part}'`),
 ];
 
 function backendRules(at: string, { service, resource }: JsonMap): FieldError[] {
   if (isMap(service) && isMap(resource)) return [invalidValue(at, "", "cannot set both resource and service backends")];
   if (isMap(resource)) return resourceRules(`${at}.resource`, resource);
-  return isMap(service) ? serviceBackendRules(at, service) : [invalidValue(at, "", "resource or service backend is required")];
+  return isMap(service)
+    ? serviceBackendRules(at, service)
+    : [invalidValue(at, "", "resource or service backend is required")];
 }
 
 function resourceRules(at: string, resource: JsonMap): FieldError[] {
@@ -73,7 +91,10 @@ function resourceRules(at: string, resource: JsonMap): FieldError[] {
 
 function serviceBackendRules(at: string, service: JsonMap): FieldError[] {
   const name = textOf(service.name);
-  return [...(name === "" ? [required(`${at}.service.name`)] : named(`${at}.service.name`, name, label1035Name(name, false))), ...backendPort(at, mapOf(service.port))];
+  return [
+    ...(name === "" ? [required(`${at}.service.name`)] : named(`${at}.service.name`, name, label1035Name(name, false))),
+    ...backendPort(at, mapOf(service.port)),
+  ];
 }
 
 function backendPort(at: string, { name, number }: JsonMap): FieldError[] {

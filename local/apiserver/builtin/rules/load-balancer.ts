@@ -11,18 +11,25 @@ const IP_MODES = ["Proxy", "VIP"];
 
 const placesOf = (status: unknown): JsonMap[] => listOf(mapOf(mapOf(status).loadBalancer).ingress);
 
-export const ingressStatusRules: Rule = ({ status }) => placesOf(status).flatMap((place, index) => placeRules(`${AT}[${index}]`, place));
+export const ingressStatusRules: Rule = ({ status }) =>
+  placesOf(status).flatMap((place, index) => placeRules(`${AT}[${index}]`, place));
 
 export const serviceStatusRules: Rule = ({ spec, status }) => {
   const places = placesOf(status);
-  if (mapOf(spec).type !== "LoadBalancer") return places.length > 0 ? [forbiddenField(AT, "may only be used when `spec.type` is 'LoadBalancer'")] : [];
-  return places.flatMap((place, index) => [...placeRules(`${AT}[${index}]`, place), ...modeRules(`${AT}[${index}].ipMode`, place)]);
+  if (mapOf(spec).type !== "LoadBalancer")
+    return places.length > 0 ? [forbiddenField(AT, "may only be used when `spec.type` is 'LoadBalancer'")] : [];
+  return places.flatMap((place, index) => [
+    ...placeRules(`${AT}[${index}]`, place),
+    ...modeRules(`${AT}[${index}].ipMode`, place),
+  ]);
 };
 
 function placeRules(at: string, place: JsonMap): FieldError[] {
   const [ip, hostname] = [textOf(place.ip), textOf(place.hostname)];
   return [
-    ...(ip === "" || isAddress(ip) ? [] : [invalidValue(`${at}.ip`, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]),
+    ...(ip === "" || isAddress(ip)
+      ? []
+      : [invalidValue(`${at}.ip`, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]),
     ...(hostname === "" ? [] : named(`${at}.hostname`, hostname, subdomainName(hostname, false))),
     ...(isAddress(hostname) ? [invalidValue(`${at}.hostname`, hostname, "must be a DNS name, not an IP address")] : []),
   ];
@@ -35,4 +42,5 @@ function modeRules(field: string, { ip, ipMode }: JsonMap): FieldError[] {
 }
 
 /** Here zeros may stand in front of the numbers, as they always could; a zone is no part of an address. */
-const isAddress = (text: string): boolean => !text.includes("%") && isIP(text.replaceAll(/(?<=^|\.)0+(?=\d)/g, "")) !== 0;
+const isAddress = (text: string): boolean =>
+  !text.includes("%") && isIP(text.replaceAll(/(?<=^|\.)0+(?=\d)/g, "")) !== 0;

@@ -16,5 +16,7 @@ export const namespaceRules: Rule = ({ spec }, old) => {
 
 const finalizerRules = (at: string, name: string): FieldError[] => [
   ...named(at, name, qualifiedName(name)),
-  ...(name.includes("/") || STANDARD.includes(name) ? [] : [invalidValue(at, name, "name is neither a standard finalizer name nor is it fully qualified")]),
+  ...(name.includes("/") || STANDARD.includes(name)
+    ? []
+    : [invalidValue(at, name, "name is neither a standard finalizer name nor is it fully qualified")]),
 ];

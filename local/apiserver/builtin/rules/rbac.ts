@@ -12,7 +12,19 @@ const GROUP = "rbac.authorization.k8s.io";
 export const roleBindingRules: Rule = (object, old) => {
   const ref = mapOf(object.roleRef);
   const isChanged = old !== undefined && !isDeepStrictEqual(ref, old.roleRef);
-  return [...refRules(ref, object.kind), ...(isChanged ? [invalidValue("roleRef", { APIGroup: ref.apiGroup ?? "", Kind: ref.kind ?? "", Name: ref.name ?? "" }, "cannot change roleRef")] : []), ...listOf(object.subjects).flatMap((subject, index) => subjectRules(`subjects[${index}]`, subject, object.kind))];
+  return [
+    ...refRules(ref, object.kind),
+    ...(isChanged
+      ? [
+          invalidValue(
+            "roleRef",
+            { APIGroup: ref.apiGroup ?? "", Kind: ref.kind ?? "", Name: ref.name ?? "" },
+            "cannot change roleRef",
+          ),
+        ]
+      : []),
+    ...listOf(object.subjects).flatMap((subject, index) => subjectRules(`subjects[${index}]`, subject, object.kind)),
+  ];
 };
 
 function refRules(ref: JsonMap, bindingKind: string): FieldError[] {
@@ -25,31 +37,46 @@ function refRules(ref: JsonMap, bindingKind: string): FieldError[] {
   ];
 }
 
-const SUBJECT_GROUPS: ReadonlyMap<string, string> = new Map([["ServiceAccount", ""], ["User", GROUP], ["Group", GROUP]]);
+const SUBJECT_GROUPS: ReadonlyMap<string, string> = new Map([
+  ["ServiceAccount", ""],
+  ["User", GROUP],
+  ["Group", GROUP],
+]);
 
 function subjectRules(at: string, subject: JsonMap, bindingKind: string): FieldError[] {
   const [kind, name, apiGroup] = [textOf(subject.kind), textOf(subject.name), textOf(subject.apiGroup)];
   const group = SUBJECT_GROUPS.get(kind);
   const isAccount = kind === "ServiceAccount";
   return [
-    ...(name === "" ? [required(`${at}.name`)] : isAccount ? named(`${at}.name`, name, subdomainName(name, false)) : []),
+    ...(name === ""
+      ? [required(`${at}.name`)]
+      : isAccount
+        ? named(`${at}.name`, name, subdomainName(name, false))
+        : []),
     // Without one, a RoleBinding means its own.
     ...(isAccount && !subject.namespace && bindingKind !== "RoleBinding" ? [required(`${at}.namespace`)] : []),
-    ...(group === undefined ? [notSupported(`${at}.kind`, kind, [...SUBJECT_GROUPS.keys()])] : apiGroup === group ? [] : [notSupported(`${at}.apiGroup`, apiGroup, [group])]),
+    ...(group === undefined
+      ? [notSupported(`${at}.kind`, kind, [...SUBJECT_GROUPS.keys()])]
+      : apiGroup === group
+        ? []
+        : [notSupported(`${at}.apiGroup`, apiGroup, [group])]),
   ];
 }
 
-export const roleRules: Rule = (object) => [...aggregationRules(object.aggregationRule), ...listOf(object.rules).flatMap((rule, index) => policyRules(`rules[${index}]`, rule, object.kind))];
+export const roleRules: Rule = (object) => [
+  ...aggregationRules(object.aggregationRule),
+  ...listOf(object.rules).flatMap((rule, index) => policyRules(`rules[${index}]`, rule, object.kind)),
+];
 
 /** Of a ClusterRole that is put together from others. */
 function aggregationRules(aggregation: unknown): FieldError[] {
   if (!isMap(aggregation)) return [];
   const at = "aggregationRule.clusterRoleSelectors";
   const selectors = listOf(aggregation.clusterRoleSelectors);
-  if (selectors.length === 0) return [required(at, "at least one clusterRoleSelector required if aggregationRule is non-nil")];
+  if (selectors.length === 0)
+    return [required(at, "at least one clusterRoleSelector required if aggregationRule is non-nil")];
   return selectors.flatMap((selector, index) => selectorRules(`${at}[${index}]`, selector));
 }
-
 
 function policyRules(at: string, rule: JsonMap, kind: string): FieldError[] {
   const has = (field: string) => Array.isArray(rule[field]) && rule[field].length > 0;
@@ -57,7 +84,8 @@ function policyRules(at: string, rule: JsonMap, kind: string): FieldError[] {
   if (has("nonResourceURLs")) {
     const refused = (why: string) => invalidValue(`${at}.nonResourceURLs`, rule.nonResourceURLs, why);
     if (kind === "Role") errors.push(refused("namespaced rules cannot apply to non-resource URLs"));
-    if (["apiGroups", "resources", "resourceNames"].some(has)) errors.push(refused("rules cannot apply to both regular resources and non-resource URLs"));
+    if (["apiGroups", "resources", "resourceNames"].some(has))
+      errors.push(refused("rules cannot apply to both regular resources and non-resource URLs"));
     return errors;
   }
   if (!has("apiGroups")) errors.push(required(`${at}.apiGroups`, "resource rules must supply at least one api group"));

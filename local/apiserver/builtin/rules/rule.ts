@@ -13,7 +13,8 @@ export const listOf = (value: unknown): JsonMap[] => (Array.isArray(value) ? (va
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** A complaint for each thing that a check of names has to say. */
-export const named = (field: string, value: unknown, complaints: string[]): FieldError[] => complaints.map((complaint) => invalidValue(field, value, complaint));
+export const named = (field: string, value: unknown, complaints: string[]): FieldError[] =>
+  complaints.map((complaint) => invalidValue(field, value, complaint));
 
 const PORT_RANGE = "must be between 1 and 65535, inclusive";
 
@@ -38,13 +39,21 @@ export function portNumberOrName(field: string, port: unknown): FieldError[] {
 
 /** Labels of something that is no object of its own. */
 export function labelRules(labels: unknown, field: string): FieldError[] {
-  return Object.entries(mapOf(labels)).flatMap(([key, value]) => [...named(field, key, qualifiedName(key)), ...named(field, value, labelValue(String(value)))]);
+  return Object.entries(mapOf(labels)).flatMap(([key, value]) => [
+    ...named(field, key, qualifiedName(key)),
+    ...named(field, value, labelValue(String(value))),
+  ]);
 }
 
-export const notNegative = (field: string, value: unknown): FieldError[] => (typeof value === "number" && value < 0 ? [invalidValue(field, value, "must be greater than or equal to 0")] : []);
+export const notNegative = (field: string, value: unknown): FieldError[] =>
+  typeof value === "number" && value < 0 ? [invalidValue(field, value, "must be greater than or equal to 0")] : [];
 
 /** A name that must be there, have a form, and be the only one of it. Keeps `taken` up to date. */
-export function uniqueName(field: string, name: string, { form, taken }: { form: (name: string) => string[]; taken: Set<string> }): FieldError[] {
+export function uniqueName(
+  field: string,
+  name: string,
+  { form, taken }: { form: (name: string) => string[]; taken: Set<string> },
+): FieldError[] {
   if (name === "") return [required(field)];
   const isTaken = taken.has(name);
   taken.add(name);
@@ -54,5 +63,11 @@ export function uniqueName(field: string, name: string, { form, taken }: { form:
 /** As Go prints maps: keys in order. */
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  return isMap(value) ? Object.fromEntries(Object.keys(value).toSorted().map((key) => [key, sorted(value[key])])) : value;
+  return isMap(value)
+    ? Object.fromEntries(
+        Object.keys(value)
+          .toSorted()
+          .map((key) => [key, sorted(value[key])]),
+      )
+    : value;
 }

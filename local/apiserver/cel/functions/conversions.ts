@@ -1,6 +1,16 @@
 // Type conversions and `size`, `type`, `dyn`.
 import { formatDuration, formatTimestamp, nanosPerSecond, parseDuration, parseTimestamp } from "../time.ts";
-import { CelError, UnsignedInt, isList, isMap, kindOf, typeName, type CelOpaque, type CelTime, type CelValue } from "../values.ts";
+import {
+  CelError,
+  UnsignedInt,
+  isList,
+  isMap,
+  kindOf,
+  typeName,
+  type CelOpaque,
+  type CelTime,
+  type CelValue,
+} from "../values.ts";
 import { int64 } from "../operators.ts";
 import { mismatch, type Library } from "./library.ts";
 
@@ -36,7 +46,9 @@ function readUint(value: CelValue): UnsignedInt {
 }
 
 function readDouble(value: CelValue): number {
-  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value)) ? Number(value) : { NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
+  const parsed = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(String(value))
+    ? Number(value)
+    : { NaN, Inf: Infinity, "+Inf": Infinity, "-Inf": -Infinity }[String(value)];
   return parsed ?? unreadable("double");
 }
 
@@ -91,7 +103,12 @@ export const conversions: Library = {
     size,
     int,
     string,
-    uint: by({ uint: same, int: (v) => new UnsignedInt(v as bigint), double: (v) => new UnsignedInt(whole(v)), string: readUint }),
+    uint: by({
+      uint: same,
+      int: (v) => new UnsignedInt(v as bigint),
+      double: (v) => new UnsignedInt(whole(v)),
+      string: readUint,
+    }),
     double: by({ double: same, int: Number, uint: (v) => Number((v as UnsignedInt).valueOf()), string: readDouble }),
     bool: by({ bool: same, string: readBool }),
     bytes: by({ bytes: same, string: (v) => new TextEncoder().encode(String(v)) }),
@@ -100,7 +117,10 @@ export const conversions: Library = {
       string: (v) => parseTimestamp(String(v)) ?? unreadable("google.protobuf.Timestamp"),
       int: (v) => ({ celKind: "timestamp", nanos: (v as bigint) * nanosPerSecond }),
     }),
-    duration: by({ "google.protobuf.Duration": same, string: (v) => parseDuration(String(v)) ?? unreadable("google.protobuf.Duration") }),
+    duration: by({
+      "google.protobuf.Duration": same,
+      string: (v) => parseDuration(String(v)) ?? unreadable("google.protobuf.Duration"),
+    }),
   },
   methods: { string: { size }, list: { size }, map: { size }, bytes: { size } },
 };

@@ -20,7 +20,10 @@ const clauses: Record<string, Write> = {
   s: display,
   d: (value) => String(integer(value)),
   f: (value, digits) => double(value).toFixed(digits),
-  e: (value, digits) => double(value).toExponential(digits).replace(/e([+-])(\d)$/, "e$10$2"),
+  e: (value, digits) =>
+    double(value)
+      .toExponential(digits)
+      .replace(/e([+-])(\d)$/, "e$10$2"),
   b: (value) => (typeof value === "boolean" ? (value ? "1" : "0") : integer(value).toString(2)),
   o: (value) => integer(value).toString(8),
   x: hexadecimal,

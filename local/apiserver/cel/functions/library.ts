@@ -13,6 +13,8 @@ function mismatch(value: CelValue | undefined): never {
 
 export const text = (value: CelValue | undefined): string => (typeof value === "string" ? value : mismatch(value));
 export const int = (value: CelValue | undefined): bigint => (typeof value === "bigint" ? value : mismatch(value));
-export const list = (value: CelValue | undefined): readonly CelValue[] => (value !== undefined && isList(value) ? value : mismatch(value));
-export const map = (value: CelValue | undefined): CelMap => (value !== undefined && isMap(value) ? value : mismatch(value));
+export const list = (value: CelValue | undefined): readonly CelValue[] =>
+  value !== undefined && isList(value) ? value : mismatch(value);
+export const map = (value: CelValue | undefined): CelMap =>
+  value !== undefined && isMap(value) ? value : mismatch(value);
 export { mismatch };

@@ -9,8 +9,11 @@ function family(address: string): "ipv4" | "ipv6" {
 
 function ipText(value: CelValue | undefined): string {
   if (typeof value === "string" && isIP(value)) return value;
-  if (value !== undefined && kindOf(value) === "opaque" && (value as CelOpaque).type === "net.IP") return (value as CelOpaque).toText?.() ?? "";
-  throw new CelError(`IP Address ${JSON.stringify(typeof value === "string" ? value : null)} parse error during conversion from string`);
+  if (value !== undefined && kindOf(value) === "opaque" && (value as CelOpaque).type === "net.IP")
+    return (value as CelOpaque).toText?.() ?? "";
+  throw new CelError(
+    `IP Address ${JSON.stringify(typeof value === "string" ? value : null)} parse error during conversion from string`,
+  );
 }
 
 interface Cidr {
@@ -55,7 +58,17 @@ function ip(address: string): CelOpaque {
     isUnspecified: () => within("0.0.0.0/32", "::/128"),
     isLinkLocalUnicast: () => within("169.254.0.0/16", "fe80::/10"),
     isLinkLocalMulticast: () => within("224.0.0.0/24", "ff02::/16"),
-    isGlobalUnicast: () => !within("0.0.0.0/32", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32", "::/127", "fe80::/10", "ff00::/8"),
+    isGlobalUnicast: () =>
+      !within(
+        "0.0.0.0/32",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "224.0.0.0/4",
+        "255.255.255.255/32",
+        "::/127",
+        "fe80::/10",
+        "ff00::/8",
+      ),
   });
 }
 
@@ -72,7 +85,18 @@ function cidr(range: Cidr): CelOpaque {
   });
 }
 
-export const netMethodNames = ["family", "isLoopback", "isUnspecified", "isLinkLocalUnicast", "isLinkLocalMulticast", "isGlobalUnicast", "containsIP", "containsCIDR", "ip", "prefixLength"];
+export const netMethodNames = [
+  "family",
+  "isLoopback",
+  "isUnspecified",
+  "isLinkLocalUnicast",
+  "isLinkLocalMulticast",
+  "isGlobalUnicast",
+  "containsIP",
+  "containsCIDR",
+  "ip",
+  "prefixLength",
+];
 
 export const cidrs: Library = {
   functions: {
@@ -80,7 +104,8 @@ export const cidrs: Library = {
     isIP: (source) => isIP(text(source)) !== 0,
     cidr: (source) => {
       const range = parseCidr(text(source));
-      if (!range) throw new CelError(`network address parse error during conversion from string: ${JSON.stringify(source)}`);
+      if (!range)
+        throw new CelError(`network address parse error during conversion from string: ${JSON.stringify(source)}`);
       return cidr(range);
     },
     isCIDR: (source) => parseCidr(text(source)) !== undefined,

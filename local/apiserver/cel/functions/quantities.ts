@@ -7,9 +7,22 @@ import { text, type Library } from "./library.ts";
 const scale = 1_000_000_000n;
 
 const suffixes: Record<string, readonly [bigint, bigint]> = {
-  n: [1n, 1_000_000_000n], u: [1n, 1_000_000n], m: [1n, 1000n], "": [1n, 1n],
-  k: [10n ** 3n, 1n], M: [10n ** 6n, 1n], G: [10n ** 9n, 1n], T: [10n ** 12n, 1n], P: [10n ** 15n, 1n], E: [10n ** 18n, 1n],
-  Ki: [2n ** 10n, 1n], Mi: [2n ** 20n, 1n], Gi: [2n ** 30n, 1n], Ti: [2n ** 40n, 1n], Pi: [2n ** 50n, 1n], Ei: [2n ** 60n, 1n],
+  n: [1n, 1_000_000_000n],
+  u: [1n, 1_000_000n],
+  m: [1n, 1000n],
+  "": [1n, 1n],
+  k: [10n ** 3n, 1n],
+  M: [10n ** 6n, 1n],
+  G: [10n ** 9n, 1n],
+  T: [10n ** 12n, 1n],
+  P: [10n ** 15n, 1n],
+  E: [10n ** 18n, 1n],
+  Ki: [2n ** 10n, 1n],
+  Mi: [2n ** 20n, 1n],
+  Gi: [2n ** 30n, 1n],
+  Ti: [2n ** 40n, 1n],
+  Pi: [2n ** 50n, 1n],
+  Ei: [2n ** 60n, 1n],
 };
 
 /** The value in billionths; undefined when the text is no quantity. */
@@ -36,7 +49,8 @@ interface QuantityValue extends CelOpaque {
 
 function sizeOf(value: CelValue | undefined): bigint {
   if (typeof value === "bigint") return value * scale;
-  if (value !== undefined && kindOf(value) === "opaque" && (value as CelOpaque).type === "kubernetes.Quantity") return (value as QuantityValue).size;
+  if (value !== undefined && kindOf(value) === "opaque" && (value as CelOpaque).type === "kubernetes.Quantity")
+    return (value as QuantityValue).size;
   throw new CelError("no such overload");
 }
 
@@ -47,7 +61,8 @@ function quantity(size: bigint): QuantityValue {
     size,
     call: (method, args) => {
       const apply = quantityMethods[method];
-      if (!apply) throw new CelError(`no such overload: kubernetes.Quantity.${method}(${args.map(typeName).join(", ")})`);
+      if (!apply)
+        throw new CelError(`no such overload: kubernetes.Quantity.${method}(${args.map(typeName).join(", ")})`);
       return apply(size, args[0]);
     },
     equals: (other) => other.type === "kubernetes.Quantity" && (other as QuantityValue).size === size,

@@ -36,7 +36,14 @@ function missing(): never {
 }
 
 function isZero(value: CelValue): boolean {
-  return value === null || value === "" || value === false || value === 0n || value === 0 || (Array.isArray(value) && value.length === 0);
+  return (
+    value === null ||
+    value === "" ||
+    value === false ||
+    value === 0n ||
+    value === 0 ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }
 
 const libraries: Library[] = [conversions, strings, lists, times, quantities, urls, formats, sets, cidrs, optionals];
@@ -51,7 +58,9 @@ for (const library of libraries) {
   }
 }
 
-const namespaces = new Set([...functions.keys()].filter((name) => name.includes(".")).map((name) => name.slice(0, name.indexOf("."))));
+const namespaces = new Set(
+  [...functions.keys()].filter((name) => name.includes(".")).map((name) => name.slice(0, name.indexOf("."))),
+);
 const opaqueMethods = new Set<string>([...quantityMethodNames, ...urlMethodNames, ...netMethodNames, "validate"]);
 
 /** Whether a name before a dot belongs to function names, as `sets` in `sets.contains`. */

@@ -74,7 +74,8 @@ function indexOf(self: CelValue, wanted: CelValue | undefined, from: CelValue | 
 function lastIndexOf(self: CelValue, wanted: CelValue | undefined, from: CelValue | undefined): CelValue {
   const [all, part] = [points(self), points(wanted)];
   const last = all.length - part.length;
-  for (let at = from === undefined ? last : Math.min(bounded(from, all.length), last); at >= 0; at--) if (startsAt(all, part, at)) return BigInt(at);
+  for (let at = from === undefined ? last : Math.min(bounded(from, all.length), last); at >= 0; at--)
+    if (startsAt(all, part, at)) return BigInt(at);
   return -1n;
 }
 
@@ -87,7 +88,12 @@ function split(self: CelValue, separator: CelValue | undefined, limit: CelValue 
   return [...parts.slice(0, most - 1), parts.slice(most - 1).join(text(separator))];
 }
 
-function replace(self: CelValue, from: CelValue | undefined, to: CelValue | undefined, limit: CelValue | undefined): CelValue {
+function replace(
+  self: CelValue,
+  from: CelValue | undefined,
+  to: CelValue | undefined,
+  limit: CelValue | undefined,
+): CelValue {
   const most = limit === undefined ? -1 : Number(int(limit));
   const parts = text(self).split(text(from));
   if (most < 0 || parts.length <= most + 1) return parts.join(text(to));
@@ -95,10 +101,13 @@ function replace(self: CelValue, from: CelValue | undefined, to: CelValue | unde
 }
 
 function join(self: CelValue, separator: CelValue | undefined): CelValue {
-  return list(self).map((item) => text(item)).join(separator === undefined ? "" : text(separator));
+  return list(self)
+    .map((item) => text(item))
+    .join(separator === undefined ? "" : text(separator));
 }
 
-const ascii = (change: (letter: string) => string, letters: RegExp) => (self: CelValue) => text(self).replace(letters, change);
+const ascii = (change: (letter: string) => string, letters: RegExp) => (self: CelValue) =>
+  text(self).replace(letters, change);
 
 export const strings: Library = {
   functions: {

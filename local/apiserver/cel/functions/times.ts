@@ -15,15 +15,28 @@ function offsetMs(ms: number, zone: string): number {
   const fixed = /^([+-]?)(\d\d):(\d\d)$/.exec(zone);
   if (fixed) return (fixed[1] === "-" ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3])) * 60_000;
   try {
-    const parts = new Intl.DateTimeFormat("en-US", { timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" }).formatToParts(ms);
+    const parts = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    }).formatToParts(ms);
     const part = (type: string) => Number(parts.find((one) => one.type === type)?.value);
-    return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second")) - Math.floor(ms / 1000) * 1000;
+    return (
+      Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second")) -
+      Math.floor(ms / 1000) * 1000
+    );
   } catch (cause) {
     throw new CelError(`unknown time zone ${zone}`, { cause });
   }
 }
 
-const getter = (read: (date: Date) => number) => (self: CelValue, zone: CelValue | undefined) => BigInt(read(inZone(self, zone)));
+const getter = (read: (date: Date) => number) => (self: CelValue, zone: CelValue | undefined) =>
+  BigInt(read(inZone(self, zone)));
 
 const dayOfYear = (date: Date) => Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / dayMs);
 

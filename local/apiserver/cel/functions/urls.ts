@@ -17,12 +17,22 @@ export function parseUrl(whole: string): UrlParts | undefined {
   const [, scheme = "", authority = "", path = "", query = ""] = match;
   if (scheme === "" && !whole.startsWith("/")) return undefined;
   if (malformed(authority, path)) return undefined;
-  return { scheme: scheme.toLowerCase(), host: authority.slice(authority.lastIndexOf("@") + 1), path: path.replaceAll(" ", "%20"), query, whole };
+  return {
+    scheme: scheme.toLowerCase(),
+    host: authority.slice(authority.lastIndexOf("@") + 1),
+    path: path.replaceAll(" ", "%20"),
+    query,
+    whole,
+  };
 }
 
 /** Go refuses control characters anywhere, spaces in the host, and percent signs that encode nothing. */
 function malformed(authority: string, path: string): boolean {
-  return /[\u0000-\u001f\u007f]/.test(authority + path) || authority.includes(" ") || /%(?![0-9a-fA-F]{2})/.test(authority + path);
+  return (
+    /[\u0000-\u001f\u007f]/.test(authority + path) ||
+    authority.includes(" ") ||
+    /%(?![0-9a-fA-F]{2})/.test(authority + path)
+  );
 }
 
 function hostParts(host: string): { name: string; port: string } {
@@ -65,7 +75,10 @@ export const urls: Library = {
   functions: {
     url: (source) => {
       const parts = parseUrl(text(source));
-      if (!parts) throw new CelError(`URL parse error during conversion from string: parse ${JSON.stringify(source)}: invalid URI for request`);
+      if (!parts)
+        throw new CelError(
+          `URL parse error during conversion from string: parse ${JSON.stringify(source)}: invalid URI for request`,
+        );
       return url(parts);
     },
     isURL: (source) => parseUrl(text(source)) !== undefined,

@@ -9,8 +9,17 @@ export interface Command {
 }
 
 const deployment = (image: string, replicas: number) => ({
-  apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", labels: { app: "web" } },
-  spec: { replicas, selector: { matchLabels: { app: "web" } }, template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image, ports: [{ containerPort: 80 }], env: [{ name: "A", value: "1" }] }] } } },
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web", labels: { app: "web" } },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: "web" } },
+    template: {
+      metadata: { labels: { app: "web" } },
+      spec: { containers: [{ name: "web", image, ports: [{ containerPort: 80 }], env: [{ name: "A", value: "1" }] }] },
+    },
+  },
 });
 const run = (args: string, more: Omit<Command, "args"> = {}): Command => ({ args, ...more });
 const apply = (input: object, flags = "") => run(`apply ${flags} -f -`.replace("  ", " "), { input });
@@ -52,7 +61,9 @@ export const commands: Command[] = [
   run("edit configmap settings", { edit: "s/a: b/a: c/" }),
   run(`patch widget one --type=merge -p '{"spec":{"note":"hi"}}'`),
   run(`patch widget one --type=json -p '[{"op":"replace","path":"/spec/size","value":6}]'`),
-  run(`patch widget one --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`),
+  run(
+    `patch widget one --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'`,
+  ),
   run(`patch deployment web -p '{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"web:5"}]}}}}'`),
   run("set image deployment/web web=web:6"),
   run("set env deployment/web B=2"),
@@ -77,7 +88,9 @@ export const commands: Command[] = [
   run("get widgets --chunk-size=1"),
   run("get widget none"),
   run("get all"),
-  run("get configmap/settings secret/keys serviceaccount/robot role/reader rolebinding/reader deployment/web job/once service/web -o wide"),
+  run(
+    "get configmap/settings secret/keys serviceaccount/robot role/reader rolebinding/reader deployment/web job/once service/web -o wide",
+  ),
   run("get conformance"),
   run("get --raw /healthz"),
   run("get widget one -w --request-timeout=1s"),

@@ -63,7 +63,8 @@ function readCurl(entry: string): Omit<Recorded, "body"> {
   const method = /curl -v -X(\w+)/.exec(entry)?.[1] ?? "";
   const url = new URL(/'(https:[^']*)'/.exec(entry)?.[1] ?? "");
   const headers: Record<string, string> = {};
-  for (const [, name = "", value = ""] of entry.matchAll(/-H "([^:"]+): ([^"]*)"/g)) if (SENT.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
+  for (const [, name = "", value = ""] of entry.matchAll(/-H "([^:"]+): ([^"]*)"/g))
+    if (SENT.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
   // The hash of a document is each server's own.
   url.searchParams.delete("hash");
   return { method, path: url.pathname + url.search, headers };
@@ -75,7 +76,10 @@ const LEARNED = new Set(["resourceVersion", "uid", "continue"]);
 export function withPlaceholders(exchanges: Exchange[]): Recorded[] {
   const placeholders = new Map<string, string>();
   return exchanges.map(({ request, answer }, index) => {
-    const filledRequest = [...placeholders].reduce((text, [value, placeholder]) => text.replaceAll(value, placeholder), JSON.stringify({ path: request.path, body: request.body ?? "" }));
+    const filledRequest = [...placeholders].reduce(
+      (text, [value, placeholder]) => text.replaceAll(value, placeholder),
+      JSON.stringify({ path: request.path, body: request.body ?? "" }),
+    );
     collect(answer, "", (path, value) => {
       if (!placeholders.has(value)) placeholders.set(value, `\${${index}:${path}}`);
     });

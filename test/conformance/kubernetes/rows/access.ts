@@ -6,13 +6,32 @@ import { configMap, configMaps, group, row, widget, widgets, type Scene } from "
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const api = "rbac.authorization.k8s.io";
 const ref = (kind: string, name: string) => ({ apiGroup: api, kind, name });
-const role = (name: string, rules: Json[], kind = "Role", metadata: Json = {}) => ({ apiVersion: `${api}/v1`, kind, metadata: { name, ...metadata }, rules });
-const binding = (name: string, roleRef: Json, subjects: Json[], kind = "RoleBinding") => ({ apiVersion: `${api}/v1`, kind, metadata: { name }, roleRef, subjects });
-const rule = (verbs: string[], resources = ["widgets"], more: Json = {}) => ({ apiGroups: [group], resources, verbs, ...more });
+const role = (name: string, rules: Json[], kind = "Role", metadata: Json = {}) => ({
+  apiVersion: `${api}/v1`,
+  kind,
+  metadata: { name, ...metadata },
+  rules,
+});
+const binding = (name: string, roleRef: Json, subjects: Json[], kind = "RoleBinding") => ({
+  apiVersion: `${api}/v1`,
+  kind,
+  metadata: { name },
+  roleRef,
+  subjects,
+});
+const rule = (verbs: string[], resources = ["widgets"], more: Json = {}) => ({
+  apiGroups: [group],
+  resources,
+  verbs,
+  ...more,
+});
 const review = (spec: Json) => ({ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec });
 
 async function may(scene: Scene, user: string, attributes: Json, groups: string[] = []): Promise<boolean> {
-  const { body } = await scene.api.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review({ user, groups, resourceAttributes: { namespace: scene.ns, group, resource: "widgets", ...attributes } }));
+  const { body } = await scene.api.post(
+    "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+    review({ user, groups, resourceAttributes: { namespace: scene.ns, group, resource: "widgets", ...attributes } }),
+  );
   return body.status.allowed;
 }
 
@@ -20,10 +39,27 @@ async function may(scene: Scene, user: string, attributes: Json, groups: string[
 async function somebody(scene: Scene, rules: Json[]): Promise<{ name: string; as: Api }> {
   const name = scene.unique("user");
   expect((await scene.api.post(`${rbac}/namespaces/${scene.ns}/roles`, role(name, rules))).status).toBe(201);
-  expect((await scene.api.post(`${rbac}/namespaces/${scene.ns}/rolebindings`, binding(name, ref("Role", name), [ref("User", name)]))).status).toBe(201);
+  expect(
+    (
+      await scene.api.post(
+        `${rbac}/namespaces/${scene.ns}/rolebindings`,
+        binding(name, ref("Role", name), [ref("User", name)]),
+      )
+    ).status,
+  ).toBe(201);
   const [first] = rules;
   const [resource, subresource = ""] = first.resources[0].split("/");
-  await scene.eventually(async () => expect(await may(scene, name, { verb: first.verbs[0], group: first.apiGroups[0], resource, subresource, name: first.resourceNames?.[0] ?? "" })).toBe(true));
+  await scene.eventually(async () =>
+    expect(
+      await may(scene, name, {
+        verb: first.verbs[0],
+        group: first.apiGroups[0],
+        resource,
+        subresource,
+        name: first.resourceNames?.[0] ?? "",
+      }),
+    ).toBe(true),
+  );
   return { name, as: scene.api.as({ impersonate: name }) };
 }
 
@@ -34,7 +70,13 @@ export const accessRows = [
     const { status, body } = await admin.as({ impersonate: "nobody" }).get(`${widgets(ns)}/a`);
     expect(status).toBe(403);
     expect(body).toEqual({
-      kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Forbidden", code: 403, details: { name: "a", group, kind: "widgets" },
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      reason: "Forbidden",
+      code: 403,
+      details: { name: "a", group, kind: "widgets" },
       message: `widgets.conformance.example "a" is forbidden: User "nobody" cannot get resource "widgets" in API group "conformance.example" in the namespace "${ns}"`,
     });
     forbidden(await admin.as({ impersonate: "nobody" }).get(`/apis/${group}/v1/widgets`));
@@ -52,7 +94,10 @@ export const accessRows = [
     const { as } = await somebody(scene, [rule(["patch"])]);
     forbidden(await as.patch("apply", `${widgets(scene.ns)}/new?fieldManager=x`, widget("new")));
     await scene.api.post(widgets(scene.ns), widget("there"));
-    expect((await as.patch("apply", `${widgets(scene.ns)}/there?fieldManager=x&force=true`, widget("there", { size: 2 }))).status).toBe(200);
+    expect(
+      (await as.patch("apply", `${widgets(scene.ns)}/there?fieldManager=x&force=true`, widget("there", { size: 2 })))
+        .status,
+    ).toBe(200);
   }),
   row("rights by name: get one, list it by a field selector on metadata.name, nothing else", async (scene) => {
     const { as } = await somebody(scene, [rule(["get", "list", "watch"], ["widgets"], { resourceNames: ["mine"] })]);
@@ -79,7 +124,10 @@ export const accessRows = [
     const { api: admin, ns, unique } = scene;
     const name = unique("reader");
     await admin.post(`${rbac}/clusterroles`, role(name, [rule(["get", "list"])], "ClusterRole"));
-    await admin.post(`${rbac}/namespaces/${ns}/rolebindings`, binding(name, ref("ClusterRole", name), [ref("Group", name)]));
+    await admin.post(
+      `${rbac}/namespaces/${ns}/rolebindings`,
+      binding(name, ref("ClusterRole", name), [ref("Group", name)]),
+    );
     await scene.eventually(async () => expect(await may(scene, "someone", { verb: "list" }, [name])).toBe(true));
     expect((await admin.as({ impersonate: "someone", groups: [name] }).get(widgets(ns))).status).toBe(200);
     forbidden(await admin.as({ impersonate: "someone", groups: [name] }).get(widgets("default")));
@@ -87,16 +135,28 @@ export const accessRows = [
   row("an aggregated cluster role has the rules of those its selector finds", async (scene) => {
     const { api: admin, unique } = scene;
     const name = unique("sum");
-    await admin.post(`${rbac}/clusterroles`, { ...role(name, [], "ClusterRole"), aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "sum-up-to": name } }] } });
-    await admin.post(`${rbac}/clusterroles`, role(`${name}-part`, [rule(["get"])], "ClusterRole", { labels: { "sum-up-to": name } }));
-    await scene.eventually(async () => expect((await admin.get(`${rbac}/clusterroles/${name}`)).body.rules).toEqual([rule(["get"])]));
+    await admin.post(`${rbac}/clusterroles`, {
+      ...role(name, [], "ClusterRole"),
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "sum-up-to": name } }] },
+    });
+    await admin.post(
+      `${rbac}/clusterroles`,
+      role(`${name}-part`, [rule(["get"])], "ClusterRole", { labels: { "sum-up-to": name } }),
+    );
+    await scene.eventually(async () =>
+      expect((await admin.get(`${rbac}/clusterroles/${name}`)).body.rules).toEqual([rule(["get"])]),
+    );
     await admin.delete(`${rbac}/clusterroles/${name}-part`);
-    await scene.eventually(async () => expect((await admin.get(`${rbac}/clusterroles/${name}`)).body.rules ?? []).toEqual([]));
+    await scene.eventually(async () =>
+      expect((await admin.get(`${rbac}/clusterroles/${name}`)).body.rules ?? []).toEqual([]),
+    );
   }),
   row("nobody grants more than they have", async (scene) => {
     const writer = { apiGroups: [api], resources: ["roles", "rolebindings"], verbs: ["create", "update", "patch"] };
     const { as, name } = await somebody(scene, [rule(["get"]), writer]);
-    await scene.eventually(async () => expect(await may(scene, name, { verb: "create", group: api, resource: "roles" })).toBe(true));
+    await scene.eventually(async () =>
+      expect(await may(scene, name, { verb: "create", group: api, resource: "roles" })).toBe(true),
+    );
     const path = `${rbac}/namespaces/${scene.ns}`;
     expect((await as.post(`${path}/roles`, role("fine", [rule(["get"])]))).status).toBe(201);
     const { status, body } = await as.post(`${path}/roles`, role("more", [rule(["get", "delete"])]));
@@ -111,9 +171,19 @@ export const accessRows = [
     await admin.post(`${path}/roles`, role("strong", [rule(["*"])]));
     const writer = { apiGroups: [api], resources: ["rolebindings"], verbs: ["create"] };
     const weak = await somebody(scene, [writer]);
-    forbidden(await weak.as.post(`${path}/rolebindings`, binding("b1", ref("Role", "strong"), [ref("User", weak.name)])));
-    const trusted = await somebody(scene, [{ apiGroups: [api], resources: ["roles"], verbs: ["bind"], resourceNames: ["strong"] }, writer]);
-    await scene.eventually(async () => expect((await trusted.as.post(`${path}/rolebindings`, binding("b2", ref("Role", "strong"), [ref("User", "x")]))).status).toBe(201));
+    forbidden(
+      await weak.as.post(`${path}/rolebindings`, binding("b1", ref("Role", "strong"), [ref("User", weak.name)])),
+    );
+    const trusted = await somebody(scene, [
+      { apiGroups: [api], resources: ["roles"], verbs: ["bind"], resourceNames: ["strong"] },
+      writer,
+    ]);
+    await scene.eventually(async () =>
+      expect(
+        (await trusted.as.post(`${path}/rolebindings`, binding("b2", ref("Role", "strong"), [ref("User", "x")])))
+          .status,
+      ).toBe(201),
+    );
   }),
   row("a binding's roleRef never changes", async ({ api: admin, ns }) => {
     const path = `${rbac}/namespaces/${ns}/rolebindings`;
@@ -139,72 +209,180 @@ export const accessRows = [
     const headers = { "Impersonate-User": "target" };
     const who = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     const body = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
-    const call = async (more: Record<string, string> = {}) => await admin.as(pair).send("POST", who, { body, headers: { "content-type": "application/json", ...headers, ...more } });
+    const call = async (more: Record<string, string> = {}) =>
+      await admin
+        .as(pair)
+        .send("POST", who, { body, headers: { "content-type": "application/json", ...headers, ...more } });
     forbidden(await call());
-    await admin.post(`${rbac}/clusterroles`, role(actor, [{ apiGroups: [""], resources: ["users"], verbs: ["impersonate"], resourceNames: ["target"] }], "ClusterRole"));
-    await admin.post(`${rbac}/clusterrolebindings`, binding(actor, ref("ClusterRole", actor), [ref("User", actor)], "ClusterRoleBinding"));
+    await admin.post(
+      `${rbac}/clusterroles`,
+      role(
+        actor,
+        [{ apiGroups: [""], resources: ["users"], verbs: ["impersonate"], resourceNames: ["target"] }],
+        "ClusterRole",
+      ),
+    );
+    await admin.post(
+      `${rbac}/clusterrolebindings`,
+      binding(actor, ref("ClusterRole", actor), [ref("User", actor)], "ClusterRoleBinding"),
+    );
     await scene.eventually(async () => expect((await call()).status).toBe(201));
     expect((await call()).body.status.userInfo).toMatchObject({ username: "target", groups: ["system:authenticated"] });
     forbidden(await call({ "Impersonate-Group": "system:masters" }));
   }),
   row("SelfSubjectReview: user, groups, uid and extra as impersonated", async ({ api: admin }) => {
     const as = admin.as({ impersonate: "eve", groups: ["g1", "g2"], uid: "u-1", extra: { scopes: "view" } });
-    const { status, body } = await as.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
+    const { status, body } = await as.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "SelfSubjectReview",
+    });
     expect(status).toBe(201);
-    expect(body.status.userInfo).toEqual({ username: "eve", uid: "u-1", groups: ["g1", "g2", "system:authenticated"], extra: { scopes: ["view"] } });
+    expect(body.status.userInfo).toEqual({
+      username: "eve",
+      uid: "u-1",
+      groups: ["g1", "g2", "system:authenticated"],
+      extra: { scopes: ["view"] },
+    });
   }),
   row("a client certificate is its subject: name and organizations", async ({ api: admin, issueClient }) => {
     const as = admin.as(await issueClient({ commonName: "carol", organizations: ["devs", "ops"] }));
-    const { body } = await as.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
+    const { body } = await as.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "SelfSubjectReview",
+    });
     expect(body.status.userInfo).toMatchObject({ username: "carol", groups: ["devs", "ops", "system:authenticated"] });
   }),
   row("a wrong token is 401, no credential is anonymous", async ({ api: admin, ns }) => {
     const wrong = await admin.as({ token: "wrong" }).get(configMaps(ns));
-    expect([wrong.status, wrong.body]).toEqual([401, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message: "Unauthorized", reason: "Unauthorized", code: 401 }]);
+    expect([wrong.status, wrong.body]).toEqual([
+      401,
+      {
+        kind: "Status",
+        apiVersion: "v1",
+        metadata: {},
+        status: "Failure",
+        message: "Unauthorized",
+        reason: "Unauthorized",
+        code: 401,
+      },
+    ]);
     const none = await admin.as({ anonymous: true }).get(configMaps(ns));
-    expect([none.status, none.body.message]).toEqual([403, expect.stringContaining('User "system:anonymous" cannot list resource "configmaps"')]);
+    expect([none.status, none.body.message]).toEqual([
+      403,
+      expect.stringContaining('User "system:anonymous" cannot list resource "configmaps"'),
+    ]);
     expect((await admin.as({ anonymous: true }).get("/version")).status).toBe(200);
   }),
   row("a service account's token: asked for, reviewed, used, and ended with its account", async (scene) => {
     const { api: admin, ns } = scene;
-    await admin.post(`/api/v1/namespaces/${ns}/serviceaccounts`, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "robot" } });
-    const request = () => admin.post(`/api/v1/namespaces/${ns}/serviceaccounts/robot/token`, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 600 } });
+    await admin.post(`/api/v1/namespaces/${ns}/serviceaccounts`, {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "robot" },
+    });
+    const request = () =>
+      admin.post(`/api/v1/namespaces/${ns}/serviceaccounts/robot/token`, {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: { expirationSeconds: 600 },
+      });
     const { status, body } = await request();
     expect(status).toBe(201);
     const { token, expirationTimestamp } = body.status;
     expect(Date.parse(expirationTimestamp) - Date.now()).toBeLessThan(610_000);
-    const reviewed = (await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } })).body.status;
+    const reviewed = (
+      await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
+        spec: { token },
+      })
+    ).body.status;
     const user = `system:serviceaccount:${ns}:robot`;
-    expect(reviewed).toMatchObject({ authenticated: true, user: { username: user, groups: expect.arrayContaining(["system:serviceaccounts", `system:serviceaccounts:${ns}`, "system:authenticated"]) } });
+    expect(reviewed).toMatchObject({
+      authenticated: true,
+      user: {
+        username: user,
+        groups: expect.arrayContaining([
+          "system:serviceaccounts",
+          `system:serviceaccounts:${ns}`,
+          "system:authenticated",
+        ]),
+      },
+    });
     expect((await admin.as({ token }).get(configMaps(ns))).body.message).toContain(`User "${user}" cannot list`);
     // Each once: a server may trust for some seconds what it has reviewed, and see a moment later that the account is gone.
-    const unused = (await Promise.all(Array.from({ length: 40 }, request))).map((each) => each.body.status.token as string);
+    const unused = (await Promise.all(Array.from({ length: 40 }, request))).map(
+      (each) => each.body.status.token as string,
+    );
     await admin.delete(`/api/v1/namespaces/${ns}/serviceaccounts/robot`);
     let at = 0;
-    await scene.eventually(async () => expect((await admin.as({ token: unused[at++] ?? token }).get(configMaps(ns))).status).toBe(401));
+    await scene.eventually(async () =>
+      expect((await admin.as({ token: unused[at++] ?? token }).get(configMaps(ns))).status).toBe(401),
+    );
   }),
   row("TokenReview of rubbish: not authenticated, for an audience it lacks neither", async ({ api: admin }) => {
-    const reviewOf = async (spec: Json) => (await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec })).body.status;
+    const reviewOf = async (spec: Json) =>
+      (
+        await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", {
+          apiVersion: "authentication.k8s.io/v1",
+          kind: "TokenReview",
+          spec,
+        })
+      ).body.status;
     expect((await reviewOf({ token: "rubbish" })).authenticated ?? false).toBe(false);
   }),
   row("SelfSubjectAccessReview and rules review speak of the caller", async (scene) => {
     const { as } = await somebody(scene, [rule(["get"], ["widgets"], { resourceNames: ["mine"] })]);
-    const ask = async (name: string) => (await as.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: { namespace: scene.ns, verb: "get", group, resource: "widgets", name } } })).body.status.allowed;
+    const ask = async (name: string) =>
+      (
+        await as.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+          apiVersion: "authorization.k8s.io/v1",
+          kind: "SelfSubjectAccessReview",
+          spec: { resourceAttributes: { namespace: scene.ns, verb: "get", group, resource: "widgets", name } },
+        })
+      ).body.status.allowed;
     expect([await ask("mine"), await ask("other")]).toEqual([true, false]);
-    const rules = (await as.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace: scene.ns } })).body.status;
-    expect(rules.resourceRules).toContainEqual({ apiGroups: [group], resources: ["widgets"], verbs: ["get"], resourceNames: ["mine"] });
+    const rules = (
+      await as.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectRulesReview",
+        spec: { namespace: scene.ns },
+      })
+    ).body.status;
+    expect(rules.resourceRules).toContainEqual({
+      apiGroups: [group],
+      resources: ["widgets"],
+      verbs: ["get"],
+      resourceNames: ["mine"],
+    });
   }),
   row("SubjectAccessReview gives RBAC's reason, and judges paths too", async (scene) => {
     const { name } = await somebody(scene, [rule(["get"])]);
-    const ask = async (spec: Json) => (await scene.api.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review(spec))).body.status;
-    expect((await ask({ user: name, resourceAttributes: { namespace: scene.ns, verb: "get", group, resource: "widgets" } })).reason).toBe(`RBAC: allowed by RoleBinding "${name}/${scene.ns}" of Role "${name}" to User "${name}"`);
+    const ask = async (spec: Json) =>
+      (await scene.api.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review(spec))).body.status;
+    expect(
+      (await ask({ user: name, resourceAttributes: { namespace: scene.ns, verb: "get", group, resource: "widgets" } }))
+        .reason,
+    ).toBe(`RBAC: allowed by RoleBinding "${name}/${scene.ns}" of Role "${name}" to User "${name}"`);
     expect((await ask({ user: name, nonResourceAttributes: { path: "/healthz", verb: "get" } })).allowed).toBe(false);
-    expect((await ask({ user: name, groups: ["system:authenticated"], nonResourceAttributes: { path: "/healthz", verb: "get" } })).allowed).toBe(true);
+    expect(
+      (
+        await ask({
+          user: name,
+          groups: ["system:authenticated"],
+          nonResourceAttributes: { path: "/healthz", verb: "get" },
+        })
+      ).allowed,
+    ).toBe(true);
   }),
   row("the default cluster roles are there: cluster-admin, admin, edit, view", async (scene) => {
-    for (const name of ["cluster-admin", "admin", "edit", "view"]) expect((await scene.api.get(`${rbac}/clusterroles/${name}`)).status, name).toBe(200);
+    for (const name of ["cluster-admin", "admin", "edit", "view"])
+      expect((await scene.api.get(`${rbac}/clusterroles/${name}`)).status, name).toBe(200);
     const name = scene.unique("viewer");
-    await scene.api.post(`${rbac}/namespaces/${scene.ns}/rolebindings`, binding(name, ref("ClusterRole", "view"), [ref("User", name)]));
+    await scene.api.post(
+      `${rbac}/namespaces/${scene.ns}/rolebindings`,
+      binding(name, ref("ClusterRole", "view"), [ref("User", name)]),
+    );
     await scene.api.post(configMaps(scene.ns), configMap("a"));
     const as = scene.api.as({ impersonate: name });
     await scene.eventually(async () => expect((await as.get(`${configMaps(scene.ns)}/a`)).status).toBe(200));

@@ -8,81 +8,259 @@ const services = (ns: string) => `/api/v1/namespaces/${ns}/services`;
 export const edgeCaseRows = [
   row("a Lease takes a finalizer without a domain, a ConfigMap does not", async ({ api, ns }) => {
     const metadata = { name: "a", finalizers: ["no-domain"] };
-    expect((await api.post(leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata })).status).toBe(201);
+    expect((await api.post(leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata })).status).toBe(
+      201,
+    );
     await api.patch("merge", `${leases(ns)}/a`, { metadata: { finalizers: null } });
-    expect((await api.post(`/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata })).status).toBe(422);
+    expect(
+      (await api.post(`/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata })).status,
+    ).toBe(422);
   }),
   row("an image that is none is not asked for anew each time", async ({ api, ns }) => {
-    const containers = ["nginx", "nginx:1.27", "registry.example:5000/x", "Not OK!"].map((image, at) => ({ name: `c${at}`, image }));
-    const { body, text } = await api.post(`/apis/apps/v1/namespaces/${ns}/deployments?dryRun=All`, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers } } } });
-    expect(body.spec?.template.spec.containers.map(({ imagePullPolicy }: { imagePullPolicy: string }) => imagePullPolicy), text).toEqual(["Always", "IfNotPresent", "Always", "IfNotPresent"]);
+    const containers = ["nginx", "nginx:1.27", "registry.example:5000/x", "Not OK!"].map((image, at) => ({
+      name: `c${at}`,
+      image,
+    }));
+    const { body, text } = await api.post(`/apis/apps/v1/namespaces/${ns}/deployments?dryRun=All`, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "a" },
+      spec: {
+        selector: { matchLabels: { a: "b" } },
+        template: { metadata: { labels: { a: "b" } }, spec: { containers } },
+      },
+    });
+    expect(
+      body.spec?.template.spec.containers.map(({ imagePullPolicy }: { imagePullPolicy: string }) => imagePullPolicy),
+      text,
+    ).toEqual(["Always", "IfNotPresent", "Always", "IfNotPresent"]);
   }),
-  row("a custom object keeps its owners through an empty list of them, a ConfigMap forgets them", async ({ api, ns }) => {
-    const reset = { metadata: { managedFields: [] } };
-    await api.post(`${widgets(ns)}?fieldManager=one`, widget("a", { size: 3 }));
-    expect((await api.patch("merge", `${widgets(ns)}/a`, reset)).body.metadata.managedFields).toHaveLength(1);
-    await api.post(`/api/v1/namespaces/${ns}/configmaps`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { a: "b" } });
-    expect((await api.patch("merge", `/api/v1/namespaces/${ns}/configmaps/a`, reset)).body.metadata.managedFields).toBeUndefined();
-  }),
-  row("of an object that says it is another kind nothing is said but that, unknown fields or not", async ({ api, ns }) => {
-    const { status, body } = await api.post(`${widgets(ns)}?fieldValidation=Strict`, { ...widget("a", { nope: 1 }), kind: "Other" });
-    expect(status).toBe(422);
-    expect(body).toMatchObject({ details: { group, kind: "Other", causes: [{ field: "kind", message: 'Invalid value: "Other": must be Widget' }] } });
-  }),
+  row(
+    "a custom object keeps its owners through an empty list of them, a ConfigMap forgets them",
+    async ({ api, ns }) => {
+      const reset = { metadata: { managedFields: [] } };
+      await api.post(`${widgets(ns)}?fieldManager=one`, widget("a", { size: 3 }));
+      expect((await api.patch("merge", `${widgets(ns)}/a`, reset)).body.metadata.managedFields).toHaveLength(1);
+      await api.post(`/api/v1/namespaces/${ns}/configmaps`, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "a" },
+        data: { a: "b" },
+      });
+      expect(
+        (await api.patch("merge", `/api/v1/namespaces/${ns}/configmaps/a`, reset)).body.metadata.managedFields,
+      ).toBeUndefined();
+    },
+  ),
+  row(
+    "of an object that says it is another kind nothing is said but that, unknown fields or not",
+    async ({ api, ns }) => {
+      const { status, body } = await api.post(`${widgets(ns)}?fieldValidation=Strict`, {
+        ...widget("a", { nope: 1 }),
+        kind: "Other",
+      });
+      expect(status).toBe(422);
+      expect(body).toMatchObject({
+        details: {
+          group,
+          kind: "Other",
+          causes: [{ field: "kind", message: 'Invalid value: "Other": must be Widget' }],
+        },
+      });
+    },
+  ),
   row("a custom object without a kind is refused; who ignores faults gets the shorter message", async ({ api, ns }) => {
     const { kind: _gone, ...body } = widget("a");
     const text = JSON.stringify(body);
-    const messageOf = async (query: string) => (await api.send("POST", widgets(ns) + query, { body: text, headers: { "content-type": "application/json" } })).body.message;
-    expect(await messageOf("?fieldValidation=Ignore")).toBe(`Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '${text}'`);
-    expect(await messageOf("")).toMatch(/^the object provided is unrecognized \(must be of type Widget\): Object 'Kind' is missing in /);
+    const messageOf = async (query: string) =>
+      (await api.send("POST", widgets(ns) + query, { body: text, headers: { "content-type": "application/json" } }))
+        .body.message;
+    expect(await messageOf("?fieldValidation=Ignore")).toBe(
+      `Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '${text}'`,
+    );
+    expect(await messageOf("")).toMatch(
+      /^the object provided is unrecognized \(must be of type Widget\): Object 'Kind' is missing in /,
+    );
   }),
   row("a Service may come into being by its status, and has no address then", async ({ api, ns }) => {
-    const made = await api.patch("apply", `${services(ns)}/a/status?fieldManager=one`, { apiVersion: "v1", kind: "Service", metadata: { name: "a", labels: { a: "b" } }, spec: { ports: [{ port: 80 }] } });
+    const made = await api.patch("apply", `${services(ns)}/a/status?fieldManager=one`, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "a", labels: { a: "b" } },
+      spec: { ports: [{ port: 80 }] },
+    });
     expect(made.status, made.text).toBe(201);
-    expect(made.body).toMatchObject({ metadata: { managedFields: [{ manager: "one", subresource: "status", fieldsV1: { "f:metadata": { "f:labels": { "f:a": {} } } } }] }, status: { loadBalancer: {} } });
-    expect(made.body.spec).toEqual({ ports: [{ port: 80, protocol: "TCP", targetPort: 80 }], type: "ClusterIP", sessionAffinity: "None", internalTrafficPolicy: "Cluster" });
+    expect(made.body).toMatchObject({
+      metadata: {
+        managedFields: [
+          { manager: "one", subresource: "status", fieldsV1: { "f:metadata": { "f:labels": { "f:a": {} } } } },
+        ],
+      },
+      status: { loadBalancer: {} },
+    });
+    expect(made.body.spec).toEqual({
+      ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
+      type: "ClusterIP",
+      sessionAffinity: "None",
+      internalTrafficPolicy: "Cluster",
+    });
     const changed = await api.patch("merge", `${services(ns)}/a`, { spec: { internalTrafficPolicy: "Local" } });
-    expect(changed.body.spec).toMatchObject({ ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack", internalTrafficPolicy: "Local" });
-    expect((await api.put(`${services(ns)}/b/status`, { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { ports: [{ port: 80 }] } })).status).toBe(201);
-    expect((await api.patch("merge", `${services(ns)}/c/status`, { spec: { ports: [{ port: 80 }] } })).status).toBe(404);
+    expect(changed.body.spec).toMatchObject({
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      internalTrafficPolicy: "Local",
+    });
+    expect(
+      (
+        await api.put(`${services(ns)}/b/status`, {
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name: "b" },
+          spec: { ports: [{ port: 80 }] },
+        })
+      ).status,
+    ).toBe(201);
+    expect((await api.patch("merge", `${services(ns)}/c/status`, { spec: { ports: [{ port: 80 }] } })).status).toBe(
+      404,
+    );
   }),
-  row("a variable from a field names the field; a list is no quantity; a body of another kind is of no kind here", async ({ api, ns }) => {
-    const deployments = `/apis/apps/v1/namespaces/${ns}/deployments`;
-    const deployment = (container: object): object => ({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", ...container }] } } } });
-    const { status, body } = await api.post(deployments, deployment({ env: [{ name: "A", valueFrom: { fieldRef: {} } }] }));
-    expect(status).toBe(422);
-    expect(body.details?.causes).toMatchObject([{ field: "spec.template.spec.containers[0].env[0].valueFrom.fieldRef.fieldPath", reason: "FieldValueRequired" }]);
-    expect((await api.post(deployments, deployment({}))).status).toBe(201);
-    const list = await api.patch("merge", `${deployments}/a`, deployment({ resources: { limits: { memory: ["1Gi"] } } }));
-    expect([list.status, list.body.message]).toEqual([422, expect.stringContaining("quantities must match the regular expression")]);
-    const other = await api.patch("json", `${deployments}/a`, [{ op: "replace", path: "", value: { kind: "Other" } }]);
-    expect([other.status, other.body.message]).toEqual([422, expect.stringContaining('internal version of group "apps"')]);
-  }),
-  row("a Service that becomes another name loses its addresses, whichever of its fields was emptied", async ({ api, ns }) => {
-    const make = (name: string) => api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { ports: [{ port: 80 }] } });
-    for (const [name, given] of [["a", {}], ["b", { clusterIP: "" }], ["c", { clusterIPs: null }]] as const) {
-      expect((await make(name)).body.spec.clusterIPs).toHaveLength(1);
-      const { status, body } = await api.patch("merge", `${services(ns)}/${name}`, { spec: { ...given, type: "ExternalName", externalName: "example.com" } });
-      expect(status).toBe(200);
-      expect(body.spec).not.toHaveProperty("clusterIP");
-      expect(body.spec).not.toHaveProperty("clusterIPs");
-    }
-  }),
-  row("what makes no Deployment, Service, Ingress, Lease or RoleBinding is refused field by field", async ({ api, ns }) => {
-    const pods = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", volumeMounts: [{ name: "v", mountPath: "/v" }] }, { name: "c" }] } };
-    const fieldsOf = async (path: string, apiVersion: string, kind: string, more: object) => {
-      const { status, body } = await api.post(`${path}?dryRun=All`, { apiVersion, kind, metadata: { name: "a" }, ...more });
-      return [status, ...(body.details?.causes ?? []).map(({ field }: { field: string }) => field).sort()];
-    };
-    const at = "spec.template.spec.containers";
-    expect(await fieldsOf(`/apis/apps/v1/namespaces/${ns}/deployments`, "apps/v1", "Deployment", { spec: { selector: { matchLabels: { a: "b" } }, template: pods, minReadySeconds: 600 } })).toEqual([422, "spec.progressDeadlineSeconds", `${at}[0].volumeMounts[0].name`, `${at}[1].image`, `${at}[1].name`]);
-    expect(await fieldsOf(services(ns), "v1", "Service", { spec: { ports: [{ port: 80, targetPort: 70_000, name: "a" }, { port: 80, name: "a" }] } })).toEqual([422, "spec.ports[0].targetPort", "spec.ports[1]", "spec.ports[1].name"]);
-    expect(await fieldsOf(`/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses`, "networking.k8s.io/v1", "Ingress", { spec: { rules: [{ host: "A", http: { paths: [{ path: "x", pathType: "Prefix", backend: {} }] } }] } })).toEqual([422, "spec.rules[0].host", "spec.rules[0].http.paths[0].backend", "spec.rules[0].http.paths[0].path"]);
-    expect(await fieldsOf(leases(ns), "coordination.k8s.io/v1", "Lease", { spec: { leaseDurationSeconds: 0 } })).toEqual([422, "spec.leaseDurationSeconds"]);
-    expect(await fieldsOf(`/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}/rolebindings`, "rbac.authorization.k8s.io/v1", "RoleBinding", { roleRef: { kind: "Role", name: "a/b" }, subjects: [{ kind: "User", name: "u", apiGroup: "x" }] })).toEqual([422, "roleRef.name", "subjects[0].apiGroup"]);
-  }),
+  row(
+    "a variable from a field names the field; a list is no quantity; a body of another kind is of no kind here",
+    async ({ api, ns }) => {
+      const deployments = `/apis/apps/v1/namespaces/${ns}/deployments`;
+      const deployment = (container: object): object => ({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata: { name: "a" },
+        spec: {
+          selector: { matchLabels: { a: "b" } },
+          template: {
+            metadata: { labels: { a: "b" } },
+            spec: { containers: [{ name: "c", image: "i", ...container }] },
+          },
+        },
+      });
+      const { status, body } = await api.post(
+        deployments,
+        deployment({ env: [{ name: "A", valueFrom: { fieldRef: {} } }] }),
+      );
+      expect(status).toBe(422);
+      expect(body.details?.causes).toMatchObject([
+        { field: "spec.template.spec.containers[0].env[0].valueFrom.fieldRef.fieldPath", reason: "FieldValueRequired" },
+      ]);
+      expect((await api.post(deployments, deployment({}))).status).toBe(201);
+      const list = await api.patch(
+        "merge",
+        `${deployments}/a`,
+        deployment({ resources: { limits: { memory: ["1Gi"] } } }),
+      );
+      expect([list.status, list.body.message]).toEqual([
+        422,
+        expect.stringContaining("quantities must match the regular expression"),
+      ]);
+      const other = await api.patch("json", `${deployments}/a`, [
+        { op: "replace", path: "", value: { kind: "Other" } },
+      ]);
+      expect([other.status, other.body.message]).toEqual([
+        422,
+        expect.stringContaining('internal version of group "apps"'),
+      ]);
+    },
+  ),
+  row(
+    "a Service that becomes another name loses its addresses, whichever of its fields was emptied",
+    async ({ api, ns }) => {
+      const make = (name: string) =>
+        api.post(services(ns), {
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name },
+          spec: { ports: [{ port: 80 }] },
+        });
+      for (const [name, given] of [
+        ["a", {}],
+        ["b", { clusterIP: "" }],
+        ["c", { clusterIPs: null }],
+      ] as const) {
+        expect((await make(name)).body.spec.clusterIPs).toHaveLength(1);
+        const { status, body } = await api.patch("merge", `${services(ns)}/${name}`, {
+          spec: { ...given, type: "ExternalName", externalName: "example.com" },
+        });
+        expect(status).toBe(200);
+        expect(body.spec).not.toHaveProperty("clusterIP");
+        expect(body.spec).not.toHaveProperty("clusterIPs");
+      }
+    },
+  ),
+  row(
+    "what makes no Deployment, Service, Ingress, Lease or RoleBinding is refused field by field",
+    async ({ api, ns }) => {
+      const pods = {
+        metadata: { labels: { a: "b" } },
+        spec: {
+          containers: [{ name: "c", image: "i", volumeMounts: [{ name: "v", mountPath: "/v" }] }, { name: "c" }],
+        },
+      };
+      const fieldsOf = async (path: string, apiVersion: string, kind: string, more: object) => {
+        const { status, body } = await api.post(`${path}?dryRun=All`, {
+          apiVersion,
+          kind,
+          metadata: { name: "a" },
+          ...more,
+        });
+        return [status, ...(body.details?.causes ?? []).map(({ field }: { field: string }) => field).sort()];
+      };
+      const at = "spec.template.spec.containers";
+      expect(
+        await fieldsOf(`/apis/apps/v1/namespaces/${ns}/deployments`, "apps/v1", "Deployment", {
+          spec: { selector: { matchLabels: { a: "b" } }, template: pods, minReadySeconds: 600 },
+        }),
+      ).toEqual([
+        422,
+        "spec.progressDeadlineSeconds",
+        `${at}[0].volumeMounts[0].name`,
+        `${at}[1].image`,
+        `${at}[1].name`,
+      ]);
+      expect(
+        await fieldsOf(services(ns), "v1", "Service", {
+          spec: {
+            ports: [
+              { port: 80, targetPort: 70_000, name: "a" },
+              { port: 80, name: "a" },
+            ],
+          },
+        }),
+      ).toEqual([422, "spec.ports[0].targetPort", "spec.ports[1]", "spec.ports[1].name"]);
+      expect(
+        await fieldsOf(`/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses`, "networking.k8s.io/v1", "Ingress", {
+          spec: { rules: [{ host: "A", http: { paths: [{ path: "x", pathType: "Prefix", backend: {} }] } }] },
+        }),
+      ).toEqual([422, "spec.rules[0].host", "spec.rules[0].http.paths[0].backend", "spec.rules[0].http.paths[0].path"]);
+      expect(
+        await fieldsOf(leases(ns), "coordination.k8s.io/v1", "Lease", { spec: { leaseDurationSeconds: 0 } }),
+      ).toEqual([422, "spec.leaseDurationSeconds"]);
+      expect(
+        await fieldsOf(
+          `/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}/rolebindings`,
+          "rbac.authorization.k8s.io/v1",
+          "RoleBinding",
+          { roleRef: { kind: "Role", name: "a/b" }, subjects: [{ kind: "User", name: "u", apiGroup: "x" }] },
+        ),
+      ).toEqual([422, "roleRef.name", "subjects[0].apiGroup"]);
+    },
+  ),
   row("who leaves out the mark of a deletion takes it from its owner, not from the object", async ({ api, ns }) => {
-    await api.patch("apply", `${leases(ns)}/a?fieldManager=one`, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "a", labels: { tier: "web" }, finalizers: ["example.com/a"], deletionTimestamp: "2020-01-01T00:00:00Z" } });
+    await api.patch("apply", `${leases(ns)}/a?fieldManager=one`, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: {
+        name: "a",
+        labels: { tier: "web" },
+        finalizers: ["example.com/a"],
+        deletionTimestamp: "2020-01-01T00:00:00Z",
+      },
+    });
     const { body: live } = await api.get(`${leases(ns)}/a`);
     const { deletionTimestamp: _gone, ...metadata } = live.metadata;
     const { body } = await api.put(`${leases(ns)}/a`, { ...live, metadata });
@@ -91,93 +269,218 @@ export const edgeCaseRows = [
     expect(body.metadata.managedFields[0].fieldsV1["f:metadata"]).not.toHaveProperty("f:deletionTimestamp");
   }),
   row("a deletion of what was applied as being deleted gives it no grace", async ({ api, ns }) => {
-    await api.patch("apply", `${widgets(ns)}/a?fieldManager=one`, widget("a", {}, { deletionTimestamp: "2020-01-01T00:00:00Z", finalizers: ["example.com/a"] }));
+    await api.patch(
+      "apply",
+      `${widgets(ns)}/a?fieldManager=one`,
+      widget("a", {}, { deletionTimestamp: "2020-01-01T00:00:00Z", finalizers: ["example.com/a"] }),
+    );
     const { body } = await api.delete(`${widgets(ns)}/a`);
     await api.patch("merge", `${widgets(ns)}/a`, { metadata: { finalizers: null } });
     expect(body.metadata).toMatchObject({ deletionTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 });
   }),
   row("load balancers report addresses and names, of a Service only while it has some", async ({ api, ns }) => {
     const ingresses = `/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses`;
-    await api.post(ingresses, { apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: { name: "a" }, spec: { defaultBackend: { service: { name: "s", port: { number: 80 } } } } });
-    await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a" }, spec: { type: "LoadBalancer", ports: [{ port: 80 }] } });
-    await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { ports: [{ port: 80 }] } });
+    await api.post(ingresses, {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "a" },
+      spec: { defaultBackend: { service: { name: "s", port: { number: 80 } } } },
+    });
+    await api.post(services(ns), {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "a" },
+      spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+    });
+    await api.post(services(ns), {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "b" },
+      spec: { ports: [{ port: 80 }] },
+    });
     const report = async (path: string, ...ingress: object[]) => {
       const { status, body } = await api.patch("merge", `${path}/status`, { status: { loadBalancer: { ingress } } });
-      return status === 200 ? body.status.loadBalancer.ingress : [status, ...(body.details?.causes ?? []).map(({ field }: { field: string }) => field)];
+      return status === 200
+        ? body.status.loadBalancer.ingress
+        : [status, ...(body.details?.causes ?? []).map(({ field }: { field: string }) => field)];
     };
     const at = "status.loadBalancer.ingress";
-    for (const path of [`${ingresses}/a`, `${services(ns)}/a`]) expect(await report(path, { ip: "1.2.3" }, { hostname: "Not OK!" }, { hostname: "10.1.1.1" })).toEqual([422, `${at}[0].ip`, `${at}[1].hostname`, `${at}[2].hostname`]);
+    for (const path of [`${ingresses}/a`, `${services(ns)}/a`])
+      expect(await report(path, { ip: "1.2.3" }, { hostname: "Not OK!" }, { hostname: "10.1.1.1" })).toEqual([
+        422,
+        `${at}[0].ip`,
+        `${at}[1].hostname`,
+        `${at}[2].hostname`,
+      ]);
     expect(await report(`${ingresses}/a`, { ip: "10.1.1.1" })).toEqual([{ ip: "10.1.1.1" }]);
-    expect(await report(`${services(ns)}/a`, { ip: "10.1.1.1" }, { hostname: "a.example" })).toEqual([{ ip: "10.1.1.1", ipMode: "VIP" }, { hostname: "a.example" }]);
+    expect(await report(`${services(ns)}/a`, { ip: "10.1.1.1" }, { hostname: "a.example" })).toEqual([
+      { ip: "10.1.1.1", ipMode: "VIP" },
+      { hostname: "a.example" },
+    ]);
     expect(await report(`${services(ns)}/b`, { ip: "10.1.1.1" })).toEqual([422, at]);
-    expect((await api.patch("merge", `${services(ns)}/a`, { spec: { type: "ClusterIP" } })).body.status).toEqual({ loadBalancer: {} });
+    expect((await api.patch("merge", `${services(ns)}/a`, { spec: { type: "ClusterIP" } })).body.status).toEqual({
+      loadBalancer: {},
+    });
   }),
   row("a Namespace keeps the finalizers of its content, and gets the one of Kubernetes", async ({ api, unique }) => {
-    const make = (...finalizers: (string | null)[]) => api.post("/api/v1/namespaces?dryRun=All", { apiVersion: "v1", kind: "Namespace", metadata: { name: unique("finalized") }, spec: { finalizers } });
-    for (const [given, kept] of [[[], ["kubernetes"]], [["kubernetes", "kubernetes"], ["kubernetes", "kubernetes"]], [["example.com/a"], ["example.com/a", "kubernetes"]]] as const) {
+    const make = (...finalizers: (string | null)[]) =>
+      api.post("/api/v1/namespaces?dryRun=All", {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name: unique("finalized") },
+        spec: { finalizers },
+      });
+    for (const [given, kept] of [
+      [[], ["kubernetes"]],
+      [
+        ["kubernetes", "kubernetes"],
+        ["kubernetes", "kubernetes"],
+      ],
+      [["example.com/a"], ["example.com/a", "kubernetes"]],
+    ] as const) {
       expect((await make(...given)).body.spec).toEqual({ finalizers: kept });
     }
     for (const name of ["no-domain", "Not OK!", "example.com/Not OK!", null]) {
       const { status, body } = await make(name);
-      expect([status, ...new Set(body.details?.causes.map(({ field }: { field: string }) => field))]).toEqual([422, "spec.finalizers"]);
+      expect([status, ...new Set(body.details?.causes.map(({ field }: { field: string }) => field))]).toEqual([
+        422,
+        "spec.finalizers",
+      ]);
     }
   }),
   row("a Namespace stays until the last finalizer of its content goes", async ({ api, unique, eventually }) => {
     const name = unique("held");
-    await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: ["example.com/a"] } });
+    await api.post("/api/v1/namespaces", {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name },
+      spec: { finalizers: ["example.com/a"] },
+    });
     expect((await api.delete(`/api/v1/namespaces/${name}`)).status).toBe(200);
-    await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}`)).body.spec).toEqual({ finalizers: ["example.com/a"] }));
+    await eventually(async () =>
+      expect((await api.get(`/api/v1/namespaces/${name}`)).body.spec).toEqual({ finalizers: ["example.com/a"] }),
+    );
     const { body } = await api.get(`/api/v1/namespaces/${name}`);
-    const refused = await api.put(`/api/v1/namespaces/${name}/finalize`, { ...body, spec: { finalizers: ["example.com/a", "no-domain"] } });
+    const refused = await api.put(`/api/v1/namespaces/${name}/finalize`, {
+      ...body,
+      spec: { finalizers: ["example.com/a", "no-domain"] },
+    });
     expect(refused.body).toMatchObject({ code: 422, details: { causes: [{ field: "spec.finalizers[1]" }] } });
     expect((await api.put(`/api/v1/namespaces/${name}/finalize`, { ...body, spec: {} })).status).toBe(200);
     await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}`)).status).toBe(404));
   }),
   row("of a Service that cannot have its addresses nothing is said but that", async ({ api, ns }) => {
     const bad = { labels: { a: "not valid!" } };
-    const fieldsOf = ({ status, body }: { status: number; body: { details?: { causes: { field: string }[] } } }) => [status, ...(body.details?.causes ?? []).map(({ field }) => field).sort()];
-    expect(fieldsOf(await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a", ...bad }, spec: { ipFamilyPolicy: "RequireDualStack", ports: [{ port: 80 }] } }))).toEqual([422, "spec.ipFamilyPolicy"]);
-    await api.post(services(ns), { apiVersion: "v1", kind: "Service", metadata: { name: "a" }, spec: { clusterIP: "None" } });
-    expect(fieldsOf(await api.patch("merge", `${services(ns)}/a`, { metadata: { ...bad, deletionTimestamp: "2020-01-01T00:00:00Z" }, spec: { selector: { a: "b" } } }))).toEqual([422, "spec.ipFamilies[1]", "spec.ipFamilyPolicy"]);
+    const fieldsOf = ({ status, body }: { status: number; body: { details?: { causes: { field: string }[] } } }) => [
+      status,
+      ...(body.details?.causes ?? []).map(({ field }) => field).sort(),
+    ];
+    expect(
+      fieldsOf(
+        await api.post(services(ns), {
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name: "a", ...bad },
+          spec: { ipFamilyPolicy: "RequireDualStack", ports: [{ port: 80 }] },
+        }),
+      ),
+    ).toEqual([422, "spec.ipFamilyPolicy"]);
+    await api.post(services(ns), {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "a" },
+      spec: { clusterIP: "None" },
+    });
+    expect(
+      fieldsOf(
+        await api.patch("merge", `${services(ns)}/a`, {
+          metadata: { ...bad, deletionTimestamp: "2020-01-01T00:00:00Z" },
+          spec: { selector: { a: "b" } },
+        }),
+      ),
+    ).toEqual([422, "spec.ipFamilies[1]", "spec.ipFamilyPolicy"]);
   }),
   row("owners that were applied are refused as owners, what is no list of them as what it is", async ({ api, ns }) => {
-    for (const [path, object] of [[leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease" }], [widgets(ns), { apiVersion: `${group}/v1`, kind: "Widget" }]] as const) {
+    for (const [path, object] of [
+      [leases(ns), { apiVersion: "coordination.k8s.io/v1", kind: "Lease" }],
+      [widgets(ns), { apiVersion: `${group}/v1`, kind: "Widget" }],
+    ] as const) {
       const apply = async (managedFields: unknown) => {
-        const { status, body } = await api.patch("apply", `${path}/a?fieldManager=one`, { ...object, metadata: { name: "a", managedFields } });
+        const { status, body } = await api.patch("apply", `${path}/a?fieldManager=one`, {
+          ...object,
+          metadata: { name: "a", managedFields },
+        });
         return [status, body.message];
       };
-      for (const owners of [[], [{}], [{ unknown: 1 }]]) expect(await apply(owners)).toEqual([400, "metadata.managedFields must be nil"]);
-      for (const owners of [7, {}, "x"]) expect(await apply(owners)).toEqual([500, expect.stringContaining(".metadata.managedFields: expected list")]);
+      for (const owners of [[], [{}], [{ unknown: 1 }]])
+        expect(await apply(owners)).toEqual([400, "metadata.managedFields must be nil"]);
+      for (const owners of [7, {}, "x"])
+        expect(await apply(owners)).toEqual([500, expect.stringContaining(".metadata.managedFields: expected list")]);
       expect(await apply([1])).toEqual([500, expect.stringContaining(".metadata.managedFields[0]: expected map")]);
-      expect(await apply([{ manager: 7 }])).toEqual([500, expect.stringContaining(".metadata.managedFields[0].manager: expected string")]);
+      expect(await apply([{ manager: 7 }])).toEqual([
+        500,
+        expect.stringContaining(".metadata.managedFields[0].manager: expected string"),
+      ]);
       expect((await apply([null]))[0]).toBe(201);
     }
   }),
   row("nothing can be applied to what has an item without its key", async ({ api, ns }) => {
     const accounts = `/api/v1/namespaces/${ns}/serviceaccounts`;
     const account = { apiVersion: "v1", kind: "ServiceAccount" };
-    const apply = (name: string, more: object) => api.patch("apply", `${accounts}/${name}?fieldManager=one`, { ...account, metadata: { name }, ...more });
+    const apply = (name: string, more: object) =>
+      api.patch("apply", `${accounts}/${name}?fieldManager=one`, { ...account, metadata: { name }, ...more });
     await api.post(accounts, { ...account, metadata: { name: "unowned" }, secrets: [null] });
     const refused = await apply("unowned", { secrets: [{ name: "s" }] });
-    expect([refused.status, refused.body.message]).toEqual([500, expect.stringContaining(`failed to create manager for existing fields: failed to convert new object (${ns}/unowned; `)]);
+    expect([refused.status, refused.body.message]).toEqual([
+      500,
+      expect.stringContaining(
+        `failed to create manager for existing fields: failed to convert new object (${ns}/unowned; `,
+      ),
+    ]);
     // The fault of what is there is told before that of what is applied.
-    expect((await apply("unowned", { unknown: 1 })).body.message).toMatch(/^failed to create manager for existing fields: /);
+    expect((await apply("unowned", { unknown: 1 })).body.message).toMatch(
+      /^failed to create manager for existing fields: /,
+    );
     expect((await apply("owned", { secrets: [{ name: null }] })).status).toBe(201);
-    expect((await apply("owned", {})).body).toMatchObject({ code: 500, message: expect.stringContaining("failed to create typed live object") });
+    expect((await apply("owned", {})).body).toMatchObject({
+      code: 500,
+      message: expect.stringContaining("failed to create typed live object"),
+    });
     expect((await apply("owned", { unknown: 1 })).body.message).toMatch(/^failed to create typed patch object /);
   }),
-  row("of a field that nobody knows it is not said that it came twice, but of a custom object's", async ({ api, ns }) => {
-    const faultsOf = async (method: "POST" | "PUT", path: string, text: string) => (await api.send(method, `${path}?fieldValidation=Strict`, { body: text, headers: { "content-type": "application/json" } })).body.message?.split("strict decoding error: ")[1];
-    const lease = (more: string) => `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"},${more}}`;
-    for (const [more, faults] of [
-      ['"none":1,"none":1', 'unknown field "none"'], ['"spec":{"none":{"a":1,"a":1}}', 'unknown field "spec.none"'], ['"spec":{"none":[{"a":1,"a":1}]}', 'unknown field "spec.none"'],
-      ['"spec":{"holderIdentity":"a","holderIdentity":"b","holderIdentity":"c"}', 'duplicate field "spec.holderIdentity"'],
-    ] as const) {
-      expect(await faultsOf("POST", leases(ns), lease(more))).toBe(faults);
-      expect(await faultsOf("PUT", `${leases(ns)}/a`, lease(more))).toBe(faults);
-    }
-    expect(await faultsOf("POST", widgets(ns), `{"apiVersion":"${group}/v1","kind":"Widget","metadata":{"name":"a"},"none":1,"none":1}`)).toBe('duplicate field "none", unknown field "none"');
-  }),
+  row(
+    "of a field that nobody knows it is not said that it came twice, but of a custom object's",
+    async ({ api, ns }) => {
+      const faultsOf = async (method: "POST" | "PUT", path: string, text: string) =>
+        (
+          await api.send(method, `${path}?fieldValidation=Strict`, {
+            body: text,
+            headers: { "content-type": "application/json" },
+          })
+        ).body.message?.split("strict decoding error: ")[1];
+      const lease = (more: string) =>
+        `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"},${more}}`;
+      for (const [more, faults] of [
+        ['"none":1,"none":1', 'unknown field "none"'],
+        ['"spec":{"none":{"a":1,"a":1}}', 'unknown field "spec.none"'],
+        ['"spec":{"none":[{"a":1,"a":1}]}', 'unknown field "spec.none"'],
+        [
+          '"spec":{"holderIdentity":"a","holderIdentity":"b","holderIdentity":"c"}',
+          'duplicate field "spec.holderIdentity"',
+        ],
+      ] as const) {
+        expect(await faultsOf("POST", leases(ns), lease(more))).toBe(faults);
+        expect(await faultsOf("PUT", `${leases(ns)}/a`, lease(more))).toBe(faults);
+      }
+      expect(
+        await faultsOf(
+          "POST",
+          widgets(ns),
+          `{"apiVersion":"${group}/v1","kind":"Widget","metadata":{"name":"a"},"none":1,"none":1}`,
+        ),
+      ).toBe('duplicate field "none", unknown field "none"');
+    },
+  ),
   row("a patched object without a version is none of the fields that clients know", async ({ api, ns }) => {
     const secret = `/api/v1/namespaces/${ns}/secrets/a`;
     await api.post(`/api/v1/namespaces/${ns}/secrets`, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
@@ -186,9 +489,15 @@ export const edgeCaseRows = [
       return [status, body.message?.replace(/.*strict decoding/s, "strict decoding")];
     };
     const nameless = [400, "the name of the object (a based on URL) was undeterminable: name must be provided"];
-    const emptied = [{ op: "replace", path: "", value: {} }, { op: "add", path: "/stringData", value: { s: "" } }];
+    const emptied = [
+      { op: "replace", path: "", value: {} },
+      { op: "add", path: "/stringData", value: { s: "" } },
+    ];
     expect(await patched("json", "", emptied)).toEqual(nameless);
-    expect(await patched("json", "&fieldValidation=Strict", emptied)).toEqual([422, 'strict decoding error: unknown field "stringData"']);
+    expect(await patched("json", "&fieldValidation=Strict", emptied)).toEqual([
+      422,
+      'strict decoding error: unknown field "stringData"',
+    ]);
     expect(await patched("json", "", [{ op: "remove", path: "/apiVersion" }])).toEqual(nameless);
     expect(await patched("merge", "", { apiVersion: null })).toEqual(nameless);
     expect(await patched("merge", "", { kind: null })).toEqual([200, undefined]);

@@ -6,8 +6,14 @@ import { configMap, configMaps, row, widget, widgets, type Scene } from "../row.
 const names = (body: Json): string[] => body.items.map((item: Json) => item.metadata.name);
 
 async function labelled({ api, ns }: Scene): Promise<void> {
-  const labels: Record<string, Record<string, string>> = { a: { tier: "web", env: "prod" }, b: { tier: "web" }, c: { tier: "db", env: "" }, d: {} };
-  for (const [name, set] of Object.entries(labels)) await api.post(widgets(ns), widget(name, { color: name === "a" ? "red" : "green" }, { labels: set }));
+  const labels: Record<string, Record<string, string>> = {
+    a: { tier: "web", env: "prod" },
+    b: { tier: "web" },
+    c: { tier: "db", env: "" },
+    d: {},
+  };
+  for (const [name, set] of Object.entries(labels))
+    await api.post(widgets(ns), widget(name, { color: name === "a" ? "red" : "green" }, { labels: set }));
 }
 
 const bySelector = (kind: "labelSelector" | "fieldSelector", selector: string, wanted: string[]) =>
@@ -22,7 +28,11 @@ export const listRows = [
   row("a list has kind, version and items in order of name", async ({ api, ns }) => {
     for (const name of ["b", "a", "c"]) await api.post(widgets(ns), widget(name));
     const { body } = await api.get(widgets(ns));
-    expect(body).toMatchObject({ apiVersion: "conformance.example/v1", kind: "WidgetList", metadata: { resourceVersion: expect.stringMatching(/^\d+$/), continue: "" } });
+    expect(body).toMatchObject({
+      apiVersion: "conformance.example/v1",
+      kind: "WidgetList",
+      metadata: { resourceVersion: expect.stringMatching(/^\d+$/), continue: "" },
+    });
     expect(names(body)).toEqual(["a", "b", "c"]);
   }),
   row("items of a built-in list carry no kind, an empty list is a list", async ({ api, ns, unique }) => {
@@ -38,9 +48,11 @@ export const listRows = [
     expect([names(first), first.metadata.remainingItemCount]).toEqual([["w0", "w1", "w2"], 4]);
     await api.delete(`${widgets(ns)}/w5`);
     await api.post(widgets(ns), widget("w9"));
-    const second = (await api.get(`${widgets(ns)}?limit=3&continue=${encodeURIComponent(first.metadata.continue)}`)).body;
+    const second = (await api.get(`${widgets(ns)}?limit=3&continue=${encodeURIComponent(first.metadata.continue)}`))
+      .body;
     expect([names(second), second.metadata.remainingItemCount]).toEqual([["w3", "w4", "w5"], 1]);
-    const third = (await api.get(`${widgets(ns)}?limit=3&continue=${encodeURIComponent(second.metadata.continue)}`)).body;
+    const third = (await api.get(`${widgets(ns)}?limit=3&continue=${encodeURIComponent(second.metadata.continue)}`))
+      .body;
     expect(names(third)).toEqual(["w6"]);
     expect(third.metadata.continue ?? "").toBe("");
     expect(new Set([first, second, third].map((page) => page.metadata.resourceVersion)).size).toBe(1);
@@ -67,28 +79,48 @@ export const listRows = [
   row("selectors that make no sense are bad requests", async ({ api, ns }) => {
     expect((await api.get(`${widgets(ns)}?labelSelector=${encodeURIComponent("a in b")}`)).status).toBe(400);
     const { status, body } = await api.get(`${widgets(ns)}?fieldSelector=spec.size=1`);
-    expect([status, body.reason, body.message]).toEqual([400, "BadRequest", expect.stringContaining("field label not supported: spec.size")]);
+    expect([status, body.reason, body.message]).toEqual([
+      400,
+      "BadRequest",
+      expect.stringContaining("field label not supported: spec.size"),
+    ]);
   }),
   row("a list at least as new as a version, and exactly at one", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a"))).body;
     await api.post(widgets(ns), widget("b"));
     const rv = made.metadata.resourceVersion;
-    expect(names((await api.get(`${widgets(ns)}?resourceVersion=${rv}&resourceVersionMatch=NotOlderThan`)).body)).toContain("a");
-    expect(names((await api.get(`${widgets(ns)}?resourceVersion=${rv}&resourceVersionMatch=Exact&limit=10`)).body)).toEqual(["a"]);
+    expect(
+      names((await api.get(`${widgets(ns)}?resourceVersion=${rv}&resourceVersionMatch=NotOlderThan`)).body),
+    ).toContain("a");
+    expect(
+      names((await api.get(`${widgets(ns)}?resourceVersion=${rv}&resourceVersionMatch=Exact&limit=10`)).body),
+    ).toEqual(["a"]);
     expect((await api.get(`${widgets(ns)}?resourceVersion=0`)).status).toBe(200);
     expect((await api.get(`${widgets(ns)}?resourceVersion=abc`)).status).toBe(400);
   }),
   row("a Table has the kind's columns, wide ones by priority", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a", { size: 4, note: "hi" }));
-    await api.patch("merge", `${widgets(ns)}/a/status`, { status: { conditions: [{ type: "Ready", status: "True" }] } });
-    const { body } = await api.get(widgets(ns), { accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" });
+    await api.patch("merge", `${widgets(ns)}/a/status`, {
+      status: { conditions: [{ type: "Ready", status: "True" }] },
+    });
+    const { body } = await api.get(widgets(ns), {
+      accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+    });
     expect(body).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1" });
     expect(body.columnDefinitions.map((c: Json) => [c.name, c.type, c.format, c.priority])).toEqual([
-      ["Name", "string", "name", 0], ["Size", "integer", "", 0], ["Ready", "string", "", 0], ["Note", "string", "", 1], ["Age", "date", "", 0],
+      ["Name", "string", "name", 0],
+      ["Size", "integer", "", 0],
+      ["Ready", "string", "", 0],
+      ["Note", "string", "", 1],
+      ["Age", "date", "", 0],
     ]);
     expect(body.rows[0].cells.slice(0, 4)).toEqual(["a", 4, "True", "hi"]);
     expect(body.rows[0].cells[4]).toMatch(/^\d+s$/);
-    expect(body.rows[0].object).toMatchObject({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: { name: "a" } });
+    expect(body.rows[0].object).toMatchObject({
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: { name: "a" },
+    });
   }),
   row("one object comes as a Table too, whole with includeObject=Object", async ({ api, ns }) => {
     await api.post(configMaps(ns), configMap("a", { k: "v", l: "w" }));
@@ -100,10 +132,14 @@ export const listRows = [
   }),
   row("metadata alone, as PartialObjectMetadata", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
-    const one = (await api.get(`${widgets(ns)}/a`, { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" })).body;
+    const one = (
+      await api.get(`${widgets(ns)}/a`, { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" })
+    ).body;
     expect(one).toMatchObject({ kind: "PartialObjectMetadata", metadata: { name: "a" } });
     expect(one).not.toHaveProperty("spec");
-    const list = (await api.get(widgets(ns), { accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" })).body;
+    const list = (
+      await api.get(widgets(ns), { accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" })
+    ).body;
     expect([list.kind, names(list)]).toEqual(["PartialObjectMetadataList", ["a"]]);
   }),
 ];

@@ -11,7 +11,9 @@ const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name
 function columns(resource: string, path: (ns: string) => string, expected: string): Row {
   return row(`columns of ${resource}`, async ({ api, ns }) => {
     const { body } = await api.get(path(ns), asTable);
-    expect(body.columnDefinitions.map(({ name, priority }: Json) => (priority > 0 ? `${name}*` : name)).join(", ")).toBe(expected);
+    expect(
+      body.columnDefinitions.map(({ name, priority }: Json) => (priority > 0 ? `${name}*` : name)).join(", "),
+    ).toBe(expected);
   });
 }
 
@@ -36,25 +38,113 @@ export const printerColumnRows = [
   columns("secrets", within("/api/v1", "secrets"), "Name, Type, Data, Age"),
   columns("services", within("/api/v1", "services"), "Name, Type, Cluster-IP, External-IP, Port(s), Age, Selector*"),
   columns("serviceaccounts", within("/api/v1", "serviceaccounts"), "Name, Secrets, Age"),
-  columns("pods", within("/api/v1", "pods"), "Name, Ready, Status, Restarts, Age, IP*, Node*, Nominated Node*, Readiness Gates*"),
-  columns("events", within("/api/v1", "events"), "Last Seen, Type, Reason, Object, Subobject*, Source*, Message, First Seen*, Count*, Name*"),
-  columns("deployments", within("/apis/apps/v1", "deployments"), "Name, Ready, Up-to-date, Available, Age, Containers*, Images*, Selector*"),
-  columns("replicasets", within("/apis/apps/v1", "replicasets"), "Name, Desired, Current, Ready, Age, Containers*, Images*, Selector*"),
-  columns("daemonsets", within("/apis/apps/v1", "daemonsets"), "Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers*, Images*, Selector*"),
-  columns("jobs", within("/apis/batch/v1", "jobs"), "Name, Status, Completions, Duration, Age, Containers*, Images*, Selector*"),
+  columns(
+    "pods",
+    within("/api/v1", "pods"),
+    "Name, Ready, Status, Restarts, Age, IP*, Node*, Nominated Node*, Readiness Gates*",
+  ),
+  columns(
+    "events",
+    within("/api/v1", "events"),
+    "Last Seen, Type, Reason, Object, Subobject*, Source*, Message, First Seen*, Count*, Name*",
+  ),
+  columns(
+    "deployments",
+    within("/apis/apps/v1", "deployments"),
+    "Name, Ready, Up-to-date, Available, Age, Containers*, Images*, Selector*",
+  ),
+  columns(
+    "replicasets",
+    within("/apis/apps/v1", "replicasets"),
+    "Name, Desired, Current, Ready, Age, Containers*, Images*, Selector*",
+  ),
+  columns(
+    "daemonsets",
+    within("/apis/apps/v1", "daemonsets"),
+    "Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers*, Images*, Selector*",
+  ),
+  columns(
+    "jobs",
+    within("/apis/batch/v1", "jobs"),
+    "Name, Status, Completions, Duration, Age, Containers*, Images*, Selector*",
+  ),
   columns("leases", within("/apis/coordination.k8s.io/v1", "leases"), "Name, Holder, Age"),
   columns("ingresses", within("/apis/networking.k8s.io/v1", "ingresses"), "Name, Class, Hosts, Address, Ports, Age"),
   columns("roles", within(rbac, "roles"), "Name, Created At"),
   columns("rolebindings", within(rbac, "rolebindings"), "Name, Role, Age, Users*, Groups*, ServiceAccounts*"),
   columns("clusterroles", () => `${rbac}/clusterroles`, "Name, Created At"),
-  columns("customresourcedefinitions", () => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "Name, Created At"),
-  columns("validatingadmissionpolicies", () => `${admission}/validatingadmissionpolicies`, "Name, Validations, ParamKind, Age"),
-  columns("validatingwebhookconfigurations", () => `${admission}/validatingwebhookconfigurations`, "Name, Webhooks, Age"),
+  columns(
+    "customresourcedefinitions",
+    () => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "Name, Created At",
+  ),
+  columns(
+    "validatingadmissionpolicies",
+    () => `${admission}/validatingadmissionpolicies`,
+    "Name, Validations, ParamKind, Age",
+  ),
+  columns(
+    "validatingwebhookconfigurations",
+    () => `${admission}/validatingwebhookconfigurations`,
+    "Name, Webhooks, Age",
+  ),
   columns("mutatingwebhookconfigurations", () => `${admission}/mutatingwebhookconfigurations`, "Name, Webhooks, Age"),
-  cells("a ConfigMap counts its keys", within("/api/v1", "configmaps"), { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: { a: "1", b: "2" } }, ["c", 2]),
-  cells("a Secret tells its type", within("/api/v1", "secrets"), { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { a: "1" } }, ["s", "Opaque", 1]),
-  cells("a Service without an address of its own", within("/api/v1", "services"), { apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec: { clusterIP: "None", selector: { a: "b" }, ports: [{ name: "x", port: 80 }, { name: "y", port: 81, protocol: "UDP" }] } }, ["s", "ClusterIP", "None", "<none>", "80/TCP,81/UDP", "a=b"]),
-  cells("a Deployment of none", within("/apis/apps/v1", "deployments"), { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" }, spec: { replicas: 0, selector, template } }, ["d", "0/0", 0, 0, "one", "i:1", "a=b"]),
-  cells("a RoleBinding names its subjects", within(rbac, "rolebindings"), { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: "b" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" }, subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "u" }, { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "g" }, { kind: "ServiceAccount", name: "sa", namespace: "n" }] }, ["b", "ClusterRole/view", "u", "g", "n/sa"]),
-  cells("a Lease tells its holder", within("/apis/coordination.k8s.io/v1", "leases"), { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" }, spec: { holderIdentity: "me" } }, ["l", "me"]),
+  cells(
+    "a ConfigMap counts its keys",
+    within("/api/v1", "configmaps"),
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: { a: "1", b: "2" } },
+    ["c", 2],
+  ),
+  cells(
+    "a Secret tells its type",
+    within("/api/v1", "secrets"),
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { a: "1" } },
+    ["s", "Opaque", 1],
+  ),
+  cells(
+    "a Service without an address of its own",
+    within("/api/v1", "services"),
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "s" },
+      spec: {
+        clusterIP: "None",
+        selector: { a: "b" },
+        ports: [
+          { name: "x", port: 80 },
+          { name: "y", port: 81, protocol: "UDP" },
+        ],
+      },
+    },
+    ["s", "ClusterIP", "None", "<none>", "80/TCP,81/UDP", "a=b"],
+  ),
+  cells(
+    "a Deployment of none",
+    within("/apis/apps/v1", "deployments"),
+    { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" }, spec: { replicas: 0, selector, template } },
+    ["d", "0/0", 0, 0, "one", "i:1", "a=b"],
+  ),
+  cells(
+    "a RoleBinding names its subjects",
+    within(rbac, "rolebindings"),
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: "b" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
+      subjects: [
+        { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "u" },
+        { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "g" },
+        { kind: "ServiceAccount", name: "sa", namespace: "n" },
+      ],
+    },
+    ["b", "ClusterRole/view", "u", "g", "n/sa"],
+  ),
+  cells(
+    "a Lease tells its holder",
+    within("/apis/coordination.k8s.io/v1", "leases"),
+    { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" }, spec: { holderIdentity: "me" } },
+    ["l", "me"],
+  ),
 ];

@@ -24,9 +24,15 @@ export const watchRows = [
   row("a watch resumes from the version of any event", async ({ api, ns }) => {
     const first = (await api.post(widgets(ns), widget("a"))).body;
     for (const size of [2, 3, 4]) await api.patch("merge", `${widgets(ns)}/a`, { spec: { size } });
-    const sizes = await using(api.watch(`${widgets(ns)}?resourceVersion=${first.metadata.resourceVersion}`), async (watch) => await watch.take(3));
+    const sizes = await using(
+      api.watch(`${widgets(ns)}?resourceVersion=${first.metadata.resourceVersion}`),
+      async (watch) => await watch.take(3),
+    );
     expect(sizes.map((event) => event.object.spec.size)).toEqual([2, 3, 4]);
-    const rest = await using(api.watch(`${widgets(ns)}?resourceVersion=${sizes[1]!.object.metadata.resourceVersion}`), async (watch) => await watch.take(1));
+    const rest = await using(
+      api.watch(`${widgets(ns)}?resourceVersion=${sizes[1]!.object.metadata.resourceVersion}`),
+      async (watch) => await watch.take(1),
+    );
     expect(rest.map((event) => event.object.spec.size)).toEqual([4]);
   }),
   row("a watch without a version starts with what is there, as ADDED", async ({ api, ns }) => {
@@ -40,29 +46,47 @@ export const watchRows = [
   }),
   row("sendInitialEvents marks the end of what was there by a bookmark", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
-    await using(api.watch(`${widgets(ns)}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`), async (watch) => {
-      const events = await watch.take(2);
-      expect(events.map((event) => event.type)).toEqual(["ADDED", "BOOKMARK"]);
-      expect(events[1]!.object.metadata).toMatchObject({ annotations: { "k8s.io/initial-events-end": "true" }, resourceVersion: expect.stringMatching(/^\d+$/) });
-    });
+    await using(
+      api.watch(`${widgets(ns)}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`),
+      async (watch) => {
+        const events = await watch.take(2);
+        expect(events.map((event) => event.type)).toEqual(["ADDED", "BOOKMARK"]);
+        expect(events[1]!.object.metadata).toMatchObject({
+          annotations: { "k8s.io/initial-events-end": "true" },
+          resourceVersion: expect.stringMatching(/^\d+$/),
+        });
+      },
+    );
   }),
   row("bookmarks come before a watch times out, and name a version to resume from", async ({ api, ns }) => {
     const { body } = await api.get(widgets(ns));
-    await using(api.watch(`${widgets(ns)}?resourceVersion=${body.metadata.resourceVersion}&allowWatchBookmarks=true&timeoutSeconds=5&fieldSelector=metadata.name=none`), async (watch) => {
-      // Nothing new, no bookmark: the version must have moved on.
-      await api.post(widgets(ns), widget("unseen"));
-      const seen: WatchEvent[] = [];
-      for (let event = await watch.next(); event; event = await watch.next()) seen.push(event);
-      expect(seen.length).toBeGreaterThan(0);
-      expect(new Set(seen.map((event) => event.type))).toEqual(new Set(["BOOKMARK"]));
-      expect(seen[0]!.object).toMatchObject({ kind: "Widget", apiVersion: "conformance.example/v1", metadata: { resourceVersion: expect.stringMatching(/^\d+$/) } });
-      expect(Number(seen[0]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(body.metadata.resourceVersion));
-    });
+    await using(
+      api.watch(
+        `${widgets(ns)}?resourceVersion=${body.metadata.resourceVersion}&allowWatchBookmarks=true&timeoutSeconds=5&fieldSelector=metadata.name=none`,
+      ),
+      async (watch) => {
+        // Nothing new, no bookmark: the version must have moved on.
+        await api.post(widgets(ns), widget("unseen"));
+        const seen: WatchEvent[] = [];
+        for (let event = await watch.next(); event; event = await watch.next()) seen.push(event);
+        expect(seen.length).toBeGreaterThan(0);
+        expect(new Set(seen.map((event) => event.type))).toEqual(new Set(["BOOKMARK"]));
+        expect(seen[0]!.object).toMatchObject({
+          kind: "Widget",
+          apiVersion: "conformance.example/v1",
+          metadata: { resourceVersion: expect.stringMatching(/^\d+$/) },
+        });
+        expect(Number(seen[0]!.object.metadata.resourceVersion)).toBeGreaterThan(Number(body.metadata.resourceVersion));
+      },
+    );
   }),
   row("timeoutSeconds ends a watch", async ({ api, ns }) => {
-    await using(api.watch(`${configMaps(ns)}?resourceVersion=0&timeoutSeconds=1&fieldSelector=metadata.name=none`), async (watch) => {
-      expect(await watch.next()).toBeUndefined();
-    });
+    await using(
+      api.watch(`${configMaps(ns)}?resourceVersion=0&timeoutSeconds=1&fieldSelector=metadata.name=none`),
+      async (watch) => {
+        expect(await watch.next()).toBeUndefined();
+      },
+    );
   }),
   row("a version that history has forgotten is 410 Expired, inside the stream or before it", async ({ api, ns }) => {
     await api.post(widgets(ns), widget("a"));
@@ -76,14 +100,17 @@ export const watchRows = [
   }),
   row("an object that begins or ceases to match a selector is ADDED or DELETED", async ({ api, ns }) => {
     const { body } = await api.get(widgets(ns));
-    await using(api.watch(`${widgets(ns)}?labelSelector=in=yes&resourceVersion=${body.metadata.resourceVersion}`), async (watch) => {
-      await api.post(widgets(ns), widget("a"));
-      await api.patch("merge", `${widgets(ns)}/a`, { metadata: { labels: { in: "yes" } } });
-      await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 5 } });
-      await api.patch("merge", `${widgets(ns)}/a`, { metadata: { labels: { in: null } } });
-      await api.post(widgets(ns), widget("b", {}, { labels: { in: "yes" } }));
-      expect(brief(await watch.take(4))).toEqual(["ADDED a", "MODIFIED a", "DELETED a", "ADDED b"]);
-    });
+    await using(
+      api.watch(`${widgets(ns)}?labelSelector=in=yes&resourceVersion=${body.metadata.resourceVersion}`),
+      async (watch) => {
+        await api.post(widgets(ns), widget("a"));
+        await api.patch("merge", `${widgets(ns)}/a`, { metadata: { labels: { in: "yes" } } });
+        await api.patch("merge", `${widgets(ns)}/a`, { spec: { size: 5 } });
+        await api.patch("merge", `${widgets(ns)}/a`, { metadata: { labels: { in: null } } });
+        await api.post(widgets(ns), widget("b", {}, { labels: { in: "yes" } }));
+        expect(brief(await watch.take(4))).toEqual(["ADDED a", "MODIFIED a", "DELETED a", "ADDED b"]);
+      },
+    );
   }),
   row("a watch of one name, and of a selectable field", async ({ api, ns }) => {
     const { body } = await api.get(widgets(ns));
@@ -94,18 +121,22 @@ export const watchRows = [
         await api.post(widgets(ns), widget("b"));
         expect(brief(await byName.take(1))).toEqual(["ADDED b"]);
         expect(brief(await byField.take(1))).toEqual(["ADDED a"]);
-      }));
+      }),
+    );
   }),
   row("a watch of one namespace sees nothing of another", async ({ api, ns, unique }) => {
     const other = unique("other");
     await api.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: other } });
     const { body } = await api.get(configMaps(ns));
-    await using(api.watch(`${configMaps(ns)}?resourceVersion=${body.metadata.resourceVersion}&fieldSelector=metadata.name=mine`), async (watch) => {
-      await api.post(configMaps(other), configMap("mine"));
-      await api.post(configMaps(ns), configMap("mine"));
-      const [event] = await watch.take(1);
-      expect(event!.object.metadata.namespace).toBe(ns);
-    });
+    await using(
+      api.watch(`${configMaps(ns)}?resourceVersion=${body.metadata.resourceVersion}&fieldSelector=metadata.name=mine`),
+      async (watch) => {
+        await api.post(configMaps(other), configMap("mine"));
+        await api.post(configMaps(ns), configMap("mine"));
+        const [event] = await watch.take(1);
+        expect(event!.object.metadata.namespace).toBe(ns);
+      },
+    );
   }),
   row("a change of nothing is no event", async ({ api, ns }) => {
     const made = (await api.post(widgets(ns), widget("a"))).body;
@@ -120,9 +151,18 @@ export const watchRows = [
     const { body } = await api.get(widgets(ns));
     await api.post(widgets(ns), widget("a"));
     await api.post(widgets(ns), widget("b"));
-    const answer = await api.get(`${widgets(ns)}?watch=true&timeoutSeconds=1&resourceVersion=${body.metadata.resourceVersion}`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
-    const events = answer.text.trim().split("\n").map((line) => JSON.parse(line) as WatchEvent);
-    expect(events.map((event) => [event.type, event.object.kind, event.object.rows[0].cells[0]])).toEqual([["ADDED", "Table", "a"], ["ADDED", "Table", "b"]]);
+    const answer = await api.get(
+      `${widgets(ns)}?watch=true&timeoutSeconds=1&resourceVersion=${body.metadata.resourceVersion}`,
+      { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+    );
+    const events = answer.text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as WatchEvent);
+    expect(events.map((event) => [event.type, event.object.kind, event.object.rows[0].cells[0]])).toEqual([
+      ["ADDED", "Table", "a"],
+      ["ADDED", "Table", "b"],
+    ]);
     expect(events[0]!.object.columnDefinitions.length).toBeGreaterThan(0);
     expect(events[1]!.object.columnDefinitions ?? []).toEqual([]);
   }),

@@ -9,7 +9,8 @@ const locks = ["npm-shrinkwrap.json", "package-lock.json"];
 
 /** Afterwards `<app>/node_modules` holds what the app depends on. Throws when npm fails. */
 export function installModules({ app, layers, description }) {
-  const production = (process.env.NODE_ENV ?? "production") === "production" && process.env.NPM_CONFIG_PRODUCTION !== "false";
+  const production =
+    (process.env.NODE_ENV ?? "production") === "production" && process.env.NPM_CONFIG_PRODUCTION !== "false";
   const modules = join(app, "node_modules");
   if (existsSync(modules)) return console.log("       Using the node_modules that came with the app");
   if (!hasDependencies(description, production)) return console.log("       No dependencies to install");
@@ -32,7 +33,12 @@ export function installModules({ app, layers, description }) {
 
 function copy(from, to) {
   mkdirSync(to, { recursive: true });
-  cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE });
+  cpSync(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    preserveTimestamps: true,
+    mode: constants.COPYFILE_FICLONE,
+  });
 }
 
 /** What npm has downloaded is kept too: a changed lockfile then fetches only what is new. */
@@ -49,9 +55,19 @@ function runNpm({ app, layers, production }) {
   if (!locked) console.log("       warning: there is no package-lock.json, so versions may change from build to build");
   console.log(`       npm ${args.join(" ")}`);
   const quiet = ["--prefer-offline", "--no-audit", "--no-fund", "--no-progress"];
-  const env = { ...process.env, npm_config_cache: keepNpmCache(layers), npm_config_update_notifier: "false", npm_config_logs_max: "0" };
-  const { status, signal, error } = spawnSync("npm", [...args, ...quiet], { cwd: app, stdio: ["ignore", "inherit", "inherit"], env });
-  if (error?.code === "ENOENT") throw new Error("there is no npm on this machine; install it, or push the app with its node_modules");
+  const env = {
+    ...process.env,
+    npm_config_cache: keepNpmCache(layers),
+    npm_config_update_notifier: "false",
+    npm_config_logs_max: "0",
+  };
+  const { status, signal, error } = spawnSync("npm", [...args, ...quiet], {
+    cwd: app,
+    stdio: ["ignore", "inherit", "inherit"],
+    env,
+  });
+  if (error?.code === "ENOENT")
+    throw new Error("there is no npm on this machine; install it, or push the app with its node_modules");
   if (error) throw new Error(`npm cannot be run: ${error.message}`);
   if (status !== 0) throw new Error(`npm ${args[0]} failed with status ${status ?? signal}`);
 }

@@ -12,7 +12,8 @@ export function readPackage(app) {
   } catch (error) {
     throw new Error(`package.json is no JSON: ${error.message}`);
   }
-  if (typeof description !== "object" || description === null || Array.isArray(description)) throw new Error("package.json is no JSON object");
+  if (typeof description !== "object" || description === null || Array.isArray(description))
+    throw new Error("package.json is no JSON object");
   return description;
 }
 
@@ -31,7 +32,9 @@ export function findStart(app, { scripts, main }) {
   const { prestart, start, poststart } = scripts ?? {};
   // Run as npm would, but without npm in between, which takes memory and keeps signals from the app.
   if (start) return [prestart, start, poststart].filter(Boolean).join(" && ");
-  const file = ["server.js", "server.mjs", "server.cjs", main, "app.js", "main.js", "index.js", "index.mjs"].find((name) => typeof name === "string" && name !== "" && existsSync(join(app, name)));
+  const file = ["server.js", "server.mjs", "server.cjs", main, "app.js", "main.js", "index.js", "index.mjs"].find(
+    (name) => typeof name === "string" && name !== "" && existsSync(join(app, name)),
+  );
   return file && `node ${/^[A-Za-z0-9_./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }
 
@@ -44,7 +47,11 @@ export function hasDependencies(description, production) {
 
 /** Does an install leave something outside the app's node_modules? Then a copy of that is not the whole of it. */
 export function installsOutside({ scripts, workspaces, dependencies, optionalDependencies, devDependencies }) {
-  const own = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"].some((name) => scripts?.[name]);
-  const linked = Object.values({ ...dependencies, ...optionalDependencies, ...devDependencies }).some((spec) => /^(file:|link:|\.|\/)/.test(String(spec)) && !/\.(tgz|tar\.gz)$/.test(String(spec)));
+  const own = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"].some(
+    (name) => scripts?.[name],
+  );
+  const linked = Object.values({ ...dependencies, ...optionalDependencies, ...devDependencies }).some(
+    (spec) => /^(file:|link:|\.|\/)/.test(String(spec)) && !/\.(tgz|tar\.gz)$/.test(String(spec)),
+  );
   return own || linked || workspaces !== undefined;
 }

@@ -21,6 +21,9 @@ const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 /** A launch.toml of processes `{ type, command, isDefault }`, each through a shell. */
 export function toLaunchToml(processes) {
   return processes
-    .map(({ type, command, isDefault }) => `[[processes]]\ntype = ${JSON.stringify(type)}\ncommand = ${JSON.stringify([shell, "-c", command])}\ndefault = ${isDefault}\n`)
+    .map(
+      ({ type, command, isDefault }) =>
+        `[[processes]]\ntype = ${JSON.stringify(type)}\ncommand = ${JSON.stringify([shell, "-c", command])}\ndefault = ${isDefault}\n`,
+    )
     .join("\n");
 }

@@ -8,10 +8,35 @@ import { pipeline } from "node:stream";
 const root = await realpath(process.argv[2]);
 const settings = JSON.parse(readFileSync(join(import.meta.dirname, "settings.json"), "utf8"));
 const types = {
-  html: "text/html; charset=utf-8", htm: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", mjs: "text/javascript; charset=utf-8",
-  json: "application/json", map: "application/json", webmanifest: "application/manifest+json", xml: "application/xml", txt: "text/plain; charset=utf-8", md: "text/markdown; charset=utf-8",
-  svg: "image/svg+xml", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", avif: "image/avif", ico: "image/x-icon",
-  woff: "font/woff", woff2: "font/woff2", ttf: "font/ttf", otf: "font/otf", wasm: "application/wasm", pdf: "application/pdf", mp4: "video/mp4", webm: "video/webm", mp3: "audio/mpeg", zip: "application/zip",
+  html: "text/html; charset=utf-8",
+  htm: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  mjs: "text/javascript; charset=utf-8",
+  json: "application/json",
+  map: "application/json",
+  webmanifest: "application/manifest+json",
+  xml: "application/xml",
+  txt: "text/plain; charset=utf-8",
+  md: "text/markdown; charset=utf-8",
+  svg: "image/svg+xml",
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+  avif: "image/avif",
+  ico: "image/x-icon",
+  woff: "font/woff",
+  woff2: "font/woff2",
+  ttf: "font/ttf",
+  otf: "font/otf",
+  wasm: "application/wasm",
+  pdf: "application/pdf",
+  mp4: "video/mp4",
+  webm: "video/webm",
+  mp3: "audio/mpeg",
+  zip: "application/zip",
 };
 // What tells the platform about the app is not the app's content.
 const hidden = new Set(["Staticfile", "Staticfile.auth", "Procfile", "manifest.yml", "manifest.yaml"]);
@@ -23,18 +48,22 @@ const server = createServer((request, response) => {
     else response.writeHead(500).end("Internal Server Error\n");
   });
 });
-server.listen(Number(process.env.PORT ?? 8080), "0.0.0.0", () => console.log(`Serving ${root} on port ${server.address().port}`));
+server.listen(Number(process.env.PORT ?? 8080), "0.0.0.0", () =>
+  console.log(`Serving ${root} on port ${server.address().port}`),
+);
 process.once("SIGTERM", () => {
   server.close(() => process.exit(0));
   server.closeIdleConnections();
 });
 
 async function answer(request, response) {
-  if (request.method !== "GET" && request.method !== "HEAD") return response.writeHead(405, { allow: "GET, HEAD" }).end();
+  if (request.method !== "GET" && request.method !== "HEAD")
+    return response.writeHead(405, { allow: "GET, HEAD" }).end();
   const url = new URL(request.url, "http://static");
   const parts = toParts(url.pathname);
   const found = parts && (await find(join(root, ...parts)));
-  if (found?.isDirectory && !url.pathname.endsWith("/")) return response.writeHead(301, { location: `${url.pathname.replace(/^\/+/, "/")}/${url.search}` }).end();
+  if (found?.isDirectory && !url.pathname.endsWith("/"))
+    return response.writeHead(301, { location: `${url.pathname.replace(/^\/+/, "/")}/${url.search}` }).end();
   if (found?.isDirectory) return answerDirectory(request, response, found);
   if (found) return send(request, response, 200, found);
   const instead = settings.pushstate ? await find(join(root, "index.html")) : undefined;
@@ -51,7 +80,8 @@ function toParts(pathname) {
     return undefined;
   }
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-  const refused = (part) => part === ".." || /[\0\\]/.test(part) || hidden.has(part) || (part.startsWith(".") && !settings.dotFiles);
+  const refused = (part) =>
+    part === ".." || /[\0\\]/.test(part) || hidden.has(part) || (part.startsWith(".") && !settings.dotFiles);
   return parts.some(refused) ? undefined : parts;
 }
 
@@ -60,18 +90,24 @@ async function find(path) {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || (real !== root && !real.startsWith(root + sep))) return undefined;
   const stats = await stat(real);
-  return stats.isFile() || stats.isDirectory() ? { path: real, size: stats.size, modified: stats.mtime, isDirectory: stats.isDirectory() } : undefined;
+  return stats.isFile() || stats.isDirectory()
+    ? { path: real, size: stats.size, modified: stats.mtime, isDirectory: stats.isDirectory() }
+    : undefined;
 }
 
 async function answerDirectory(request, response, directory) {
   const index = await find(join(directory.path, "index.html"));
   if (index && !index.isDirectory) return send(request, response, 200, index);
   if (!settings.directory) return notFound(request, response);
-  const names = (await readdir(directory.path)).filter((name) => !hidden.has(name) && (settings.dotFiles || !name.startsWith("."))).sort();
+  const names = (await readdir(directory.path))
+    .filter((name) => !hidden.has(name) && (settings.dotFiles || !name.startsWith(".")))
+    .sort();
   const escape = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
   const rows = names.map((name) => `<li><a href="${encodeURIComponent(name)}">${escape(name)}</a></li>`);
   const body = `<!doctype html><meta charset="utf-8"><ul>${rows.join("")}</ul>`;
-  response.writeHead(200, { "content-type": types.html, "content-length": Buffer.byteLength(body) }).end(request.method === "HEAD" ? undefined : body);
+  response
+    .writeHead(200, { "content-type": types.html, "content-length": Buffer.byteLength(body) })
+    .end(request.method === "HEAD" ? undefined : body);
 }
 
 async function notFound(request, response) {
@@ -82,7 +118,12 @@ async function notFound(request, response) {
 
 function send(request, response, status, file) {
   const etag = `W/"${file.size.toString(16)}-${file.modified.getTime().toString(16)}"`;
-  const headers = { "content-type": types[extname(file.path).slice(1).toLowerCase()] ?? "application/octet-stream", "last-modified": file.modified.toUTCString(), etag, "x-content-type-options": "nosniff" };
+  const headers = {
+    "content-type": types[extname(file.path).slice(1).toLowerCase()] ?? "application/octet-stream",
+    "last-modified": file.modified.toUTCString(),
+    etag,
+    "x-content-type-options": "nosniff",
+  };
   if (status === 200 && request.headers["if-none-match"] === etag) return response.writeHead(304, headers).end();
   response.writeHead(status, { ...headers, "content-length": file.size });
   if (request.method === "HEAD") return response.end();
