@@ -199,11 +199,11 @@ export function permissionRows(scene: Scene): void {
         state: "watching",
         synced: true,
         namespaces: 2,
-        elsewhere: [],
+        notWatching: [],
       });
 
       await permissions.revokeIn(away);
-      const parked = { elsewhere: [{ namespace: away, state: "parked", parkReason: "Forbidden" }], synced: true };
+      const parked = { notWatching: [{ namespace: away, state: "parked", parkReason: "Forbidden" }], synced: true };
       expect(
         await timed(() =>
           expect([statusOf(started, "gadgets.machinery.example"), statusOf(started, "configmaps")]).toMatchObject([
@@ -445,7 +445,7 @@ export function permissionRows(scene: Scene): void {
       await eventually(
         () =>
           expect(started.watches.status().find((one) => one.resource === "configmaps" && !one.namespace)).toMatchObject(
-            { namespaces: 1, elsewhere: [] },
+            { namespaces: 1, notWatching: [] },
           ),
         20_000,
       );
