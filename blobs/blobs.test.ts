@@ -10,6 +10,8 @@ import { pack } from "tar-stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ZipFile } from "yazl";
 import { packDirectory, unpackTar } from "./archive/tar.ts";
+import { isDiskFull } from "../kube/server/disk-full.ts";
+import { mountSmallDisk, whyNoSmallDisk } from "../kube/testing/small-disk.ts";
 import { createDirectoryStore } from "./directory/directory-store.ts";
 import { receivePackage } from "./package/receive-package.ts";
 import { matchResources } from "./package/resources.ts";
@@ -297,3 +299,27 @@ test("only what nothing refers to, and what is old enough, is removed", () => {
     planBlobRemoval({ blobs, references: [{ space: otherSpace, digest: "needed" }], now }).map((row) => row.digest),
   ).toEqual(["old", "needed"]);
 });
+
+test("a store whose folder was removed makes it again", async () => {
+  await rm(join(directory, "blobs"), { recursive: true });
+  const blob = await receive(await zipOf([{ path: "a", body: "one" }]));
+  expect(await store.has(space, blob.digest)).toBe(true);
+});
+
+test.skipIf(whyNoSmallDisk())(
+  "a full disk fails an upload with an error that says so, and leaves nothing",
+  async () => {
+    const disk = mountSmallDisk(4);
+    try {
+      const small = await createDirectoryStore(join(disk.dir, "blobs"));
+      disk.fill();
+      const put = small.put(space, "package", Readable.from([Buffer.alloc(1_000_000)]), { maxBytes });
+      await expect(put).rejects.toSatisfy(isDiskFull);
+      disk.free();
+      expect(await small.list()).toEqual([]);
+      expect(await readdir(join(disk.dir, "blobs", ".incoming"))).toEqual([]);
+    } finally {
+      disk.unmount();
+    }
+  },
+);

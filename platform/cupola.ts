@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/access/access-reviewer.ts";
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { loadDefaultAccess } from "../kube/client/kubeconfig.ts";
+import { openLogDestination } from "./log-destination.ts";
 import { createShutdown } from "./shutdown.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
@@ -32,6 +33,7 @@ interface Options extends TokenIssuerOptions {
   grace: number;
 }
 
+const STDERR = 2;
 const DRAIN_MS = 20_000;
 const IN_POD = process.env["KUBERNETES_SERVICE_HOST"] !== undefined;
 
@@ -105,7 +107,7 @@ function readTls({ tlsCert, tlsKey }: Options): { cert: string; key: string } | 
   return tlsCert && tlsKey ? { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") } : undefined;
 }
 
-const log = pino({ base: undefined }, pino.destination({ dest: 2, sync: false }));
+const log = pino({ base: undefined }, openLogDestination(STDERR));
 const access = await loadDefaultAccess({
   ...(options.kubeconfig && { path: options.kubeconfig }),
   ...(options.context && { context: options.context }),

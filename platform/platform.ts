@@ -15,6 +15,7 @@ import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import type { AuthorizationMode } from "../api/access/access-reviewer.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
 import type { HttpServer, TLSKeyPair } from "./http/http-server.ts";
+import { checkDiskSpace } from "./disk-space.ts";
 import { joinPeers, needsPeerServers, startPeerServers } from "./peers/start-peers.ts";
 import { PLATFORM_NAMESPACES } from "./watch-namespaces.ts";
 import type { Operation } from "./operations/operations.ts";
@@ -106,6 +107,7 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const readiness = createReadiness();
   const progress = { started: false };
+  readiness.addCheck("disk", () => checkDiskSpace(options.data));
   readiness.addCheck("start", () => progress.started || "not all parts have been started");
   const handlers: RequestHandlers = { backends: [] };
   const server = await startPlatformServer(options, readiness, handlers);

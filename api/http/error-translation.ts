@@ -4,6 +4,7 @@ import { BlobNotFound } from "../../blobs/blob-store.ts";
 import { FEATURE_DISABLED } from "../../crds/feature-flag/flags.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../../crds/suspension-policies.ts";
 import { KubeError } from "../../kube/client/errors.ts";
+import { isDiskFull } from "../../kube/server/disk-full.ts";
 import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/reader.ts";
 import { CFError, notAuthorized, unavailable, unprocessable } from "./errors.ts";
 
@@ -29,6 +30,15 @@ function translateForbidden(error: KubeError): CFError {
     : new CFError("FeatureDisabled", disabled, { cause: error });
 }
 
+/** Reason of a Status that says so; only a laptop's API server answers with it. */
+const INSUFFICIENT_STORAGE = 507;
+
+function diskFull(cause: unknown): CFError {
+  return unavailable("The disk of CUPOLA_HOME is full: nothing was stored. Free some space, then try again.", {
+    cause,
+  });
+}
+
 const conflict = "The resource was changed by somebody else at the same time. Try again.";
 const translations: Record<number, (error: KubeError) => CFError> = {
   0: (cause) => unavailable("The Kubernetes API cannot be reached. Try again.", { cause }),
@@ -41,6 +51,7 @@ const translations: Record<number, (error: KubeError) => CFError> = {
   413: (cause) => new CFError("PayloadTooLarge", "the Kubernetes API takes", { cause }),
   422: (cause) => unprocessable(rejectionMessage(cause), { cause }),
   429: (cause) => new CFError("RateLimitExceeded", "", { cause }),
+  [INSUFFICIENT_STORAGE]: diskFull,
 };
 
 function translateKubeError(error: KubeError): CFError {
@@ -58,6 +69,7 @@ export function toCFError(thrown: unknown): CFError {
   if (thrown instanceof NotSynced || thrown instanceof NotPermitted || thrown instanceof NotWatched) {
     return unavailable("This API does not see all of its data yet. Try again.", { cause: thrown });
   }
+  if (isDiskFull(thrown)) return diskFull(thrown);
   if (thrown instanceof BlobNotFound) return new CFError("BlobstoreUnavailable", "", { cause: thrown });
   if (thrown instanceof URIError)
     return new CFError("BadRequest", "the path has an invalid % escape", { cause: thrown });

@@ -23,7 +23,7 @@ const abandonedUploadMs = 24 * 60 * 60 * 1000;
 /** Opens the store under `root`, which is made when absent. */
 export async function createDirectoryStore(root: string): Promise<BlobStore> {
   const incoming = join(root, ".incoming");
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  await makeFolder(incoming);
   for (const { name } of await entriesOf(incoming)) {
     const modified = await stat(join(incoming, name)).then(
       ({ mtimeMs }) => mtimeMs,
@@ -66,7 +66,7 @@ export async function createDirectoryStore(root: string): Promise<BlobStore> {
     async writeNote(space, digest, note) {
       const path = await findPath(space, digest);
       if (!path) throw new BlobNotFound(space, digest);
-      const temporary = join(incoming, randomUUID());
+      const temporary = join(await makeFolder(incoming), randomUUID());
       await writeFile(temporary, note);
       await rename(temporary, `${path}.note`);
     },
@@ -86,7 +86,8 @@ interface PutTarget {
 }
 
 async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
-  const temporary = join(target.incoming, randomUUID());
+  // Made again, since whoever frees disk space may have removed it.
+  const temporary = join(await makeFolder(target.incoming), randomUUID());
   const hash = createHash("sha256");
   let size = 0;
   const measure = new Transform({
@@ -114,7 +115,7 @@ async function putBlob(target: PutTarget, content: Readable): Promise<Blob> {
 
 /** Moves a complete, synced file to its name and makes the name durable. */
 async function publish(temporary: string, path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   if (await exists(path)) {
     // Put again means wanted again: clean-up counts its grace from here.
     await utimes(path, new Date(), new Date());
@@ -164,6 +165,11 @@ async function listKind(root: string, space: string, kind: BlobKind): Promise<St
 
 function blobPath(root: string, space: string, kind: BlobKind, digest: Digest): string {
   return join(root, space, kind, digest.slice("sha256:".length));
+}
+
+async function makeFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  return path;
 }
 
 async function exists(path: string): Promise<boolean> {

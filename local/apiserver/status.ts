@@ -101,6 +101,14 @@ export const tooLarge = (limit: number) =>
 /** The version asked for is no longer in the history. */
 export const expired = (message: string) => failure(410, "Expired", message);
 
+/** The write was not stored; what was stored before is served on. */
+export const diskFull = () =>
+  failure(
+    507,
+    "InsufficientStorage",
+    "the disk that holds the state of this API server is full: nothing was stored. Free some space, then try again",
+  );
+
 export const timedOut = (message: string) => failure(504, "Timeout", message);
 
 export const internal = (message: string) =>

@@ -1,5 +1,6 @@
 // The durable side of the store: one SQLite file, written synchronously. Knows rows, not what they mean.
 import { DatabaseSync } from "node:sqlite";
+import { isDiskFull } from "../../../kube/server/disk-full.ts";
 
 export interface Row {
   /** `<group>/<plural>`. */
@@ -31,19 +32,7 @@ INSERT OR IGNORE INTO deleted VALUES (1, 0);`;
  * loses nothing, a power cut may lose the last moments. The lock is exclusive, so a second server on one file fails at start.
  */
 export function openDatabase(path: string): Database {
-  const db = new DatabaseSync(path);
-  try {
-    db.exec(
-      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-    );
-    db.exec(SCHEMA);
-  } catch (cause) {
-    db.close();
-    throw new Error(
-      `the database ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}. If it is damaged, put a backup in its place, or remove it to start empty`,
-      { cause },
-    );
-  }
+  const db = connect(path);
   const put = db.prepare(
     "INSERT INTO object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json",
   );
@@ -66,10 +55,34 @@ export function openDatabase(path: string): Database {
         raise.run(version);
         db.exec("COMMIT");
       } catch (error) {
-        db.exec("ROLLBACK");
+        // A full disk rolls back by itself.
+        if (db.isTransaction) db.exec("ROLLBACK");
         throw new Error("removing a row failed", { cause: error });
       }
     },
     close: () => db.close(),
   };
+}
+
+const SQLITE_BUSY = 5;
+
+function connect(path: string): DatabaseSync {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    );
+    db.exec(SCHEMA);
+    return db;
+  } catch (cause) {
+    db.close();
+    throw new Error(`the database ${path} cannot be used: ${nextStep(cause)}`, { cause });
+  }
+}
+
+function nextStep(cause: unknown): string {
+  if (isDiskFull(cause)) return "its disk is full. Free some space, then start again";
+  if (cause instanceof Error && (cause as { errcode?: unknown }).errcode === SQLITE_BUSY)
+    return "another process uses it. Stop that one, then start again";
+  return `${cause instanceof Error ? cause.message : "unknown error"}. Put a backup in its place, or remove it to start empty`;
 }

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import { mountSmallDisk, whyNoSmallDisk } from "../../../kube/testing/small-disk.ts";
+import { StatusError } from "../status.ts";
 import { openStore } from "./store.ts";
 
 const make = (name: string, data: Record<string, string> = {}): KubeObject => ({
@@ -153,11 +155,64 @@ test("history of large objects is short, and too large an object is refused", ()
 test("a damaged file and a damaged row are named, and nothing of them is quoted", () => {
   const path = join(dir, "db");
   writeFileSync(path, "no database at all, but long enough to be looked at".repeat(100));
-  expect(() => openStore(path, raise)).toThrow(/database .* cannot be used/);
+  expect(() => openStore(path, raise)).toThrow(/database .* cannot be used: .*remove it to start empty/);
   rmSync(path);
   openStore(path, raise).close();
   const database = new DatabaseSync(path);
   database.exec("INSERT INTO object VALUES ('/secrets', 'ns', 's', 200, '{\"data\": hunter2')");
   database.close();
   expect(() => openStore(path, raise)).toThrow("the stored /secrets ns/s is damaged");
+});
+
+test("a database that another process uses is never to be removed", () => {
+  const path = join(dir, "db");
+  const first = openStore(path, raise);
+  expect(() => openStore(path, raise)).toThrow(
+    `the database ${path} cannot be used: another process uses it. Stop that one, then start again`,
+  );
+  first.close();
+});
+
+const noDisk = whyNoSmallDisk();
+
+test.skipIf(noDisk)("a full disk refuses writes with 507, serves reads, keeps Leases, and ends by itself", () => {
+  const disk = mountSmallDisk(8);
+  try {
+    const store = openStore(join(disk.dir, "db"), raise);
+    const kept = store.put(KEY, make("kept"), undefined);
+    disk.fill();
+    const status = (write: () => unknown) => {
+      try {
+        write();
+        return "stored";
+      } catch (error) {
+        return error instanceof StatusError ? error.body : error;
+      }
+    };
+    const full = { code: 507, reason: "InsufficientStorage", message: expect.stringContaining("disk") as string };
+    const data = { x: "x".repeat(100_000) };
+    expect(status(() => store.put(KEY, make("large", data), undefined))).toMatchObject(full);
+    expect(status(() => kept && store.put(KEY, make("kept", data), kept))).toMatchObject(full);
+    expect(status(() => kept && store.remove(KEY, kept))).toMatchObject(full);
+    expect(
+      store
+        .table(KEY)
+        .list()
+        .map(({ metadata }) => metadata.name),
+    ).toEqual(["kept"]);
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l", namespace: "ns" } };
+    const held = store.put("coordination.k8s.io/leases", { ...lease, spec: data }, undefined);
+    expect(held).toBeDefined();
+    disk.free();
+    expect(status(() => store.put(KEY, make("later"), undefined))).toBe("stored");
+    expect(kept && store.remove(KEY, kept)).toBeDefined();
+    store.close();
+    const again = openStore(join(disk.dir, "db"), raise);
+    expect(again.table(KEY).list()).toHaveLength(1);
+    disk.fill();
+    expect(() => openStore(join(disk.dir, "other"), raise)).toThrow(/its disk is full. Free some space/);
+    again.close();
+  } finally {
+    disk.unmount();
+  }
 });

@@ -1,6 +1,7 @@
 // The one store: objects of every resource in memory, each change numbered by one counter and durable before anybody sees it.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { failure } from "../status.ts";
+import { isDiskFull } from "../../../kube/server/disk-full.ts";
+import { diskFull, failure } from "../status.ts";
 import { openDatabase, type Row } from "./database.ts";
 import type { HistoryEntry } from "./history.ts";
 import { createTable, type Table, type WritableTable } from "./table.ts";
@@ -14,7 +15,8 @@ export interface Store {
   resources(): string[];
   /**
    * Stores `object` in place of `current` and gives it its version; undefined when somebody else was quicker
-   * (`current` is no longer the stored one). The object belongs to the store from then on. Throws 500 when it is too large, as kube-apiserver does.
+   * (`current` is no longer the stored one). The object belongs to the store from then on.
+   * @throws StatusError 500 when it is too large, as kube-apiserver does; 507 when the disk is full
    */
   put(resource: string, object: KubeObject, current: KubeObject | undefined): KubeObject | undefined;
   /** As put, for a deletion. Returns the last state, with the deletion's version. */
@@ -31,6 +33,22 @@ const OBJECT_LIMIT = 1.5 * 1024 * 1024;
 const FIRST_VERSION = 100;
 
 const texts = new WeakMap<object, string>();
+
+/**
+ * Heartbeats: whoever holds one goes on while the disk is full, since the next renewal is stored again. Nothing but liveness
+ * depends on them, and a holder that restarts takes a new one.
+ */
+const MEMORY_SUFFICES = "coordination.k8s.io/leases";
+
+/** Writes to the database. @throws StatusError 507 when the disk is full */
+function persist(resource: string, write: () => void, canStayInMemory: boolean): void {
+  try {
+    write();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    if (!(canStayInMemory && resource === MEMORY_SUFFICES)) throw diskFull();
+  }
+}
 
 /** The JSON of a stored object, made once per object. */
 export function jsonOf(object: object): string {
@@ -102,7 +120,7 @@ export function openStore(path: string, onFault: (error: unknown) => void): Stor
       object.metadata.resourceVersion = String(next);
       const json = jsonOf(object);
       if (json.length > OBJECT_LIMIT) throw failure(500, "", "etcdserver: request is too large");
-      database.put({ resource, namespace, name, version: next, json });
+      persist(resource, () => database.put({ resource, namespace, name, version: next, json }), true);
       version = next;
       record(
         resource,
@@ -116,7 +134,7 @@ export function openStore(path: string, onFault: (error: unknown) => void): Stor
       if (from.find(namespace, name) !== current) return undefined;
       const next = version + 1;
       const object = { ...current, metadata: { ...current.metadata, resourceVersion: String(next) } };
-      database.remove({ resource, namespace, name }, next);
+      persist(resource, () => database.remove({ resource, namespace, name }, next), false);
       version = next;
       record(resource, { type: "DELETED", object, oldObject: current, version });
       return object;

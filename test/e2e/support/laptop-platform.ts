@@ -10,9 +10,9 @@ import type { TestPlatformBase } from "./test-platform.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
 
-/** Starts one without the example app. @throws Error with the log's end when it does not become ready */
-export async function startLaptopPlatform(): Promise<TestPlatformBase> {
-  const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
+/** Starts one without the example app, in a new folder of `parent`. @throws Error with the log's end when it does not become ready */
+export async function startLaptopPlatform(parent = tmpdir()): Promise<TestPlatformBase> {
+  const home = mkdtempSync(join(parent, "cupola-e2e-"));
   const [port, kubePort] = [await freePort(), await freePort()];
   const env = { CUPOLA_HOME: home, NO_COLOR: "1" };
   const local = (...args: string[]) =>

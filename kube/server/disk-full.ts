@@ -1,0 +1,14 @@
+// One rule for "the disk is full", whoever reports it: the file system or SQLite.
+
+const FULL_CODES: readonly unknown[] = ["ENOSPC", "EDQUOT"];
+const SQLITE_FULL = 13;
+const MAX_CAUSES = 10;
+
+/** Whether a write failed for want of space: by the error itself or by one of its causes. */
+export function isDiskFull(error: unknown): boolean {
+  for (let [each, left] = [error, MAX_CAUSES]; each instanceof Error && left > 0; each = each.cause, left--) {
+    const { code, errcode } = each as { code?: unknown; errcode?: unknown };
+    if (FULL_CODES.includes(code) || (code === "ERR_SQLITE_ERROR" && errcode === SQLITE_FULL)) return true;
+  }
+  return false;
+}
