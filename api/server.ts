@@ -22,7 +22,7 @@ export interface ApiDeps {
   /** The platform's own identity. Tenants' nouns are never written with it. */
   client: KubeClient;
   /** Watches of the platform's identity; make them with `transform: keepUpdatedAt` (lib/times.ts) when they are shared. */
-  watches: Informers;
+  informers: Informers;
   telemetry: TelemetryClient;
   blobs: BlobStore;
   log: Logger;
@@ -51,7 +51,7 @@ export interface Api {
 /** Starts watching and returns the handler; requests are answered 503 until the data is there. @throws Error when the token issuer's settings are unsafe */
 export function createApi({
   client,
-  watches,
+  informers,
   telemetry,
   blobs,
   log,
@@ -61,7 +61,7 @@ export function createApi({
   authorization = "rbac",
   now = () => new Date(),
 }: ApiDeps): Api {
-  const cache = createClusterCache(watches);
+  const cache = createClusterCache(informers);
   const endpoints = createEndpoints({ telemetry, blobs, cache, platformClient: client, now });
   const permissions = {
     authorizer: cache.authorizer,

@@ -21,7 +21,7 @@ export interface PlatformContext {
   options: PlatformOptions;
   log: Logger;
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   blobs: BlobStore;
   readiness: Readiness;
   membership: Membership;

@@ -96,14 +96,14 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     ...omitUndefined({ onRequest }),
   });
   disposables.defer(() => client.close());
-  const watches = createInformers({
+  const informers = createInformers({
     client,
     log,
     transform: recordLastWrite,
     namespaceScope: PLATFORM_NAMESPACES,
     ...omitUndefined({ timing: options.watchTiming }),
   });
-  disposables.defer(() => watches.close());
+  disposables.defer(() => informers.close());
   const blobs = await createDirectoryStore(join(options.data, "blobs"));
   const readiness = createReadiness();
   const progress = { started: false };
@@ -118,7 +118,7 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     options,
     log,
     client,
-    watches,
+    informers,
     blobs,
     readiness,
     disposables,
@@ -168,7 +168,7 @@ async function stop(
 
 /** `kubectl get replicas` tells what this process does and what it cannot see. */
 function startReplicaReporter(
-  { client, membership, watches, readiness, options, log, disposables }: PlatformContext,
+  { client, membership, informers, readiness, options, log, disposables }: PlatformContext,
   handlers: RequestHandlers,
   leads: () => string[],
 ): void {
@@ -177,7 +177,7 @@ function startReplicaReporter(
     client,
     membership,
     operations: options.operations,
-    observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: watches.status() }),
+    observe: () => ({ health: presentHealth(readiness, handlers), leads: leads(), watches: informers.status() }),
     signal: abort.signal,
     log,
   });

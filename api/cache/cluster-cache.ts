@@ -110,13 +110,13 @@ export interface ClusterCache {
 }
 
 /** Ensures the watches. Their client is the platform's own identity, which may read every kind here. Whoever made `watches` closes them. */
-export function createClusterCache(watches: Informers): ClusterCache {
+export function createClusterCache(informers: Informers): ClusterCache {
   const all = new Map<string, TrackedStore>();
   /** The same by definition: a page asks for them hundreds of times. */
   const byRef = new Map<object, TrackedStore>();
   let changeCount = 0;
   for (const { ref, indexes } of cachedKinds) {
-    const { store } = watches.ensure(ref, {
+    const { store } = informers.ensure(ref, {
       indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] },
       transform: recordLastWrite,
     });
@@ -125,7 +125,7 @@ export function createClusterCache(watches: Informers): ClusterCache {
   const rbac = Object.fromEntries(
     Object.entries(rbacKinds).map(([kind, ref]) => [
       kind,
-      watches.ensure(ref as ResourceRef, {
+      informers.ensure(ref as ResourceRef, {
         indexes: {
           uid: (object) => [object.metadata.uid ?? ""],
           ...(kind === RoleBinding.kind && { guid: roleGUIDs }),
@@ -139,7 +139,7 @@ export function createClusterCache(watches: Informers): ClusterCache {
     store,
     findStore: (id) => all.get(id)?.store,
     latestVersion: (ref) => getTracked(ref).latestVersion,
-    relist: (ref) => watches.relist(ref),
+    relist: (ref) => informers.relist(ref),
     authorizer: createRbacAuthorizer(rbac),
     guid: guidIn,
     findByGUID: (ref, guid) =>

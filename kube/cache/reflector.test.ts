@@ -27,7 +27,7 @@ afterEach(async () => {
 interface Bench {
   fake: FakeCollection;
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   names: () => string[];
   deleted: string[];
   until: (condition: () => boolean) => Promise<void>;
@@ -37,13 +37,13 @@ async function bench(timing = {}, prepare?: (fake: FakeCollection) => void): Pro
   const fake = await startFakeCollection();
   prepare?.(fake);
   const client = createClient({ server: fake.url });
-  const watches = createInformers({ client, log, freeze: true, timing: { ...TIMING, ...timing }, lingerMs: 0 });
+  const informers = createInformers({ client, log, freeze: true, timing: { ...TIMING, ...timing }, lingerMs: 0 });
   cleanUps.push(
     () => fake.close(),
     () => client.close(),
-    () => watches.close(),
+    () => informers.close(),
   );
-  const { store } = watches.ensure(Thing);
+  const { store } = informers.ensure(Thing);
   const deleted: string[] = [];
   store.onChange((change) => void (change.type === "deleted" && deleted.push(change.object.metadata.name)));
   const names = () =>
@@ -54,7 +54,7 @@ async function bench(timing = {}, prepare?: (fake: FakeCollection) => void): Pro
   return {
     fake,
     client,
-    watches,
+    informers,
     names,
     deleted,
     until: (condition) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000, interval: 5 }),
@@ -62,7 +62,7 @@ async function bench(timing = {}, prepare?: (fake: FakeCollection) => void): Pro
 }
 
 const sees = (b: Bench, ...names: string[]) =>
-  b.until(() => b.watches.store(Thing).synced && JSON.stringify(b.names()) === JSON.stringify(names));
+  b.until(() => b.informers.store(Thing).synced && JSON.stringify(b.names()) === JSON.stringify(names));
 
 describe("reflector", () => {
   it("throws NotSynced before the first list, then has every page with kind, without managedFields", async () => {
@@ -70,10 +70,10 @@ describe("reflector", () => {
       for (let i = 0; i < 1203; i++) fake.put(`t${i}`);
     });
     expect(() => b.names()).toThrow(NotSynced);
-    expect(await b.watches.waitSynced(5_000)).toBe(true);
+    expect(await b.informers.waitSynced(5_000)).toBe(true);
     expect(b.names()).toHaveLength(1203);
     expect(b.fake.countRequests("list")).toBe(3);
-    const first = b.watches.read.get(Thing, { namespace: "ns", name: "t0" });
+    const first = b.informers.read.get(Thing, { namespace: "ns", name: "t0" });
     expect(first.kind).toBe("Thing");
     expect(first.metadata.managedFields).toBeUndefined();
     expect(() => Object.assign(first.metadata, { name: "other" })).toThrow(TypeError);
@@ -81,8 +81,8 @@ describe("reflector", () => {
 
   it("follows changes in order and tells when a version is reached", async () => {
     const b = await bench();
-    await b.watches.waitSynced(5_000);
-    const store = b.watches.store(Thing);
+    await b.informers.waitSynced(5_000);
+    const store = b.informers.store(Thing);
     const seen: string[] = [];
     store.onChange(({ type, object }) => seen.push(`${type} ${object.metadata.name}`));
     b.fake.put("a");
@@ -96,10 +96,10 @@ describe("reflector", () => {
 
   it("counts bookmarks as reached and goes on from them", async () => {
     const b = await bench({ shortWatchMs: 0 });
-    await b.watches.waitSynced(5_000);
+    await b.informers.waitSynced(5_000);
     await b.until(() => b.fake.countRequests("watch") === 1);
     b.fake.bookmark();
-    expect(await b.watches.store(Thing).waitForVersion(b.fake.version, 2_000)).toBe(true);
+    expect(await b.informers.store(Thing).waitForVersion(b.fake.version, 2_000)).toBe(true);
     b.fake.compact();
     b.fake.endWatches();
     await b.until(() => b.fake.countRequests("watch") === 2);
@@ -110,8 +110,8 @@ describe("reflector", () => {
 
   it("waits for a uid to be gone or terminating", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
-    await b.watches.waitSynced(5_000);
-    const store = b.watches.store(Thing);
+    await b.informers.waitSynced(5_000);
+    const store = b.informers.store(Thing);
     const uid = store.get({ namespace: "ns", name: "a" }).metadata.uid ?? "";
     expect(await store.waitDeleted(uid, 20)).toBe(false);
     const gone = store.waitDeleted(uid, 2_000);
@@ -178,7 +178,7 @@ describe("reflector", () => {
         (response, query) => refusals++ < 2 && refuse(429, "TooManyRequests", { "retry-after": "0" })(response, query),
       );
     });
-    await b.watches.waitSynced(5_000);
+    await b.informers.waitSynced(5_000);
     await b.until(() => b.fake.countRequests("watch") === 3);
     b.fake.put("a");
     await sees(b, "a");
@@ -187,7 +187,7 @@ describe("reflector", () => {
 
   it("goes on from the last version after a broken connection, without a list", async () => {
     const b = await bench();
-    await b.watches.waitSynced(5_000);
+    await b.informers.waitSynced(5_000);
     await b.until(() => b.fake.countRequests("watch") === 1);
     b.fake.put("a");
     await sees(b, "a");
@@ -201,7 +201,7 @@ describe("reflector", () => {
 
   it("notices a silent peer", async () => {
     const b = await bench({ watchSeconds: [0, 0], graceMs: 100 });
-    await b.watches.waitSynced(5_000);
+    await b.informers.waitSynced(5_000);
     // Nothing is sent and nothing is closed: only the stall clock can tell.
     await b.until(() => b.fake.countRequests("watch") >= 2);
     expect(b.fake.countRequests("list")).toBe(1);
@@ -235,11 +235,11 @@ describe("reflector", () => {
       b.fake.fault("list", refuse(code, reason));
       b.fake.fault("watch", refuse(code, reason));
       b.fake.endWatches(true);
-      const store = b.watches.store(Thing);
+      const store = b.informers.store(Thing);
       await b.until(() => store.state === "parked");
       expect(() => b.names()).toThrow(NotPermitted);
-      expect(() => b.watches.read.find(Thing, { namespace: "ns", name: "a" })).toThrow(NotPermitted);
-      expect(b.watches.status()).toEqual([
+      expect(() => b.informers.read.find(Thing, { namespace: "ns", name: "a" })).toThrow(NotPermitted);
+      expect(b.informers.status()).toEqual([
         { resource: "things.test", state: "parked", parkReason: reason, synced: false },
       ]);
       b.fake.remove("a");
@@ -254,7 +254,7 @@ describe("reflector", () => {
   it("stays parked without flicker while lists are allowed and watches are not", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await sees(b, "a");
-    const store = b.watches.store(Thing);
+    const store = b.informers.store(Thing);
     b.fake.fault("watch", refuse(403, "Forbidden"));
     b.fake.endWatches(true);
     await b.until(() => store.state === "parked");
@@ -279,13 +279,13 @@ describe("reflector", () => {
     };
     fake.fault("list", (response, query) => isStale && refuse(401, "Unauthorized")(response, query));
     const client = createClient({ server: fake.url, auth });
-    const watches = createInformers({ client, log, timing: TIMING });
+    const informers = createInformers({ client, log, timing: TIMING });
     cleanUps.push(
       () => fake.close(),
       () => client.close(),
-      () => watches.close(),
+      () => informers.close(),
     );
-    const { store } = watches.ensure(Thing);
+    const { store } = informers.ensure(Thing);
     const states: string[] = [];
     store.onStateChange((state) => states.push(state));
     expect(await store.waitSynced(5_000)).toBe(true);
@@ -301,7 +301,7 @@ describe("reflector", () => {
     const b = await bench();
     const heard: unknown[] = [];
     b.fake.fault("list", refuse(verdict === "retry" ? 403 : 500, "Whatever"));
-    const { store } = b.watches.ensure(Thing, {
+    const { store } = b.informers.ensure(Thing, {
       fieldSelector: "metadata.name=x",
       onError: (error) => (heard.push(error), verdict),
     });
@@ -310,17 +310,17 @@ describe("reflector", () => {
     expect(() => store.list()).toThrow(verdict === "park" ? NotPermitted : NotSynced);
     // Whoever asks for a list of what has ended is not kept waiting.
     b.fake.fault("list", undefined);
-    if (verdict === "stop") await b.watches.relist(Thing);
+    if (verdict === "stop") await b.informers.relist(Thing);
   });
 
   it("wake looks at a parked watch at once", async () => {
     const b = await bench({ parked: { minMs: 60_000, maxMs: 60_000, jitter: 0 } }, (fake) =>
       fake.fault("list", refuse(403, "Forbidden")),
     );
-    await b.until(() => b.watches.status()[0]?.state === "parked");
+    await b.until(() => b.informers.status()[0]?.state === "parked");
     b.fake.fault("list", undefined);
     b.fake.put("a");
-    b.watches.retryNow(Thing);
+    b.informers.retryNow(Thing);
     await sees(b, "a");
   });
 
@@ -328,14 +328,14 @@ describe("reflector", () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await sees(b, "a");
     const changes: string[] = [];
-    b.watches.store(Thing).onChange(({ type }) => changes.push(type));
-    const kept = () => b.watches.store(Thing).list()[0]?.metadata.managedFields;
+    b.informers.store(Thing).onChange(({ type }) => changes.push(type));
+    const kept = () => b.informers.store(Thing).list()[0]?.metadata.managedFields;
     expect(kept()).toBeUndefined();
-    const handle = b.watches.ensure(Thing, { keepFieldsOf: ["applier"] });
+    const handle = b.informers.ensure(Thing, { keepFieldsOf: ["applier"] });
     await handle.fieldsKept;
     expect(kept()).toEqual([{ manager: "applier", operation: "Apply" }]);
     expect(b.fake.countRequests("list")).toBe(2);
-    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
+    await b.informers.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
     expect(b.fake.countRequests("list")).toBe(2);
     b.fake.put("b");
     await sees(b, "a", "b");
@@ -345,24 +345,24 @@ describe("reflector", () => {
   it("a list that was under way when fields were asked for does not count", async () => {
     const b = await bench({}, (fake) => void fake.put("a"));
     await b.until(() => b.fake.countRequests("list") === 1);
-    await b.watches.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
-    expect(b.watches.store(Thing).list()[0]?.metadata.managedFields).toHaveLength(1);
+    await b.informers.ensure(Thing, { keepFieldsOf: ["applier"] }).fieldsKept;
+    expect(b.informers.store(Thing).list()[0]?.metadata.managedFields).toHaveLength(1);
   });
 
   it("shares a watch, lets it linger after its last user, and starts a new one after that", async () => {
     const b = await bench();
-    const second = b.watches.ensure(Thing);
-    await b.watches.waitSynced(5_000);
+    const second = b.informers.ensure(Thing);
+    await b.informers.waitSynced(5_000);
     second.release();
     second.release();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(b.watches.status()).toHaveLength(1);
-    const own = b.watches.ensure(Thing, { fieldSelector: "metadata.name=x" });
-    expect(b.watches.status()).toHaveLength(2);
+    expect(b.informers.status()).toHaveLength(1);
+    const own = b.informers.ensure(Thing, { fieldSelector: "metadata.name=x" });
+    expect(b.informers.status()).toHaveLength(2);
     own.release();
-    await b.until(() => b.watches.status().length === 1);
+    await b.until(() => b.informers.status().length === 1);
     expect(own.store.state).toBe("stopped");
-    expect(() => b.watches.read.list({ ...Thing, plural: "others" })).toThrow("others.test is not watched");
+    expect(() => b.informers.read.list({ ...Thing, plural: "others" })).toThrow("others.test is not watched");
   });
 
   it("model: after any sequence of faults and writes the store equals the server, and every object is added and deleted in turn", async () => {
@@ -400,7 +400,7 @@ describe("reflector", () => {
         });
         const alive = new Set<string>();
         const wrong: string[] = [];
-        b.watches.store(Thing).onChange(({ type, object: { metadata } }) => {
+        b.informers.store(Thing).onChange(({ type, object: { metadata } }) => {
           if (alive.has(metadata.uid ?? "") === (type === "added")) wrong.push(`${type} ${metadata.uid}`);
           if (type === "deleted") alive.delete(metadata.uid ?? "");
           else alive.add(metadata.uid ?? "");
@@ -430,13 +430,13 @@ describe("reflector", () => {
         b.fake.fault("watch", undefined);
         const shape = (objects: KubeObject[]) =>
           objects.map(({ metadata, spec }) => [metadata.name, metadata.uid, metadata.resourceVersion, spec]).sort();
-        const store = b.watches.store(Thing);
+        const store = b.informers.store(Thing);
         await vi.waitFor(() => expect(store.synced && shape(store.list())).toEqual(shape(b.fake.objects())), {
           timeout: 5_000,
           interval: 2,
         });
         expect(wrong).toEqual([]);
-        await b.watches.close();
+        await b.informers.close();
         await b.client.close();
         await b.fake.close();
         cleanUps.length = 0;

@@ -51,7 +51,7 @@ export function newReplicaIdentity(): string {
 
 export interface JoinReplicasOptions {
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   operations: readonly Operation[];
   identity: string;
   timing: MembershipTiming;
@@ -65,7 +65,7 @@ export interface JoinReplicasOptions {
 /** Joins the replicas of this platform. Await `joined` before anything is listed: who joined can be waited for. */
 export function joinReplicas({
   client,
-  watches,
+  informers,
   operations,
   identity,
   timing,
@@ -75,12 +75,12 @@ export function joinReplicas({
 }: JoinReplicasOptions): Membership {
   const relistAndNotify = async (): Promise<void> => {
     // What was held while nobody counted on this process may lack what the others have told their clients since.
-    await watches.relist();
+    await informers.relist();
     await onRejoined();
   };
   return joinMembership({
     client,
-    informers: watches,
+    informers,
     identity,
     timing,
     log,

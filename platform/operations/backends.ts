@@ -24,7 +24,7 @@ import type { Operation } from "./operations.ts";
 /** What a backend needs of its process. */
 export interface BackendDeps {
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   telemetry: Telemetry;
   /** Where logs and stats of this process are read; published on the class. */
   endpoint: { url: string; secretRef: { name: string } };
@@ -97,12 +97,12 @@ export function listTranslatorControllers(operations: readonly Operation[]): Con
   return operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []);
 }
 
-function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
+function hostBuilder({ client, informers, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
   return createHostBuilder({
     home: join(data, "builds"),
     dropletsDir: join(data, "droplets"),
     client,
-    watches,
+    informers,
     telemetry,
     endpoint,
     blobs,
@@ -111,11 +111,11 @@ function hostBuilder({ client, watches, telemetry, endpoint, blobs, data, log, i
   });
 }
 
-function processRunner({ client, watches, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
+function processRunner({ client, informers, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
   const runner = createProcessRunner({
     home: join(data, "instances"),
     client,
-    watches,
+    informers,
     telemetry,
     endpoint,
     launcher: hostLauncher(blobs, join(data, "droplets")),
@@ -129,8 +129,8 @@ function processRunner({ client, watches, telemetry, endpoint, blobs, data, log,
   };
 }
 
-function localRouter({ watches, telemetry, endpoint }: BackendDeps): Backend {
-  const router = createLocalRouter({ watches, telemetry, endpoint });
+function localRouter({ informers, telemetry, endpoint }: BackendDeps): Backend {
+  const router = createLocalRouter({ informers, telemetry, endpoint });
   return {
     controllers: router.controllers,
     start: () => router.start(),

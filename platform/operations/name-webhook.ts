@@ -101,24 +101,24 @@ export interface NameWebhook {
 /** Listens, then keeps certificate and configuration. The configuration stays when it stops. @throws Error when the port is taken */
 export async function startNameWebhook({
   client,
-  watches,
+  informers,
   listen,
   log,
 }: {
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   listen: WebhookListenOptions;
   log: Logger;
 }): Promise<NameWebhook> {
   const handles = [
-    ...READ_KINDS.map((ref) => watches.ensure(ref)),
-    watches.ensure(Domain, { indexes: DOMAIN_INDEXES }),
+    ...READ_KINDS.map((ref) => informers.ensure(ref)),
+    informers.ensure(Domain, { indexes: DOMAIN_INDEXES }),
   ];
   const server = await startAdmissionServer({
     host: listen.host,
     port: listen.port,
     path: WEBHOOK_PATH,
-    handler: (request) => reviewName(request, watches.read),
+    handler: (request) => reviewName(request, informers.read),
     deadlineMs: DEADLINE_MS,
     log,
   });
@@ -128,7 +128,7 @@ export async function startNameWebhook({
   const abort = new AbortController();
   const keeper = startWebhookRegistration({
     client,
-    informers: watches,
+    informers,
     log,
     address,
     secret: { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET },

@@ -31,13 +31,13 @@ export async function startBackends(
 }
 
 function toBackendDeps(
-  { watches, blobs, options, log }: PlatformContext,
+  { informers, blobs, options, log }: PlatformContext,
   peerServers: PeerServers | undefined,
 ): Omit<Parameters<ReturnType<typeof listBackendOperations>[number]["create"]>[0], "client" | "isLeader"> {
   if (!peerServers?.telemetry || !peerServers.server)
     throw new Error("a backend needs the telemetry side of its process");
   return {
-    watches,
+    informers,
     telemetry: peerServers.telemetry,
     blobs,
     data: options.data,
@@ -48,7 +48,7 @@ function toBackendDeps(
 
 /** The controllers that every replica runs at once; undefined when there are none. */
 export function startControllers(
-  { client, watches, blobs, log, options, disposables, readiness, apiURL }: PlatformContext,
+  { client, informers, blobs, log, options, disposables, readiness, apiURL }: PlatformContext,
   backends: readonly Backend[],
 ): ControllerRun | undefined {
   const cfControllers = options.operations.includes("controllers")
@@ -64,7 +64,7 @@ export function startControllers(
   const run = runControllers({
     client,
     controllers,
-    informers: watches,
+    informers,
     ownership: CONTROLLER_SETTINGS,
     signal: abort.signal,
     log,
@@ -87,13 +87,13 @@ export function startSingletons(
   peerServers: PeerServers | undefined,
   backends: readonly Backend[],
 ): LeaderWorkRun[] {
-  const { client, watches, log, options, disposables, readiness, membership } = context;
+  const { client, informers, log, options, disposables, readiness, membership } = context;
   const singletons = [...listBackendSingletons(context, peerServers), ...listControllerSingletons(context, backends)];
   const abort = new AbortController();
   const identity = options.leaderIdentity ?? membership.identity;
   const elected = runSingletons(singletons, {
     client,
-    informers: watches,
+    informers,
     identity,
     timing: leaseTiming(options.leaseSeconds).leader,
     signal: abort.signal,
@@ -127,12 +127,12 @@ function listBackendSingletons(context: PlatformContext, peerServers: PeerServer
 }
 
 function listControllerSingletons(
-  { blobs, watches, log, options }: PlatformContext,
+  { blobs, informers, log, options }: PlatformContext,
   backends: readonly Backend[],
 ): Singleton[] {
   const { operations } = options;
   const removal = operations.includes("controllers")
-    ? toSingleton("controllers", [], [createBlobRemovalTask({ blobs, read: watches.read, log })])
+    ? toSingleton("controllers", [], [createBlobRemovalTask({ blobs, read: informers.read, log })])
     : undefined;
   const localRouter = operations.includes("local-router")
     ? toSingleton(

@@ -12,12 +12,12 @@ import { startNameWebhook, DEFAULT_WEBHOOK_LISTEN } from "./name-webhook.ts";
 
 /** Answers at once with 503 until all it reads is listed and the other replicas are met. */
 export function startApiOperation(
-  { client, watches, blobs, log, options, membership, readiness, disposables }: PlatformContext,
+  { client, informers, blobs, log, options, membership, readiness, disposables }: PlatformContext,
   peerServers: PeerServers,
 ): Api {
   const members = (): Member[] => findLiveMembers(membership) ?? [];
   const telemetry = createTelemetryClient({
-    watches,
+    informers,
     log,
     addresses: (source) => listTelemetryAddresses(members(), source),
     members,
@@ -28,7 +28,7 @@ export function startApiOperation(
   };
   const api = createApi({
     client,
-    watches,
+    informers,
     blobs,
     log,
     telemetry,
@@ -50,7 +50,7 @@ export function startApiOperation(
     "api",
     () =>
       api.isReady() ||
-      formatWatchGaps(watches.status().filter(({ synced }) => !synced)) ||
+      formatWatchGaps(informers.status().filter(({ synced }) => !synced)) ||
       "the other replicas have not been met yet",
   );
   return api;
@@ -68,24 +68,24 @@ async function connectPeersWhenSynced(api: Api, signal: AbortSignal): Promise<vo
 /** @throws Error when its address is taken */
 export async function startWebhookOperation({
   client,
-  watches,
+  informers,
   readiness,
   options,
   log,
   disposables,
 }: PlatformContext): Promise<void> {
-  const webhook = await startNameWebhook({ client, watches, log, listen: options.webhook ?? DEFAULT_WEBHOOK_LISTEN });
+  const webhook = await startNameWebhook({ client, informers, log, listen: options.webhook ?? DEFAULT_WEBHOOK_LISTEN });
   disposables.defer(() => webhook.stop());
   readiness.addCheck("webhook", () => webhook.checkReadiness());
 }
 
 /** Follows the containers of the apps that fall to this replica. */
 export function startLogsOperation(
-  { client, watches, membership, readiness, log, disposables }: PlatformContext,
+  { client, informers, membership, readiness, log, disposables }: PlatformContext,
   peerServers: PeerServers | undefined,
 ): void {
   if (!peerServers?.telemetry) throw new Error("logs need the telemetry side of their process");
-  const logs = startReplicaLogs({ client, watches, membership, ring: peerServers.telemetry.ring, log });
+  const logs = startReplicaLogs({ client, informers, membership, ring: peerServers.telemetry.ring, log });
   disposables.defer(() => logs.stop());
   readiness.addCheck("logs", () => logs.checkReadiness());
 }

@@ -48,13 +48,13 @@ export async function startPeerServers({
 
 /** The Lease stands before anything is listed: whoever counts the replicas from then on counts this one. */
 export async function joinPeers(
-  { client, watches, readiness, signal, log, options, disposables }: StartupContext,
+  { client, informers, readiness, signal, log, options, disposables }: StartupContext,
   peerServers: PeerServers | undefined,
   handlers: RequestHandlers,
 ): Promise<Membership> {
   const membership = joinReplicas({
     client,
-    watches,
+    informers,
     log,
     operations: options.operations,
     identity: newReplicaIdentity(),

@@ -41,7 +41,7 @@ export function listTelemetryAddresses(members: readonly Member[], source?: stri
 
 export interface ReplicaLogsOptions {
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   membership: Membership;
   ring: LogRing;
   log: Logger;
@@ -55,7 +55,7 @@ export interface ReplicaLogs {
 const POLL_MS = 200;
 
 /** Follows the pods of the apps that this replica owns. It is asked by others only once it has read what there was. */
-export function startReplicaLogs({ client, watches, membership, ring, log }: ReplicaLogsOptions): ReplicaLogs {
+export function startReplicaLogs({ client, informers, membership, ring, log }: ReplicaLogsOptions): ReplicaLogs {
   let logReplicas: string[] = [membership.identity];
   const refreshReplicas = (): void => {
     const members = findLiveMembers(membership) ?? [];
@@ -66,7 +66,7 @@ export function startReplicaLogs({ client, watches, membership, ring, log }: Rep
   refreshReplicas();
   const logs = startPodLogs({
     client,
-    watches,
+    informers,
     ring,
     log,
     owns: (source) => pickOwner(source, logReplicas) === membership.identity,

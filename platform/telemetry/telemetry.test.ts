@@ -54,7 +54,7 @@ function clientOver(urls: string[]) {
     return { store };
   };
   return createTelemetryClient({
-    watches: { ensure } as unknown as Informers,
+    informers: { ensure } as unknown as Informers,
     log,
     addresses: () => [],
     members: () => [],

@@ -78,7 +78,7 @@ function decodeBase64(value: string | undefined): string {
 }
 
 export interface PlatformTelemetryOptions {
-  watches: Informers;
+  informers: Informers;
   log: Logger;
   /** Replicas to be asked for the logs of a source; without one, for stats. */
   addresses: (source?: string) => TelemetryAddress[];
@@ -86,9 +86,14 @@ export interface PlatformTelemetryOptions {
 }
 
 /** Reads from every endpoint that a class publishes, and from the replicas that `addresses` names. */
-export function createTelemetryClient({ watches, log, addresses, members }: PlatformTelemetryOptions): TelemetryClient {
-  const classes = watches.ensure(BackendClass).store;
-  const secrets = watches.ensure(Secret, {
+export function createTelemetryClient({
+  informers,
+  log,
+  addresses,
+  members,
+}: PlatformTelemetryOptions): TelemetryClient {
+  const classes = informers.ensure(BackendClass).store;
+  const secrets = informers.ensure(Secret, {
     namespace: SYSTEM_NAMESPACE,
     fieldSelector: `metadata.name=${TELEMETRY_SECRET}`,
   }).store;

@@ -142,7 +142,7 @@ function follow(owns: (source: string) => boolean = () => true): PodLogs {
   const client = createClient({ server: kubelet.url });
   const logs = startPodLogs({
     client,
-    watches: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<
+    informers: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<
       Informers,
       "ensure"
     >,

@@ -18,7 +18,7 @@ export const POD_LOG_PERMISSIONS: readonly Permission[] = [
 
 export interface PodLogsOptions {
   client: KubeClient;
-  watches: Pick<Informers, "ensure">;
+  informers: Pick<Informers, "ensure">;
   ring: LogRing;
   /** Whether this replica keeps the logs of a source now. */
   owns: (source: string) => boolean;
@@ -73,7 +73,7 @@ class PodLogFollower implements PodLogs {
 
   constructor(options: PodLogsOptions) {
     this.#options = options;
-    const handle = options.watches.ensure(Pod, {
+    const handle = options.informers.ensure(Pod, {
       labelSelector: LABELS.app,
       transform: slimPod,
       indexes: { source: (pod) => [pod.metadata.labels?.[LABELS.app] ?? ""] },

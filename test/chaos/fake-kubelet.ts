@@ -10,7 +10,7 @@ import { CONTROLLER_SETTINGS } from "../../platform/operations/controller-settin
 /** Starts playing; stops with the function that it returns. */
 export function startFakeKubelet(kube: KubeClient): () => Promise<void> {
   const log = pino({ level: "silent" });
-  const watches = createInformers({ client: kube, log, timing: { backoff: { minMs: 50, maxMs: 300, jitter: 1 } } });
+  const informers = createInformers({ client: kube, log, timing: { backoff: { minMs: 50, maxMs: 300, jitter: 1 } } });
   const halt = new AbortController();
   const kubelet = defineController({
     name: "player",
@@ -42,7 +42,7 @@ export function startFakeKubelet(kube: KubeClient): () => Promise<void> {
   const run = runControllers({
     client: kube,
     controllers: [kubelet],
-    informers: watches,
+    informers,
     ownership: CONTROLLER_SETTINGS,
     signal: halt.signal,
     log,
@@ -51,6 +51,6 @@ export function startFakeKubelet(kube: KubeClient): () => Promise<void> {
   return async () => {
     halt.abort();
     await run.stopped;
-    await watches.close();
+    await informers.close();
   };
 }

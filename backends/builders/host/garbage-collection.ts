@@ -29,7 +29,7 @@ export function planGarbageCollection(
 }
 
 export interface GarbageCollectionOptions {
-  watches: Informers;
+  informers: Informers;
   dropletsDir: string;
   cacheDir: string;
   onError: (error: unknown, what: string) => void;
@@ -39,7 +39,7 @@ export interface GarbageCollectionOptions {
 
 /** Sweeps now and then until the returned function is called. */
 export function startGarbageCollection(options: GarbageCollectionOptions): () => void {
-  const handles = [options.watches.ensure(Droplet), options.watches.ensure(LRP), options.watches.ensure(Staging)];
+  const handles = [options.informers.ensure(Droplet), options.informers.ensure(LRP), options.informers.ensure(Staging)];
   const collect = (): void =>
     void (
       options.isLeader() &&
@@ -58,11 +58,11 @@ export function startGarbageCollection(options: GarbageCollectionOptions): () =>
 
 /** One look. Does nothing while any of the kinds cannot be seen: not to see a Droplet is no sign that it is gone. */
 export async function collectGarbage(
-  { watches, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
+  { informers, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
   now: number,
 ): Promise<void> {
-  const { read } = watches;
-  if (!(watches.store(Droplet).synced && watches.store(LRP).synced && watches.store(Staging).synced)) return;
+  const { read } = informers;
+  if (!(informers.store(Droplet).synced && informers.store(LRP).synced && informers.store(Staging).synced)) return;
   const stagings = read.list(Staging);
   const roots = [
     ...read.list(Droplet).map((one) => one.spec.root),

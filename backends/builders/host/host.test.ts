@@ -40,7 +40,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 });
 
-const watches = {
+const informers = {
   ensure: () => ({
     release: () => undefined,
     store: { onChange: (listener: typeof changed) => ((changed = listener), () => undefined) },
@@ -55,7 +55,7 @@ async function startBuilder() {
     home: join(directory, "home"),
     dropletsDir: join(directory, "droplets"),
     client: { find: (_ref: unknown, key: { name: string }) => Promise.resolve(secrets[key.name]) } as never,
-    watches: watches as never,
+    informers: informers as never,
     blobs,
     telemetry,
     isLeader: () => true,
@@ -350,10 +350,10 @@ test("only what no object names, and nobody touched for long, is swept; nothing 
   lists.LRP = [{ spec: { droplet: { root: join(dropletsDir, "named") } } }];
   lists.Staging = [await aStaging("a")];
   lists.synced = false;
-  await collectGarbage({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
+  await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
   expect(await readdir(dropletsDir)).toHaveLength(3);
   lists.synced = true;
-  await collectGarbage({ watches: watches as never, dropletsDir, cacheDir }, Date.now());
+  await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
   expect((await readdir(dropletsDir)).sort()).toEqual(["named", "young"]);
   expect((await readdir(cacheDir)).sort()).toEqual(["app-a", "resting"]);
   expect(

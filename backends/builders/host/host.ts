@@ -44,7 +44,7 @@ export interface HostBuilderOptions {
   /** Where droplets are built and stay unpacked; the same as the runner's. */
   dropletsDir: string;
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   blobs: BlobStore;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
@@ -92,7 +92,7 @@ export function createHostBuilder(options: HostBuilderOptions): HostBuilder {
     ],
     async start() {
       await removeOrphanedBuilds({ ...options, stagingDir: stagingDir(options) });
-      const watch = options.watches.ensure(Staging);
+      const watch = options.informers.ensure(Staging);
       cleanUp.push(
         () => watch.release(),
         watch.store.onChange((change) => {

@@ -29,7 +29,7 @@ function fakeWatches() {
   });
   const put = (object: KubeObject, type: "added" | "deleted" = "added") =>
     listeners[object.kind]?.forEach((listener) => listener({ type, object, old: object, initial: false }));
-  return { watches: { ensure } as unknown as Informers, put };
+  return { informers: { ensure } as unknown as Informers, put };
 }
 
 const binding = (
@@ -98,7 +98,7 @@ beforeEach(async () => {
   const fake = fakeWatches();
   telemetry = createTelemetry();
   put = fake.put;
-  router = createLocalRouter({ watches: fake.watches, telemetry, requestTimeoutMs: 2000 });
+  router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs: 2000 });
   const server = createServer(httpServerOptions, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
   door = await listen(server);

@@ -47,7 +47,7 @@ export const httpServerOptions: ServerOptions = {
 };
 
 export interface LocalRouterOptions {
-  watches: Informers;
+  informers: Informers;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
   /** Deadline of a whole request; 900 s unless said. */
@@ -69,7 +69,7 @@ export interface LocalRouter {
 
 /** Makes the router; it answers 503 until `start` and the first sight of the routes. */
 export function createLocalRouter({
-  watches,
+  informers,
   telemetry,
   endpoint,
   requestTimeoutMs = 900_000,
@@ -105,8 +105,8 @@ export function createLocalRouter({
       }),
     ],
     start() {
-      const bindings = watches.ensure(RouteBinding);
-      const lrps = watches.ensure(LRP);
+      const bindings = informers.ensure(RouteBinding);
+      const lrps = informers.ensure(LRP);
       stores = [bindings.store, lrps.store];
       cleanUp.push(
         () => bindings.release(),

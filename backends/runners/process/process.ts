@@ -37,7 +37,7 @@ export interface ProcessRunnerOptions {
   /** Where instances keep records, output and TMPDIR; belongs to this runner. */
   home: string;
   client: KubeClient;
-  watches: Informers;
+  informers: Informers;
   telemetry: Telemetry;
   launcher: DropletLauncher;
   endpoint?: ClassPublication["endpoint"];
@@ -93,7 +93,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     async start() {
       runner.leftovers = await readLeftoverInstances(runner.context.instancesDir, runner.context.timings.grace);
       runner.context.ports.reserve(runner.leftovers.ports());
-      const watch = options.watches.ensure(LRP);
+      const watch = options.informers.ensure(LRP);
       cleanUp.push(
         () => watch.release(),
         watch.store.onChange((change) => {

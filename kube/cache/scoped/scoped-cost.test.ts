@@ -109,16 +109,16 @@ function server(count: number) {
 
 async function among(count: number): Promise<Record<string, number>> {
   const { client, tell } = server(count);
-  const watches = createInformers({
+  const informers = createInformers({
     client,
     log: pino({ level: "silent" }),
     namespaceScope: { labelSelector: "ours" },
   });
-  const { store, freshAsOf } = watches.ensure(Thing);
+  const { store, freshAsOf } = informers.ensure(Thing);
   const seen = (namespaces: number) =>
     vi.waitFor(
       () =>
-        expect([store.synced, watches.status().find(({ resource }) => resource === "things.test")]).toMatchObject([
+        expect([store.synced, informers.status().find(({ resource }) => resource === "things.test")]).toMatchObject([
           true,
           { namespaces, notWatching: [] },
         ]),
@@ -127,14 +127,14 @@ async function among(count: number): Promise<Record<string, number>> {
   await seen(count);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const counts = {
-    shown: await countSteps(() => watches.status()),
+    shown: await countSteps(() => informers.status()),
     heard: await countSteps(() => Array.from({ length: 50 }, () => freshAsOf())),
     came: await countSteps(() => (tell("ADDED", "new"), settled())),
   };
   await seen(count + 1);
   const went = await countSteps(() => (tell("DELETED", "new"), settled()));
   await seen(count);
-  await watches.close();
+  await informers.close();
   return { ...counts, went };
 }
 

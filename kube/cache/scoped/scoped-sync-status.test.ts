@@ -96,27 +96,27 @@ async function unseen() {
     server.things.push(thing(name, "one"));
   }
   const never = { minMs: 600_000, maxMs: 600_000, jitter: 0 };
-  const watches = createInformers({
+  const informers = createInformers({
     client: server.client,
     log: pino({ level: "silent" }),
     namespaceScope: { labelSelector: "ours" },
     timing: { parked: never },
   });
-  ends.push(() => watches.close());
-  const { store } = watches.ensure(Thing);
+  ends.push(() => informers.close());
+  const { store } = informers.ensure(Thing);
   await vi.waitFor(() => expect(store.synced && store.list()).toHaveLength(2));
   const told: string[] = [];
   store.onChange(({ type, object: { metadata } }) => void told.push(`${type} ${metadata.namespace}/${metadata.name}`));
-  const state = () => watches.status().find(({ resource }) => resource === "namespaces")?.state;
+  const state = () => informers.status().find(({ resource }) => resource === "namespaces")?.state;
   server.mayNamespaces = false;
-  watches.reopen("namespaces");
+  informers.reopen("namespaces");
   await vi.waitFor(() => expect(state()).toBe("parked"));
   const see = async (): Promise<void> => {
     server.mayNamespaces = true;
-    watches.retryNow(Namespace);
+    informers.retryNow(Namespace);
     await vi.waitFor(() => expect(state()).toBe("watching"));
   };
-  return { server, watches, store, told, see };
+  return { server, informers, store, told, see };
 }
 
 const keys = (objects: readonly KubeObject[]) =>
@@ -132,9 +132,9 @@ test("what is deleted while namespaces are unseen is told, and the others go on"
 });
 
 test("a namespace that went while it was unseen is asked for, and what was in it is deleted", async () => {
-  const { server, watches, store, told, see } = await unseen();
+  const { server, informers, store, told, see } = await unseen();
   server.namespaces.delete("b");
-  watches.reopen("things.test");
+  informers.reopen("things.test");
   await vi.waitFor(() => expect(store.parkedNamespaces).toEqual(["b"]));
   expect(told).toEqual([]);
   await see();
@@ -151,10 +151,10 @@ test("a namespace that lost the label while it was unseen is let go of, and noth
 });
 
 test("of a namespace that somebody had asked for by name nothing is forgotten when it is let go of unseen", async () => {
-  const { server, watches, store, told, see } = await unseen();
+  const { server, informers, store, told, see } = await unseen();
   server.namespaces.set("c", { isOurs: true });
   server.things.push(thing("c", "one"));
-  const { release } = watches.ensure(Thing, { namespace: "c" });
+  const { release } = informers.ensure(Thing, { namespace: "c" });
   await vi.waitFor(() => expect(told).toEqual(["added c/one"]));
   release();
   server.remove("c", "one");

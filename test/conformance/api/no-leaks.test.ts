@@ -54,12 +54,12 @@ beforeAll(async () => {
     fieldManager: API_FIELD_MANAGER,
   });
   const log = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
-  const watches = createInformers({ client, log, transform: recordLastWrite });
+  const informers = createInformers({ client, log, transform: recordLastWrite });
   ends.push(
-    () => watches.close(),
+    () => informers.close(),
     () => client.close(),
   );
-  replica = await world.replica("leaks", { client, watches, log });
+  replica = await world.replica("leaks", { client, informers, log });
   const make = async (path: string, body: unknown): Promise<string> =>
     (await replica.call("admin", "POST", path, body)).json.guid;
   const org = await make("/v3/organizations", { name: "org" });
@@ -119,18 +119,16 @@ function spoil(
     echo: () => response.writeHead(502, { "content-type": "text/plain" }).end(echo),
     "echo as the client's fault": () => response.writeHead(400, { "content-type": "text/plain" }).end(echo),
     refusal: () =>
-      response
-        .writeHead(500, json)
-        .end(
-          JSON.stringify({
-            kind: "Status",
-            apiVersion: "v1",
-            status: "Failure",
-            code: 500,
-            reason: "InternalError",
-            message: "etcdserver: leader changed",
-          }),
-        ),
+      response.writeHead(500, json).end(
+        JSON.stringify({
+          kind: "Status",
+          apiVersion: "v1",
+          status: "Failure",
+          code: 500,
+          reason: "InternalError",
+          message: "etcdserver: leader changed",
+        }),
+      ),
   };
   answers[how]();
 }

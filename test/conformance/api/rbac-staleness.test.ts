@@ -63,7 +63,7 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
   let relay: Awaited<ReturnType<typeof startRelay>>;
   let admin: KubeClient;
   let client: KubeClient;
-  let watches: Informers;
+  let informers: Informers;
   let authorization: RbacAuthorizer;
 
   beforeAll(async () => {
@@ -81,7 +81,7 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     });
     await allowLooking();
     client = createClient({ server: relay.url, ca: plane.ca, auth: { kind: "token", token: "looker-token" } });
-    watches = createInformers({
+    informers = createInformers({
       client,
       log,
       timing: { backoff: { minMs: 50, maxMs: 500, jitter: 0 }, parked: { minMs: 100, maxMs: 500, jitter: 0 } },
@@ -89,14 +89,14 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     const watched = Object.fromEntries(
       Object.entries(rbacKinds).map(([kind, ref]) => [
         kind,
-        watches.ensure(ref as ResourceRef, { maxStalenessMs: boundMs }),
+        informers.ensure(ref as ResourceRef, { maxStalenessMs: boundMs }),
       ]),
     ) as unknown as Record<RbacKind, RbacWatch>;
     authorization = createRbacAuthorizer(watched, boundMs);
     await vi.waitFor(() => expect(authorization.allows(user, asked)).toBe(false), { timeout: 20_000, interval: 50 });
   }, 120_000);
   afterAll(async () => {
-    await watches?.close();
+    await informers?.close();
     await Promise.all([client?.close(), admin?.close()]);
     await relay?.stop();
     await plane?.stop();
@@ -173,7 +173,7 @@ describe.skipIf(reason !== undefined)(`sight of RBAC${reason ? `: skipped, ${rea
     await grant();
     await vi.waitFor(() => expect(answer()).toBe("yes"), { timeout: boundMs, interval: 5 });
     await admin.delete(ClusterRoleBinding, { name: "looker" });
-    await vi.waitFor(() => expect(watches.status().every(({ state }) => state === "parked")).toBe(true), {
+    await vi.waitFor(() => expect(informers.status().every(({ state }) => state === "parked")).toBe(true), {
       timeout: boundMs * 3,
       interval: 20,
     });

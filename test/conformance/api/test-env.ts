@@ -107,12 +107,12 @@ export async function startApiTestEnv(
     ...fixtures(),
   ]);
   const own = connect("platform-token");
-  const watches = createInformers({ client: own, log, transform: recordLastWrite });
+  const informers = createInformers({ client: own, log, transform: recordLastWrite });
   const halt = new AbortController();
   const controllers = runControllers({
     client: own,
     controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }),
-    informers: watches,
+    informers,
     ownership: CONTROLLER_SETTINGS,
     signal: halt.signal,
     log,
@@ -139,7 +139,7 @@ export async function startApiTestEnv(
       halt.abort();
       await controllers.stopped;
       for (const replica of started) await replica.stop();
-      await watches.close();
+      await informers.close();
       await Promise.all([own.close(), kube.close()]);
       await server.stop();
       rmSync(dir, { recursive: true, force: true });
@@ -163,10 +163,10 @@ async function startReplica(
   const client = connect((record) => {
     if (!record.path.includes("watch=true")) requests.push(record);
   });
-  const watches = createInformers({ client, log, transform: recordLastWrite });
+  const informers = createInformers({ client, log, transform: recordLastWrite });
   const api = createApi({
     client,
-    watches,
+    informers,
     log,
     telemetry: telemetryClient({ endpoints: () => [] }),
     blobs: await createDirectoryStore(blobDir),
@@ -185,7 +185,7 @@ async function startReplica(
     send: (method, path, { body, headers = {} }) => call(url + path, { method, body, headers }),
     async stop() {
       await closed(server);
-      await watches.close();
+      await informers.close();
       await client.close();
     },
   };

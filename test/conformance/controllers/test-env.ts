@@ -73,7 +73,7 @@ export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE
     if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
   const run = async (): Promise<Running> => {
-    const watches = createInformers({ client: own, log, freeze: true });
+    const informers = createInformers({ client: own, log, freeze: true });
     const stopping = new AbortController();
     const controllers = [
       ...createControllers({
@@ -85,7 +85,7 @@ export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE
     const running = runControllers({
       client: own,
       controllers,
-      informers: watches,
+      informers,
       ownership: CONTROLLER_SETTINGS,
       signal: stopping.signal,
       log,
@@ -96,7 +96,7 @@ export async function startTestEnv(endpoint: Endpoint, backends: Backends = FAKE
       async stop() {
         stopping.abort();
         await running.stopped;
-        await watches.close();
+        await informers.close();
       },
     };
   };

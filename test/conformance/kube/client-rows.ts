@@ -86,9 +86,9 @@ export function clientRows(scene: Scene): void {
       expect(
         (await scene.client.list(ConfigMap, { namespace: own, labelSelector: `own=${own}`, limit: 10 })).items,
       ).toHaveLength(23);
-      const watches = createInformers({ client: scene.client, log });
-      const { store } = watches.ensure(ConfigMap, { labelSelector: `own=${own}` });
-      expect(await watches.waitSynced(10_000)).toBe(true);
+      const informers = createInformers({ client: scene.client, log });
+      const { store } = informers.ensure(ConfigMap, { labelSelector: `own=${own}` });
+      expect(await informers.waitSynced(10_000)).toBe(true);
       expect(store.size).toBe(23);
       const written = await scene.client.patch(
         ConfigMap,
@@ -103,17 +103,17 @@ export function clientRows(scene: Scene): void {
         { preconditions: { uid: written.metadata.uid ?? "" } },
       );
       expect(await store.waitDeleted(written.metadata.uid ?? "", 5_000)).toBe(true);
-      await watches.close();
+      await informers.close();
     });
 
     it("parks a watch without permission and resumes when it is granted", async () => {
       const user = `viewer-${scene.ns}`;
-      const watches = createInformers({
+      const informers = createInformers({
         client: scene.client.as({ kind: "impersonate", user }),
         log,
         timing: { parked: { minMs: 50, maxMs: 200, jitter: 0 } },
       });
-      const { store } = watches.ensure(ConfigMap, { namespace: scene.ns });
+      const { store } = informers.ensure(ConfigMap, { namespace: scene.ns });
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
       await scene.client.apply(
         ClusterRole,
@@ -129,7 +129,7 @@ export function clientRows(scene: Scene): void {
         subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }],
       });
       expect(await store.waitSynced(10_000)).toBe(true);
-      await watches.close();
+      await informers.close();
     });
   });
 

@@ -112,7 +112,7 @@ export function controllerRows(scene: Scene): void {
         { namespace: scene.ns, name: "quiet" },
         { type: "merge", body: { metadata: { annotations: { touched: "1" } } } },
       );
-      await first.watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000);
+      await first.informers.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000);
       await first.idle();
       expect(first.writes).toEqual([]);
       await first.stop();
@@ -513,8 +513,8 @@ export function controllerRows(scene: Scene): void {
         { type: "merge", body: { metadata: { annotations: { t: "1" } } } },
       );
       await Promise.all(
-        [one, two].map(({ watches }) =>
-          watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000),
+        [one, two].map(({ informers }) =>
+          informers.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 5_000),
         ),
       );
       await Promise.all([one.idle(), two.idle()]);

@@ -32,7 +32,7 @@ export function enforcementRows(scene: Scene): void {
     });
 
     const replicaOf = async (run: string, identity: string, until = Promise.resolve()): Promise<Replica> => {
-      const watches = createInformers({ client: scene.client, log });
+      const informers = createInformers({ client: scene.client, log });
       const reportLocation: ReportLocation = {
         namespace: scene.ns,
         label: `machinery.example/report-${run}`,
@@ -40,7 +40,7 @@ export function enforcementRows(scene: Scene): void {
       };
       const membership = joinMembership({
         client: scene.client,
-        informers: watches,
+        informers,
         namespace: scene.ns,
         groupLabel: GROUP_LABEL,
         group: run,
@@ -54,7 +54,7 @@ export function enforcementRows(scene: Scene): void {
       const readiness = createReadiness();
       const lag = { until };
       const poison = new Set<string>();
-      const { store } = watches.ensure(Gadget, { namespace: scene.ns });
+      const { store } = informers.ensure(Gadget, { namespace: scene.ns });
       const take = async (gadget: Gadget): Promise<void> => {
         await lag.until;
         if (poison.has(gadget.spec.text ?? "")) throw new Error(`cannot use ${gadget.spec.text}`);
@@ -69,7 +69,7 @@ export function enforcementRows(scene: Scene): void {
         signal: halt.signal,
         log,
       });
-      const reports = watches.ensure(ConfigMap, { namespace: scene.ns, labelSelector: reportLocation.label }).store;
+      const reports = informers.ensure(ConfigMap, { namespace: scene.ns, labelSelector: reportLocation.label }).store;
       expect(await reports.waitSynced(10_000)).toBe(true);
       const open = () => ({
         controllers: [
@@ -78,7 +78,7 @@ export function enforcementRows(scene: Scene): void {
       });
       const elected = runLeaderWork({
         client: scene.client,
-        informers: watches,
+        informers,
         ownership: platform,
         namespace: scene.ns,
         name: `lead-${run}`,
@@ -95,7 +95,7 @@ export function enforcementRows(scene: Scene): void {
         halt.abort();
         await Promise.all([reporting.stopped, elected.stopped]);
         await leave();
-        await watches.close();
+        await informers.close();
       };
       const replica: Replica = {
         membership,

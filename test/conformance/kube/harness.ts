@@ -119,7 +119,7 @@ function toCrd(ref: ResourceRef) {
 }
 
 export interface RunningControllers extends ControllerRun {
-  watches: Informers;
+  informers: Informers;
   /** Successful and failed writes of the controllers since the last `forget`, as `METHOD path`. */
   writes: string[];
   forget(): void;
@@ -132,7 +132,7 @@ export function start(endpoint: Endpoint, ...controllers: Controller[]): Running
   const client = connect(endpoint, ({ method, path, code }) => {
     if (requestKind({ method, path }) === "write") writes.push(`${method} ${path.split("?")[0]} ${code}`);
   });
-  const watches = createInformers({
+  const informers = createInformers({
     client,
     log,
     freeze: true,
@@ -142,20 +142,20 @@ export function start(endpoint: Endpoint, ...controllers: Controller[]): Running
   const run = runControllers({
     client,
     controllers,
-    informers: watches,
+    informers,
     ownership: platform,
     signal: stopping.signal,
     log,
   });
   return {
     ...run,
-    watches,
+    informers,
     writes,
     forget: () => void (writes.length = 0),
     async stop() {
       stopping.abort();
       await run.stopped;
-      await watches.close();
+      await informers.close();
       await client.close();
     },
   };

@@ -19,13 +19,13 @@ export function leaderElectionRows(scene: Scene): void {
 
     /** A process that copies gadgets' text into ConfigMaps while it leads, and notes what it does. */
     const startCandidate = (name: string, identity: string, through: KubeClient = scene.client) => {
-      const watches = createInformers({ client: through, log });
+      const informers = createInformers({ client: through, log });
       const halt = new AbortController();
       const notes: string[] = [];
       const terms: { term: Term; client: KubeClient }[] = [];
       const elected: LeaderWorkRun = runLeaderWork({
         client: through,
-        informers: watches,
+        informers,
         ownership: platform,
         namespace: scene.ns,
         name,
@@ -57,7 +57,7 @@ export function leaderElectionRows(scene: Scene): void {
       const stop = async () => {
         halt.abort();
         await elected.stopped;
-        await watches.close();
+        await informers.close();
       };
       disposers.push(stop);
       return { elected, notes, terms, stop };

@@ -24,10 +24,10 @@ export function membershipRows(scene: Scene): void {
       more: Partial<MembershipOptions> & { through?: KubeClient } = {},
     ): Promise<Membership> => {
       const client = more.through ?? scene.client;
-      const watches = createInformers({ client, log });
+      const informers = createInformers({ client, log });
       const membership = joinMembership({
         client,
-        informers: watches,
+        informers,
         namespace: scene.ns,
         groupLabel: GROUP_LABEL,
         group,
@@ -36,7 +36,7 @@ export function membershipRows(scene: Scene): void {
         timing: MEMBERSHIP_TEST_TIMING,
         ...more,
       });
-      memberships.push({ membership, close: async () => (await membership.leave(), await watches.close()) });
+      memberships.push({ membership, close: async () => (await membership.leave(), await informers.close()) });
       await membership.joined;
       return membership;
     };

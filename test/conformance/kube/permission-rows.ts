@@ -84,7 +84,7 @@ export function permissionRows(scene: Scene): void {
         .map(({ metadata }) => metadata.name)
         .sort();
     const statusOf = (started: Process, resource: string) =>
-      started.watches.status().find((one) => one.resource === resource);
+      started.informers.status().find((one) => one.resource === resource);
     /** Waits for it and says how long it took. */
     const timed = async (check: () => void): Promise<number> => {
       const begun = performance.now();
@@ -104,7 +104,7 @@ export function permissionRows(scene: Scene): void {
         metadata: { name: "foreign", namespace, labels: { "machinery.example/controller": "somebody" } },
       });
       const events: string[] = [];
-      const { store } = started.watches.ensure(ConfigMap, { labelSelector: "machinery.example/controller" });
+      const { store } = started.informers.ensure(ConfigMap, { labelSelector: "machinery.example/controller" });
       await eventually(() => expect(store.find({ namespace, name: "foreign" })).toBeDefined());
       store.onChange(
         ({ type, object, ...change }) =>
@@ -151,7 +151,7 @@ export function permissionRows(scene: Scene): void {
       const permissions = newPermissions();
       await permissions.grantClusterWide([rule("", ["configmaps"], ["get", "list"])]);
       const started = begin(scene.endpoint, permissions.user);
-      const { store } = started.watches.ensure(ConfigMap);
+      const { store } = started.informers.ensure(ConfigMap);
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
       expect(() => store.list()).toThrow(NotPermitted);
       const seen: boolean[] = [];
@@ -212,7 +212,7 @@ export function permissionRows(scene: Scene): void {
           ]),
         ),
       ).toBeLessThan(BOUND_MS);
-      const store: Store<Gadget> = started.watches.store(Gadget);
+      const store: Store<Gadget> = started.informers.store(Gadget);
       expect(() => store.list({ namespace: away })).toThrow(away);
       expect(() => store.list()).toThrow(NotPermitted);
       expect(store.list({ partial: true }).map(({ metadata }) => metadata.namespace)).toEqual([home]);
@@ -273,7 +273,7 @@ export function permissionRows(scene: Scene): void {
       const started = begin(scene.endpoint, permissions.user, {
         namespaceScope: { labelSelector: `${OURS}=${permissions.user}` },
       });
-      const { store } = started.watches.ensure(Gadget);
+      const { store } = started.informers.ensure(Gadget);
       await eventually(() => expect(store.synced && store.list()).toHaveLength(4), 20_000);
       const deleted: string[] = [];
       store.onChange(
@@ -308,8 +308,8 @@ export function permissionRows(scene: Scene): void {
         watchSeconds: [300, 600] as const,
       };
       const started = begin(scene.endpoint, permissions.user, { timing: never });
-      const watched = started.watches.ensure(ClusterRoleBinding);
-      const { store } = started.watches.ensure(ConfigMap, { namespace: scene.ns });
+      const watched = started.informers.ensure(ClusterRoleBinding);
+      const { store } = started.informers.ensure(ConfigMap, { namespace: scene.ns });
       await eventually(() => expect(store.state).toBe("parked"));
       await eventually(() => expect(watched.store.state).toBe("watching"));
       const name = `${permissions.user}-more`;
@@ -325,7 +325,7 @@ export function permissionRows(scene: Scene): void {
       await eventually(() => expect(store.parkReason).toBe("Forbidden"));
       // Whoever asks again has it looked at again.
       await scene.client.create(ClusterRoleBinding, bind);
-      started.watches.ensure(ConfigMap, { namespace: scene.ns });
+      started.informers.ensure(ConfigMap, { namespace: scene.ns });
       expect(await store.waitSynced(15_000)).toBe(true);
     }, 60_000);
 
@@ -367,8 +367,8 @@ export function permissionRows(scene: Scene): void {
       const started = begin(scene.endpoint, permissions.user, {
         timing: { ...FAST, parked: { minMs: 600_000, maxMs: 600_000, jitter: 0 } },
       });
-      started.watches.ensure(CustomResourceDefinition, { metadata: true });
-      const { store } = started.watches.ensure(Widget);
+      started.informers.ensure(CustomResourceDefinition, { metadata: true });
+      const { store } = started.informers.ensure(Widget);
       const events: string[] = [];
       store.onChange(({ type, object }) => void events.push(`${type} ${object.metadata.name}`));
       expect(await store.waitSynced(15_000)).toBe(true);
@@ -395,7 +395,7 @@ export function permissionRows(scene: Scene): void {
     const permissions = testPermissionsOf(scene.client, "admin-of-views");
     await permissions.grantClusterWide([rule("", ["configmaps"], READ)]);
     try {
-      const slim = started.watches.ensure(ConfigMap, { namespace, metadata: true });
+      const slim = started.informers.ensure(ConfigMap, { namespace, metadata: true });
       expect(await slim.store.waitSynced(15_000)).toBe(true);
       expect(slim.store.get({ namespace, name: "big" })).toMatchObject({
         apiVersion: "v1",
@@ -416,11 +416,11 @@ export function permissionRows(scene: Scene): void {
       );
       expect(slim.store.get({ namespace, name: "big" }).data).toBeUndefined();
 
-      const whole = started.watches.ensure(ConfigMap);
+      const whole = started.informers.ensure(ConfigMap);
       await whole.store.waitSynced(15_000);
-      const before = started.watches.status().length;
-      const red = started.watches.ensure(ConfigMap, { namespace, labelSelector: "colour=red" });
-      expect(started.watches.status()).toHaveLength(before);
+      const before = started.informers.status().length;
+      const red = started.informers.ensure(ConfigMap, { namespace, labelSelector: "colour=red" });
+      expect(started.informers.status()).toHaveLength(before);
       const events: string[] = [];
       red.store.onChange(({ type }) => void events.push(type));
       expect(red.store.list().map(({ metadata }) => metadata.name)).toEqual(["big"]);
@@ -444,9 +444,9 @@ export function permissionRows(scene: Scene): void {
       await permissions.grantClusterWide([]);
       await eventually(
         () =>
-          expect(started.watches.status().find((one) => one.resource === "configmaps" && !one.namespace)).toMatchObject(
-            { namespaces: 1, notWatching: [] },
-          ),
+          expect(
+            started.informers.status().find((one) => one.resource === "configmaps" && !one.namespace),
+          ).toMatchObject({ namespaces: 1, notWatching: [] }),
         20_000,
       );
       expect(red.store.list().map(({ metadata }) => metadata.name)).toEqual(["big"]);

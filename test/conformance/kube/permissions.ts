@@ -70,7 +70,7 @@ export function testPermissionsOf(admin: KubeClient, user: string): TestPermissi
 }
 
 export interface Process {
-  watches: Informers;
+  informers: Informers;
   run: ControllerRun;
   /** Requests to the API server so far, as `METHOD path?query`. */
   requests: string[];
@@ -87,24 +87,24 @@ export function startAs(
   const requests: string[] = [];
   const own = connect(endpoint, ({ method, path }) => void requests.push(`${method} ${path}`));
   const client = own.as({ kind: "impersonate", user, groups: ["system:authenticated"] });
-  const watches = createInformers({ client, log, freeze: true, timing: FAST, ...options });
+  const informers = createInformers({ client, log, freeze: true, timing: FAST, ...options });
   const stopping = new AbortController();
   const run = runControllers({
     client,
     controllers,
-    informers: watches,
+    informers,
     ownership: platform,
     signal: stopping.signal,
     log,
   });
   return {
-    watches,
+    informers,
     run,
     requests,
     async stop() {
       stopping.abort();
       await run.stopped;
-      await watches.close();
+      await informers.close();
       await own.close();
     },
   };

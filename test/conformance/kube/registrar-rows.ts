@@ -47,7 +47,7 @@ export function registrarRows(scene: Scene): void {
       const { process, key, put } = await begin(50);
       const received: Record<string, string[]> = { a: [], b: [] };
       const [a, b] = ["a", "b"].map((name) =>
-        process.watches.dynamicWatches({ name, deliver: (batch) => void received[name]?.push(...names(batch)) }),
+        process.informers.dynamicWatches({ name, deliver: (batch) => void received[name]?.push(...names(batch)) }),
       );
       a?.add(key, "x");
       a?.add(key, "x");
@@ -59,7 +59,7 @@ export function registrarRows(scene: Scene): void {
           ["one", "two"],
         ]),
       );
-      expect(process.watches.status()).toHaveLength(1);
+      expect(process.informers.status()).toHaveLength(1);
       expect(lists(process)).toBe(1);
       a?.removeDependent("x");
       a?.remove(key, "y");
@@ -69,16 +69,16 @@ export function registrarRows(scene: Scene): void {
       expect(received["a"]).not.toContain("three");
       expect(lists(process)).toBe(1);
       b?.replace([]);
-      await eventually(() => expect(process.watches.status()).toEqual([]));
+      await eventually(() => expect(process.informers.status()).toEqual([]));
     });
 
     it("replay to one who comes late while another leaves, without listing again", async () => {
       const { process, key, put } = await begin(0);
-      const first = process.watches.dynamicWatches({ name: "first", deliver: () => undefined });
+      const first = process.informers.dynamicWatches({ name: "first", deliver: () => undefined });
       first.add(key, "x");
-      await eventually(() => expect(process.watches.status()[0]).toMatchObject({ state: "watching", synced: true }));
+      await eventually(() => expect(process.informers.status()[0]).toMatchObject({ state: "watching", synced: true }));
       const late: string[] = [];
-      const second = process.watches.dynamicWatches({
+      const second = process.informers.dynamicWatches({
         name: "second",
         deliver: (batch) => void late.push(...names(batch)),
       });
@@ -95,7 +95,7 @@ export function registrarRows(scene: Scene): void {
       const reading = Promise.withResolvers<void>();
       const read: string[] = [];
       let begun = false;
-      const reader = process.watches.dynamicWatches({
+      const reader = process.informers.dynamicWatches({
         name: "reader",
         deliver: async (batch) => {
           begun = true;
@@ -106,10 +106,10 @@ export function registrarRows(scene: Scene): void {
       reader.add(key, "x");
       await eventually(() => expect(begun).toBe(true));
       reader.remove(key, "x");
-      expect(process.watches.status()).toHaveLength(1);
+      expect(process.informers.status()).toHaveLength(1);
       reading.resolve();
       await eventually(() => expect(read.sort()).toEqual(["one", "two"]));
-      await eventually(() => expect(process.watches.status()).toEqual([]));
+      await eventually(() => expect(process.informers.status()).toEqual([]));
     });
 
     it("are not delayed by a slow one, which gets what it missed at once", async () => {
@@ -117,11 +117,11 @@ export function registrarRows(scene: Scene): void {
       const gate = Promise.withResolvers<void>();
       const batches: string[][] = [];
       const quick: string[] = [];
-      const slow = process.watches.dynamicWatches({
+      const slow = process.informers.dynamicWatches({
         name: "slow",
         deliver: async (batch) => (batches.push(names(batch)), batches.length === 1 ? gate.promise : undefined),
       });
-      const fast = process.watches.dynamicWatches({
+      const fast = process.informers.dynamicWatches({
         name: "fast",
         deliver: (batch) => void quick.push(...names(batch)),
       });
@@ -143,7 +143,7 @@ export function registrarRows(scene: Scene): void {
     it("deliver again what could not be taken", async () => {
       const { process, key } = await begin(0, ["one"]);
       const tries: string[][] = [];
-      const unsteady = process.watches.dynamicWatches({
+      const unsteady = process.informers.dynamicWatches({
         name: "unsteady",
         deliver: (batch) => {
           tries.push(names(batch));
@@ -166,17 +166,17 @@ export function registrarRows(scene: Scene): void {
       let taken = 0;
       const churn = async (rounds: number): Promise<void> => {
         for (let round = 0; round < rounds; round++) {
-          const registrar = process.watches.dynamicWatches({
+          const registrar = process.informers.dynamicWatches({
             name: `churn-${round}`,
             deliver: (batch) => void (taken += batch.length),
           });
           for (const each of keys) registrar.add(each, `dependent-${round}`);
           await soon(() =>
-            expect(process.watches.status().filter(({ state }) => state === "watching")).toHaveLength(keys.length),
+            expect(process.informers.status().filter(({ state }) => state === "watching")).toHaveLength(keys.length),
           );
           registrar.removeDependent(`dependent-${round}`);
           await registrar.close();
-          await soon(() => expect(process.watches.status()).toEqual([]));
+          await soon(() => expect(process.informers.status()).toEqual([]));
         }
       };
       await churn(10);
@@ -189,7 +189,7 @@ export function registrarRows(scene: Scene): void {
       expect(heapUsed() - before).toBeLessThan(6_000_000);
       await eventually(async () => expect(await openWatches(scene)).toBeLessThanOrEqual(watching));
       const last: string[] = [];
-      process.watches
+      process.informers
         .dynamicWatches({ name: "last", deliver: (batch) => void last.push(...names(batch)) })
         .add(key, "x");
       await put("three");

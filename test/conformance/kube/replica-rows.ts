@@ -43,7 +43,7 @@ export function replicaRows(scene: Scene): void {
         await Promise.all(names.map((name) => scene.ready(name)));
         await Promise.all(replicas.map((replica) => replica.idle()));
         const last = await scene.client.list(Gadget, { namespace: scene.ns });
-        for (const store of [gadgets, ...replicas.map(({ watches }) => watches.store(Gadget))])
+        for (const store of [gadgets, ...replicas.map(({ informers }) => informers.store(Gadget))])
           await store.waitForVersion(
             last.items
               .map(({ metadata }) => metadata.resourceVersion ?? "0")
@@ -71,8 +71,8 @@ export function replicaRows(scene: Scene): void {
         { namespace: scene.ns, name: "budget-0" },
         { type: "merge", body: { metadata: { annotations: { by: "somebody" } } } },
       );
-      for (const { watches } of replicas)
-        expect(await watches.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 10_000)).toBe(true);
+      for (const { informers } of replicas)
+        expect(await informers.store(Gadget).waitForVersion(touched.metadata.resourceVersion ?? "", 10_000)).toBe(true);
       await Promise.all(replicas.map((replica) => replica.idle()));
       expect(replicas.flatMap(({ writes }) => writes)).toEqual([]);
       await seen.close();

@@ -130,13 +130,13 @@ export async function startTestEnv(server: ServerUnderTest): Promise<TestEnv> {
 async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack): Promise<string> {
   const blobs = mkdtempSync(join(tmpdir(), "cupola-rights-"));
   disposables.defer(() => rmSync(blobs, { recursive: true, force: true }));
-  const watches = createInformers({ client: own, log, transform: recordLastWrite });
-  disposables.defer(() => watches.close());
+  const informers = createInformers({ client: own, log, transform: recordLastWrite });
+  disposables.defer(() => informers.close());
   const halt = new AbortController();
   const controllers = runControllers({
     client: own,
     controllers: createControllers({ apiURL: "http://api.example", hasContent: () => Promise.resolve(true) }),
-    informers: watches,
+    informers,
     ownership: CONTROLLER_SETTINGS,
     signal: halt.signal,
     log,
@@ -147,7 +147,7 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
   });
   const api = createApi({
     client: own,
-    watches,
+    informers,
     log,
     telemetry: telemetryClient({ endpoints: () => [] }),
     blobs: await createDirectoryStore(blobs),

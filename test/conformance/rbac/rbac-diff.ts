@@ -62,12 +62,12 @@ const settleMs = 30_000;
 export async function runRbacDiff(run: RbacDiffOptions): Promise<Outcome> {
   const { seed, cases, authorizers, casesPerSet = 500, maxDifferences = 10 } = run;
   const [first] = authorizers;
-  const watches = createInformers({ client: first.client, log: run.log });
+  const informers = createInformers({ client: first.client, log: run.log });
   const outcome: Outcome = { asked: 0, allowed: 0, differences: [] };
   const parties = authorizers.map((judge) => ({ ...judge, inForce: new Map() as InForce }));
   try {
     const watched = Object.fromEntries(
-      Object.entries(rbacKinds).map(([kind, ref]) => [kind, watches.ensure(ref as ResourceRef)]),
+      Object.entries(rbacKinds).map(([kind, ref]) => [kind, informers.ensure(ref as ResourceRef)]),
     ) as unknown as Record<RbacKind, RbacWatch>;
     const stores = Object.fromEntries(Object.entries(watched).map(([kind, { store }]) => [kind, store])) as Record<
       RbacKind,
@@ -84,7 +84,7 @@ export async function runRbacDiff(run: RbacDiffOptions): Promise<Outcome> {
       run.onProgress?.(outcome.asked);
     }
   } finally {
-    await watches.close();
+    await informers.close();
   }
   return outcome;
 }
