@@ -1,9 +1,10 @@
-// Puts a host droplet where it was built: once per machine, whole or not at all.
+// Unpacks a host droplet where it was built: once per machine, whole or not at all, and never over another droplet.
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { unpackTar } from "../../blobs/archive/tar.ts";
-import type { BlobStore, Digest } from "../../blobs/blob-store.ts";
+import { BlobNotFound, type BlobStore, type Digest } from "../../blobs/blob-store.ts";
+import { checkFolder, checkRoot, claimRoot, isOurs, refusal, RootRefused } from "./root-owner.ts";
 
 /** A droplet as the workload kinds name it. `root` is absolute. */
 export interface HostDroplet {
@@ -17,33 +18,18 @@ const maxDropletBytes = 16 * 2 ** 30;
 const inFlight = new Map<string, Promise<void>>();
 
 /**
- * After it, `droplet.root` holds the droplet. Any number of calls at once are one unpacking.
- * @throws Error when the root is not directly under `directory` (another machine or home built it: restage the app), BlobNotFound
+ * Fills `droplet.root` with the droplet unless it is there. Concurrent calls share one unpacking.
+ * @throws RootRefused when the root is another droplet's, or not directly under `directory`; BlobNotFound
  */
-export function restoreDroplet(store: BlobStore, droplet: HostDroplet, directory: string): Promise<void> {
+export async function restoreDroplet(store: BlobStore, droplet: HostDroplet, directory: string): Promise<void> {
   checkRoot(droplet.root, directory);
-  const key = `${droplet.root} ${droplet.digest}`;
+  const key = `${droplet.root} ${droplet.space} ${droplet.digest}`;
   const running = inFlight.get(key) ?? restore(store, droplet, directory).finally(() => inFlight.delete(key));
   inFlight.set(key, running);
   return running;
 }
 
-/** A path inside the droplets directory, and one level deep: nobody's Droplet object may name another place. */
-export function checkRoot(root: string, directory: string): void {
-  const name = basename(root);
-  if (
-    resolve(root) !== root ||
-    dirname(root) !== resolve(directory) ||
-    name.startsWith(".") ||
-    !/^[A-Za-z0-9-]+$/.test(name)
-  ) {
-    throw new Error(
-      `the droplet was built at ${root}, this machine keeps droplets under ${directory}; restage the app here`,
-    );
-  }
-}
-
-/** Says that `root` holds this droplet, whole. The builder calls it where it built. */
+/** Marks `root` as holding this droplet, whole. The builder calls it where it built. */
 export async function markRestored(root: string, digest: Digest): Promise<void> {
   await writeFile(join(root, marker), digest);
 }
@@ -58,33 +44,41 @@ export async function restoredDigest(root: string): Promise<Digest | undefined> 
 }
 
 async function restore(store: BlobStore, droplet: HostDroplet, directory: string): Promise<void> {
-  if ((await restoredDigest(droplet.root)) === droplet.digest) return;
+  const { root, space, digest } = droplet;
+  await checkFolder(root);
+  const held = await restoredDigest(root);
+  if (!(await isOurs({ root, space, digest }))) await checkClaimable(store, droplet, held);
+  await mkdir(directory, { recursive: true });
+  await claimRoot({ root, space, digest });
+  if (held === digest) return;
   const temporary = join(directory, `.unpack-${randomUUID()}`);
-  await mkdir(temporary, { recursive: true });
+  await mkdir(temporary);
   try {
-    await unpackTar(await store.open(droplet.space, droplet.digest), temporary, {
-      maxBytes: maxDropletBytes,
-      symlinks: "any",
-    });
-    await markRestored(temporary, droplet.digest);
-    await moveInto(temporary, droplet, directory);
+    await unpackTar(await store.open(space, digest), temporary, { maxBytes: maxDropletBytes, symlinks: "any" });
+    await markRestored(temporary, digest);
+    await moveInto(temporary, root, directory);
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
-async function moveInto(temporary: string, droplet: HostDroplet, directory: string): Promise<void> {
+/** A root without a record was filled before records existed, or by nobody. A foreign digest is no key to it: the space must have the content. */
+async function checkClaimable(store: BlobStore, droplet: HostDroplet, held: Digest | undefined): Promise<void> {
+  if (held !== undefined && held !== droplet.digest) throw new RootRefused(refusal(droplet.root));
+  if (!(await store.has(droplet.space, droplet.digest))) throw new BlobNotFound(droplet.space, droplet.digest);
+}
+
+/** Only the owner gets here, so whatever occupies the root is the rest of an unpacking or build that was cut off. */
+async function moveInto(temporary: string, root: string, directory: string): Promise<void> {
   try {
-    await rename(temporary, droplet.root);
+    await rename(temporary, root);
   } catch (error) {
-    const occupied =
-      error instanceof Error && "code" in error && (error.code === "ENOTEMPTY" || error.code === "EEXIST");
-    if (!occupied) throw error;
-    if ((await restoredDigest(droplet.root)) === droplet.digest) return;
-    // Left by a build that was cut off: it goes aside first, so that the root is never half of two things.
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+    // Moved aside first, so that the root is never half of two things.
     const renamed = join(directory, `.old-${randomUUID()}`);
-    await rename(droplet.root, renamed);
-    await rename(temporary, droplet.root);
+    await rename(root, renamed);
+    await rename(temporary, root);
     await rm(renamed, { recursive: true, force: true });
   }
 }

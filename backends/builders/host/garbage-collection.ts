@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Staging } from "../../../crds/staging/staging.ts";
+import { ownerFile } from "../../host/root-owner.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 
 /** A directory directly under the droplets or caches; `modified` in ms since the epoch. */
@@ -56,6 +57,11 @@ export function startGarbageCollection(options: GarbageCollectionOptions): () =>
   };
 }
 
+/** The cache of an app's builds. Of its space too: an App of another space may be given the same GUID. */
+export function toAppCache(cacheDir: string, { app, space }: Pick<Staging["spec"], "app" | "space">): string {
+  return join(cacheDir, `${space.guid}.${app.guid}`);
+}
+
 /** One look. Does nothing while any of the kinds cannot be seen: not to see a Droplet is no sign that it is gone. */
 export async function collectGarbage(
   { informers, dropletsDir, cacheDir }: Omit<GarbageCollectionOptions, "onError" | "isLeader">,
@@ -69,11 +75,12 @@ export async function collectGarbage(
     ...read.list(LRP).map((one) => one.spec.droplet.root),
     ...stagings.map((one) => join(dropletsDir, one.spec.buildGUID)),
   ];
-  const caches = stagings.map((one) => join(cacheDir, one.spec.app.guid));
+  const caches = stagings.map((one) => toAppCache(cacheDir, one.spec));
   const unused = [
     ...planGarbageCollection(
       await listCachedDirectories(dropletsDir),
-      new Set(roots.filter((root) => root !== undefined)),
+      // The record of who may use a root stays as long as anything names the root.
+      new Set(roots.filter((root) => root !== undefined).flatMap((root) => [root, ownerFile(root)])),
       now - graceMs.droplets,
     ),
     ...planGarbageCollection(await listCachedDirectories(cacheDir), new Set(caches), now - graceMs.caches),

@@ -15,6 +15,7 @@ import { createTelemetry, type Telemetry } from "../../../telemetry/telemetry.ts
 import { findByEnvironment } from "../../host/process-table.ts";
 import { buildpackController } from "./buildpack-controller.ts";
 import { planNextBuild } from "./build-queue.ts";
+import { ownerFile } from "../../host/root-owner.ts";
 import { createHostBuilder, type HostBuilder } from "./host.ts";
 import { planGarbageCollection, collectGarbage } from "./garbage-collection.ts";
 
@@ -338,8 +339,10 @@ test("only what no object names, and nobody touched for long, is swept; nothing 
   const aged = {
     [join(dropletsDir, "old")]: 2,
     [join(dropletsDir, "named")]: 2,
+    [ownerFile(join(dropletsDir, "old"))]: 2,
+    [ownerFile(join(dropletsDir, "named"))]: 2,
     [join(cacheDir, "gone")]: 31,
-    [join(cacheDir, "app-a")]: 31,
+    [join(cacheDir, "space-1.app-a")]: 31,
     [join(cacheDir, "resting")]: 2,
   };
   for (const [path, days] of Object.entries(aged)) {
@@ -351,11 +354,11 @@ test("only what no object names, and nobody touched for long, is swept; nothing 
   lists.Staging = [await aStaging("a")];
   lists.synced = false;
   await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
-  expect(await readdir(dropletsDir)).toHaveLength(3);
+  expect(await readdir(dropletsDir)).toHaveLength(5);
   lists.synced = true;
   await collectGarbage({ informers: informers as never, dropletsDir, cacheDir }, Date.now());
-  expect((await readdir(dropletsDir)).sort()).toEqual(["named", "young"]);
-  expect((await readdir(cacheDir)).sort()).toEqual(["app-a", "resting"]);
+  expect((await readdir(dropletsDir)).sort()).toEqual([".owner-named", "named", "young"]);
+  expect((await readdir(cacheDir)).sort()).toEqual(["resting", "space-1.app-a"]);
   expect(
     planGarbageCollection(
       [

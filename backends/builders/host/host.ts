@@ -10,6 +10,7 @@ import type { Informers } from "../../../kube/cache/informers.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
+import { checkRoot } from "../../host/root-owner.ts";
 import {
   findBuildpacks,
   findSiblings,
@@ -23,7 +24,7 @@ import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
 import { type Outcome, planStatus, toOutcome } from "./plan.ts";
 import { runStaging, type StagingJob } from "./staging-job.ts";
-import { startGarbageCollection } from "./garbage-collection.ts";
+import { startGarbageCollection, toAppCache } from "./garbage-collection.ts";
 import { newWorkDirectoryName } from "./work-directory.ts";
 
 /** The name of this class. */
@@ -165,14 +166,16 @@ async function toStagingJob(
   const { spec } = staging;
   if (!spec.package.content)
     throw new StagingFailure("StagingError", "the builder host builds packages of type bits only");
+  checkBuildGuid(options, staging);
   return {
     store: options.blobs,
     space: spec.space.guid,
+    uid: staging.metadata.uid ?? "",
     content: spec.package.content.digest,
     workDir: join(stagingDir(options), newWorkDirectoryName(spec.buildGUID)),
     root: rootOf(options, staging),
     request: {
-      cache: join(cacheDir(options), spec.app.guid),
+      cache: toAppCache(cacheDir(options), spec),
       stack: spec.stack ?? hostClass,
       user: await resolveEnvironment(options.client, staging.metadata.namespace ?? "", spec.env),
       buildpacks: build.chosen.map((one) => one.folder),
@@ -191,6 +194,16 @@ async function toStagingJob(
     signal: build.signal,
     isLeader: options.isLeader,
   };
+}
+
+/** A Build made by kubectl may bring a GUID of its own; it must not lead out of the droplets' folder. */
+function checkBuildGuid(options: HostBuilderOptions, staging: Staging): void {
+  try {
+    checkRoot(rootOf(options, staging), options.dropletsDir);
+  } catch (cause) {
+    const message = `the build's GUID ${staging.spec.buildGUID} cannot name a folder: it may have letters, digits and dashes`;
+    throw new StagingFailure("StagingError", message, { cause });
+  }
 }
 
 function createLineSink({ telemetry }: HostBuilderOptions, staging: Staging): StagingJob["log"] {

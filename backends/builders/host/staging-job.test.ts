@@ -17,6 +17,7 @@ import { prepareLaunch } from "../../host/prepare-launch.ts";
 import { toProcessTypes } from "../../host/droplet-metadata.ts";
 import { findProcess, listMembers, readProcesses, trySignal } from "../../host/process-table.ts";
 import { restoreDroplet } from "../../host/restore-droplet.ts";
+import { releaseRoot } from "../../host/root-owner.ts";
 import { bundledFolder, bundledBuildpacks, toFolders } from "./buildpack-folders.ts";
 import { removeOrphanedBuilds } from "./orphaned-builds.ts";
 import { groupLeaderFile, runStaging, type StagedDroplet, type StagingJob } from "./staging-job.ts";
@@ -59,11 +60,13 @@ async function stage(
     signal?: AbortSignal;
     isLeader?: () => boolean;
     work?: string;
+    uid?: string;
   } = {},
 ): Promise<StagedDroplet> {
   return runStaging({
     store,
     space,
+    uid: more.uid ?? "uid-1",
     content: await packageOf(files),
     workDir: more.work ?? work(),
     root: root(),
@@ -147,7 +150,7 @@ test("a Node app with its modules is built, unpacked elsewhere, started and answ
   await rm(root(), { recursive: true });
   const droplet = { space, digest: staged.digest, root: root() };
   await Promise.all([1, 2, 3].map(() => restoreDroplet(store, droplet, dirname(root()))));
-  expect(await readdir(dirname(root()))).toEqual(["b1"]);
+  expect((await readdir(dirname(root()))).sort()).toEqual([".owner-b1", "b1"]);
   const ask = await start();
   expect(await (await ask("/")).text()).toBe("hello production");
 });
@@ -405,6 +408,7 @@ test("no build outlives the platform's process, however that ends", async () => 
   const folder = await shellBuildpack("echo ready; sleep 300");
   const job = {
     space,
+    uid: "uid-1",
     content,
     workDir: work(),
     root: root(),
@@ -436,6 +440,39 @@ test("no build outlives the platform's process, however that ends", async () => 
   await until(async () => listMembers(await readProcesses(), pid).length === 0);
 });
 
+test("a build whose root holds another build's droplet is refused, and the droplet stays", async () => {
+  const staged = await stage({ "index.html": "mine" });
+  await expect(stage({ "index.html": "theirs" }, { uid: "uid-2" })).rejects.toThrow(/belongs to another droplet/);
+  expect(await readFile(join(root(), "app", "index.html"), "utf8")).toBe("mine");
+  await restoreDroplet(store, { space, digest: staged.digest, root: root() }, dirname(root()));
+  // A droplet from before there were records is no leftover either.
+  await releaseRoot(root());
+  await expect(stage({ "index.html": "theirs" }, { uid: "uid-2" })).rejects.toThrow(/belongs to another droplet/);
+  expect(await readFile(join(root(), "app", "index.html"), "utf8")).toBe("mine");
+});
+
+test("a Staging that is built again after a crash takes its own root back, and a failed one gives it up", async () => {
+  await stage({ "index.html": "first" });
+  await stage({ "index.html": "second" });
+  expect(await readFile(join(root(), "app", "index.html"), "utf8")).toBe("second");
+  await expect(stage({ a: "x" }, { limits: { deadline: 0 } })).rejects.toThrow();
+  expect(await readdir(dirname(root()))).toEqual([]);
+});
+
+test("no droplet is unpacked in the root of a build that is running", async () => {
+  const staged = await stage({ "index.html": "mine" });
+  const folder = await shellBuildpack("echo ready; sleep 300");
+  const stop = new AbortController();
+  const building = stage({ a: "x" }, { request: { buildpacks: [folder], detect: false }, signal: stop.signal });
+  const ended = expect(building).rejects.toThrow();
+  await until(() => Promise.resolve(log.includes("ready")));
+  await expect(restoreDroplet(store, { space, digest: staged.digest, root: root() }, dirname(root()))).rejects.toThrow(
+    /belongs to another droplet/,
+  );
+  stop.abort(new Error("enough"));
+  await ended;
+});
+
 test("a droplet of another place is not unpacked here", async () => {
   for (const other of [
     "/etc",
@@ -443,9 +480,9 @@ test("a droplet of another place is not unpacked here", async () => {
     join(directory, "droplets", "..", "x"),
     join(directory, "droplets", ".x"),
   ]) {
-    expect(() =>
+    await expect(
       restoreDroplet(store, { space, digest: `sha256:${"0".repeat(64)}`, root: other }, join(directory, "droplets")),
-    ).toThrow(/restage the app/);
+    ).rejects.toThrow(/restage the app/);
   }
 });
 

@@ -1,8 +1,8 @@
 // One build from this side: starts its process, feeds it the package, follows its log, holds it to its limits, keeps the droplet, cleans up.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -10,7 +10,8 @@ import type { Blob, BlobStore } from "../../../blobs/blob-store.ts";
 import { type Environment, hostEnvironment } from "../../host/host-environment.ts";
 import type { DropletMetadata } from "../../host/droplet-metadata.ts";
 import { findProcess, trySignal } from "../../host/process-table.ts";
-import { markRestored } from "../../host/restore-droplet.ts";
+import { markRestored, restoredDigest } from "../../host/restore-droplet.ts";
+import { claimRoot, isOurs, refusal, releaseRoot, RootRefused, writeOwner } from "../../host/root-owner.ts";
 import { killInstance, type GroupLeader } from "../../host/terminate-instance.ts";
 import type { BuildResponse, BuildRequest } from "./build-protocol.ts";
 import { StagingFailure } from "./lifecycle/staging-failure.ts";
@@ -22,6 +23,8 @@ import { createWorkDirectory, removeRoot, toTmpDir } from "./work-directory.ts";
 export interface StagingJob {
   store: BlobStore;
   space: string;
+  /** uid of the Staging: it claims the root. */
+  uid: string;
   /** Digest of the package. */
   content: string;
   workDir: string;
@@ -51,6 +54,7 @@ export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
   const droplet = join(job.workDir, "droplet.tar.gz");
   let staged = false;
   checkIsLeader(job);
+  await claimBuildRoot(job);
   if (!(await createWorkDirectory(job.workDir, job.isLeader))) throw new Error(notLeader);
   try {
     await removeRoot(job.root, job.workDir);
@@ -59,12 +63,33 @@ export async function runStaging(job: StagingJob): Promise<StagedDroplet> {
       maxBytes: 2 * job.limits.diskMB * mebibyte,
     });
     checkIsLeader(job);
+    await writeOwner({ ...toClaim(job), digest: blob.digest });
     await markRestored(job.root, blob.digest);
     staged = true;
     return { ...blob, metadata };
   } finally {
     await cleanUp(job, staged);
   }
+}
+
+function toClaim({ root, space, uid }: StagingJob): { root: string; space: string; staging: string } {
+  return { root, space, staging: uid };
+}
+
+/** From here on no droplet is unpacked in the root, whatever Droplets name it. */
+async function claimBuildRoot(job: StagingJob): Promise<void> {
+  const claim = toClaim(job);
+  await mkdir(dirname(job.root), { recursive: true });
+  try {
+    // Without a record, a whole droplet is from before there were records.
+    if (!(await isOurs(claim)) && (await restoredDigest(job.root)) !== undefined)
+      throw new RootRefused(refusal(job.root));
+    await claimRoot(claim);
+  } catch (error) {
+    throw error instanceof RootRefused ? new StagingFailure("StagingError", error.message) : error;
+  }
+  // A droplet of an earlier try of this Staging never left the builder.
+  await writeOwner(claim);
 }
 
 function checkIsLeader({ signal, isLeader }: StagingJob): void {
@@ -82,6 +107,7 @@ async function removeOwnRoot({ workDir, root, isLeader }: StagingJob): Promise<v
   // A build may have removed its own `work`, which is its HOME.
   if (isLeader()) await createWorkDirectory(workDir, isLeader);
   await removeRoot(root, workDir);
+  if (isLeader()) await releaseRoot(root);
 }
 
 async function runProcess(job: StagingJob, droplet: string): Promise<DropletMetadata> {

@@ -8,6 +8,7 @@ import { expect, it } from "vitest";
 import { createDirectoryStore } from "../../../blobs/directory/directory-store.ts";
 import { dropletPaths, writeMetadata } from "../../host/droplet-metadata.ts";
 import { markRestored } from "../../host/restore-droplet.ts";
+import { writeOwner } from "../../host/root-owner.ts";
 import { hostLauncher } from "./runner-context.ts";
 import { instanceEnvironment } from "./instance-environment.ts";
 
@@ -24,6 +25,7 @@ it("runs a droplet's process in its folder with what the layers add, and nothing
     labels: {},
   });
   const digest = `sha256:${"0".repeat(64)}`;
+  await writeOwner({ root, space: "s", digest });
   await markRestored(root, digest);
   process.env.CUPOLA_TEST_SECRET = "do not pass on";
 
