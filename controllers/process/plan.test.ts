@@ -1,4 +1,4 @@
-// What an LRP holds, and which versions of a process live side by side.
+// What an LRP holds, and which LRP a process has.
 import { describe, expect, test } from "vitest";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
@@ -116,14 +116,25 @@ describe("versions", () => {
       status: result.status,
     };
   };
-  const oldName = lrpName(process, first.revision);
+
+  const deleting = (lrp: LRP): LRP => ({
+    ...lrp,
+    metadata: { ...lrp.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
+  });
 
   test.each<[string, LRP[], string[]]>([
-    ["nothing yet: the new one", [], [name]],
-    ["the old one serves until the new one is ready", [old(2), current(1)], [name, oldName]],
-    ["the old one goes when the new one is ready", [old(2), current(2)], [name]],
-    ["an old one that serves nobody goes at once", [old(0)], [name]],
+    ["nothing runs: the new LRP is made", [], [name]],
+    ["the LRP of an earlier start is deleted first, though it serves", [old(2)], []],
+    ["nothing is made while the LRP of an earlier start is being deleted", [deleting(old(2))], []],
+    ["nothing is made while an LRP of the same name is being deleted", [deleting(current(2))], []],
+    ["the new LRP is kept when an LRP of an earlier start is still there", [old(2), current(1)], [name]],
   ])("%s", (_what, existing, expected) => expect(plan(existing).names).toEqual(expected));
+
+  test("a process whose earlier instances are stopping is not ready and runs nothing", () =>
+    expect(plan([deleting(old(2))])).toMatchObject({
+      ready: { status: "False", reason: "Stopping", message: expect.stringContaining("revision 1") as string },
+      status: { runningInstances: 0, lrp: undefined },
+    }));
 
   test.each<[string, LRP, object]>([
     ["starting", current(1), { status: "False", reason: "Starting", message: "1 of 2 instances run" }],

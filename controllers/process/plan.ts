@@ -1,4 +1,4 @@
-// Which LRPs a process has at this moment, and what it says about them. Pure.
+// Which LRP a process has, and its status. Pure.
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
@@ -20,46 +20,53 @@ export function planNoInstances(reason: "Stopped" | "NoInstances"): ReconcileRes
 export interface LRPVersions {
   /** Name of the LRP at the revision in force. */
   name: string;
-  /** LRPs of this process that exist. */
+  /** LRPs of this process that exist, those being deleted included. */
   existing: readonly LRP[];
   /** Makes the LRP at the revision in force, when it does not exist. */
   makeLRP: (instances: number) => Draft;
 }
 
 /**
- * The LRP at the revision in force, and those before it for as long as it is not ready and they still serve somebody. One that
- * serves nobody goes at once: what never started has no one to protect.
+ * The LRP at the revision in force. It is made when every LRP of an earlier start is gone: its runner removes an LRP that is being
+ * deleted once its instances have ended, so two versions never run at the same time.
  */
 export function planLRPs(process: Process, { name, existing, makeLRP }: LRPVersions): ReconcileResult {
   const desired = desiredInstances(process);
-  const current = existing.find((lrp) => lrp.metadata.name === name);
-  const restartInstances = process.spec.restartInstances;
-  const child = current ? planLRPUpdate(current, { instances: desired, restartInstances }) : makeLRP(desired);
-  const running = current?.status?.runningInstances ?? 0;
-  const previous =
-    running >= desired
-      ? []
-      : existing.filter((lrp) => lrp.metadata.name !== name && (lrp.status?.runningInstances ?? 0) > 0);
-  const children = [
-    child,
-    ...previous.map((lrp) =>
-      planLRPUpdate(lrp, { instances: lrp.spec.instances, restartInstances: lrp.spec.restartInstances }),
-    ),
-  ];
-  // What is made now wakes its process as soon as it is seen: until then other processes get theirs.
-  if (!current) return { children, keepStatus: true };
+  const current = existing.find((lrp) => lrp.metadata.name === name && !lrp.metadata.deletionTimestamp);
+  if (current) return planCurrentLRP(process, current, desired);
+  if (existing.length > 0) return planStopping(existing);
+  // The new LRP enqueues its process as soon as the cache has it, so the status is written once.
+  return { children: [makeLRP(desired)], keepStatus: true };
+}
+
+function planCurrentLRP(process: Process, current: LRP, desired: number): ReconcileResult {
+  const running = current.status?.runningInstances ?? 0;
   return {
-    children,
-    status: { runningInstances: running, lrp: name },
+    children: [planLRPUpdate(current, { instances: desired, restartInstances: process.spec.restartInstances })],
+    status: { runningInstances: running, lrp: current.metadata.name },
     ready: toProcessReady(current, running, desired),
   };
 }
 
-function toProcessReady(current: LRP | undefined, running: number, desired: number): ReconcileResult["ready"] {
+/** Deletes the LRPs of earlier starts. Their deletion enqueues the process again. */
+function planStopping(previous: readonly LRP[]): ReconcileResult {
+  const revisions = previous.map((lrp) => lrp.spec.revision).join(", ");
+  return {
+    children: [],
+    status: { runningInstances: 0, lrp: undefined },
+    ready: {
+      status: "False",
+      reason: "Stopping",
+      message: `the instances of revision ${revisions} are stopping; the new ones start when they have ended`,
+    },
+  };
+}
+
+function toProcessReady(current: LRP, running: number, desired: number): ReconcileResult["ready"] {
   if (running >= desired)
     return { status: "True", reason: "Running", message: `${running} of ${desired} instances run` };
   return (
-    findInstanceProblem(current?.status, running, desired) ?? {
+    findInstanceProblem(current.status, running, desired) ?? {
       status: "False",
       reason: "Starting",
       message: `${running} of ${desired} instances run`,

@@ -1,4 +1,4 @@
-// Keeps the LRPs of a Process: one at the app's revision in force, and the one before until that is ready.
+// Keeps the LRP of a Process: one, at the app's current revision. The LRP of an earlier start goes first.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -88,14 +88,9 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   const revision = context.read.find(Revision, { namespace: app.metadata.namespace, name: revisionName });
   // Mostly the cache is just behind the App's; one that really is gone is made anew by the app's controller.
   if (!revision) return { keepStatus: true };
-  const name = lrpName(process, revision);
-  const existing = listOwnedLRPs(process, context.read);
-  if (existing.some((lrp) => lrp.metadata.name === name && lrp.metadata.deletionTimestamp)) {
-    throw new NotReady("Stopping", "the instances of the stopped version are still ending");
-  }
   return planLRPs(process, {
-    name,
-    existing: existing.filter((lrp) => !lrp.metadata.deletionTimestamp),
+    name: lrpName(process, revision),
+    existing: listOwnedLRPs(process, context.read),
     makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }),
   });
 }

@@ -2,6 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
+import { endDeployment } from "./deployment.ts";
 import { literal } from "./environment.ts";
 import { planLRP } from "./plan.ts";
 
@@ -142,6 +145,43 @@ describe("an LRP in a cluster", () => {
     const names = containerOf({}).env.map((variable) => variable.name);
     expect(new Set(names).size).toBe(names.length);
   });
+});
+
+describe("an LRP under deletion", () => {
+  const deployment = (metadata: object): object => ({
+    metadata: { name: "d", namespace: "acme-dev", uid: "d", ...metadata },
+  });
+  const ownerReferences = [{ uid: "u" }];
+
+  async function end(live: object | undefined): Promise<{ released: boolean; deletions: unknown[] }> {
+    const deletions: unknown[] = [];
+    const client = {
+      find: () => Promise.resolve(live),
+      delete: (_ref: unknown, _key: unknown, options: object) => Promise.resolve(deletions.push(options)),
+    } as unknown as KubeClient;
+    try {
+      await endDeployment(lrp(), { client } as ReconcileContext);
+      return { released: true, deletions };
+    } catch (error) {
+      expect(error).toBeInstanceOf(NotReady);
+      return { released: false, deletions };
+    }
+  }
+
+  test("has its Deployment deleted after its pods, and waits for that", async () =>
+    expect(await end(deployment({ ownerReferences }))).toEqual({
+      released: false,
+      deletions: [{ propagationPolicy: "Foreground", preconditions: { uid: "d" } }],
+    }));
+  test("waits while its pods end", async () =>
+    expect(await end(deployment({ ownerReferences, deletionTimestamp: "2026-01-01T00:00:00Z" }))).toEqual({
+      released: false,
+      deletions: [],
+    }));
+  test.each([
+    ["its Deployment is gone", undefined],
+    ["the Deployment is another LRP's", deployment({ ownerReferences: [{ uid: "v" }] })],
+  ])("is released when %s", async (_when, live) => expect(await end(live)).toEqual({ released: true, deletions: [] }));
 });
 
 test.each([

@@ -1,7 +1,13 @@
 // The runner class `deployment`: an LRP is a Deployment of the cluster.
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Deployment, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
-import { defineController, Stalled, type Controller } from "../../../kube/controller/controller.ts";
+import {
+  defineController,
+  NotReady,
+  Stalled,
+  type Controller,
+  type ReconcileContext,
+} from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
 import { planLRP, RENDERING } from "./plan.ts";
 
@@ -43,4 +49,20 @@ const lrpController = defineController({
     const deployment = read.find(Deployment, lrp.metadata);
     return { children: planLRP(lrp), status: { runningInstances: deployment?.status?.readyReplicas ?? 0 } };
   },
+  // An LRP is gone when its pods are: whoever starts the next version waits for that.
+  finalizer: "cupola.dev/runner-deployment",
+  finalize: endDeployment,
 });
+
+/** Deletes the Deployment in the foreground: the garbage collector removes it after its pods. @throws NotReady until then */
+export async function endDeployment(lrp: LRP, { client }: ReconcileContext): Promise<void> {
+  const deployment = await client.find(Deployment, lrp.metadata);
+  // The Deployment of a later LRP of this name is not ours to end.
+  if (!deployment?.metadata.ownerReferences?.some(({ uid }) => uid === lrp.metadata.uid)) return;
+  if (!deployment.metadata.deletionTimestamp)
+    await client.delete(Deployment, deployment.metadata, {
+      propagationPolicy: "Foreground",
+      preconditions: { uid: deployment.metadata.uid },
+    });
+  throw new NotReady("Stopping", "its pods are ending");
+}

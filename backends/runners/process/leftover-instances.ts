@@ -5,6 +5,8 @@ import { terminateInstance, killInstance } from "../../host/terminate-instance.t
 export interface LeftoverInstances {
   /** Gives an instance to its new holder, once. */
   adopt(uid: string, index: number): InstanceRecord | undefined;
+  /** Whether instances of this LRP are left that nobody has adopted. */
+  has(uid: string): boolean;
   /** Ends the instances of LRPs for which `wanted` is false. Call it only when all LRPs are known. */
   terminateUnwanted(wanted: (uid: string) => boolean): Promise<void>;
   /** Ends instances of an LRP that nobody took: its indexes were scaled away. */
@@ -36,6 +38,7 @@ export async function readLeftoverInstances(instancesDir: string, graceMs: numbe
       if (found) remaining.delete(found.guid);
       return found;
     },
+    has: (uid) => [...remaining.values()].some((record) => record.lrp.uid === uid),
     terminateUnwanted: (wanted) => terminate([...remaining.values()].filter((record) => !wanted(record.lrp.uid))),
     terminateUnadopted: (uid) => terminate([...remaining.values()].filter((record) => record.lrp.uid === uid)),
     ports: () => [...remaining.values()].flatMap((record) => record.ports.map((port) => port.hostPort)),

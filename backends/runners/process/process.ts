@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { type Controller, defineController } from "../../../kube/controller/controller.ts";
+import { type Controller, defineController, NotReady } from "../../../kube/controller/controller.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObjectKey } from "../../../kube/api/object.ts";
@@ -61,8 +61,8 @@ interface Runner {
   options: ProcessRunnerOptions;
   context: RunnerContext;
   instancesByUid: Map<string, LrpInstances>;
-  /** LRPs that are gone; their processes are being stopped. */
-  terminating: Set<Promise<void>>;
+  /** By uid: LRPs under deletion, or gone, whose instances are ending. */
+  terminating: Map<string, Promise<void>>;
   leftovers: LeftoverInstances | undefined;
   enqueue: (key: ObjectKey) => void;
   closed: boolean;
@@ -74,7 +74,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     options,
     context: toContext(options),
     instancesByUid: new Map(),
-    terminating: new Set(),
+    terminating: new Map(),
     leftovers: undefined,
     enqueue: () => undefined,
     closed: false,
@@ -99,9 +99,9 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
         watch.store.onChange((change) => {
           // A relist may show another object of the same name.
           if (change.type === "modified" && change.old.metadata.uid !== change.object.metadata.uid)
-            closeInstances(runner, change.old.metadata.uid ?? "");
+            closeInstances(runner, change.old);
           if (change.type === "deleted" || change.object.metadata.deletionTimestamp)
-            closeInstances(runner, change.object.metadata.uid ?? "");
+            closeInstances(runner, change.object);
         }),
         options.telemetry.registerStats((query) => stats(runner, query)),
       );
@@ -112,7 +112,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
       for (const dispose of cleanUp.splice(0)) dispose();
       await Promise.all([
         ...[...runner.instancesByUid.values()].map((entry) => entry[instances]()),
-        ...runner.terminating,
+        ...runner.terminating.values(),
       ]);
       if (instances === "stop") await runner.leftovers?.terminateUnwanted(() => false);
       runner.context.meter.close();
@@ -154,6 +154,11 @@ function lrpController(runner: Runner): Controller {
       if (instances.lrp() !== lrp) instances.setDesired(lrp);
       return instances.status();
     },
+    // An LRP is gone when its instances are: whoever starts the next version waits for that.
+    finalizer: "cupola.dev/runner-process",
+    finalize(lrp) {
+      if (runner.closed || closeInstances(runner, lrp)) throw new NotReady("Stopping", "its instances are ending");
+    },
   });
 }
 
@@ -187,16 +192,22 @@ function coalesce(call: () => void, withinMs = 15): () => void {
   };
 }
 
-/** The LRP is gone: so are its instances, soon. */
-function closeInstances(runner: Runner, uid: string): void {
+/** Ends the instances of an LRP that is being deleted or gone. Afterwards its key is enqueued, so that its finalizer goes. False when none is left. */
+function closeInstances(runner: Runner, { metadata: { uid = "", namespace, name } }: LRP): boolean {
+  if (runner.terminating.has(uid)) return true;
   const instances = runner.instancesByUid.get(uid);
+  if (!instances && !runner.leftovers?.has(uid)) return false;
   runner.instancesByUid.delete(uid);
   const termination = (instances?.stop() ?? Promise.resolve())
-    // Also those of an earlier run that it had not taken up yet.
+    // An earlier run may have left instances that nobody has adopted.
     .then(() => runner.leftovers?.terminateUnadopted(uid))
     .catch((error: unknown) => runner.context.onError(error, "stopping the instances of an LRP"))
-    .finally(() => runner.terminating.delete(termination));
-  runner.terminating.add(termination);
+    .finally(() => {
+      runner.terminating.delete(uid);
+      runner.enqueue({ namespace, name });
+    });
+  runner.terminating.set(uid, termination);
+  return true;
 }
 
 /** Between looks whether namespaces that are out of sight are back. */

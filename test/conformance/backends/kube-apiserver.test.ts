@@ -154,6 +154,30 @@ describe.skipIf(reason)("deployment and ingress on kube-apiserver", () => {
     await eventually(async () => expect(await list(PodDisruptionBudget)).toEqual([]));
   });
 
+  test("a restart makes the new Deployment when the pods of the old one are gone", async () => {
+    const { metadata } = await currentLRP(client, key());
+    const hold = (finalizers: string[], name: string): Promise<unknown> =>
+      client.patch(Pod, { namespace, name }, { type: "merge", body: { metadata: { finalizers } } });
+    const [pod = ""] = await eventually(async () => {
+      const pods = await list(Pod);
+      expect(pods).toHaveLength(1);
+      return pods;
+    });
+    await hold(["kubelet.example/containers"], pod);
+    await client.patch(App, key(), { type: "merge", body: { spec: { restart: "again" } } });
+    await eventually(async () =>
+      expect((await client.get(Deployment, metadata)).metadata.deletionTimestamp).toBeDefined(),
+    );
+    await world.idle();
+    expect(await list(LRP)).toEqual([metadata.name]);
+    await hold([], pod);
+    await eventually(async () => {
+      const [lrp, ...others] = await list(LRP);
+      expect([lrp === metadata.name, others]).toEqual([false, []]);
+      expect(await list(Deployment)).toEqual([lrp]);
+    }, 60_000);
+  });
+
   test("an idle platform writes nothing", async () => {
     await world.idle();
     await delay(500);
