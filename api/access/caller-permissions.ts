@@ -50,7 +50,7 @@ export interface CallerPermissionsDeps {
 
 /** Every right that some endpoint declares, once. */
 export function listRequiredPermissions(endpoints: readonly Endpoint[]): RequiredPermission[] {
-  const permissions = endpoints.flatMap(({ options: { permission } }) =>
+  const permissions = endpoints.flatMap(({ permission }) =>
     typeof permission === "string" ? [] : [permission].flat(),
   );
   return [

@@ -7,10 +7,10 @@ import type { Session } from "./session.ts";
 import { isAdmin } from "../cf/feature-flags.ts";
 
 /** @throws CFError 403 unless the caller may change things in this namespace as far as suspension goes */
-export function requireNotSuspended(as: Pick<Session, "cache" | "allows">, namespace: string | undefined): void {
-  const suspended = as.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
-  if (suspended === undefined || isAdmin(as)) return;
+export function requireNotSuspended(session: Pick<Session, "cache" | "allows">, namespace: string | undefined): void {
+  const suspended = session.cache.store(Namespace).find({ name: namespace ?? "" })?.metadata.labels?.[LABELS.suspended];
+  if (suspended === undefined || isAdmin(session)) return;
   if (suspended !== SUSPENDED.space) throw new CFError("OrgSuspended");
-  if (!as.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" }))
+  if (!session.allows({ verb: "update", on: Space, subresource: "limits", namespace: namespace ?? "" }))
     throw new CFError("SpaceSuspended");
 }

@@ -25,19 +25,21 @@ import { presentApp } from "./present.ts";
 
 const path = "/v3/apps/:guid";
 
-const list = endpoint(
-  "GET",
-  "/v3/apps",
-  { permission: "authenticated", query: appListQuery, summary: "List apps" },
-  ({ as, query, base, url }) => {
+const list = endpoint({
+  method: "GET",
+  path: "/v3/apps",
+  permission: "authenticated",
+  query: appListQuery,
+  summary: "List apps",
+  handler: ({ session, query, base, url }) => {
     const names = query.names?.map(foldName);
-    const namespaces = spaceNamespaces(as, query);
-    const apps = listObjects(as, App, query, {
+    const namespaces = spaceNamespaces(session, query);
+    const apps = listObjects(session, App, query, {
       url,
       ...(namespaces && { scope: { namespaces } }),
       filter: (app) =>
         isOneOf(names, foldName(displayNameOf(app))) &&
-        isOneOf(query.stacks, stackOf(as.cache, app)) &&
+        isOneOf(query.stacks, stackOf(session.cache, app)) &&
         isOneOf(query.lifecycle_type && [query.lifecycle_type], app.spec.lifecycle.type),
       sortKeys: { name: displayNameOf, state: (app) => app.spec.state },
       dependsOn: [Space, Droplet, Stack],
@@ -45,16 +47,16 @@ const list = endpoint(
     return ok(
       presentPage(
         apps,
-        { base, url, query, changeCount: as.cache.changeCount() },
-        (app) => presentApp(as.cache, app, base),
-        included(as, base, query.include),
+        { base, url, query, changeCount: session.cache.changeCount() },
+        (app) => presentApp(session.cache, app, base),
+        included(session, base, query.include),
       ),
     );
   },
-);
+});
 
 function included(
-  as: Session,
+  session: Session,
   base: string,
   include: readonly string[] | undefined,
 ): ((page: readonly App[]) => object) | undefined {
@@ -62,34 +64,38 @@ function included(
   const withOrgs = include.some((what) => what !== "space");
   return (page) =>
     includedSpaces(
-      as,
+      session,
       base,
       page.map((app) => app.metadata.namespace),
       withOrgs,
     );
 }
 
-const get = endpoint(
-  "GET",
+const get = endpoint({
+  method: "GET",
   path,
-  { permission: { verb: "get", on: App }, query: appGetQuery, summary: "Get an app" },
-  ({ as, params, query, base }) => {
-    const app = as.get(App, params["guid"] ?? "");
-    const text = presentApp(as.cache, app, base);
-    const more = included(as, base, query.include);
+  permission: { verb: "get", on: App },
+  query: appGetQuery,
+  summary: "Get an app",
+  handler: ({ session, params, query, base }) => {
+    const app = session.get(App, params.guid);
+    const text = presentApp(session.cache, app, base);
+    const more = included(session, base, query.include);
     return ok(more ? { ...(JSON.parse(text) as object), included: more([app]) } : text);
   },
-);
+});
 
-const create = endpoint(
-  "POST",
-  "/v3/apps",
-  { permission: { verb: "create", on: App }, body: createAppBody, summary: "Create an app" },
-  async ({ as, body, base }) => {
-    const { namespace } = resolveSpace(as, body.relationships.space.data.guid);
-    const made = await as.create(
+const create = endpoint({
+  method: "POST",
+  path: "/v3/apps",
+  permission: { verb: "create", on: App },
+  body: createAppBody,
+  summary: "Create an app",
+  handler: async ({ session, body, base }) => {
+    const { namespace } = resolveSpace(session, body.relationships.space.data.guid);
+    const made = await session.create(
       App,
-      toApp(as.cache, namespace, {
+      toApp(session.cache, namespace, {
         name: body.name,
         ...(body.lifecycle && { lifecycle: body.lifecycle }),
         ...(body.metadata && { metadata: body.metadata }),
@@ -97,51 +103,50 @@ const create = endpoint(
       appNameTaken(body.name),
     );
     // An app has its web process from the start; a controller may have been quicker.
-    await createOrPatchProcess(as, made, "web", {});
-    const app = body.environment_variables ? await writeVariables(as, made, body.environment_variables) : made;
-    return created(presentApp(as.cache, app, base));
+    await createOrPatchProcess(session, made, "web", {});
+    const app = body.environment_variables ? await writeVariables(session, made, body.environment_variables) : made;
+    return created(presentApp(session.cache, app, base));
   },
-);
+});
 
-const update = endpoint(
-  "PATCH",
+const update = endpoint({
+  method: "PATCH",
   path,
-  {
-    permission: [
-      { verb: "patch", on: App },
-      { verb: "update", on: App, subresource: "settings" },
-    ],
-    body: updateAppBody,
-    summary: "Update an app",
-  },
-  async ({ as, params, body, base }) => {
-    const app = as.get(App, params["guid"] ?? "");
-    const patch = toAppPatch(as.cache, app, body);
+  permission: [
+    { verb: "patch", on: App },
+    { verb: "update", on: App, subresource: "settings" },
+  ],
+  body: updateAppBody,
+  summary: "Update an app",
+  handler: async ({ session, params, body, base }) => {
+    const app = session.get(App, params.guid);
+    const patch = toAppPatch(session.cache, app, body);
     const { name } = body;
     // A create's loser gets UniquenessError, a rename's the ordinary one: CF's own difference.
     const renamed =
       name === undefined
         ? undefined
         : { to: { ...app, spec: { ...app.spec, name } }, taken: () => unprocessable(appNameTaken(name)().message) };
-    return ok(presentApp(as.cache, await as.patch(App, app, { type: "merge", body: patch }, renamed), base));
+    return ok(presentApp(session.cache, await session.patch(App, app, { type: "merge", body: patch }, renamed), base));
   },
-);
+});
 
-const remove = endpoint(
-  "DELETE",
+const remove = endpoint({
+  method: "DELETE",
   path,
-  { permission: { verb: "delete", on: App }, summary: "Delete an app and all that belongs to it" },
-  async ({ as, params }) => {
-    const app = as.get(App, params["guid"] ?? "");
-    await unmap(as, app);
-    await as.delete(App, app);
-    return accepted(newJob("app.delete", as.cache.guid(App, app), as.now()));
+  permission: { verb: "delete", on: App },
+  summary: "Delete an app and all that belongs to it",
+  handler: async ({ session, params }) => {
+    const app = session.get(App, params.guid);
+    await unmap(session, app);
+    await session.delete(App, app);
+    return accepted(newJob("app.delete", session.cache.guid(App, app), session.now()));
   },
-);
+});
 
 /** CF's rule: the app's destinations go with it, its routes stay. */
-async function unmap(as: Session, app: App): Promise<void> {
-  for (const route of as.list(Route, { index: ["app", appKey(app)] })) await unmapApp(as, route, app);
+async function unmap(session: Session, app: App): Promise<void> {
+  for (const route of session.list(Route, { index: ["app", appKey(app)] })) await unmapApp(session, route, app);
 }
 
 export const appEndpoints: readonly Endpoint[] = [list, get, create, update, remove, ...appActions, ...appEnvironment];

@@ -25,27 +25,28 @@ function presentVariables(variables: Record<string, string>, base: string, guid:
   };
 }
 
-const env = endpoint(
-  "GET",
-  `${path}/env`,
-  { permission: readEnv, summary: "All variables an app gets" },
-  async ({ as, params, base }) => {
-    const app = as.get(App, params["guid"] ?? "");
-    requireVisibleVariables(as);
-    const variables = await readVariables(as, app);
+const env = endpoint({
+  method: "GET",
+  path: `${path}/env`,
+  permission: readEnv,
+  summary: "All variables an app gets",
+  handler: async ({ session, params, base }) => {
+    const app = session.get(App, params.guid);
+    requireVisibleVariables(session);
+    const variables = await readVariables(session, app);
     const { VCAP_SERVICES } = systemEnv([]);
     return ok({
       staging_env_json: {},
       running_env_json: {},
       environment_variables: variables,
       system_env_json: { VCAP_SERVICES: JSON.parse(VCAP_SERVICES) as object },
-      application_env_json: { VCAP_APPLICATION: application(as, app, base) },
+      application_env_json: { VCAP_APPLICATION: application(session, app, base) },
     });
   },
-);
+});
 
-function application(as: Session, app: App, base: string): object {
-  const { cache } = as;
+function application(session: Session, app: App, base: string): object {
+  const { cache } = session;
   const space = cache.spaceOf(app.metadata.namespace);
   const org = cache.orgOf(space?.metadata.namespace);
   return vcapApplication({
@@ -53,41 +54,41 @@ function application(as: Session, app: App, base: string): object {
     app: { guid: cache.guid(App, app), name: displayNameOf(app) },
     space: { guid: space ? cache.guid(Space, space) : "", name: space ? displayNameOf(space) : "" },
     org: { guid: org ? cache.guid(Org, org) : "", name: org ? displayNameOf(org) : "" },
-    uris: as.list(Route, { index: ["app", appKey(app)] }).map((route) => routeURLOf(cache, route)),
+    uris: session.list(Route, { index: ["app", appKey(app)] }).map((route) => routeURLOf(cache, route)),
   });
 }
 
-const getVariables = endpoint(
-  "GET",
-  `${path}/environment_variables`,
-  { permission: readEnv, summary: "An app's own variables" },
-  async ({ as, params, base }) => {
-    const app = as.get(App, params["guid"] ?? "");
-    requireVisibleVariables(as);
-    return ok(presentVariables(await readVariables(as, app), base, params["guid"] ?? ""));
+const getVariables = endpoint({
+  method: "GET",
+  path: `${path}/environment_variables`,
+  permission: readEnv,
+  summary: "An app's own variables",
+  handler: async ({ session, params, base }) => {
+    const app = session.get(App, params.guid);
+    requireVisibleVariables(session);
+    return ok(presentVariables(await readVariables(session, app), base, params.guid));
   },
-);
+});
 
-const setVariables = endpoint(
-  "PATCH",
-  `${path}/environment_variables`,
-  {
-    permission: { verb: "update", on: App, subresource: "env" },
-    body: setVariablesBody,
-    summary: "Set or remove variables",
+const setVariables = endpoint({
+  method: "PATCH",
+  path: `${path}/environment_variables`,
+  permission: { verb: "update", on: App, subresource: "env" },
+  body: setVariablesBody,
+  summary: "Set or remove variables",
+  handler: async ({ session, params, body, base }) => {
+    const after = await writeVariables(session, session.get(App, params.guid), body.var);
+    return ok(presentVariables(await readVariables(session, after), base, params.guid));
   },
-  async ({ as, params, body, base }) => {
-    const after = await writeVariables(as, as.get(App, params["guid"] ?? ""), body.var);
-    return ok(presentVariables(await readVariables(as, after), base, params["guid"] ?? ""));
-  },
-);
+});
 
-const listFeatures = endpoint(
-  "GET",
-  `${path}/features`,
-  { permission: { verb: "get", on: App }, summary: "List features of an app" },
-  ({ as, params }) => {
-    const resources = presentFeatures(as.get(App, params["guid"] ?? ""));
+const listFeatures = endpoint({
+  method: "GET",
+  path: `${path}/features`,
+  permission: { verb: "get", on: App },
+  summary: "List features of an app",
+  handler: ({ session, params }) => {
+    const resources = presentFeatures(session.get(App, params.guid));
     return ok({
       resources,
       pagination: {
@@ -100,38 +101,42 @@ const listFeatures = endpoint(
       },
     });
   },
-);
+});
 
-const getFeature = endpoint(
-  "GET",
-  `${path}/features/:name`,
-  { permission: { verb: "get", on: App }, summary: "Get a feature of an app" },
-  ({ as, params }) => ok(presentFeature(as.get(App, params["guid"] ?? ""), params["name"] ?? "")),
-);
+const getFeature = endpoint({
+  method: "GET",
+  path: `${path}/features/:name`,
+  permission: { verb: "get", on: App },
+  summary: "Get a feature of an app",
+  handler: ({ session, params }) => ok(presentFeature(session.get(App, params.guid), params.name)),
+});
 
-const setFeature = endpoint(
-  "PATCH",
-  `${path}/features/:name`,
-  { permission: { verb: "patch", on: App }, body: featureBody, summary: "Turn a feature of an app on or off" },
-  async ({ as, params, body }) => {
-    const app = as.get(App, params["guid"] ?? "");
-    const name = params["name"] ?? "";
+const setFeature = endpoint({
+  method: "PATCH",
+  path: `${path}/features/:name`,
+  permission: { verb: "patch", on: App },
+  body: featureBody,
+  summary: "Turn a feature of an app on or off",
+  handler: async ({ session, params, body }) => {
+    const app = session.get(App, params.guid);
+    const name = params.name;
     presentFeature(app, name);
     const features = toFeaturesPatch({ [name]: body.enabled });
-    const after = features ? await as.patch(App, app, { type: "merge", body: { spec: { features } } }) : app;
+    const after = features ? await session.patch(App, app, { type: "merge", body: { spec: { features } } }) : app;
     return ok(presentFeature(after, name));
   },
-);
+});
 
-const permissions = endpoint(
-  "GET",
-  `${path}/permissions`,
-  { permission: { verb: "get", on: App }, summary: "What the caller may see of an app" },
-  ({ as, params }) => {
-    const app = as.get(App, params["guid"] ?? "");
+const permissions = endpoint({
+  method: "GET",
+  path: `${path}/permissions`,
+  permission: { verb: "get", on: App },
+  summary: "What the caller may see of an app",
+  handler: ({ session, params }) => {
+    const app = session.get(App, params.guid);
     return ok({
       read_basic_data: true,
-      read_sensitive_data: as.allows({
+      read_sensitive_data: session.allows({
         verb: "get",
         on: App,
         subresource: "secrets",
@@ -140,18 +145,19 @@ const permissions = endpoint(
       }),
     });
   },
-);
+});
 
 // No instance can be entered yet, on any runner; the answer says so rather than that a switch is off.
-const sshEnabled = endpoint(
-  "GET",
-  `${path}/ssh_enabled`,
-  { permission: { verb: "get", on: App }, summary: "May instances be entered by ssh" },
-  ({ as, params }) => {
-    as.get(App, params["guid"] ?? "");
+const sshEnabled = endpoint({
+  method: "GET",
+  path: `${path}/ssh_enabled`,
+  permission: { verb: "get", on: App },
+  summary: "May instances be entered by ssh",
+  handler: ({ session, params }) => {
+    session.get(App, params.guid);
     return ok({ enabled: false, reason: "ssh is disabled globally" });
   },
-);
+});
 
 export const appEnvironment = [
   env,

@@ -44,62 +44,66 @@ const buildListQuery = listQuery({
 const appBuildListQuery = listQuery({ states });
 
 interface ListRequest {
-  as: Session;
+  session: Session;
   query: z.output<typeof appBuildListQuery> &
     Pick<z.output<typeof buildListQuery>, "app_guids" | "package_guids" | "space_guids" | "organization_guids">;
   base: string;
   url: string;
 }
 
-function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
-  const namespaces = spaceNamespaces(as, query);
+function listReply({ session, query, base, url }: ListRequest, app?: App): Reply {
+  const namespaces = spaceNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
-  const found = listObjects(as, Build, query, {
+  const found = listObjects(session, Build, query, {
     url,
     ...(within && { scope: within }),
     filter: (build) =>
-      isOneOf(query.states, buildState(as.cache, build)) &&
-      isOneOf(query.app_guids, appGUIDOf(as.cache, build)) &&
-      isOneOf(query.package_guids, packageGUIDOf(as, build)),
+      isOneOf(query.states, buildState(session.cache, build)) &&
+      isOneOf(query.app_guids, appGUIDOf(session.cache, build)) &&
+      isOneOf(query.package_guids, packageGUIDOf(session, build)),
     dependsOn: [App, Package, Droplet],
   });
-  return ok(presentPage(found, { base, url, query }, (build) => presentBuild(as.cache, build, base)));
+  return ok(presentPage(found, { base, url, query }, (build) => presentBuild(session.cache, build, base)));
 }
 
-function packageGUIDOf(as: Session, build: Build): string {
-  const found = as.cache
+function packageGUIDOf(session: Session, build: Build): string {
+  const found = session.cache
     .store(Package)
     .find({ namespace: build.metadata.namespace ?? "", name: build.spec.packageRef.name });
-  return found ? as.cache.guid(Package, found) : "";
+  return found ? session.cache.guid(Package, found) : "";
 }
 
-const create = endpoint(
-  "POST",
-  "/v3/builds",
-  { permission: { verb: "create", on: Build }, body: createBuildBody, summary: "Build a package" },
-  async ({ as, body, base }) => {
-    const found = as.find(Package, body.package.guid);
-    const app = found && appOf(as.cache, found);
+const create = endpoint({
+  method: "POST",
+  path: "/v3/builds",
+  permission: { verb: "create", on: Build },
+  body: createBuildBody,
+  summary: "Build a package",
+  handler: async ({ session, body, base }) => {
+    const found = session.find(Package, body.package.guid);
+    const app = found && appOf(session.cache, found);
     if (!found || !app)
       throw unprocessable("Unable to use package. Ensure that the package exists and you have access to it.");
     if (toPackageState(found) !== "READY")
       throw new CFError("BadRequest", "Cannot stage package whose state is not ready.");
-    const running = as
+    const running = session
       .list(Build, { index: ["app", appKey(app)] })
       .some((build) => build.status?.state !== "Staged" && build.status?.state !== "Failed");
     if (running) throw new CFError("StagingInProgress");
-    return created(presentBuild(as.cache, await as.create(Build, toBuild(as, app, { found, body })), base));
+    return created(
+      presentBuild(session.cache, await session.create(Build, toBuild(session, app, { found, body })), base),
+    );
   },
-);
+});
 
 function toBuild(
-  as: Session,
+  session: Session,
   app: App,
   { found, body }: { found: Package; body: z.output<typeof createBuildBody> },
 ): Draft {
   const guid = newGUID();
   const { labels, annotations } = toNewMetadata(body.metadata);
-  const { name } = as.caller;
+  const { name } = session.caller;
   return {
     metadata: {
       name: nameFromGUID(app, guid),
@@ -111,7 +115,7 @@ function toBuild(
     spec: {
       appRef: { name: app.metadata.name },
       packageRef: { name: found.metadata.name },
-      ...(body.lifecycle && { lifecycle: toLifecycle(as.cache, body.lifecycle) }),
+      ...(body.lifecycle && { lifecycle: toLifecycle(session.cache, body.lifecycle) }),
       ...(body.staging_memory_in_mb && { memoryMB: body.staging_memory_in_mb }),
       ...(body.staging_disk_in_mb && { diskMB: body.staging_disk_in_mb }),
       createdBy: { guid: name, name },
@@ -120,35 +124,48 @@ function toBuild(
 }
 
 export const buildEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/builds",
-    { permission: "authenticated", query: buildListQuery, summary: "List builds" },
-    (request) => listReply(request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/apps/:guid/builds",
-    { permission: { verb: "get", on: Build }, query: appBuildListQuery, summary: "List builds of an app" },
-    (request) => listReply(request, request.as.get(App, request.params["guid"] ?? "")),
-  ),
-  endpoint("GET", path, { permission: { verb: "get", on: Build }, summary: "Get a build" }, ({ as, params, base }) =>
-    ok(presentBuild(as.cache, as.get(Build, params["guid"] ?? ""), base)),
-  ),
-  create,
-  endpoint(
-    "PATCH",
+  endpoint({
+    method: "GET",
+    path: "/v3/builds",
+    permission: "authenticated",
+    query: buildListQuery,
+    summary: "List builds",
+    handler: (request) => listReply(request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/apps/:guid/builds",
+    permission: { verb: "get", on: Build },
+    query: appBuildListQuery,
+    summary: "List builds of an app",
+    handler: (request) => listReply(request, request.session.get(App, request.params.guid)),
+  }),
+  endpoint({
+    method: "GET",
     path,
-    { permission: { verb: "patch", on: Build }, body: metadataOnlySchema, summary: "Update a build's metadata" },
-    async ({ as, params, body, base }) => {
-      const build = as.get(Build, params["guid"] ?? "");
+    permission: { verb: "get", on: Build },
+    summary: "Get a build",
+    handler: ({ session, params, base }) => ok(presentBuild(session.cache, session.get(Build, params.guid), base)),
+  }),
+  create,
+  endpoint({
+    method: "PATCH",
+    path,
+    permission: { verb: "patch", on: Build },
+    body: metadataOnlySchema,
+    summary: "Update a build's metadata",
+    handler: async ({ session, params, body, base }) => {
+      const build = session.get(Build, params.guid);
       return ok(
         presentBuild(
-          as.cache,
-          await as.patch(Build, build, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, build) } }),
+          session.cache,
+          await session.patch(Build, build, {
+            type: "merge",
+            body: { metadata: toMetadataPatch(body.metadata, build) },
+          }),
           base,
         ),
       );
     },
-  ),
+  }),
 ];

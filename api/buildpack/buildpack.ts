@@ -39,12 +39,14 @@ function byPosition(buildpack: Buildpack): string {
 }
 
 export const buildpackEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/buildpacks",
-    { permission: "authenticated", query: buildpackListQuery, summary: "List buildpacks" },
-    ({ as, query, base, url }) => {
-      const found = listObjects(as, Buildpack, query, {
+  endpoint({
+    method: "GET",
+    path: "/v3/buildpacks",
+    permission: "authenticated",
+    query: buildpackListQuery,
+    summary: "List buildpacks",
+    handler: ({ session, query, base, url }) => {
+      const found = listObjects(session, Buildpack, query, {
         url,
         filter: ({ spec }) =>
           isOneOf(query.names, spec.name) &&
@@ -53,13 +55,17 @@ export const buildpackEndpoints: readonly Endpoint[] = [
         defaultSortKey: byPosition,
         sortKeys: { position: ({ spec }) => String(spec.position).padStart(6, "0"), lifecycle: byPosition },
       });
-      return ok(presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(as.cache, buildpack, base)));
+      return ok(
+        presentPage(found, { base, url, query }, (buildpack) => presentBuildpack(session.cache, buildpack, base)),
+      );
     },
-  ),
-  endpoint(
-    "GET",
-    "/v3/buildpacks/:guid",
-    { permission: { verb: "get", on: Buildpack }, summary: "Get a buildpack" },
-    ({ as, params, base }) => ok(presentBuildpack(as.cache, as.get(Buildpack, params["guid"] ?? ""), base)),
-  ),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/buildpacks/:guid",
+    permission: { verb: "get", on: Buildpack },
+    summary: "Get a buildpack",
+    handler: ({ session, params, base }) =>
+      ok(presentBuildpack(session.cache, session.get(Buildpack, params.guid), base)),
+  }),
 ];

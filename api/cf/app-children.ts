@@ -35,9 +35,11 @@ export function appOwnerReferences(app: App): OwnerReference[] {
 }
 
 /** An app's processes, oldest first, web before all others. */
-export function processesOf(as: Session, app: App): Process[] {
+export function processesOf(session: Session, app: App): Process[] {
   const order = (process: Process): string => `${process.spec.type === "web" ? 0 : 1} ${creationSortKey(process)}`;
-  return as.list(Process, { index: ["app", appKey(app)] }).sort((one, other) => (order(one) < order(other) ? -1 : 1));
+  return session
+    .list(Process, { index: ["app", appKey(app)] })
+    .sort((one, other) => (order(one) < order(other) ? -1 : 1));
 }
 
 /** GUID of a process: the standing web process presents its app's. */
@@ -47,18 +49,18 @@ export function processGUID(cache: ClusterCache, process: Process): string {
 }
 
 /** @throws CFError `Process not found` */
-export function getProcess(as: Session, guid: string): Process {
-  const direct = as.find(Process, guid);
+export function getProcess(session: Session, guid: string): Process {
+  const direct = session.find(Process, guid);
   if (direct) return direct;
-  const app = as.find(App, guid);
-  const web = app && processesOf(as, app).find((process) => process.spec.type === "web");
+  const app = session.find(App, guid);
+  const web = app && processesOf(session, app).find((process) => process.spec.type === "web");
   if (!web) throw notFound("Process");
   return web;
 }
 
 /** @throws CFError `Process not found` */
-export function getProcessOfType(as: Session, app: App, type: string): Process {
-  const found = processesOf(as, app).find((process) => process.spec.type === type);
+export function getProcessOfType(session: Session, app: App, type: string): Process {
+  const found = processesOf(session, app).find((process) => process.spec.type === type);
   if (!found) throw notFound("Process");
   return found;
 }
@@ -88,20 +90,20 @@ export function newProcess(
 
 /** Creates a process, or patches the one that is there or that a controller has just made. */
 export async function createOrPatchProcess(
-  as: Session,
+  session: Session,
   app: App,
   type: string,
   spec: Record<string, unknown>,
 ): Promise<Process> {
-  const known = processesOf(as, app).find((process) => process.spec.type === type);
+  const known = processesOf(session, app).find((process) => process.spec.type === type);
   if (known)
-    return Object.keys(spec).length === 0 ? known : as.patch(Process, known, { type: "merge", body: { spec } });
+    return Object.keys(spec).length === 0 ? known : session.patch(Process, known, { type: "merge", body: { spec } });
   const draft = newProcess(app, type, { spec: withoutNulls(spec) });
   try {
-    return await as.create(Process, draft, processTakenError);
+    return await session.create(Process, draft, processTakenError);
   } catch (error) {
     if (!(error instanceof CFError && error.key === "UniquenessError")) throw error;
-    return as.patch(Process, draft as unknown as Process, { type: "merge", body: { spec } });
+    return session.patch(Process, draft as unknown as Process, { type: "merge", body: { spec } });
   }
 }
 
@@ -114,8 +116,8 @@ function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** The app that a body names. @throws CFError 422 when the caller does not see it */
-export function resolveApp(as: Session, guid: string): App {
-  const app = as.find(App, guid);
+export function resolveApp(session: Session, guid: string): App {
+  const app = session.find(App, guid);
   if (!app) throw new CFError("UnprocessableEntity", "App is invalid. Ensure it exists and you have access to it.");
   return app;
 }

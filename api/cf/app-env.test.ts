@@ -56,7 +56,7 @@ function bench(
       ),
     patch: (_ref: unknown, _key: unknown, patch: { body: object }) => Promise.resolve(written.secret.push(patch.body)),
   } as unknown as KubeClient;
-  const as = {
+  const session = {
     platformClient: platform,
     cache: { guid: () => "guid", store: () => ({ find: () => undefined }) },
     authorize: ({ verb }: { verb: string }) => {
@@ -64,7 +64,7 @@ function bench(
     },
     patch: (_ref: unknown, _app: unknown, { body }: { body: object }) => (written.app.push(body), Promise.resolve(app)),
   } as unknown as Session;
-  return { as, app, written };
+  return { session, app, written };
 }
 
 test("values are for who may get apps/env, and only from the app's own Secret", async () => {
@@ -73,40 +73,40 @@ test("values are for who may get apps/env, and only from the app's own Secret", 
     { name: "THEIRS", valueFrom: { secretKeyRef: { name: "other", key: "OWN" } } },
     { name: "PLAIN", value: "p" },
   ];
-  const { as, app } = bench(["get"], { OWN: "o" }, foreign);
-  expect(await readVariables(as, app)).toEqual({ OWN: "o", THEIRS: "", PLAIN: "p" });
-  await expect(readVariables(bench(["update"], {}).as, app)).rejects.toThrow("not authorized");
+  const { session, app } = bench(["get"], { OWN: "o" }, foreign);
+  expect(await readVariables(session, app)).toEqual({ OWN: "o", THEIRS: "", PLAIN: "p" });
+  await expect(readVariables(bench(["update"], {}).session, app)).rejects.toThrow("not authorized");
 });
 
 test("a Secret of the right name that another app's GUID is on is neither read nor written", async () => {
-  const { as, app, written } = bench(
+  const { session, app, written } = bench(
     ["get", "update"],
     { OWN: "o" },
     [{ name: "OWN", valueFrom: { secretKeyRef: { name: "app-env", key: "OWN" } } }],
     "another",
   );
-  expect(await readVariables(as, app)).toEqual({ OWN: "" });
-  await expect(writeVariables(as, app, { OWN: "mine" })).rejects.toThrow("is not this app's own");
+  expect(await readVariables(session, app)).toEqual({ OWN: "" });
+  await expect(writeVariables(session, app, { OWN: "mine" })).rejects.toThrow("is not this app's own");
   expect(written).toEqual({ secret: [], app: [] });
 });
 
 test("setting needs update alone; the size counts what is there although it may not be read", async () => {
   const full = bench(["update"], { A: "x".repeat(400 * 1024) });
-  await expect(writeVariables(full.as, full.app, { B: "x".repeat(200 * 1024) })).rejects.toThrow(
+  await expect(writeVariables(full.session, full.app, { B: "x".repeat(200 * 1024) })).rejects.toThrow(
     "524288 bytes together",
   );
   expect(full.written).toEqual({ secret: [], app: [] });
-  await writeVariables(full.as, full.app, { A: null, B: "x".repeat(200 * 1024) });
+  await writeVariables(full.session, full.app, { A: null, B: "x".repeat(200 * 1024) });
   expect(full.written.secret).toHaveLength(1);
   const reader = bench(["get"], {});
-  await expect(writeVariables(reader.as, reader.app, { A: "1" })).rejects.toThrow("not authorized");
+  await expect(writeVariables(reader.session, reader.app, { A: "1" })).rejects.toThrow("not authorized");
 });
 
 test("values go to the Secret, names to the App; what is so already is not written", async () => {
-  const { as, app, written } = bench(["update"], { A: "1", B: "2" });
-  await writeVariables(as, app, { A: "1", C: null });
+  const { session, app, written } = bench(["update"], { A: "1", B: "2" });
+  await writeVariables(session, app, { A: "1", C: null });
   expect(written).toEqual({ secret: [], app: [] });
-  await writeVariables(as, app, { A: "1", B: "3", "odd name": "x" });
+  await writeVariables(session, app, { A: "1", B: "3", "odd name": "x" });
   const [{ data } = { data: {} }] = written.secret as { data: Record<string, string> }[];
   expect(Object.entries(data)).toEqual([
     ["B", Buffer.from("3").toString("base64")],
@@ -123,16 +123,16 @@ test("values go to the Secret, names to the App; what is so already is not writt
 const inherited = ["constructor", "toString", "valueOf"];
 
 test.each(inherited)("a variable named %s is as any other: it stays when another is set", async (name) => {
-  const { as, app, written } = bench(["get", "update"], { [name]: "mine", A: "1" });
-  await writeVariables(as, app, { A: "2" });
+  const { session, app, written } = bench(["get", "update"], { [name]: "mine", A: "1" });
+  await writeVariables(session, app, { A: "2" });
   expect((written.app[0] as { spec: { env: { name: string }[] } }).spec.env.map((one) => one.name)).toEqual([
     name,
     "A",
   ]);
-  expect(await readVariables(as, app)).toEqual({ [name]: "mine", A: "1" });
+  expect(await readVariables(session, app)).toEqual({ [name]: "mine", A: "1" });
 });
 
 test.each(inherited)("a variable named %s that the Secret does not have reads as empty", async (name) => {
-  const { as, app } = bench(["get"], {}, [{ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } }]);
-  expect(await readVariables(as, app)).toEqual({ [name]: "" });
+  const { session, app } = bench(["get"], {}, [{ name, valueFrom: { secretKeyRef: { name: "app-env", key: name } } }]);
+  expect(await readVariables(session, app)).toEqual({ [name]: "" });
 });

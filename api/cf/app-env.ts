@@ -65,18 +65,18 @@ function secretName(app: App): string {
 }
 
 /** The Secret with an app's values, if there is one. One of that name that is not the app's is `foreign`: it is neither read nor changed. */
-async function findSecret(as: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
-  const secret = await as.platformClient.find(
+async function findSecret(session: Session, app: App): Promise<ObjectOf<typeof Secret> | "foreign" | undefined> {
+  const secret = await session.platformClient.find(
     Secret,
     { namespace: app.metadata.namespace ?? "", name: secretName(app) },
-    { signal: as.signal },
+    { signal: session.signal },
   );
-  return secret && !isAppSecret(secret, app.metadata.name, as.cache.guid(App, app)) ? "foreign" : secret;
+  return secret && !isAppSecret(secret, app.metadata.name, session.cache.guid(App, app)) ? "foreign" : secret;
 }
 
 /** Whether it has to be made. @throws CFError 422 when another Secret has the name */
-async function isSecretMissing(as: Session, app: App): Promise<boolean> {
-  const found = await findSecret(as, app);
+async function isSecretMissing(session: Session, app: App): Promise<boolean> {
+  const found = await findSecret(session, app);
   if (found !== "foreign") return found === undefined;
   throw new CFError(
     "UnprocessableEntity",
@@ -100,16 +100,16 @@ function envAccess(verb: "get" | "update", app: App) {
 }
 
 /** Name to value. A variable whose Secret is not the app's own reads as empty. @throws CFError 403 */
-export async function readVariables(as: Session, app: App): Promise<Record<string, string>> {
-  as.authorize(envAccess("get", app));
-  const values = await valuesOf(as, app);
+export async function readVariables(session: Session, app: App): Promise<Record<string, string>> {
+  session.authorize(envAccess("get", app));
+  const values = await valuesOf(session, app);
   return Object.fromEntries([...values].map(([name, value]) => [name, value ?? ""]));
 }
 
 /** Undefined for a variable whose Secret is not the app's own. For comparing only: who may set a variable need not be able to read it. */
-async function valuesOf(as: Session, app: App): Promise<Map<string, string | undefined>> {
+async function valuesOf(session: Session, app: App): Promise<Map<string, string | undefined>> {
   const usesSecret = app.spec.env.some((variable) => variable.valueFrom);
-  const found = usesSecret ? await findSecret(as, app) : undefined;
+  const found = usesSecret ? await findSecret(session, app) : undefined;
   const secret = found === "foreign" ? undefined : found;
   const data = new Map(Object.entries(secret?.data ?? {}));
   const valueOf = ({ value, valueFrom }: EnvVar): string | undefined => {
@@ -121,29 +121,29 @@ async function valuesOf(as: Session, app: App): Promise<Map<string, string | und
 }
 
 /** Sets and removes (null) variables; others stay. Values first, then the names as the caller. @throws CFError 403, 422 when too large */
-export async function writeVariables(as: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
-  as.authorize(envAccess("update", app));
-  requireNotSuspended(as, app.metadata.namespace ?? "");
-  const before = await valuesOf(as, app);
+export async function writeVariables(session: Session, app: App, wanted: Record<string, string | null>): Promise<App> {
+  session.authorize(envAccess("update", app));
+  requireNotSuspended(session, app.metadata.namespace ?? "");
+  const before = await valuesOf(session, app);
   const isChange = ([name, value]: [string, string | null]): boolean =>
     value === null ? before.has(name) : before.get(name) !== value;
   const changes = Object.fromEntries(Object.entries(wanted).filter(isChange));
   if (Object.keys(changes).length === 0) return app;
   checkSize(before, changes);
-  await putSecret(as, app, changes);
+  await putSecret(session, app, changes);
   for (let attempt = 1, current = app; ; attempt++) {
     try {
       const env = nextEnv(current, changes);
-      return await as.patch(App, current, {
+      return await session.patch(App, current, {
         type: "merge",
         body: { metadata: { resourceVersion: current.metadata.resourceVersion }, spec: { env } },
       });
     } catch (error) {
       if (!isConflict(error) || attempt === ATTEMPTS) throw error;
-      current = await as.platformClient.get(
+      current = await session.platformClient.get(
         App,
         { namespace: app.metadata.namespace ?? "", name: app.metadata.name },
-        { signal: as.signal },
+        { signal: session.signal },
       );
     }
   }
@@ -171,7 +171,7 @@ function checkSize(before: ReadonlyMap<string, string | undefined>, changes: Rec
     );
 }
 
-async function putSecret(as: Session, app: App, changes: Record<string, string | null>): Promise<void> {
+async function putSecret(session: Session, app: App, changes: Record<string, string | null>): Promise<void> {
   const key = { namespace: app.metadata.namespace ?? "", name: secretName(app) };
   const data = Object.fromEntries(
     Object.entries(changes).map(([name, value]) => [
@@ -179,23 +179,23 @@ async function putSecret(as: Session, app: App, changes: Record<string, string |
       value === null ? null : Buffer.from(value).toString("base64"),
     ]),
   );
-  if (await isSecretMissing(as, app)) {
+  if (await isSecretMissing(session, app)) {
     const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
     const metadata = {
       ...key,
-      labels: { [LABELS.app]: as.cache.guid(App, app) },
+      labels: { [LABELS.app]: session.cache.guid(App, app) },
       ownerReferences: appOwnerReferences(app),
     };
     try {
-      return void (await as.platformClient.create(
+      return void (await session.platformClient.create(
         Secret,
         { metadata, type: "Opaque", data: present },
-        { signal: as.signal },
+        { signal: session.signal },
       ));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      await isSecretMissing(as, app);
+      await isSecretMissing(session, app);
     }
   }
-  await as.platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal: as.signal });
+  await session.platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal: session.signal });
 }

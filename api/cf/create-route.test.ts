@@ -24,7 +24,7 @@ function sessionAmid(after: Claim[]) {
   const seen: Claim[] = [];
   const stores = new Map<ResourceRef, object>([[Claim, { byIndex: () => seen, find: () => undefined }]]);
   const none = { find: () => undefined, byIndex: (index: string) => (index === "objectName" ? [domain] : []) };
-  const as = {
+  const session = {
     cache: {
       store: (ref: ResourceRef) => stores.get(ref) ?? none,
       spaceOf: () => ({ metadata: { name: "dev", namespace: "acme" } }),
@@ -36,7 +36,7 @@ function sessionAmid(after: Claim[]) {
     },
     delete: (_ref: unknown, object: KubeObject) => Promise.resolve(void removed.push(object)),
   };
-  return { as: as as unknown as Session, removed };
+  return { session: session as unknown as Session, removed };
 }
 
 const claimFrom = (namespace: string, path: string): Claim =>
@@ -45,22 +45,24 @@ const claimFrom = (namespace: string, path: string): Claim =>
     { kind: "Route", namespace, name: "x" },
     new Date(namespace === "first" ? 1 : 2),
   );
-const make = (as: Session): Promise<Route> =>
-  createRoute(as, { namespace: "second", domain, host: "shop", path: "/b", port: 0 }, () => unprocessable("taken"));
+const make = (session: Session): Promise<Route> =>
+  createRoute(session, { namespace: "second", domain, host: "shop", path: "/b", port: 0 }, () =>
+    unprocessable("taken"),
+  );
 
 test("it is taken back and refused when the other was first", async () => {
-  const { as, removed } = sessionAmid([claimFrom("second", "/b"), claimFrom("first", "/a")]);
-  await expect(make(as)).rejects.toMatchObject({ status: 422 });
+  const { session, removed } = sessionAmid([claimFrom("second", "/b"), claimFrom("first", "/a")]);
+  await expect(make(session)).rejects.toMatchObject({ status: 422 });
   expect(removed).toHaveLength(1);
 });
 
 test("it stays when it was first itself", async () => {
-  const { as, removed } = sessionAmid(
+  const { session, removed } = sessionAmid(
     [claimFrom("second", "/b"), claimFrom("third", "/a")].map((claim, at) => ({
       ...claim,
       spec: { ...claim.spec, since: new Date(at).toISOString() },
     })),
   );
-  await expect(make(as)).resolves.toMatchObject({ kind: "Route" });
+  await expect(make(session)).resolves.toMatchObject({ kind: "Route" });
   expect(removed).toEqual([]);
 });

@@ -22,14 +22,14 @@ export interface NewRoute {
 }
 
 /** Creates it as the caller. `taken` is the error for an address that is somebody's already. @throws CFError 403, 422 */
-export async function createRoute(as: Session, wanted: NewRoute, taken: () => CFError): Promise<Route> {
+export async function createRoute(session: Session, wanted: NewRoute, taken: () => CFError): Promise<Route> {
   const { namespace, domain, host, path, port } = wanted;
-  checkAddress(as, domain, { host, path, port }, namespace);
+  checkAddress(session, domain, { host, path, port }, namespace);
   const url = routeURL({ host, path, port }, domain.spec.name);
   const name = objectNameFor(
     url,
     "route",
-    (candidate) => as.cache.store(Route).find({ namespace, name: candidate }) !== undefined,
+    (candidate) => session.cache.store(Route).find({ namespace, name: candidate }) !== undefined,
   );
   const metadata = {
     name,
@@ -44,22 +44,22 @@ export async function createRoute(as: Session, wanted: NewRoute, taken: () => CF
     domainRef: { name: domain.metadata.name },
     destinations: [...(wanted.destinations ?? [])],
   };
-  checkResolvedDomain(as, domain, domainOf(as.cache, { metadata, spec }), namespace);
-  const made = await as.create(Route, { metadata, spec }, taken);
+  checkResolvedDomain(session, domain, domainOf(session.cache, { metadata, spec }), namespace);
+  const made = await session.create(Route, { metadata, spec }, taken);
   try {
     // Another space may have claimed the host at the same moment. Whoever was later has nothing of it.
-    checkHost(as, domain, host, namespace);
+    checkHost(session, domain, host, namespace);
   } catch (error) {
-    await as.delete(Route, made);
+    await session.delete(Route, made);
     throw error;
   }
   return made;
 }
 
 /** A route names its domain by object name, which another Domain that this org sees may have, too. @throws CFError 422 */
-function checkResolvedDomain(as: Session, wanted: Domain, resolved: Domain | undefined, namespace: string): void {
+function checkResolvedDomain(session: Session, wanted: Domain, resolved: Domain | undefined, namespace: string): void {
   if (resolved?.metadata.uid === wanted.metadata.uid) return;
-  const org = as.cache.orgOf(as.cache.spaceOf(namespace)?.metadata.namespace);
+  const org = session.cache.orgOf(session.cache.spaceOf(namespace)?.metadata.namespace);
   throw unprocessable(
     `Invalid domain. In organization '${org?.spec.name ?? ""}' the object name '${wanted.metadata.name}' means another domain than '${wanted.spec.name}'.`,
   );

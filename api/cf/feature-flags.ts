@@ -14,20 +14,20 @@ export function findFlag(cache: ClusterCache, name: FlagName): FeatureFlag | und
 }
 
 /** CF's admins: those with rights on every org. */
-export function isAdmin(as: Pick<Session, "allows">): boolean {
-  return as.allows({ verb: "update", on: Org });
+export function isAdmin(session: Pick<Session, "allows">): boolean {
+  return session.allows({ verb: "update", on: Org });
 }
 
 /** @throws CFError 403 FeatureDisabled, with the operator's own words where there are some */
-export function requireFlag(as: Session, name: FlagName): void {
-  const flag = findFlag(as.cache, name);
-  if (isFlagEnabled(name, flag) || (!appliesToAdmins(name) && isAdmin(as))) return;
+export function requireFlag(session: Session, name: FlagName): void {
+  const flag = findFlag(session.cache, name);
+  if (isFlagEnabled(name, flag) || (!appliesToAdmins(name) && isAdmin(session))) return;
   throw new CFError("FeatureDisabled", flag?.spec.customErrorMessage || name);
 }
 
 /** Two flags hide variables: one from everybody, one from all who do not see secrets everywhere. @throws CFError 403 */
-export function requireVisibleVariables(as: Session): void {
-  requireFlag(as, "env_var_visibility");
-  if (!as.allows({ verb: "get", on: App, subresource: "secrets" }))
-    requireFlag(as, "space_developer_env_var_visibility");
+export function requireVisibleVariables(session: Session): void {
+  requireFlag(session, "env_var_visibility");
+  if (!session.allows({ verb: "get", on: App, subresource: "secrets" }))
+    requireFlag(session, "space_developer_env_var_visibility");
 }

@@ -49,25 +49,25 @@ export function scopeOf(cache: ClusterCache, role: RoleAssignment): { org?: Org;
 }
 
 /** Every role in orgs and spaces that the caller sees, and the caller's own. */
-export function listVisibleRoles(as: Session, namespaces?: readonly string[]): RoleAssignment[] {
-  const store = as.cache.store(RoleBinding);
+export function listVisibleRoles(session: Session, namespaces?: readonly string[]): RoleAssignment[] {
+  const store = session.cache.store(RoleBinding);
   const bindings = namespaces ? namespaces.flatMap((namespace) => store.list({ namespace })) : store.list();
   const visibleScopes = new Map<string, boolean>();
   return bindings.flatMap(rolesOf).filter((role) => {
     // Per scope as well: a space's role bound in an org's namespace is nowhere, and hides no other.
     const scope = `${role.binding.metadata.namespace} ${CF_ROLES[role.type].scope}`;
-    if (!visibleScopes.has(scope)) visibleScopes.set(scope, isVisible(as, role));
+    if (!visibleScopes.has(scope)) visibleScopes.set(scope, isVisible(session, role));
     return visibleScopes.get(scope) === true;
   });
 }
 
-function isVisible(as: Session, role: RoleAssignment): boolean {
-  const { org, space } = scopeOf(as.cache, role);
-  return space ? as.canSee(Space, space) : org !== undefined && as.canSee(Org, org);
+function isVisible(session: Session, role: RoleAssignment): boolean {
+  const { org, space } = scopeOf(session.cache, role);
+  return space ? session.canSee(Space, space) : org !== undefined && session.canSee(Org, org);
 }
 
 /** The role with that GUID, if the caller sees its place. */
-export function findRole(as: Session, guid: string): RoleAssignment | undefined {
-  const roles = as.cache.store(RoleBinding).byIndex("guid", guid).flatMap(rolesOf);
-  return roles.find((role) => role.guid === guid && isVisible(as, role));
+export function findRole(session: Session, guid: string): RoleAssignment | undefined {
+  const roles = session.cache.store(RoleBinding).byIndex("guid", guid).flatMap(rolesOf);
+  return roles.find((role) => role.guid === guid && isVisible(session, role));
 }

@@ -15,15 +15,15 @@ export interface RouteAddress {
 }
 
 /** `namespace` is that of the space. @throws CFError 422, or 403 for a wildcard on a shared domain */
-export function checkAddress(as: Session, domain: Domain, address: RouteAddress, namespace: string): void {
+export function checkAddress(session: Session, domain: Domain, address: RouteAddress, namespace: string): void {
   const { host } = address;
   if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
-  if (isSharedDomain(domain)) checkShared(as, host);
-  checkHost(as, domain, host, namespace);
+  if (isSharedDomain(domain)) checkShared(session, host);
+  checkHost(session, domain, host, namespace);
   if (domain.spec.internal) checkInternal(address);
   const hostname = routeHostname(address, domain.spec.name);
   if (hostname.length > 253) throw unprocessable("Host combined with domain name must be no more than 253 characters");
-  if (host !== "" && as.cache.store(Domain).byIndex("name", hostname).length > 0)
+  if (host !== "" && session.cache.store(Domain).byIndex("name", hostname).length > 0)
     throw unprocessable(`Route conflicts with domain '${hostname}'.`);
 }
 
@@ -33,9 +33,10 @@ function checkInternal({ host, path }: RouteAddress): void {
 }
 
 /** Every route of a shared domain has a host, and a wildcard is the operators'. */
-function checkShared(as: Session, host: string): void {
+function checkShared(session: Session, host: string): void {
   if (host === "") throw unprocessable("Missing host. Routes in shared domains must have a host defined.");
-  if (host === "*" && !as.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE })) throw notAuthorized();
+  if (host === "*" && !session.allows({ verb: "update", on: Domain, namespace: SYSTEM_NAMESPACE }))
+    throw notAuthorized();
 }
 
 /** A host of a shared domain belongs to one space, with all of its paths. Who came later by kubectl is not in force, and in nobody's way. @throws CFError 422 */

@@ -5,27 +5,27 @@ import { unprocessable } from "../http/errors.ts";
 import type { Session } from "../access/session.ts";
 
 /** Namespaces of the orgs that the caller sees among these; undefined when nothing was asked. */
-export function orgNamespaces(as: Session, guids: readonly string[] | undefined): string[] | undefined {
-  return guids?.flatMap((guid) => as.find(Org, guid)?.status?.namespace ?? []);
+export function orgNamespaces(session: Session, guids: readonly string[] | undefined): string[] | undefined {
+  return guids?.flatMap((guid) => session.find(Org, guid)?.status?.namespace ?? []);
 }
 
 /** Namespaces of the spaces that these filters leave; undefined when neither was given. */
 export function spaceNamespaces(
-  as: Session,
+  session: Session,
   filter: { space_guids?: readonly string[] | undefined; organization_guids?: readonly string[] | undefined },
 ): string[] | undefined {
-  const spaces = filter.space_guids?.flatMap((guid) => as.find(Space, guid) ?? []);
-  const inOrgs = orgNamespaces(as, filter.organization_guids);
+  const spaces = filter.space_guids?.flatMap((guid) => session.find(Space, guid) ?? []);
+  const inOrgs = orgNamespaces(session, filter.organization_guids);
   if (!inOrgs) return spaces?.flatMap((space) => space.status?.namespace ?? []);
   const found =
     spaces?.filter((space) => inOrgs.includes(space.metadata.namespace ?? "")) ??
-    as.list(Space, { namespaces: inOrgs });
+    session.list(Space, { namespaces: inOrgs });
   return found.flatMap((space) => space.status?.namespace ?? []);
 }
 
 /** A space named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
-export function resolveSpace(as: Session, guid: string): { space: Space; namespace: string } {
-  const space = as.find(Space, guid);
+export function resolveSpace(session: Session, guid: string): { space: Space; namespace: string } {
+  const space = session.find(Space, guid);
   if (!space) throw unprocessable("Invalid space. Ensure that the space exists and you have access to it.");
   const { namespace } = space.status ?? {};
   if (!namespace) throw unprocessable("The space is not ready yet. Try again.");
@@ -33,8 +33,8 @@ export function resolveSpace(as: Session, guid: string): { space: Space; namespa
 }
 
 /** An org named in a body, with its namespace. @throws CFError 422 when the caller does not see it, or it is not ready */
-export function resolveOrg(as: Session, guid: string): { org: Org; namespace: string } {
-  const org = as.find(Org, guid);
+export function resolveOrg(session: Session, guid: string): { org: Org; namespace: string } {
+  const org = session.find(Org, guid);
   if (!org) throw unprocessable("Invalid organization. Ensure the organization exists and you have access to it.");
   const { namespace } = org.status ?? {};
   if (!namespace) throw unprocessable("The organization is not ready yet. Try again.");

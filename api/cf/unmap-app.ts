@@ -4,8 +4,8 @@ import { Route } from "../../crds/route/route.ts";
 import type { Session } from "../access/session.ts";
 
 /** Removes an app's destinations from a route, and nobody else's, whoever changes them at the same time. */
-export async function unmapApp(as: Session, route: Route, app: App): Promise<void> {
-  await as.patchWithRetry(Route, route, ({ spec }) => {
+export async function unmapApp(session: Session, route: Route, app: App): Promise<void> {
+  await session.patchWithRetry(Route, route, ({ spec }) => {
     const destinations = spec.destinations.filter((destination) => destination.app !== app.metadata.name);
     return destinations.length === spec.destinations.length ? undefined : { spec: { destinations } };
   });

@@ -85,16 +85,36 @@ function info(base: string): object {
 }
 
 export const discoveryEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/", { permission: "anonymous", summary: "Where everything is" }, ({ base }) => ok(globalRoot(base))),
-  endpoint("GET", "/v3", { permission: "anonymous", summary: "Where each resource is" }, ({ base }) =>
-    ok(v3Root(base)),
-  ),
-  endpoint("GET", "/v3/info", { permission: "anonymous", summary: "What this platform is" }, ({ base }) =>
-    ok(info(base)),
-  ),
-  endpoint("GET", "/healthz", { permission: "anonymous", summary: "Whether the process answers" }, () => ({
-    status: 200,
-    body: "OK",
-    contentType: "text/plain",
-  })),
+  endpoint({
+    method: "GET",
+    path: "/",
+    permission: "anonymous",
+    summary: "Where everything is",
+    handler: ({ base }) => ok(globalRoot(base)),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3",
+    permission: "anonymous",
+    summary: "Where each resource is",
+    handler: ({ base }) => ok(v3Root(base)),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/info",
+    permission: "anonymous",
+    summary: "What this platform is",
+    handler: ({ base }) => ok(info(base)),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/healthz",
+    permission: "anonymous",
+    summary: "Whether the process answers",
+    handler: () => ({
+      status: 200,
+      body: "OK",
+      contentType: "text/plain",
+    }),
+  }),
 ];

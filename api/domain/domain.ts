@@ -54,19 +54,19 @@ const reservationQuery = z.strictObject({
 });
 
 interface ListRequest {
-  as: Session;
+  session: Session;
   query: z.output<typeof domainListQuery>;
   base: string;
   url: string;
 }
 
-function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
+function listReply({ session, query, base, url }: ListRequest, org?: Org): Reply {
   const names = query.names?.map((name) => name.toLowerCase());
   const owner = (domain: Domain): string => {
-    const found = owningOrg(as.cache, domain);
-    return found ? as.cache.guid(Org, found) : "";
+    const found = owningOrg(session.cache, domain);
+    return found ? session.cache.guid(Org, found) : "";
   };
-  const domains = listObjects(as, Domain, query, {
+  const domains = listObjects(session, Domain, query, {
     url,
     filter: (domain) =>
       isOneOf(names, domain.spec.name) &&
@@ -74,12 +74,12 @@ function listReply({ as, query, base, url }: ListRequest, org?: Org): Reply {
       (!org || isUsableBy(domain, org)),
     dependsOn: [Org],
   });
-  return ok(presentPage(domains, { base, url, query }, (domain) => presentDomain(as, domain, base)));
+  return ok(presentPage(domains, { base, url, query }, (domain) => presentDomain(session, domain, base)));
 }
 
 /** The first shared domain, else the org's first own one. @throws CFError 404 */
-function defaultDomain(as: Session, org: Org): Domain {
-  const candidates = as.list(Domain).filter((domain) => isUsableBy(domain, org) && !domain.spec.internal);
+function defaultDomain(session: Session, org: Org): Domain {
+  const candidates = session.list(Domain).filter((domain) => isUsableBy(domain, org) && !domain.spec.internal);
   const order = (domain: Domain): string => `${isSharedDomain(domain) ? 0 : 1} ${creationSortKey(domain)}`;
   const [first] = candidates.sort((one, other) => (order(one) < order(other) ? -1 : 1));
   if (!first) throw notFound("Domain");
@@ -99,15 +99,15 @@ function checkScope({ internal, router_group, relationships }: CreateDomain): vo
     );
 }
 
-function toDomain(as: Session, body: CreateDomain): Draft {
+function toDomain(session: Session, body: CreateDomain): Draft {
   checkScope(body);
   const { organization, shared_organizations: shared } = body.relationships ?? {};
-  const namespace = organization ? resolveOrg(as, organization.data.guid).namespace : SYSTEM_NAMESPACE;
-  checkOverlap(as, body.name, namespace);
-  const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
+  const namespace = organization ? resolveOrg(session, organization.data.guid).namespace : SYSTEM_NAMESPACE;
+  checkOverlap(session, body.name, namespace);
+  const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
   const { labels, annotations } = toNewMetadata(body.metadata);
   const metadata = {
-    name: objectName(as, namespace, body.name),
+    name: objectName(session, namespace, body.name),
     namespace,
     labels: { ...labels, [LABELS.guid]: newGUID() },
     annotations,
@@ -116,8 +116,8 @@ function toDomain(as: Session, body: CreateDomain): Draft {
 }
 
 /** Nobody takes a domain around or inside another org's own, or one that is a route's address already. @throws CFError 422 */
-function checkOverlap(as: Session, name: string, namespace: string): void {
-  const { cache } = as;
+function checkOverlap(session: Session, name: string, namespace: string): void {
+  const { cache } = session;
   const reserved = (by: string): CFError =>
     unprocessable(`The domain name "${name}" cannot be created because "${by}" is already reserved by another domain`);
   for (const domain of cache.store(Domain).list()) {
@@ -129,85 +129,106 @@ function checkOverlap(as: Session, name: string, namespace: string): void {
   const isRoute = cache
     .store(Domain)
     .byIndex("name", rest.join("."))
-    .some((parent) => listRoutesIn(as, parent, true).some(({ spec }) => spec.host === host));
+    .some((parent) => listRoutesIn(session, parent, true).some(({ spec }) => spec.host === host));
   if (isRoute)
     throw unprocessable(`The domain name "${name}" cannot be created because "${name}" is already reserved by a route`);
 }
 
 /** A domain is a valid object name as it is, unless it is too long. */
-function objectName(as: Session, namespace: string, domain: string): string {
-  const isTaken = (name: string): boolean => as.cache.store(Domain).find({ namespace, name }) !== undefined;
+function objectName(session: Session, namespace: string, domain: string): string {
+  const isTaken = (name: string): boolean => session.cache.store(Domain).find({ namespace, name }) !== undefined;
   return domain.length <= 63 && !isTaken(domain) ? domain : objectNameFor(domain, "domain", isTaken);
 }
 
 export const domainEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/domains",
-    { permission: "authenticated", query: domainListQuery, summary: "List domains" },
-    (request) => listReply(request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/organizations/:guid/domains",
-    { permission: { verb: "get", on: Org }, query: domainListQuery, summary: "List domains an organization may use" },
-    (request) => listReply(request, request.as.get(Org, request.params["guid"] ?? "")),
-  ),
-  endpoint(
-    "GET",
-    "/v3/organizations/:guid/domains/default",
-    { permission: { verb: "get", on: Org }, summary: "The domain of default routes" },
-    ({ as, params, base }) => ok(presentDomain(as, defaultDomain(as, as.get(Org, params["guid"] ?? "")), base)),
-  ),
-  endpoint("GET", path, { permission: read, summary: "Get a domain" }, ({ as, params, base }) =>
-    ok(presentDomain(as, as.get(Domain, params["guid"] ?? ""), base)),
-  ),
-  endpoint(
-    "POST",
-    "/v3/domains",
-    { permission: { verb: "create", on: Domain }, body: createDomainBody, summary: "Create a domain" },
-    async ({ as, body, base }) => {
-      const taken = (): CFError => unprocessable(`The domain name "${body.name}" is already in use`);
-      return created(presentDomain(as, await as.create(Domain, toDomain(as, body), taken), base));
-    },
-  ),
-  endpoint(
-    "PATCH",
+  endpoint({
+    method: "GET",
+    path: "/v3/domains",
+    permission: "authenticated",
+    query: domainListQuery,
+    summary: "List domains",
+    handler: (request) => listReply(request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/organizations/:guid/domains",
+    permission: { verb: "get", on: Org },
+    query: domainListQuery,
+    summary: "List domains an organization may use",
+    handler: (request) => listReply(request, request.session.get(Org, request.params.guid)),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/organizations/:guid/domains/default",
+    permission: { verb: "get", on: Org },
+    summary: "The domain of default routes",
+    handler: ({ session, params, base }) =>
+      ok(presentDomain(session, defaultDomain(session, session.get(Org, params.guid)), base)),
+  }),
+  endpoint({
+    method: "GET",
     path,
-    { permission: { verb: "patch", on: Domain }, body: metadataOnlySchema, summary: "Update a domain's metadata" },
-    async ({ as, params, body, base }) => {
-      const domain = as.get(Domain, params["guid"] ?? "");
+    permission: read,
+    summary: "Get a domain",
+    handler: ({ session, params, base }) => ok(presentDomain(session, session.get(Domain, params.guid), base)),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/v3/domains",
+    permission: { verb: "create", on: Domain },
+    body: createDomainBody,
+    summary: "Create a domain",
+    handler: async ({ session, body, base }) => {
+      const taken = (): CFError => unprocessable(`The domain name "${body.name}" is already in use`);
+      return created(presentDomain(session, await session.create(Domain, toDomain(session, body), taken), base));
+    },
+  }),
+  endpoint({
+    method: "PATCH",
+    path,
+    permission: { verb: "patch", on: Domain },
+    body: metadataOnlySchema,
+    summary: "Update a domain's metadata",
+    handler: async ({ session, params, body, base }) => {
+      const domain = session.get(Domain, params.guid);
       return ok(
         presentDomain(
-          as,
-          await as.patch(Domain, domain, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, domain) } }),
+          session,
+          await session.patch(Domain, domain, {
+            type: "merge",
+            body: { metadata: toMetadataPatch(body.metadata, domain) },
+          }),
           base,
         ),
       );
     },
-  ),
-  endpoint(
-    "DELETE",
+  }),
+  endpoint({
+    method: "DELETE",
     path,
-    { permission: { verb: "delete", on: Domain }, summary: "Delete a domain and its routes" },
-    async ({ as, params }) => {
-      const domain = as.get(Domain, params["guid"] ?? "");
-      const guid = as.cache.guid(Domain, domain);
-      if (domain.spec.sharedOrgs.some((name) => as.cache.store(Org).find({ name })))
+    permission: { verb: "delete", on: Domain },
+    summary: "Delete a domain and its routes",
+    handler: async ({ session, params }) => {
+      const domain = session.get(Domain, params.guid);
+      const guid = session.cache.guid(Domain, domain);
+      if (domain.spec.sharedOrgs.some((name) => session.cache.store(Org).find({ name })))
         throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
-      for (const route of listRoutesIn(as, domain)) await as.delete(Route, route);
-      await as.delete(Domain, domain);
-      return accepted(newJob("domain.delete", guid, as.now()));
+      for (const route of listRoutesIn(session, domain)) await session.delete(Route, route);
+      await session.delete(Domain, domain);
+      return accepted(newJob("domain.delete", guid, session.now()));
     },
-  ),
-  endpoint(
-    "GET",
-    `${path}/route_reservations`,
-    { permission: read, query: reservationQuery, badQueryError: "UnprocessableEntity", summary: "Is a route taken" },
-    ({ as, params, query }) => {
-      const domain = as.get(Domain, params["guid"] ?? "");
+  }),
+  endpoint({
+    method: "GET",
+    path: `${path}/route_reservations`,
+    permission: read,
+    query: reservationQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "Is a route taken",
+    handler: ({ session, params, query }) => {
+      const domain = session.get(Domain, params.guid);
       const port = Number(query.port ?? 0);
-      const matching = listRoutesIn(as, domain, true).some(
+      const matching = listRoutesIn(session, domain, true).some(
         ({ spec }) =>
           spec.host === (query.host ?? "").toLowerCase() &&
           foldPath(spec.path) === foldPath(query.path ?? "") &&
@@ -215,14 +236,14 @@ export const domainEndpoints: readonly Endpoint[] = [
       );
       return ok({ matching_route: matching });
     },
-  ),
+  }),
   ...sharingEndpoints,
 ];
 
 /** Routes in a domain that the caller sees; with `all`, whoever may see them. */
-function listRoutesIn(as: Session, domain: Domain, all = false): Route[] {
+function listRoutesIn(session: Session, domain: Domain, all = false): Route[] {
   const candidates = all
-    ? as.cache.store(Route).byIndex("domain", domain.metadata.name)
-    : as.list(Route, { index: ["domain", domain.metadata.name] });
-  return candidates.filter((route) => domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid);
+    ? session.cache.store(Route).byIndex("domain", domain.metadata.name)
+    : session.list(Route, { index: ["domain", domain.metadata.name] });
+  return candidates.filter((route) => domainOf(session.cache, route)?.metadata.uid === domain.metadata.uid);
 }

@@ -5,8 +5,8 @@ import { owningOrg } from "../cf/domains.ts";
 import { presentIdentity, link, presentMetadata, toManyRelationship, toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
 
-export function presentDomain(as: Session, domain: Domain, base: string): object {
-  const { cache } = as;
+export function presentDomain(session: Session, domain: Domain, base: string): object {
+  const { cache } = session;
   const at = presentIdentity(cache, Domain, domain);
   const owner = owningOrg(cache, domain);
   const ownerGUID = owner && cache.guid(Org, owner);
@@ -19,7 +19,7 @@ export function presentDomain(as: Session, domain: Domain, base: string): object
     supported_protocols: ["http"],
     relationships: {
       organization: toOneRelationship(ownerGUID),
-      shared_organizations: toManyRelationship(sharedWith(as, domain)),
+      shared_organizations: toManyRelationship(sharedWith(session, domain)),
     },
     ...presentMetadata(domain),
     links: {
@@ -34,7 +34,7 @@ export function presentDomain(as: Session, domain: Domain, base: string): object
 }
 
 /** Only the orgs that the reader sees. */
-function sharedWith(as: Session, domain: Domain): string[] {
-  const orgs = domain.spec.sharedOrgs.flatMap((name) => as.cache.store(Org).find({ name }) ?? []);
-  return orgs.filter((org) => as.canSee(Org, org)).map((org) => as.cache.guid(Org, org));
+function sharedWith(session: Session, domain: Domain): string[] {
+  const orgs = domain.spec.sharedOrgs.flatMap((name) => session.cache.store(Org).find({ name }) ?? []);
+  return orgs.filter((org) => session.canSee(Org, org)).map((org) => session.cache.guid(Org, org));
 }

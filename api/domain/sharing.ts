@@ -14,8 +14,8 @@ import type { Session } from "../access/session.ts";
 const path = "/v3/domains/:guid/relationships/shared_organizations";
 const write = { verb: "patch", on: Domain } as const;
 
-function privateDomain(as: Session, guid: string): Domain {
-  const domain = as.get(Domain, guid);
+function privateDomain(session: Session, guid: string): Domain {
+  const domain = session.get(Domain, guid);
   if (isSharedDomain(domain))
     throw unprocessable(
       "Domains can not be shared with other organizations unless they are scoped to an organization.",
@@ -23,57 +23,60 @@ function privateDomain(as: Session, guid: string): Domain {
   return domain;
 }
 
-function sharedGUIDs(as: Session, domain: Domain): string[] {
+function sharedGUIDs(session: Session, domain: Domain): string[] {
   return domain.spec.sharedOrgs
-    .flatMap((name) => as.cache.store(Org).find({ name }) ?? [])
-    .filter((org) => as.canSee(Org, org))
-    .map((org) => as.cache.guid(Org, org));
+    .flatMap((name) => session.cache.store(Org).find({ name }) ?? [])
+    .filter((org) => session.canSee(Org, org))
+    .map((org) => session.cache.guid(Org, org));
 }
 
 /** An org that has routes in the domain would lose them. @throws CFError 422 */
-function checkUnused(as: Session, domain: Domain, org: Org): void {
+function checkUnused(session: Session, domain: Domain, org: Org): void {
   const isTheirs = (route: Route): boolean =>
-    domainOf(as.cache, route) === domain &&
-    as.cache.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
-  if (as.cache.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs))
+    domainOf(session.cache, route) === domain &&
+    session.cache.spaceOf(route.metadata.namespace)?.metadata.namespace === org.status?.namespace;
+  if (session.cache.store(Route).byIndex("domain", domain.metadata.name).some(isTheirs))
     throw unprocessable("This domain has associated routes in this organization. Delete the routes before unsharing.");
 }
 
 export const sharingEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "POST",
+  endpoint({
+    method: "POST",
     path,
-    { permission: write, body: toManySchema, summary: "Share a private domain with organizations" },
-    async ({ as, params, body }) => {
-      const domain = privateDomain(as, params["guid"] ?? "");
-      const names = body.data.map(({ guid }) => resolveOrg(as, guid).org.metadata.name);
-      const after = await as.patchWithRetry(Domain, domain, ({ spec }) =>
+    permission: write,
+    body: toManySchema,
+    summary: "Share a private domain with organizations",
+    handler: async ({ session, params, body }) => {
+      const domain = privateDomain(session, params.guid);
+      const names = body.data.map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
+      const after = await session.patchWithRetry(Domain, domain, ({ spec }) =>
         names.every((name) => spec.sharedOrgs.includes(name))
           ? undefined
           : { spec: { sharedOrgs: [...new Set([...spec.sharedOrgs, ...names])] } },
       );
-      return ok(toManyRelationship(sharedGUIDs(as, after)));
+      return ok(toManyRelationship(sharedGUIDs(session, after)));
     },
-  ),
-  endpoint(
-    "DELETE",
-    `${path}/:org`,
-    { permission: write, summary: "Share a private domain no longer with an organization" },
-    async ({ as, params }) => {
-      const domain = privateDomain(as, params["guid"] ?? "");
-      const org = as.find(Org, params["org"] ?? "");
+  }),
+  endpoint({
+    method: "DELETE",
+    path: `${path}/:org`,
+    permission: write,
+    summary: "Share a private domain no longer with an organization",
+    handler: async ({ session, params }) => {
+      const domain = privateDomain(session, params.guid);
+      const org = session.find(Org, params.org);
       const name = org?.metadata.name ?? "";
       if (!org || !domain.spec.sharedOrgs.includes(name))
         throw unprocessable(
           "Unable to unshare domain from organization. Ensure the domain is shared to this organization.",
         );
-      checkUnused(as, domain, org);
-      await as.patchWithRetry(Domain, domain, ({ spec }) =>
+      checkUnused(session, domain, org);
+      await session.patchWithRetry(Domain, domain, ({ spec }) =>
         spec.sharedOrgs.includes(name)
           ? { spec: { sharedOrgs: spec.sharedOrgs.filter((one) => one !== name) } }
           : undefined,
       );
       return noContent();
     },
-  ),
+  }),
 ];

@@ -33,7 +33,7 @@ const ofAppQuery = listQuery({ states, current: booleanText.optional() });
 const ofPackageQuery = listQuery({ states });
 
 interface ListRequest {
-  as: Session;
+  session: Session;
   query: z.output<typeof dropletListQuery>;
   base: string;
   url: string;
@@ -44,56 +44,62 @@ interface Narrower {
   where?: (droplet: Droplet) => boolean;
 }
 
-function listReply({ as, query, base, url }: ListRequest, { app, where = () => true }: Narrower = {}): Reply {
-  const namespaces = spaceNamespaces(as, query);
+function listReply({ session, query, base, url }: ListRequest, { app, where = () => true }: Narrower = {}): Reply {
+  const namespaces = spaceNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
-  const found = listObjects(as, Droplet, query, {
+  const found = listObjects(session, Droplet, query, {
     url,
     ...(within && { scope: within }),
     filter: (droplet) =>
       where(droplet) &&
       isOneOf(query.states, dropletState(droplet)) &&
-      isOneOf(query.app_guids, appGUIDOf(as.cache, droplet)),
+      isOneOf(query.app_guids, appGUIDOf(session.cache, droplet)),
     dependsOn: [App, Package],
   });
   return ok(
     presentPage(found, { base, url, query }, (droplet) =>
-      presentDroplet(as.cache, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]"),
+      presentDroplet(session.cache, droplet, base, "[PRIVATE DATA HIDDEN IN LISTS]"),
     ),
   );
 }
 
-function present(as: Session, droplet: Droplet, base: string): Reply {
-  return ok(presentDroplet(as.cache, droplet, base, redactionFor(as, droplet)));
+function present(session: Session, droplet: Droplet, base: string): Reply {
+  return ok(presentDroplet(session.cache, droplet, base, redactionFor(session, droplet)));
 }
 
 const rows: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/droplets",
-    { permission: "authenticated", query: dropletListQuery, summary: "List droplets" },
-    (request) => listReply(request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/apps/:guid/droplets",
-    { permission: read, query: ofAppQuery, summary: "List droplets of an app" },
-    (request) => {
-      const app = request.as.get(App, request.params["guid"] ?? "");
+  endpoint({
+    method: "GET",
+    path: "/v3/droplets",
+    permission: "authenticated",
+    query: dropletListQuery,
+    summary: "List droplets",
+    handler: (request) => listReply(request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/apps/:guid/droplets",
+    permission: read,
+    query: ofAppQuery,
+    summary: "List droplets of an app",
+    handler: (request) => {
+      const app = request.session.get(App, request.params.guid);
       const current = app.spec.droplet?.name;
       return listReply(request, {
         app,
         ...(request.query.current && { where: (droplet) => droplet.metadata.name === current }),
       });
     },
-  ),
-  endpoint(
-    "GET",
-    "/v3/packages/:guid/droplets",
-    { permission: read, query: ofPackageQuery, summary: "List droplets of a package" },
-    (request) => {
-      const found = request.as.get(Package, request.params["guid"] ?? "");
-      const app = appOf(request.as.cache, found);
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/packages/:guid/droplets",
+    permission: read,
+    query: ofPackageQuery,
+    summary: "List droplets of a package",
+    handler: (request) => {
+      const found = request.session.get(Package, request.params.guid);
+      const app = appOf(request.session.cache, found);
       return listReply(request, {
         ...(app && { app }),
         where: (droplet) =>
@@ -101,64 +107,70 @@ const rows: readonly Endpoint[] = [
           droplet.metadata.namespace === found.metadata.namespace,
       });
     },
-  ),
-  endpoint(
-    "GET",
-    "/v3/apps/:guid/droplets/current",
-    { permission: read, summary: "Get the current droplet" },
-    ({ as, params, base }) => {
-      const droplet = currentDroplet(as.cache, as.get(App, params["guid"] ?? ""));
-      if (!droplet || !as.canSee(Droplet, droplet)) throw notFound("Droplet");
-      return present(as, droplet, base);
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/apps/:guid/droplets/current",
+    permission: read,
+    summary: "Get the current droplet",
+    handler: ({ session, params, base }) => {
+      const droplet = currentDroplet(session.cache, session.get(App, params.guid));
+      if (!droplet || !session.canSee(Droplet, droplet)) throw notFound("Droplet");
+      return present(session, droplet, base);
     },
-  ),
-  endpoint("GET", path, { permission: read, summary: "Get a droplet" }, ({ as, params, base }) =>
-    present(as, as.get(Droplet, params["guid"] ?? ""), base),
-  ),
-  endpoint(
-    "PATCH",
+  }),
+  endpoint({
+    method: "GET",
     path,
-    { permission: { verb: "patch", on: Droplet }, body: metadataOnlySchema, summary: "Update a droplet's metadata" },
-    async ({ as, params, body, base }) => {
-      const droplet = as.get(Droplet, params["guid"] ?? "");
+    permission: read,
+    summary: "Get a droplet",
+    handler: ({ session, params, base }) => present(session, session.get(Droplet, params.guid), base),
+  }),
+  endpoint({
+    method: "PATCH",
+    path,
+    permission: { verb: "patch", on: Droplet },
+    body: metadataOnlySchema,
+    summary: "Update a droplet's metadata",
+    handler: async ({ session, params, body, base }) => {
+      const droplet = session.get(Droplet, params.guid);
       return present(
-        as,
-        await as.patch(Droplet, droplet, {
+        session,
+        await session.patch(Droplet, droplet, {
           type: "merge",
           body: { metadata: toMetadataPatch(body.metadata, droplet) },
         }),
         base,
       );
     },
-  ),
-  endpoint(
-    "DELETE",
+  }),
+  endpoint({
+    method: "DELETE",
     path,
-    { permission: { verb: "delete", on: Droplet }, summary: "Delete a droplet" },
-    async ({ as, params }) => {
-      const droplet = as.get(Droplet, params["guid"] ?? "");
-      const app = appOf(as.cache, droplet);
+    permission: { verb: "delete", on: Droplet },
+    summary: "Delete a droplet",
+    handler: async ({ session, params }) => {
+      const droplet = session.get(Droplet, params.guid);
+      const app = appOf(session.cache, droplet);
       if (app?.spec.droplet?.name === droplet.metadata.name)
         throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
-      await as.delete(Droplet, droplet);
-      return accepted(newJob("droplet.delete", as.cache.guid(Droplet, droplet), as.now()));
+      await session.delete(Droplet, droplet);
+      return accepted(newJob("droplet.delete", session.cache.guid(Droplet, droplet), session.now()));
     },
-  ),
+  }),
 ];
 
 /** Rows of droplets; contents come from the blob store. */
 export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
-  const download = endpoint(
-    "GET",
-    `${path}/download`,
-    {
-      permission: { verb: "get", on: Droplet, subresource: "content" },
-      timeoutMs: DOWNLOAD_DEADLINE_MS,
-      summary: "Download a droplet",
-    },
-    async ({ as, params }) => {
-      const droplet = as.get(Droplet, params["guid"] ?? "");
-      as.authorize({
+  const download = endpoint({
+    method: "GET",
+    path: `${path}/download`,
+    permission: { verb: "get", on: Droplet, subresource: "content" },
+    timeoutMs: DOWNLOAD_DEADLINE_MS,
+    summary: "Download a droplet",
+    handler: async ({ session, params }) => {
+      const droplet = session.get(Droplet, params.guid);
+      session.authorize({
         verb: "get",
         on: Droplet,
         subresource: "content",
@@ -166,10 +178,10 @@ export function dropletEndpoints({ blobs }: Services): readonly Endpoint[] {
         name: droplet.metadata.name,
       });
       const { content } = droplet.spec;
-      const space = as.cache.spaceOf(droplet.metadata.namespace);
+      const space = session.cache.spaceOf(droplet.metadata.namespace);
       if (!content || !space) throw unprocessable("Cannot download droplets with an image.");
-      return toBlobReply(blobs, as.cache.guid(Space, space), content.digest);
+      return toBlobReply(blobs, session.cache.guid(Space, space), content.digest);
     },
-  );
+  });
   return [...rows, download];
 }

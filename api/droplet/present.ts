@@ -73,8 +73,8 @@ function links(
 }
 
 /** Start commands may hold secrets. */
-export function redactionFor(as: Session, droplet: Droplet): string | undefined {
-  const shown = as.allows({
+export function redactionFor(session: Session, droplet: Droplet): string | undefined {
+  const shown = session.allows({
     verb: "get",
     on: App,
     subresource: "secrets",

@@ -58,46 +58,51 @@ function flagNamed(name: string | undefined): FlagName {
   return name;
 }
 
-const list = endpoint(
-  "GET",
-  "/v3/feature_flags",
-  { permission: "authenticated", query: flagListQuery, summary: "List feature flags" },
-  ({ as, query, base, url }) => {
+const list = endpoint({
+  method: "GET",
+  path: "/v3/feature_flags",
+  permission: "authenticated",
+  query: flagListQuery,
+  summary: "List feature flags",
+  handler: ({ session, query, base, url }) => {
     const names = FLAG_NAMES.filter((name) => isOneOf(query.guids, name) && isOneOf(query.names, name));
     if (query.order_by === "-name") names.reverse();
-    return ok(presentPage(names, { base, url, query }, (name) => present(as.cache, name, base)));
+    return ok(presentPage(names, { base, url, query }, (name) => present(session.cache, name, base)));
   },
-);
+});
 
-const get = endpoint(
-  "GET",
+const get = endpoint({
+  method: "GET",
   path,
-  { permission: "authenticated", summary: "Get a feature flag" },
-  ({ as, params, base }) => ok(present(as.cache, flagNamed(params["name"]), base)),
-);
+  permission: "authenticated",
+  summary: "Get a feature flag",
+  handler: ({ session, params, base }) => ok(present(session.cache, flagNamed(params.name), base)),
+});
 
-const update = endpoint(
-  "PATCH",
+const update = endpoint({
+  method: "PATCH",
   path,
-  { permission: { verb: "patch", on: FeatureFlag }, body: updateFlagBody, summary: "Turn a feature on or off" },
-  async ({ as, params, body, base }) => {
-    const name = flagNamed(params["name"]);
+  permission: { verb: "patch", on: FeatureFlag },
+  body: updateFlagBody,
+  summary: "Turn a feature on or off",
+  handler: async ({ session, params, body, base }) => {
+    const name = flagNamed(params.name);
     const key = { namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) };
-    as.authorize({ verb: "patch", on: FeatureFlag, ...key });
+    session.authorize({ verb: "patch", on: FeatureFlag, ...key });
     const { enabled, custom_error_message: customErrorMessage } = body;
     const spec = {
       ...(enabled !== undefined && { enabled }),
       ...(customErrorMessage !== undefined && { customErrorMessage }),
     };
-    const flag = findFlag(as.cache, name);
+    const flag = findFlag(session.cache, name);
     const made = flag
-      ? await as.patch(FeatureFlag, flag, { type: "merge", body: { spec } })
-      : await as.create(FeatureFlag, {
+      ? await session.patch(FeatureFlag, flag, { type: "merge", body: { spec } })
+      : await session.create(FeatureFlag, {
           metadata: key,
           spec: { ...spec, customErrorMessage: customErrorMessage ?? undefined },
         });
-    return ok(present(as.cache, name, base, made));
+    return ok(present(session.cache, name, base, made));
   },
-);
+});
 
 export const featureFlagEndpoints: readonly Endpoint[] = [list, get, update];

@@ -7,8 +7,8 @@ function groupOf({ path }: Endpoint): string {
   return /^\/v3\/([^/:.]+)/.exec(path)?.[1] ?? "entrance";
 }
 
-function rowOf({ method, path, options }: Endpoint): string {
-  return `| ${method} | \`${path}\` | ${options.summary ?? ""} | ${describePermission(options.permission).join(", ")} |`;
+function rowOf({ method, path, summary = "", permission }: Endpoint): string {
+  return `| ${method} | \`${path}\` | ${summary} | ${describePermission(permission).join(", ")} |`;
 }
 
 function section(name: string, rows: readonly Endpoint[]): string[] {
@@ -24,7 +24,7 @@ function section(name: string, rows: readonly Endpoint[]): string[] {
 
 /** The whole page. */
 export function apiReference(endpoints: readonly Endpoint[]): string {
-  const served = endpoints.filter(({ options }) => !options.isAlwaysEmpty);
+  const served = endpoints.filter(({ isAlwaysEmpty }) => !isAlwaysEmpty);
   const groups = Map.groupBy(served, groupOf);
   return [
     "# The CF API: what is served",
@@ -42,7 +42,7 @@ export function apiReference(endpoints: readonly Endpoint[]): string {
     "",
     "Nothing of these kinds can exist on this platform yet, so their lists have no members, whatever the filter. There is no way to create one: POST is `Unknown request`.",
     "",
-    ...endpoints.filter(({ options }) => options.isAlwaysEmpty).map(({ path }) => `- \`${path}\``),
+    ...endpoints.filter(({ isAlwaysEmpty }) => isAlwaysEmpty).map(({ path }) => `- \`${path}\``),
     "",
   ].join("\n");
 }

@@ -26,24 +26,35 @@ export type EndpointPermission = "anonymous" | "authenticated" | RequiredPermiss
 /** How the request body is read. `multipart` and `stream` leave the request unread to the handler. */
 export type BodyFormat = "json" | "yaml" | "multipart" | "stream";
 
-export interface EndpointOptions<Query extends z.ZodObject | undefined, Body extends z.ZodType | undefined> {
+/** The fields of a row that do not depend on its types. */
+interface EndpointBase {
+  method: Method;
   permission: EndpointPermission;
   /** One line for the OpenAPI document. */
   summary?: string;
-  /** Nothing of the kind can exist here yet: the answer is empty, and true. */
+  /** No object of the kind can exist, so the list is always empty. */
   isAlwaysEmpty?: true;
-  query?: Query;
   /** CF answers some lists' bad queries with 422 instead of 400. */
   badQueryError?: "BadQueryParameter" | "UnprocessableEntity";
-  body?: Body;
   bodyFormat?: BodyFormat;
-  /** Milliseconds until the request is given up; 30 s unless said. */
+  /** Deadline of the request in milliseconds; 30 s by default. */
   timeoutMs?: number;
 }
 
+/** The parameters of an Express path: `/v3/apps/:guid/processes/:type` has `guid` and `type`. */
+export type PathParams<Path extends string> = string extends Path
+  ? Record<string, string>
+  : Record<ParamNames<Path>, string>;
+
+type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
 /** What a handler gets. */
-export interface RequestContext<Query = unknown, Body = unknown> {
-  params: Record<string, string>;
+export interface RequestContext<Params = Record<string, string>, Query = unknown, Body = unknown> {
+  params: Params;
   query: Query;
   body: Body;
   /** Address of this API as the client sees it, without a trailing slash. */
@@ -53,7 +64,7 @@ export interface RequestContext<Query = unknown, Body = unknown> {
   /** Undefined only on anonymous endpoints. */
   caller: Caller | undefined;
   /** Reads and writes with the caller's rights. Throws 401 when there is no caller. */
-  as: Session;
+  session: Session;
   /** Adds an X-Cf-Warnings entry. */
   warn: (text: string) => void;
   /** Aborted at the deadline, and when the client goes away. */
@@ -73,29 +84,34 @@ export interface Reply {
   job?: string;
 }
 
-export interface Endpoint {
-  method: Method;
+/** A row of the endpoint table. */
+export interface Endpoint extends EndpointBase {
   /** Express path, e.g. `/v3/apps/:guid`. */
   path: string;
-  options: EndpointOptions<z.ZodObject | undefined, z.ZodType | undefined>;
+  query?: z.ZodObject;
+  body?: z.ZodType;
   handler: (context: RequestContext) => Promise<Reply> | Reply;
 }
 
 type Parsed<T extends z.ZodType | undefined, Otherwise> = T extends z.ZodType ? z.output<T> : Otherwise;
 
-/** Makes a row. Types of query and body follow from their schemas. */
+/** Makes a row. The types of its parameters, query and body follow from its path and schemas. */
 export function endpoint<
+  const Path extends string,
   Query extends z.ZodObject | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(
-  method: Method,
-  path: string,
-  options: EndpointOptions<Query, Body>,
-  handler: (
-    context: RequestContext<Parsed<Query, Record<string, string>>, Parsed<Body, undefined>>,
-  ) => Promise<Reply> | Reply,
+  row: EndpointBase & {
+    path: Path;
+    query?: Query;
+    body?: Body;
+    handler: (
+      context: RequestContext<PathParams<Path>, Parsed<Query, Record<string, string>>, Parsed<Body, undefined>>,
+    ) => Promise<Reply> | Reply;
+  },
 ): Endpoint {
-  return { method, path, options, handler: handler as Endpoint["handler"] };
+  // routing.ts gives the handler what the row declares; a table of rows of many types cannot say so.
+  return row as unknown as Endpoint;
 }
 
 /** 200 with a body. */

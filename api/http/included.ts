@@ -12,19 +12,19 @@ import { presentUser } from "../user/present.ts";
 
 /** The namespaces' spaces, for `include=space`; with `withOrgs` their orgs as well, for `include=space.organization`. */
 export function includedSpaces(
-  as: Session,
+  session: Session,
   base: string,
   namespaces: Iterable<string | undefined>,
   withOrgs: boolean,
 ): { spaces: object[]; organizations?: object[] } {
   const spaces = [...new Set(namespaces)]
-    .flatMap((namespace) => as.cache.spaceOf(namespace) ?? [])
-    .filter((space) => as.canSee(Space, space));
+    .flatMap((namespace) => session.cache.spaceOf(namespace) ?? [])
+    .filter((space) => session.canSee(Space, space));
   return {
-    spaces: spaces.map((space) => JSON.parse(presentSpace(as.cache, space, base)) as object),
+    spaces: spaces.map((space) => JSON.parse(presentSpace(session.cache, space, base)) as object),
     ...(withOrgs && {
       organizations: includedOrgs(
-        as,
+        session,
         base,
         spaces.map((space) => space.metadata.namespace),
       ),
@@ -33,15 +33,19 @@ export function includedSpaces(
 }
 
 /** The orgs that own these org namespaces. */
-export function includedOrgs(as: Session, base: string, namespaces: Iterable<string | undefined>): object[] {
-  const orgs = [...new Set(namespaces)].flatMap((namespace) => as.cache.orgOf(namespace) ?? []);
-  return orgs.filter((org) => as.canSee(Org, org)).map((org) => JSON.parse(presentOrg(as.cache, org, base)) as object);
+export function includedOrgs(session: Session, base: string, namespaces: Iterable<string | undefined>): object[] {
+  const orgs = [...new Set(namespaces)].flatMap((namespace) => session.cache.orgOf(namespace) ?? []);
+  return orgs
+    .filter((org) => session.canSee(Org, org))
+    .map((org) => JSON.parse(presentOrg(session.cache, org, base)) as object);
 }
 
 /** The domains of routes. */
-export function includedDomains(as: Session, base: string, routes: readonly Route[]): object[] {
-  const domains = new Set(routes.flatMap((route) => domainOf(as.cache, route) ?? []));
-  return [...domains].filter((domain) => as.canSee(Domain, domain)).map((domain) => presentDomain(as, domain, base));
+export function includedDomains(session: Session, base: string, routes: readonly Route[]): object[] {
+  const domains = new Set(routes.flatMap((route) => domainOf(session.cache, route) ?? []));
+  return [...domains]
+    .filter((domain) => session.canSee(Domain, domain))
+    .map((domain) => presentDomain(session, domain, base));
 }
 
 /** Users by name. */

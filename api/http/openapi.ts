@@ -11,7 +11,7 @@ function parameters(row: Endpoint): object[] {
     required: true,
     schema: { type: "string" },
   }));
-  const query = Object.keys(row.options.query?.shape ?? {}).map((name) => ({
+  const query = Object.keys(row.query?.shape ?? {}).map((name) => ({
     name,
     in: "query",
     required: false,
@@ -28,7 +28,7 @@ const mediaTypes = {
 };
 
 function requestBody(row: Endpoint): object | undefined {
-  const { body, bodyFormat = "json" } = row.options;
+  const { body, bodyFormat = "json" } = row;
   if (!body && bodyFormat === "json") return undefined;
   const schema = body ? z.toJSONSchema(body, { io: "input", unrepresentable: "any", target: "openapi-3.0" }) : {};
   return { content: { [mediaTypes[bodyFormat]]: { schema } } };
@@ -45,11 +45,11 @@ export function describePermission(permission: EndpointPermission): string[] {
 }
 
 function operation(row: Endpoint): object {
-  const anonymous = row.options.permission === "anonymous";
+  const anonymous = row.permission === "anonymous";
   return {
-    summary: row.options.summary ?? "",
+    summary: row.summary ?? "",
     ...(anonymous && { security: [] }),
-    "x-permission": describePermission(row.options.permission),
+    "x-permission": describePermission(row.permission),
     parameters: parameters(row),
     ...(requestBody(row) && { requestBody: requestBody(row) }),
     responses: { "2XX": { description: "Done" }, default: { $ref: "#/components/responses/Errors" } },
@@ -90,7 +90,11 @@ export function openApiDocument(endpoints: readonly Endpoint[]): object {
 /** Serves the document of `rows`, which is made at the first request. */
 export function openApiEndpoint(endpoints: readonly Endpoint[]): Endpoint {
   let text: string | undefined;
-  return endpoint("GET", "/v3/openapi.json", { permission: "anonymous", summary: "This document" }, () =>
-    ok((text ??= JSON.stringify(openApiDocument(endpoints)))),
-  );
+  return endpoint({
+    method: "GET",
+    path: "/v3/openapi.json",
+    permission: "anonymous",
+    summary: "This document",
+    handler: () => ok((text ??= JSON.stringify(openApiDocument(endpoints)))),
+  });
 }

@@ -11,33 +11,64 @@ import { createRouting, normalisedUrl } from "./routing.ts";
 import type { Session } from "../access/session.ts";
 
 const rows = [
-  endpoint("GET", "/v3/things/:guid", { permission: "authenticated" }, ({ params, base, url }) =>
-    ok({ ...params, base, url }),
-  ),
-  endpoint("GET", "/v3/things", { permission: "authenticated", query: listQuery({}) }, ({ query }) =>
-    ok({ page: query.page }),
-  ),
-  endpoint(
-    "POST",
-    "/v3/things",
-    { permission: "authenticated", body: z.strictObject({ name: z.string().min(1).max(20) }) },
-    ({ body, warn }) => {
+  endpoint({
+    method: "GET",
+    path: "/v3/things/:guid",
+    permission: "authenticated",
+    handler: ({ params, base, url }) => ok({ ...params, base, url }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/things",
+    permission: "authenticated",
+    query: listQuery({}),
+    handler: ({ query }) => ok({ page: query.page }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/v3/things",
+    permission: "authenticated",
+    body: z.strictObject({ name: z.string().min(1).max(20) }),
+    handler: ({ body, warn }) => {
       warn("careful, 100% new");
       return { status: 201, body, job: "thing.create~1" };
     },
-  ),
-  endpoint("POST", "/v3/things/:guid/actions/start", { permission: "authenticated" }, () => noContent()),
-  endpoint(
-    "POST",
-    "/v3/manifests",
-    { permission: "authenticated", body: z.object({ applications: z.array(z.unknown()) }), bodyFormat: "yaml" },
-    ({ body }) => ok(body),
-  ),
-  endpoint("GET", "/v3/faults/unknown", { permission: "anonymous" }, () => {
-    throw new Error("the password is hunter2");
   }),
-  endpoint("GET", "/v3/faults/slow", { permission: "anonymous", timeoutMs: 30 }, () => new Promise(() => {})),
-  endpoint("GET", "/v3/faults/missing", { permission: "anonymous" }, () => Promise.reject(notFound("App"))),
+  endpoint({
+    method: "POST",
+    path: "/v3/things/:guid/actions/start",
+    permission: "authenticated",
+    handler: () => noContent(),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/v3/manifests",
+    permission: "authenticated",
+    body: z.object({ applications: z.array(z.unknown()) }),
+    bodyFormat: "yaml",
+    handler: ({ body }) => ok(body),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/faults/unknown",
+    permission: "anonymous",
+    handler: () => {
+      throw new Error("the password is hunter2");
+    },
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/faults/slow",
+    permission: "anonymous",
+    timeoutMs: 30,
+    handler: () => new Promise(() => {}),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/faults/missing",
+    permission: "anonymous",
+    handler: () => Promise.reject(notFound("App")),
+  }),
 ];
 
 const server = createServer(

@@ -102,7 +102,7 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
   const { signal } = controller;
   const timer = setTimeout(
     () => controller.abort(unavailable("The request took too long.")),
-    row.options.timeoutMs ?? defaultDeadlineMs,
+    row.timeoutMs ?? defaultDeadlineMs,
   );
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
@@ -111,7 +111,7 @@ async function serve(deps: RoutingDeps, row: Endpoint, request: Request, respons
     const warnings: string[] = [];
     const context = await toRequestContext(deps, row, { request, warnings, signal });
     const result = context.caller
-      ? context.as.runUntilDecided(() => run(row, context, warnings), discard)
+      ? context.session.runUntilDecided(() => run(row, context, warnings), discard)
       : row.handler(context);
     const reply = result instanceof Promise ? await Promise.race([result, rejectOnAbort(signal)]) : result;
     clearTimeout(timer);
@@ -154,22 +154,21 @@ async function toRequestContext(
   row: Endpoint,
   { request, warnings, signal }: RequestInput,
 ): Promise<RequestContext> {
-  const { options } = row;
-  const anonymous = options.permission === "anonymous";
+  const anonymous = row.permission === "anonymous";
   const pending = anonymous ? undefined : deps.waitUntilCurrent();
   if (pending) await pending;
   const caller = anonymous ? undefined : await deps.authenticate(request.headers, signal);
   const session =
-    caller && deps.createSession({ caller, signal, permission: options.permission, writes: row.method !== "GET" });
+    caller && deps.createSession({ caller, signal, permission: row.permission, writes: row.method !== "GET" });
   const raw = rawQuery(request.originalUrl);
   return {
     params: { ...(request.params as Record<string, string>) },
-    query: options.query ? parseQuery(options.query, raw, options.badQueryError ?? "BadQueryParameter") : raw,
+    query: row.query ? parseQuery(row.query, raw, row.badQueryError ?? "BadQueryParameter") : raw,
     body: await parseRequestBody(row, request, signal),
     base: deps.url ?? `${request.protocol}://${safeHost(request.headers.host)}`,
     url: normalisedUrl(request.originalUrl),
     caller,
-    get as(): Session {
+    get session(): Session {
       if (!session) throw new CFError("NotAuthenticated");
       return session;
     },
@@ -186,7 +185,7 @@ function safeHost(host: string | undefined): string {
 }
 
 async function parseRequestBody(row: Endpoint, request: Request, signal: AbortSignal): Promise<unknown> {
-  const { body: schema, bodyFormat = "json" } = row.options;
+  const { body: schema, bodyFormat = "json" } = row;
   if (bodyFormat === "multipart" || bodyFormat === "stream" || row.method === "GET") return undefined;
   const bytes = await readBody(request, signal);
   if (bodyFormat === "yaml") {

@@ -49,14 +49,15 @@ function presentJob(guid: string, job: Job, state: string, base: string): object
 }
 
 export const jobEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/jobs/:guid",
-    { permission: "authenticated", summary: "State of a job" },
-    ({ as, params, base }) => {
-      const job = parseJobGUID(params["guid"] ?? "");
+  endpoint({
+    method: "GET",
+    path: "/v3/jobs/:guid",
+    permission: "authenticated",
+    summary: "State of a job",
+    handler: ({ session, params, base }) => {
+      const job = parseJobGUID(params.guid);
       if (!job) throw notFound("Job");
-      return ok(presentJob(params["guid"] ?? "", job, stateOf(job, as.cache), base));
+      return ok(presentJob(params.guid, job, stateOf(job, session.cache), base));
     },
-  ),
+  }),
 ];

@@ -31,23 +31,29 @@ function isEnvelopeType(text: string): text is EnvelopeType {
 /** Rows of the Log Cache API. */
 export function logCacheEndpoints({ telemetry }: Services): readonly Endpoint[] {
   return [
-    endpoint("GET", "/api/v1/info", { permission: "anonymous", summary: "Version of Log Cache" }, () =>
-      ok({ version: "2.11.4", vm_uptime: String(Math.floor(process.uptime())) }),
-    ),
-    endpoint(
-      "GET",
-      "/api/v1/read/:source",
-      { permission: logs, summary: "Log lines of an app", query: z.object({}) },
-      async ({ as, params, url }) => {
-        const app = as.find(App, params["source"] ?? "");
+    endpoint({
+      method: "GET",
+      path: "/api/v1/info",
+      permission: "anonymous",
+      summary: "Version of Log Cache",
+      handler: () => ok({ version: "2.11.4", vm_uptime: String(Math.floor(process.uptime())) }),
+    }),
+    endpoint({
+      method: "GET",
+      path: "/api/v1/read/:source",
+      permission: logs,
+      summary: "Log lines of an app",
+      query: z.object({}),
+      handler: async ({ session, params, url }) => {
+        const app = session.find(App, params.source);
         const { name = "", namespace = "" } = app?.metadata ?? {};
-        if (!app || !as.allows({ ...logs, namespace, name })) throw notFound("App");
+        if (!app || !session.allows({ ...logs, namespace, name })) throw notFound("App");
         try {
-          return ok({ envelopes: { batch: await telemetry.readLogs(as.cache.guid(App, app), toLogQuery(url)) } });
+          return ok({ envelopes: { batch: await telemetry.readLogs(session.cache.guid(App, app), toLogQuery(url)) } });
         } catch (cause) {
           throw unavailable("The logs cannot be read now. Try again.", { cause });
         }
       },
-    ),
+    }),
   ];
 }

@@ -26,14 +26,14 @@ import { manifestBody, parseApplications, type Application } from "./schema.ts";
 
 const DEADLINE_MS = 120_000;
 
-function spaceNamespace(as: Session, guid: string): string {
-  const space = as.get(Space, guid);
+function spaceNamespace(session: Session, guid: string): string {
+  const space = session.get(Space, guid);
   if (!space.status?.namespace) throw unprocessable("The space is not ready yet. Try again.");
   return space.status.namespace;
 }
 
-function findApp(as: Session, namespace: string, name: string): App | undefined {
-  return as.list(App, { namespaces: [namespace] }).find((app) => foldName(displayNameOf(app)) === foldName(name));
+function findApp(session: Session, namespace: string, name: string): App | undefined {
+  return session.list(App, { namespaces: [namespace] }).find((app) => foldName(displayNameOf(app)) === foldName(name));
 }
 
 /** Valid applications, or 422 with one error for each problem. */
@@ -43,27 +43,25 @@ function parseEntries(entries: readonly unknown[]): Application[] {
   return applications;
 }
 
-const apply = endpoint(
-  "POST",
-  "/v3/spaces/:guid/actions/apply_manifest",
-  {
-    permission: { verb: "create", on: App },
-    bodyFormat: "yaml",
-    body: manifestBody,
-    timeoutMs: DEADLINE_MS,
-    summary: "Apply a manifest",
-  },
-  async ({ as, params, body }) => {
-    const guid = params["guid"] ?? "";
-    const namespace = spaceNamespace(as, guid);
-    as.authorize({ verb: "create", on: App, namespace });
+const apply = endpoint({
+  method: "POST",
+  path: "/v3/spaces/:guid/actions/apply_manifest",
+  permission: { verb: "create", on: App },
+  bodyFormat: "yaml",
+  body: manifestBody,
+  timeoutMs: DEADLINE_MS,
+  summary: "Apply a manifest",
+  handler: async ({ session, params, body }) => {
+    const guid = params.guid;
+    const namespace = spaceNamespace(session, guid);
+    session.authorize({ verb: "create", on: App, namespace });
     const entries = parseEntries(body.applications);
     // What routes will ask about other namespaces: where rights are reviewed it must be known before anything is written (caller-rights.ts).
-    listUsableDomains(as, namespace);
-    const pairs = await ensureApps(as, namespace, entries);
-    return accepted(newJob("space.apply_manifest", guid, as.now(), await applyAll(as, pairs)));
+    listUsableDomains(session, namespace);
+    const pairs = await ensureApps(session, namespace, entries);
+    return accepted(newJob("space.apply_manifest", guid, session.now(), await applyAll(session, pairs)));
   },
-);
+});
 
 interface AppEntry {
   app: App;
@@ -71,10 +69,10 @@ interface AppEntry {
 }
 
 /** CF's first phase: every app is there before the job begins. */
-async function ensureApps(as: Session, namespace: string, entries: readonly Application[]): Promise<AppEntry[]> {
+async function ensureApps(session: Session, namespace: string, entries: readonly Application[]): Promise<AppEntry[]> {
   const pairs: AppEntry[] = [];
   for (const entry of entries) {
-    const found = findApp(as, namespace, entry.name);
+    const found = findApp(session, namespace, entry.name);
     const lifecycle = lifecycleOf(entry);
     if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type)
       throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
@@ -82,27 +80,29 @@ async function ensureApps(as: Session, namespace: string, entries: readonly Appl
       entry,
       app:
         found ??
-        (await createApp(as, namespace, entry).catch((error: unknown) => Promise.reject(withAppName(error, entry)))),
+        (await createApp(session, namespace, entry).catch((error: unknown) =>
+          Promise.reject(withAppName(error, entry)),
+        )),
     });
   }
   return pairs;
 }
 
-async function createApp(as: Session, namespace: string, entry: Application): Promise<App> {
+async function createApp(session: Session, namespace: string, entry: Application): Promise<App> {
   const lifecycle = lifecycleOf(entry);
-  const draft = toApp(as.cache, namespace, {
+  const draft = toApp(session.cache, namespace, {
     name: entry.name,
     ...(lifecycle && { lifecycle }),
     ...(entry.metadata && { metadata: entry.metadata }),
   });
-  const app = await as.create(
+  const app = await session.create(
     App,
     draft,
     () => new CFError("UniquenessError", `App with the name '${entry.name}' already exists.`),
   );
   // With its size from the first instant, rather than made and then changed.
   const web = processesOf(entry).find((process) => process.type === "web");
-  await createOrPatchProcess(as, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
+  await createOrPatchProcess(session, app, "web", web ? withoutNulls(specOf(web, undefined)) : {});
   return app;
 }
 
@@ -125,10 +125,10 @@ function withoutNulls(spec: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** The first failure ends it; what was done before stays. Its text is the job's error. */
-async function applyAll(as: Session, pairs: readonly AppEntry[]): Promise<string[]> {
+async function applyAll(session: Session, pairs: readonly AppEntry[]): Promise<string[]> {
   for (const { app, entry } of pairs) {
     try {
-      await applyOne(as, app, entry);
+      await applyOne(session, app, entry);
     } catch (thrown) {
       const error = toCFError(thrown);
       if (error.status >= 500) throw thrown;
@@ -138,19 +138,19 @@ async function applyAll(as: Session, pairs: readonly AppEntry[]): Promise<string
   return [];
 }
 
-async function applyOne(as: Session, app: App, entry: Application): Promise<void> {
+async function applyOne(session: Session, app: App, entry: Application): Promise<void> {
   const features = entry.features && toFeaturesPatch(entry.features);
   if (features && differs(features, app.spec.features ?? {}))
-    await as.patch(App, app, { type: "merge", body: { spec: { features } } });
-  const known = appProcesses(as, app);
+    await session.patch(App, app, { type: "merge", body: { spec: { features } } });
+  const known = appProcesses(session, app);
   for (const process of processesOf(entry)) {
     const current = known.find((one) => one.spec.type === process.type);
     const spec = specOf(process, current);
-    if (!current || differs(spec, effectiveSpec(current))) await createOrPatchProcess(as, app, process.type, spec);
+    if (!current || differs(spec, effectiveSpec(current))) await createOrPatchProcess(session, app, process.type, spec);
   }
-  const updated = await updateApp(as, app, entry);
-  await applyRoutes(as, updated, entry);
-  if (entry.env) await writeVariables(as, updated, entry.env);
+  const updated = await updateApp(session, app, entry);
+  await applyRoutes(session, updated, entry);
+  if (entry.env) await writeVariables(session, updated, entry.env);
 }
 
 function specOf(entry: ReturnType<typeof processesOf>[number], current: Process | undefined): Record<string, unknown> {
@@ -179,8 +179,8 @@ function differs(patch: Record<string, unknown>, current: Record<string, unknown
   });
 }
 
-async function updateApp(as: Session, app: App, entry: Application): Promise<App> {
-  const { type: _type, ...lifecycle } = toLifecycle(as.cache, lifecycleOf(entry));
+async function updateApp(session: Session, app: App, entry: Application): Promise<App> {
+  const { type: _type, ...lifecycle } = toLifecycle(session.cache, lifecycleOf(entry));
   const body = {
     metadata: toMetadataPatch(entry.metadata, app),
     spec: { ...(Object.keys(lifecycle).length > 0 && { lifecycle }) },
@@ -188,59 +188,58 @@ async function updateApp(as: Session, app: App, entry: Application): Promise<App
   const isNoChange =
     !differs(body.metadata, app.metadata as object as Record<string, unknown>) &&
     !differs(body.spec as Record<string, unknown>, app.spec);
-  return isNoChange ? app : as.patch(App, app, { type: "merge", body });
+  return isNoChange ? app : session.patch(App, app, { type: "merge", body });
 }
 
-async function generated(as: Session, app: App): Promise<Record<string, unknown>> {
-  const [newest] = sortNewestFirst(as.list(Package, { index: ["app", appKey(app)] }));
+async function generated(session: Session, app: App): Promise<Record<string, unknown>> {
+  const [newest] = sortNewestFirst(session.list(Package, { index: ["app", appKey(app)] }));
   const protocolOf = (route: Route): string =>
     route.spec.destinations.find((one) => one.app === app.metadata.name)?.protocol ?? "http1";
   return toApplication({
     app,
-    processes: appProcesses(as, app),
-    variables: await readVariables(as, app),
-    routes: as
+    processes: appProcesses(session, app),
+    variables: await readVariables(session, app),
+    routes: session
       .list(Route, { index: ["app", appKey(app)] })
-      .map((route) => ({ url: routeURLOf(as.cache, route), protocol: protocolOf(route) })),
+      .map((route) => ({ url: routeURLOf(session.cache, route), protocol: protocolOf(route) })),
     metadata: metadataOf(app),
     image: newest?.spec.image,
-    stack: defaultStack(as.cache),
+    stack: defaultStack(session.cache),
   });
 }
 
-const generate = endpoint(
-  "GET",
-  "/v3/apps/:guid/manifest",
-  { permission: { verb: "get", on: App, subresource: "secrets" }, summary: "The manifest of an app" },
-  async ({ as, params }) => ({
+const generate = endpoint({
+  method: "GET",
+  path: "/v3/apps/:guid/manifest",
+  permission: { verb: "get", on: App, subresource: "secrets" },
+  summary: "The manifest of an app",
+  handler: async ({ session, params }) => ({
     status: 200,
-    body: toYaml(await generated(as, as.get(App, params["guid"] ?? ""))),
+    body: toYaml(await generated(session, session.get(App, params.guid))),
     contentType: "application/x-yaml",
   }),
-);
+});
 
-const diff = endpoint(
-  "POST",
-  "/v3/spaces/:guid/manifest_diff",
-  {
-    permission: { verb: "create", on: App },
-    bodyFormat: "yaml",
-    body: manifestBody,
-    summary: "What a manifest would change",
-  },
-  async ({ as, params, body }) => {
-    const namespace = spaceNamespace(as, params["guid"] ?? "");
-    as.authorize({ verb: "create", on: App, namespace });
+const diff = endpoint({
+  method: "POST",
+  path: "/v3/spaces/:guid/manifest_diff",
+  permission: { verb: "create", on: App },
+  bodyFormat: "yaml",
+  body: manifestBody,
+  summary: "What a manifest would change",
+  handler: async ({ session, params, body }) => {
+    const namespace = spaceNamespace(session, params.guid);
+    session.authorize({ verb: "create", on: App, namespace });
     const entries = body.applications as Record<string, unknown>[];
     parseEntries(entries);
     const differences = await Promise.all(
       entries.map(async (entry, index) => {
-        const app = findApp(as, namespace, String(entry["name"]));
-        return diffApplication(entry, app && (await generated(as, app)), `/applications/${index}`);
+        const app = findApp(session, namespace, String(entry["name"]));
+        return diffApplication(entry, app && (await generated(session, app)), `/applications/${index}`);
       }),
     );
     return { status: 201, body: { diff: differences.flat() } };
   },
-);
+});
 
 export const manifestEndpoints: readonly Endpoint[] = [apply, generate, diff];

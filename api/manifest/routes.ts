@@ -24,18 +24,18 @@ interface DesiredRoute {
 }
 
 /** Maps what the entry asks for; `no-route` takes all away. @throws CFError 422 */
-export async function applyRoutes(as: Session, app: App, entry: Application): Promise<void> {
-  const mapped = as.list(Route, { index: ["app", appKey(app)] });
-  if (entry["no-route"]) return unmapAll(as, app, mapped);
-  for (const wanted of desiredRoutes(as, app, entry, mapped.length > 0)) await mapRoute(as, app, wanted);
+export async function applyRoutes(session: Session, app: App, entry: Application): Promise<void> {
+  const mapped = session.list(Route, { index: ["app", appKey(app)] });
+  if (entry["no-route"]) return unmapAll(session, app, mapped);
+  for (const wanted of desiredRoutes(session, app, entry, mapped.length > 0)) await mapRoute(session, app, wanted);
 }
 
-async function unmapAll(as: Session, app: App, routes: readonly Route[]): Promise<void> {
-  for (const route of routes) await unmapApp(as, route, app);
+async function unmapAll(session: Session, app: App, routes: readonly Route[]): Promise<void> {
+  for (const route of routes) await unmapApp(session, route, app);
 }
 
-function desiredRoutes(as: Session, app: App, entry: Application, hasRoutes: boolean): DesiredRoute[] {
-  const domains = listUsableDomains(as, app.metadata.namespace);
+function desiredRoutes(session: Session, app: App, entry: Application, hasRoutes: boolean): DesiredRoute[] {
+  const domains = listUsableDomains(session, app.metadata.namespace);
   if (entry.routes)
     return entry.routes.map(({ route, protocol }) => ({
       ...resolveRoute(route, domains),
@@ -56,11 +56,11 @@ function desiredRoutes(as: Session, app: App, entry: Application, hasRoutes: boo
 }
 
 /** Domains that the org of a space's namespace may use; shared ones first, oldest first. */
-export function listUsableDomains(as: Session, namespace: string | undefined): Domain[] {
-  const org = as.cache.orgOf(as.cache.spaceOf(namespace)?.metadata.namespace);
-  if (!org || !as.canSee(Org, org)) return [];
+export function listUsableDomains(session: Session, namespace: string | undefined): Domain[] {
+  const org = session.cache.orgOf(session.cache.spaceOf(namespace)?.metadata.namespace);
+  if (!org || !session.canSee(Org, org)) return [];
   const isShared = (domain: Domain): number => (domain.metadata.namespace === org.status?.namespace ? 1 : 0);
-  return as
+  return session
     .list(Domain)
     .filter((domain) => isUsableBy(domain, org))
     .sort((one, other) => isShared(one) - isShared(other) || (creationSortKey(one) < creationSortKey(other) ? -1 : 1));
@@ -75,9 +75,9 @@ function resolveRoute(text: string, domains: readonly Domain[]): DesiredRoute {
   return { host: split.host, domain, path: address.path, port: address.port };
 }
 
-async function mapRoute(as: Session, app: App, wanted: DesiredRoute): Promise<void> {
-  const route = findRoute(as, app, wanted) ?? (await makeRoute(as, app, wanted));
-  await as.patchWithRetry(Route, route, ({ spec }) => {
+async function mapRoute(session: Session, app: App, wanted: DesiredRoute): Promise<void> {
+  const route = findRoute(session, app, wanted) ?? (await makeRoute(session, app, wanted));
+  await session.patchWithRetry(Route, route, ({ spec }) => {
     const mine = spec.destinations.find((one) => one.app === app.metadata.name && one.process === "web");
     // A manifest that says nothing of the protocol leaves that of a mapping as it is.
     const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
@@ -91,20 +91,24 @@ async function mapRoute(as: Session, app: App, wanted: DesiredRoute): Promise<vo
   });
 }
 
-function findRoute(as: Session, app: App, { host, domain, path, port }: DesiredRoute): Route | undefined {
+function findRoute(session: Session, app: App, { host, domain, path, port }: DesiredRoute): Route | undefined {
   const same = (route: Route): boolean =>
     route.spec.host === host &&
     route.spec.port === port &&
     foldPath(route.spec.path) === foldPath(path) &&
-    domainOf(as.cache, route)?.metadata.uid === domain.metadata.uid;
-  return as
+    domainOf(session.cache, route)?.metadata.uid === domain.metadata.uid;
+  return session
     .list(Route, { index: ["domain", domain.metadata.name] })
     .find((route) => route.metadata.namespace === app.metadata.namespace && same(route));
 }
 
-async function makeRoute(as: Session, app: App, { host, domain, path, port }: DesiredRoute): Promise<Route> {
+async function makeRoute(session: Session, app: App, { host, domain, path, port }: DesiredRoute): Promise<Route> {
   const destinations: Destination[] = [{ app: app.metadata.name, process: "web", port: 0, protocol: "http1" }];
   const url = routeURL({ host, path, port }, domain.spec.name);
   const taken = () => unprocessable(`The route ${url} is already in use by another space, or its host is reserved.`);
-  return createRoute(as, { namespace: app.metadata.namespace ?? "", domain, host, path, port, destinations }, taken);
+  return createRoute(
+    session,
+    { namespace: app.metadata.namespace ?? "", domain, host, path, port, destinations },
+    taken,
+  );
 }

@@ -17,16 +17,16 @@ const quotaListQuery = listQuery(
 );
 
 /** GUIDs of the orgs, of those the caller sees, for which a quota holds. */
-function listOrgsWithQuota(as: Session, quota: OrgQuota): string[] {
-  const guid = as.cache.guid(OrgQuota, quota);
-  return as
+function listOrgsWithQuota(session: Session, quota: OrgQuota): string[] {
+  const guid = session.cache.guid(OrgQuota, quota);
+  return session
     .list(Org)
-    .filter((org) => quotaGUIDOf(as.cache, org) === guid)
-    .map((org) => as.cache.guid(Org, org));
+    .filter((org) => quotaGUIDOf(session.cache, org) === guid)
+    .map((org) => session.cache.guid(Org, org));
 }
 
-function presentQuota(as: Session, quota: OrgQuota, base: string): object {
-  const at = presentIdentity(as.cache, OrgQuota, quota);
+function presentQuota(session: Session, quota: OrgQuota, base: string): object {
+  const at = presentIdentity(session.cache, OrgQuota, quota);
   const { spec } = quota;
   const limit = (value: number | undefined): number | null => value ?? null;
   return {
@@ -46,66 +46,68 @@ function presentQuota(as: Session, quota: OrgQuota, base: string): object {
     },
     routes: { total_routes: limit(spec.totalRoutes), total_reserved_ports: limit(spec.totalReservedPorts) },
     domains: { total_domains: limit(spec.totalDomains) },
-    relationships: { organizations: toManyRelationship(listOrgsWithQuota(as, quota)) },
+    relationships: { organizations: toManyRelationship(listOrgsWithQuota(session, quota)) },
     links: { self: link(`${base}/v3/organization_quotas/${at.guid}`) },
   };
 }
 
 /** Puts orgs under a quota. Other objects than orgs name no org quota. */
-const apply = endpoint(
-  "POST",
-  "/v3/organization_quotas/:guid/relationships/organizations",
-  {
-    permission: [
-      { verb: "patch", on: Org },
-      { verb: "update", on: Org, subresource: "limits" },
-    ],
-    body: toManySchema,
-    summary: "Apply a quota to organizations",
-  },
-  async ({ as, params, body, base }) => {
-    const quota = as.get(OrgQuota, params["guid"] ?? "");
-    const orgs = body.data.map(({ guid }) => as.find(Org, guid));
+const apply = endpoint({
+  method: "POST",
+  path: "/v3/organization_quotas/:guid/relationships/organizations",
+  permission: [
+    { verb: "patch", on: Org },
+    { verb: "update", on: Org, subresource: "limits" },
+  ],
+  body: toManySchema,
+  summary: "Apply a quota to organizations",
+  handler: async ({ session, params, body, base }) => {
+    const quota = session.get(OrgQuota, params.guid);
+    const orgs = body.data.map(({ guid }) => session.find(Org, guid));
     // Who may not choose quotas learns nothing about orgs.
     for (const org of orgs)
-      as.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
+      session.authorize({ verb: "update", on: Org, subresource: "limits", ...(org && { name: org.metadata.name }) });
     const missing = body.data.filter((_one, at) => !orgs[at]).map(({ guid }) => `"${guid}"`);
     if (missing.length > 0)
       throw unprocessable(
         `Organizations with guids [${missing.join(", ")}] do not exist, or you do not have access to them.`,
       );
     for (const org of orgs)
-      if (org) await as.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
+      if (org)
+        await session.patch(Org, org, { type: "merge", body: { spec: { quotaRef: { name: quota.metadata.name } } } });
     return ok({
-      ...toManyRelationship(listOrgsWithQuota(as, quota)),
-      links: { self: link(`${base}/v3/organization_quotas/${params["guid"]}/relationships/organizations`) },
+      ...toManyRelationship(listOrgsWithQuota(session, quota)),
+      links: { self: link(`${base}/v3/organization_quotas/${params.guid}/relationships/organizations`) },
     });
   },
-);
+});
 
 export const orgQuotaEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/organization_quotas",
-    { permission: "authenticated", query: quotaListQuery, summary: "List organization quotas" },
-    ({ as, query, base, url }) => {
-      const found = listObjects(as, OrgQuota, query, {
+  endpoint({
+    method: "GET",
+    path: "/v3/organization_quotas",
+    permission: "authenticated",
+    query: quotaListQuery,
+    summary: "List organization quotas",
+    handler: ({ session, query, base, url }) => {
+      const found = listObjects(session, OrgQuota, query, {
         url,
         filter: (quota) =>
           isOneOf(query.names, quota.spec.name) &&
           (!query.organization_guids ||
-            listOrgsWithQuota(as, quota).some((guid) => query.organization_guids?.includes(guid))),
+            listOrgsWithQuota(session, quota).some((guid) => query.organization_guids?.includes(guid))),
         sortKeys: { name: ({ spec }) => spec.name },
         dependsOn: [Org],
       });
-      return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(as, quota, base)));
+      return ok(presentPage(found, { base, url, query }, (quota) => presentQuota(session, quota, base)));
     },
-  ),
-  endpoint(
-    "GET",
-    "/v3/organization_quotas/:guid",
-    { permission: { verb: "get", on: OrgQuota }, summary: "Get an organization quota" },
-    ({ as, params, base }) => ok(presentQuota(as, as.get(OrgQuota, params["guid"] ?? ""), base)),
-  ),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/organization_quotas/:guid",
+    permission: { verb: "get", on: OrgQuota },
+    summary: "Get an organization quota",
+    handler: ({ session, params, base }) => ok(presentQuota(session, session.get(OrgQuota, params.guid), base)),
+  }),
   apply,
 ];

@@ -18,44 +18,49 @@ import { presentOrg } from "./present.ts";
 export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
 
 export const orgEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/organizations",
-    { permission: "authenticated", query: orgListQuery, summary: "List organizations" },
-    ({ as, query, base, url }) => {
+  endpoint({
+    method: "GET",
+    path: "/v3/organizations",
+    permission: "authenticated",
+    query: orgListQuery,
+    summary: "List organizations",
+    handler: ({ session, query, base, url }) => {
       const names = query.names?.map(foldName);
-      const orgs = listObjects(as, Org, query, {
+      const orgs = listObjects(session, Org, query, {
         url,
         filter: (org) => isOneOf(names, foldName(displayNameOf(org))),
         sortKeys: { name: displayNameOf },
       });
       return ok(
-        presentPage(orgs, { base, url, query, changeCount: as.cache.changeCount() }, (org) =>
-          presentOrg(as.cache, org, base),
+        presentPage(orgs, { base, url, query, changeCount: session.cache.changeCount() }, (org) =>
+          presentOrg(session.cache, org, base),
         ),
       );
     },
-  ),
+  }),
 
-  endpoint(
-    "GET",
-    "/v3/organizations/:guid",
-    { permission: { verb: "get", on: Org }, summary: "Get an organization" },
-    ({ as, params, base }) => ok(presentOrg(as.cache, as.get(Org, params["guid"] ?? ""), base)),
-  ),
+  endpoint({
+    method: "GET",
+    path: "/v3/organizations/:guid",
+    permission: { verb: "get", on: Org },
+    summary: "Get an organization",
+    handler: ({ session, params, base }) => ok(presentOrg(session.cache, session.get(Org, params.guid), base)),
+  }),
 
-  endpoint(
-    "POST",
-    "/v3/organizations",
-    { permission: { verb: "create", on: Org }, body: createOrgBody, summary: "Create an organization" },
-    async ({ as, body, base }) => {
-      const { cache } = as;
+  endpoint({
+    method: "POST",
+    path: "/v3/organizations",
+    permission: { verb: "create", on: Org },
+    body: createOrgBody,
+    summary: "Create an organization",
+    handler: async ({ session, body, base }) => {
+      const { cache } = session;
       const draft = toOrg(
         body,
         (name) => cache.store(Org).find({ name }) !== undefined,
-        isAdmin(as) ? undefined : as.caller.name,
+        isAdmin(session) ? undefined : session.caller.name,
       );
-      const org = await as.create(Org, draft, orgNameTaken(body.name));
+      const org = await session.create(Org, draft, orgNameTaken(body.name));
       const current = (): Org | undefined => cache.store(Org).byUid(org.metadata.uid ?? "");
       await waitUntil(
         cache,
@@ -63,43 +68,48 @@ export const orgEndpoints: readonly Endpoint[] = [
         () => isUsable(current()),
         NAMESPACE_READY_TIMEOUT_MS,
       );
-      await as.publishObserved([Org, Namespace, ...Object.values(rbacKinds)]);
+      await session.publishObserved([Org, Namespace, ...Object.values(rbacKinds)]);
       return created(presentOrg(cache, current() ?? org, base));
 
       function isUsable(seen: Org | undefined): boolean {
         const namespace = seen?.status?.namespace;
         if (!seen || namespace === undefined || !cache.store(Namespace).find({ name: namespace })) return false;
         return (
-          as.allows({ verb: "get", on: Space, namespace }) &&
-          as.allows({ verb: "update", on: Org, name: seen.metadata.name })
+          session.allows({ verb: "get", on: Space, namespace }) &&
+          session.allows({ verb: "update", on: Org, name: seen.metadata.name })
         );
       }
     },
-  ),
+  }),
 
-  endpoint(
-    "PATCH",
-    "/v3/organizations/:guid",
-    { permission: { verb: "patch", on: Org }, body: updateOrgBody, summary: "Update an organization" },
-    async ({ as, params, body, base }) => {
-      const org = as.get(Org, params["guid"] ?? "");
+  endpoint({
+    method: "PATCH",
+    path: "/v3/organizations/:guid",
+    permission: { verb: "patch", on: Org },
+    body: updateOrgBody,
+    summary: "Update an organization",
+    handler: async ({ session, params, body, base }) => {
+      const org = session.get(Org, params.guid);
       const patch = toOrgPatch(body, org);
       const renamed =
         body.name === undefined
           ? undefined
           : { to: { ...org, spec: { ...org.spec, name: body.name } }, taken: orgNameTaken(body.name) };
-      return ok(presentOrg(as.cache, await as.patch(Org, org, { type: "merge", body: patch }, renamed), base));
+      return ok(
+        presentOrg(session.cache, await session.patch(Org, org, { type: "merge", body: patch }, renamed), base),
+      );
     },
-  ),
+  }),
 
-  endpoint(
-    "DELETE",
-    "/v3/organizations/:guid",
-    { permission: { verb: "delete", on: Org }, summary: "Delete an organization and all in it" },
-    async ({ as, params }) => {
-      const org = as.get(Org, params["guid"] ?? "");
-      await as.delete(Org, org);
-      return accepted(newJob("organization.delete", as.cache.guid(Org, org), as.now()));
+  endpoint({
+    method: "DELETE",
+    path: "/v3/organizations/:guid",
+    permission: { verb: "delete", on: Org },
+    summary: "Delete an organization and all in it",
+    handler: async ({ session, params }) => {
+      const org = session.get(Org, params.guid);
+      await session.delete(Org, org);
+      return accepted(newJob("organization.delete", session.cache.guid(Org, org), session.now()));
     },
-  ),
+  }),
 ];

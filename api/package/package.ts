@@ -29,92 +29,105 @@ const path = "/v3/packages/:guid";
 const UPLOAD_DEADLINE_MS = 15 * 60_000;
 
 interface ListRequest {
-  as: Session;
+  session: Session;
   query: z.output<typeof appPackageListQuery> &
     Pick<z.output<typeof packageListQuery>, "app_guids" | "space_guids" | "organization_guids">;
   base: string;
   url: string;
 }
 
-function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
-  const namespaces = spaceNamespaces(as, query);
+function listReply({ session, query, base, url }: ListRequest, app?: App): Reply {
+  const namespaces = spaceNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
-  const found = listObjects(as, Package, query, {
+  const found = listObjects(session, Package, query, {
     url,
     ...(within && { scope: within }),
     filter: (one) =>
       isOneOf(query.states, toPackageState(one)) &&
       isOneOf(query.types, one.spec.type) &&
-      isOneOf(query.app_guids, appGUIDOf(as.cache, one)),
+      isOneOf(query.app_guids, appGUIDOf(session.cache, one)),
     dependsOn: [App],
   });
-  return ok(presentPage(found, { base, url, query }, (one) => presentPackage(as.cache, one, base)));
+  return ok(presentPage(found, { base, url, query }, (one) => presentPackage(session.cache, one, base)));
 }
 
 const rows: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/packages",
-    { permission: "authenticated", query: packageListQuery, summary: "List packages" },
-    (request) => listReply(request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/apps/:guid/packages",
-    { permission: { verb: "get", on: Package }, query: appPackageListQuery, summary: "List packages of an app" },
-    (request) => listReply(request, request.as.get(App, request.params["guid"] ?? "")),
-  ),
-  endpoint(
-    "GET",
+  endpoint({
+    method: "GET",
+    path: "/v3/packages",
+    permission: "authenticated",
+    query: packageListQuery,
+    summary: "List packages",
+    handler: (request) => listReply(request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/apps/:guid/packages",
+    permission: { verb: "get", on: Package },
+    query: appPackageListQuery,
+    summary: "List packages of an app",
+    handler: (request) => listReply(request, request.session.get(App, request.params.guid)),
+  }),
+  endpoint({
+    method: "GET",
     path,
-    { permission: { verb: "get", on: Package }, summary: "Get a package" },
-    ({ as, params, base }) => ok(presentPackage(as.cache, as.get(Package, params["guid"] ?? ""), base)),
-  ),
-  endpoint(
-    "PATCH",
+    permission: { verb: "get", on: Package },
+    summary: "Get a package",
+    handler: ({ session, params, base }) => ok(presentPackage(session.cache, session.get(Package, params.guid), base)),
+  }),
+  endpoint({
+    method: "PATCH",
     path,
-    { permission: { verb: "patch", on: Package }, body: metadataOnlySchema, summary: "Update a package's metadata" },
-    async ({ as, params, body, base }) => {
-      const found = as.get(Package, params["guid"] ?? "");
+    permission: { verb: "patch", on: Package },
+    body: metadataOnlySchema,
+    summary: "Update a package's metadata",
+    handler: async ({ session, params, body, base }) => {
+      const found = session.get(Package, params.guid);
       return ok(
         presentPackage(
-          as.cache,
-          await as.patch(Package, found, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, found) } }),
+          session.cache,
+          await session.patch(Package, found, {
+            type: "merge",
+            body: { metadata: toMetadataPatch(body.metadata, found) },
+          }),
           base,
         ),
       );
     },
-  ),
-  endpoint(
-    "POST",
-    "/v3/packages",
-    { permission: { verb: "create", on: Package }, body: createPackageBody, summary: "Create a package" },
-    async ({ as, body, base }) => {
-      const app = resolveApp(as, body.relationships.app.data.guid);
+  }),
+  endpoint({
+    method: "POST",
+    path: "/v3/packages",
+    permission: { verb: "create", on: Package },
+    body: createPackageBody,
+    summary: "Create a package",
+    handler: async ({ session, body, base }) => {
+      const app = resolveApp(session, body.relationships.app.data.guid);
       if ((body.type === "docker") !== (app.spec.lifecycle.type === "docker"))
         throw unprocessable(`Cannot create ${body.type} package for a ${app.spec.lifecycle.type} app.`);
-      const secret = await keepCredentials(as, app, body);
-      return created(presentPackage(as.cache, await as.create(Package, toPackage(app, body, secret)), base));
+      const secret = await keepCredentials(session, app, body);
+      return created(presentPackage(session.cache, await session.create(Package, toPackage(app, body, secret)), base));
     },
-  ),
-  endpoint(
-    "DELETE",
+  }),
+  endpoint({
+    method: "DELETE",
     path,
-    { permission: { verb: "delete", on: Package }, summary: "Delete a package" },
-    async ({ as, params }) => {
-      const found = as.get(Package, params["guid"] ?? "");
-      await as.delete(Package, found);
-      return accepted(newJob("package.delete", as.cache.guid(Package, found), as.now()));
+    permission: { verb: "delete", on: Package },
+    summary: "Delete a package",
+    handler: async ({ session, params }) => {
+      const found = session.get(Package, params.guid);
+      await session.delete(Package, found);
+      return accepted(newJob("package.delete", session.cache.guid(Package, found), session.now()));
     },
-  ),
+  }),
 ];
 
 /** A pull Secret for the image's credentials; never part of a noun. */
-async function keepCredentials(as: Session, app: App, body: CreatePackage): Promise<string | undefined> {
+async function keepCredentials(session: Session, app: App, body: CreatePackage): Promise<string | undefined> {
   if (body.type !== "docker" || !body.data.username || !body.data.password) return undefined;
   const namespace = app.metadata.namespace ?? "";
-  as.authorize({ verb: "create", on: Package, namespace });
-  requireNotSuspended(as, namespace);
+  session.authorize({ verb: "create", on: Package, namespace });
+  requireNotSuspended(session, namespace);
   const name = `${nameFromGUID(app, newGUID())}-pull`.slice(-63).replace(/^-+/, "");
   const registry = registryOf(body.data.image);
   const auth = Buffer.from(`${body.data.username}:${body.data.password}`).toString("base64");
@@ -122,14 +135,14 @@ async function keepCredentials(as: Session, app: App, body: CreatePackage): Prom
     auths: { [registry]: { username: body.data.username, password: body.data.password, auth } },
   });
   const metadata = { name, namespace, ownerReferences: appOwnerReferences(app) };
-  await as.platformClient.create(
+  await session.platformClient.create(
     Secret,
     {
       metadata,
       type: "kubernetes.io/dockerconfigjson",
       data: { ".dockerconfigjson": Buffer.from(config).toString("base64") },
     },
-    { signal: as.signal },
+    { signal: session.signal },
   );
   return name;
 }
@@ -156,51 +169,51 @@ const contentRight = (verb: "get" | "update", found: Package) =>
   }) as const;
 
 function uploadRow(blobs: BlobStore): Endpoint {
-  return endpoint(
-    "POST",
-    `${path}/upload`,
-    {
-      permission: { verb: "update", on: Package, subresource: "content" },
-      bodyFormat: "multipart",
-      timeoutMs: UPLOAD_DEADLINE_MS,
-      summary: "Upload bits",
-    },
-    async ({ as, params, base, request, signal }) => {
-      const found = as.get(Package, params["guid"] ?? "");
-      as.authorize(contentRight("update", found));
-      requireNotSuspended(as, found.metadata.namespace ?? "");
-      requireFlag(as, "app_bits_upload");
+  return endpoint({
+    method: "POST",
+    path: `${path}/upload`,
+    permission: { verb: "update", on: Package, subresource: "content" },
+    bodyFormat: "multipart",
+    timeoutMs: UPLOAD_DEADLINE_MS,
+    summary: "Upload bits",
+    handler: async ({ session, params, base, request, signal }) => {
+      const found = session.get(Package, params.guid);
+      session.authorize(contentRight("update", found));
+      requireNotSuspended(session, found.metadata.namespace ?? "");
+      requireFlag(session, "app_bits_upload");
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
-      const content = await storeUpload(blobs, spaceGUID(as, found), request, signal);
+      const content = await storeUpload(blobs, spaceGUID(session, found), request, signal);
       return ok(
-        presentPackage(as.cache, await as.patch(Package, found, { type: "merge", body: { spec: { content } } }), base),
+        presentPackage(
+          session.cache,
+          await session.patch(Package, found, { type: "merge", body: { spec: { content } } }),
+          base,
+        ),
       );
     },
-  );
+  });
 }
 
 function downloadRow(blobs: BlobStore): Endpoint {
-  return endpoint(
-    "GET",
-    `${path}/download`,
-    {
-      permission: { verb: "get", on: Package, subresource: "content" },
-      timeoutMs: UPLOAD_DEADLINE_MS,
-      summary: "Download bits",
-    },
-    async ({ as, params }) => {
-      const found = as.get(Package, params["guid"] ?? "");
-      as.authorize(contentRight("get", found));
+  return endpoint({
+    method: "GET",
+    path: `${path}/download`,
+    permission: { verb: "get", on: Package, subresource: "content" },
+    timeoutMs: UPLOAD_DEADLINE_MS,
+    summary: "Download bits",
+    handler: async ({ session, params }) => {
+      const found = session.get(Package, params.guid);
+      session.authorize(contentRight("get", found));
       const { content } = found.spec;
       if (found.spec.type !== "bits" || !content) throw unprocessable("Package has no bits to download.");
-      return toBlobReply(blobs, spaceGUID(as, found), content.digest);
+      return toBlobReply(blobs, spaceGUID(session, found), content.digest);
     },
-  );
+  });
 }
 
-function spaceGUID(as: Session, found: Package): string {
-  const space = as.cache.spaceOf(found.metadata.namespace);
+function spaceGUID(session: Session, found: Package): string {
+  const space = session.cache.spaceOf(found.metadata.namespace);
   if (!space) throw notFound("Package");
-  return as.cache.guid(Space, space);
+  return session.cache.guid(Space, space);
 }

@@ -85,8 +85,8 @@ function presentCheck(check: HealthCheck, withTimeout: boolean): object {
 }
 
 /** Start commands may hold secrets. */
-export function commandView(as: Session, process: Process): CommandView {
-  const shown = as.allows({
+export function commandView(session: Session, process: Process): CommandView {
+  const shown = session.allows({
     verb: "get",
     on: App,
     subresource: "secrets",

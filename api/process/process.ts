@@ -34,39 +34,39 @@ const byApp = "/v3/apps/:guid/processes";
 type ListQuery = z.output<typeof appProcessListQuery> &
   Pick<z.output<typeof processListQuery>, "app_guids" | "space_guids" | "organization_guids">;
 interface ListRequest {
-  as: Session;
+  session: Session;
   query: ListQuery;
   base: string;
   url: string;
 }
 
-function listReply({ as, query, base, url }: ListRequest, app?: App): Reply {
+function listReply({ session, query, base, url }: ListRequest, app?: App): Reply {
   const { guids, ...others } = query;
-  const namespaces = spaceNamespaces(as, query);
+  const namespaces = spaceNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
-  const found = listObjects(as, Process, others, {
+  const found = listObjects(session, Process, others, {
     url,
     ...(within && { scope: within }),
     // The GUID of a web process is its app's, which the general filter does not know.
     filter: (process) =>
       isOneOf(query.types, process.spec.type) &&
-      isOneOf(guids, processGUID(as.cache, process)) &&
-      isOneOf(query.app_guids, appGUIDOf(as.cache, process)),
+      isOneOf(guids, processGUID(session.cache, process)) &&
+      isOneOf(query.app_guids, appGUIDOf(session.cache, process)),
     defaultSortKey: (process) => `${process.spec.type === "web" && app ? 0 : 1} ${creationSortKey(process)}`,
     dependsOn: [App, LRP],
   });
   return ok(
     presentPage(found, { base, url, query }, (process) => ({
-      ...presentProcess(as.cache, process, base, "list"),
-      ...(query.embed && embedded(as, process)),
+      ...presentProcess(session.cache, process, base, "list"),
+      ...(query.embed && embedded(session, process)),
     })),
   );
 }
 
-function embedded(as: Session, process: Process): object {
-  const now = as.now().getTime();
+function embedded(session: Session, process: Process): { process_instances: object[] } {
+  const now = session.now().getTime();
   return {
-    process_instances: instancesOf(as.cache, process).map((one) => ({
+    process_instances: instancesOf(session.cache, process).map((one) => ({
       index: one.index,
       state: one.cfState,
       since: Math.max(0, Math.floor((now - (one.since ? Date.parse(one.since) : now)) / 1000)),
@@ -74,118 +74,145 @@ function embedded(as: Session, process: Process): object {
   };
 }
 
-function present(as: Session, process: Process, base: string): object {
-  return presentProcess(as.cache, process, base, commandView(as, process));
+function present(session: Session, process: Process, base: string): object {
+  return presentProcess(session.cache, process, base, commandView(session, process));
 }
 
-async function update(as: Session, process: Process, body: z.output<typeof updateProcessBody>): Promise<Process> {
-  return as.patch(Process, process, {
+async function update(session: Session, process: Process, body: z.output<typeof updateProcessBody>): Promise<Process> {
+  return session.patch(Process, process, {
     type: "merge",
     body: { metadata: toMetadataPatch(body.metadata, process), spec: toProcessSpec(body, process) },
   });
 }
 
-async function scale(as: Session, process: Process, body: z.output<typeof scaleBody>): Promise<Process> {
-  return as.patch(Process, process, { type: "merge", body: { spec: toScaleSpec(body) } });
+async function scale(session: Session, process: Process, body: z.output<typeof scaleBody>): Promise<Process> {
+  return session.patch(Process, process, { type: "merge", body: { spec: toScaleSpec(body) } });
 }
 
-async function restartInstance(as: Session, process: Process, index: string): Promise<Reply> {
+async function restartInstance(session: Session, process: Process, index: string): Promise<Reply> {
   const number = /^\d{1,5}$/.test(index) ? Number(index) : -1;
   if (number < 0 || number >= wantedInstances(process)) throw new CFError("ResourceNotFound", "Instance");
-  await as.patch(Process, process, { type: "merge", body: restartInstancePatch(number, newGUID()) });
+  await session.patch(Process, process, { type: "merge", body: restartInstancePatch(number, newGUID()) });
   return noContent();
 }
 
 const lists: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/processes",
-    { permission: "authenticated", query: processListQuery, summary: "List processes" },
-    (request) => listReply(request),
-  ),
-  endpoint(
-    "GET",
-    byApp,
-    { permission: read, query: appProcessListQuery, summary: "List processes of an app" },
-    (request) => listReply(request, request.as.get(App, request.params["guid"] ?? "")),
-  ),
+  endpoint({
+    method: "GET",
+    path: "/v3/processes",
+    permission: "authenticated",
+    query: processListQuery,
+    summary: "List processes",
+    handler: (request) => listReply(request),
+  }),
+  endpoint({
+    method: "GET",
+    path: byApp,
+    permission: read,
+    query: appProcessListQuery,
+    summary: "List processes of an app",
+    handler: (request) => listReply(request, request.session.get(App, request.params.guid)),
+  }),
 ];
 
 /** One process, found by its own GUID, or by its app and type. */
-const lookups = [
-  {
-    path: "/v3/processes/:guid",
-    find: (as: Session, params: Record<string, string>) => getProcess(as, params["guid"] ?? ""),
-  },
+type FindProcess = (session: Session, params: { guid: string; type: string }) => Process;
+type ProcessPath = "/v3/processes/:guid" | `${typeof byApp}/:type`;
+const lookups: readonly { path: ProcessPath; find: FindProcess }[] = [
+  { path: "/v3/processes/:guid", find: (session, { guid }) => getProcess(session, guid) },
   {
     path: `${byApp}/:type`,
-    find: (as: Session, params: Record<string, string>) =>
-      getProcessOfType(as, as.get(App, params["guid"] ?? ""), params["type"] ?? ""),
+    find: (session, { guid, type }) => getProcessOfType(session, session.get(App, guid), type),
   },
 ];
 
 /** Rows of processes; stats come from the runners. */
 export function processEndpoints({ telemetry }: Services): readonly Endpoint[] {
-  return [...lists, ...lookups.flatMap(({ path, find }) => rowsOf(path, find, telemetry))];
+  return [
+    ...lists,
+    ...lookups.flatMap(({ path, find }) => [
+      ...objectRows(path, find),
+      ...scaleRows(path, find),
+      ...instanceRows(path, find, telemetry),
+    ]),
+  ];
 }
 
-function rowsOf(
-  path: string,
-  find: (as: Session, params: Record<string, string>) => Process,
-  telemetry: Services["telemetry"],
-): Endpoint[] {
+function objectRows(path: ProcessPath, find: FindProcess): Endpoint[] {
   return [
-    endpoint(
-      "GET",
+    endpoint({
+      method: "GET",
       path,
-      { permission: read, query: processGetQuery, summary: "Get a process" },
-      ({ as, params, query, base }) => {
-        const process = find(as, params);
-        return ok({ ...present(as, process, base), ...(query.embed && embedded(as, process)) });
+      permission: read,
+      query: processGetQuery,
+      summary: "Get a process",
+      handler: ({ session, params, query, base }) => {
+        const process = find(session, params);
+        return ok({ ...present(session, process, base), ...(query.embed && embedded(session, process)) });
       },
-    ),
-    endpoint(
-      "PATCH",
+    }),
+    endpoint({
+      method: "PATCH",
       path,
-      { permission: { verb: "patch", on: Process }, body: updateProcessBody, summary: "Update a process" },
-      async ({ as, params, body, base }) => ok(present(as, await update(as, find(as, params), body), base)),
-    ),
-    endpoint(
-      "POST",
-      `${path}/actions/scale`,
-      { permission: scaleRight, body: scaleBody, summary: "Scale a process" },
-      async ({ as, params, body, base }) => ({
-        status: 202,
-        body: present(as, await scale(as, find(as, params), body), base),
-      }),
-    ),
-    endpoint(
-      "GET",
-      `${path}/stats`,
-      { permission: read, summary: "Instances and what they use" },
-      async ({ as, params }) => ok({ resources: await presentStats(as.cache, telemetry, find(as, params), as.now()) }),
-    ),
-    endpoint(
-      "GET",
-      `${path}/process_instances`,
-      { permission: read, summary: "Instances and their states" },
-      ({ as, params }) =>
-        ok({ resources: (embedded(as, find(as, params)) as { process_instances: object[] }).process_instances }),
-    ),
-    endpoint(
-      "DELETE",
-      `${path}/instances/:index`,
-      { permission: { verb: "patch", on: Process }, summary: "Restart an instance" },
-      ({ as, params }) => restartInstance(as, find(as, params), params["index"] ?? ""),
-    ),
-    endpoint(
-      "GET",
-      `${path}/sidecars`,
-      { permission: read, isAlwaysEmpty: true, summary: "Sidecars of a process: none exist here yet" },
-      ({ as, params, base, url }) => {
-        find(as, params);
+      permission: { verb: "patch", on: Process },
+      body: updateProcessBody,
+      summary: "Update a process",
+      handler: async ({ session, params, body, base }) =>
+        ok(present(session, await update(session, find(session, params), body), base)),
+    }),
+    endpoint({
+      method: "GET",
+      path: `${path}/sidecars`,
+      permission: read,
+      isAlwaysEmpty: true,
+      summary: "Sidecars of a process: none exist here yet",
+      handler: ({ session, params, base, url }) => {
+        find(session, params);
         return ok(presentPage([], { base, url, query: { page: 1, per_page: 50 } }, () => ({})));
       },
-    ),
+    }),
+  ];
+}
+
+function scaleRows(path: ProcessPath, find: FindProcess): Endpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: `${path}/actions/scale`,
+      permission: scaleRight,
+      body: scaleBody,
+      summary: "Scale a process",
+      handler: async ({ session, params, body, base }) => ({
+        status: 202,
+        body: present(session, await scale(session, find(session, params), body), base),
+      }),
+    }),
+    endpoint({
+      method: "DELETE",
+      path: `${path}/instances/:index`,
+      permission: { verb: "patch", on: Process },
+      summary: "Restart an instance",
+      handler: ({ session, params }) => restartInstance(session, find(session, params), params.index),
+    }),
+  ];
+}
+
+function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services["telemetry"]): Endpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: `${path}/stats`,
+      permission: read,
+      summary: "Instances and what they use",
+      handler: async ({ session, params }) =>
+        ok({ resources: await presentStats(session.cache, telemetry, find(session, params), session.now()) }),
+    }),
+    endpoint({
+      method: "GET",
+      path: `${path}/process_instances`,
+      permission: read,
+      summary: "Instances and their states",
+      handler: ({ session, params }) => ok({ resources: embedded(session, find(session, params)).process_instances }),
+    }),
   ];
 }

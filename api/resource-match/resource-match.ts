@@ -19,13 +19,15 @@ const body = z.strictObject({
 
 // The request names no space, and what one space has uploaded is nobody else's to know: so nothing matches, which CF allows.
 export const resourceMatchEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "POST",
-    "/v3/resource_matches",
-    { permission: "authenticated", body, summary: "Find files that are known already" },
-    ({ as }) => {
-      requireFlag(as, "app_bits_upload");
+  endpoint({
+    method: "POST",
+    path: "/v3/resource_matches",
+    permission: "authenticated",
+    body,
+    summary: "Find files that are known already",
+    handler: ({ session }) => {
+      requireFlag(session, "app_bits_upload");
       return { status: 201, body: { resources: [] } };
     },
-  ),
+  }),
 ];

@@ -56,94 +56,105 @@ const roleListQuery = listQuery(
 );
 
 /** Where a role is to be given. @throws CFError 422 */
-function resolveScope(as: Session, body: CreateRole, type: CFRole): { namespace: string; name: string; title: string } {
+function resolveScope(
+  session: Session,
+  body: CreateRole,
+  type: CFRole,
+): { namespace: string; name: string; title: string } {
   const { organization, space } = body.relationships;
   if (CF_ROLES[type].scope === "space") {
     if (!space || organization) throw unprocessable("Cannot associate an organization with a role for a space.");
-    const found = resolveSpace(as, space.data.guid);
+    const found = resolveSpace(session, space.data.guid);
     return { namespace: found.namespace, name: found.space.spec.name ?? found.space.metadata.name, title: "space" };
   }
   if (!organization || space) throw unprocessable("Cannot associate a space with a role for an organization.");
-  const found = resolveOrg(as, organization.data.guid);
+  const found = resolveOrg(session, organization.data.guid);
   return { namespace: found.namespace, name: found.org.spec.name ?? found.org.metadata.name, title: "organization" };
 }
 
-const create = endpoint(
-  "POST",
-  "/v3/roles",
-  { permission: { verb: "create", on: RoleBinding }, body: createRoleBody, summary: "Give a role" },
-  async ({ as, body, base }) => {
+const create = endpoint({
+  method: "POST",
+  path: "/v3/roles",
+  permission: { verb: "create", on: RoleBinding },
+  body: createRoleBody,
+  summary: "Give a role",
+  handler: async ({ session, body, base }) => {
     const { type } = body;
     const { data } = body.relationships.user;
-    if ("username" in data) requireFlag(as, "set_roles_by_username");
+    if ("username" in data) requireFlag(session, "set_roles_by_username");
     const name = "guid" in data ? data.guid : data.username;
-    const place = resolveScope(as, body, type);
+    const place = resolveScope(session, body, type);
     const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
-    if (listRolesIn(as, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
-    if (place.title === "space") requireOrgRole(as, place.namespace, name);
+    if (listRolesIn(session, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
+    if (place.title === "space") requireOrgRole(session, place.namespace, name);
     const draft = {
       metadata: { name: roleBindingName(type, name), namespace: place.namespace },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: CF_ROLES[type].clusterRole },
       subjects: [toSubject(name)],
     };
-    const binding = await as.create(RoleBinding, draft, taken);
+    const binding = await session.create(RoleBinding, draft, taken);
     const [role] = rolesOf(binding);
     if (!role) throw unprocessable("The role was not given.");
-    return created(presentRole(as.cache, role, base));
+    return created(presentRole(session.cache, role, base));
   },
-);
+});
 
-function listRolesIn(as: Session, namespace: string): RoleAssignment[] {
-  return as.cache.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
+function listRolesIn(session: Session, namespace: string): RoleAssignment[] {
+  return session.cache.store(RoleBinding).list({ namespace }).flatMap(rolesOf);
 }
 
 /** CF's rule: members of a space are members of its org first. */
-function requireOrgRole(as: Session, spaceNamespace: string, name: string): void {
-  const orgNamespace = as.cache.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
-  if (!listRolesIn(as, orgNamespace).some((role) => role.user === name))
+function requireOrgRole(session: Session, spaceNamespace: string, name: string): void {
+  const orgNamespace = session.cache.spaceOf(spaceNamespace)?.metadata.namespace ?? "";
+  if (!listRolesIn(session, orgNamespace).some((role) => role.user === name))
     throw unprocessable(
       "Users cannot be assigned roles in a space if they do not have a role in that space's organization.",
     );
 }
 
-const remove = endpoint(
-  "DELETE",
+const remove = endpoint({
+  method: "DELETE",
   path,
-  { permission: { verb: "delete", on: RoleBinding }, summary: "Take a role away" },
-  async ({ as, params }) => {
-    const role = findRole(as, params["guid"] ?? "");
+  permission: { verb: "delete", on: RoleBinding },
+  summary: "Take a role away",
+  handler: async ({ session, params }) => {
+    const role = findRole(session, params.guid);
     if (!role) throw notFound("Role");
-    if (role.type === "organization_user") requireNoSpaceRole(as, role);
-    if (role.binding.subjects?.length === 1) await as.delete(RoleBinding, role.binding);
+    if (role.type === "organization_user") requireNoSpaceRole(session, role);
+    if (role.binding.subjects?.length === 1) await session.delete(RoleBinding, role.binding);
     else
-      await as.patchWithRetry(RoleBinding, role.binding, (binding) => ({
+      await session.patchWithRetry(RoleBinding, role.binding, (binding) => ({
         subjects: (binding.subjects ?? []).filter(
           (subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid,
         ),
       }));
-    return accepted(newJob("role.delete", role.guid, as.now()));
+    return accepted(newJob("role.delete", role.guid, session.now()));
   },
-);
+});
 
-function requireNoSpaceRole(as: Session, role: RoleAssignment): void {
-  const spaces = as.cache.store(Space).list({ namespace: role.binding.metadata.namespace ?? "" });
+function requireNoSpaceRole(session: Session, role: RoleAssignment): void {
+  const spaces = session.cache.store(Space).list({ namespace: role.binding.metadata.namespace ?? "" });
   const holds = spaces.some(
-    (space) => space.status?.namespace && listRolesIn(as, space.status.namespace).some((one) => one.user === role.user),
+    (space) =>
+      space.status?.namespace && listRolesIn(session, space.status.namespace).some((one) => one.user === role.user),
   );
   if (holds)
     throw unprocessable("Cannot delete organization_user role while user has roles in spaces in that organization.");
 }
 
-const list = endpoint(
-  "GET",
-  "/v3/roles",
-  { permission: "authenticated", query: roleListQuery, badQueryError: "UnprocessableEntity", summary: "List roles" },
-  ({ as, query, base, url }) => {
+const list = endpoint({
+  method: "GET",
+  path: "/v3/roles",
+  permission: "authenticated",
+  query: roleListQuery,
+  badQueryError: "UnprocessableEntity",
+  summary: "List roles",
+  handler: ({ session, query, base, url }) => {
     const guidOf = (role: RoleAssignment): { org: string; space: string } => {
-      const { org, space } = scopeOf(as.cache, role);
-      return { org: org ? as.cache.guid(Org, org) : "", space: space ? as.cache.guid(Space, space) : "" };
+      const { org, space } = scopeOf(session.cache, role);
+      return { org: org ? session.cache.guid(Org, org) : "", space: space ? session.cache.guid(Space, space) : "" };
     };
-    const roles = listVisibleRoles(as)
+    const roles = listVisibleRoles(session)
       .filter(
         (role) =>
           isOneOf(query.guids, role.guid) &&
@@ -158,19 +169,19 @@ const list = endpoint(
       presentPage(
         roles,
         { base, url, query },
-        (role) => presentRole(as.cache, role, base),
-        included(as, base, query.include),
+        (role) => presentRole(session.cache, role, base),
+        included(session, base, query.include),
       ),
     );
   },
-);
+});
 
 function order(role: RoleAssignment): string {
   return `${role.binding.metadata.creationTimestamp ?? ""} ${role.guid}`;
 }
 
 function included(
-  as: Session,
+  session: Session,
   base: string,
   what: readonly string[] | undefined,
 ): ((page: readonly RoleAssignment[]) => object) | undefined {
@@ -184,22 +195,25 @@ function included(
           page.map((role) => role.user),
         ),
       }),
-      ...(what.includes("space") && includedSpaces(as, base, namespaces, false)),
-      ...(what.includes("organization") && { organizations: includedOrgs(as, base, namespaces) }),
+      ...(what.includes("space") && includedSpaces(session, base, namespaces, false)),
+      ...(what.includes("organization") && { organizations: includedOrgs(session, base, namespaces) }),
     };
   };
 }
 
-const get = endpoint(
-  "GET",
+const get = endpoint({
+  method: "GET",
   path,
-  { permission: "authenticated", query: roleGetQuery, badQueryError: "UnprocessableEntity", summary: "Get a role" },
-  ({ as, params, query, base }) => {
-    const role = findRole(as, params["guid"] ?? "");
+  permission: "authenticated",
+  query: roleGetQuery,
+  badQueryError: "UnprocessableEntity",
+  summary: "Get a role",
+  handler: ({ session, params, query, base }) => {
+    const role = findRole(session, params.guid);
     if (!role) throw notFound("Role");
-    const more = included(as, base, query.include);
-    return ok({ ...presentRole(as.cache, role, base), ...(more && { included: more([role]) }) });
+    const more = included(session, base, query.include);
+    return ok({ ...presentRole(session.cache, role, base), ...(more && { included: more([role]) }) });
   },
-);
+});
 
 export const roleEndpoints: readonly Endpoint[] = [list, get, create, remove];

@@ -21,8 +21,8 @@ import { destinationGUID, portOf, presentDestinationList, presentDestinations } 
 const path = "/v3/routes/:guid/destinations";
 const write = { verb: "patch", on: Route } as const;
 
-function toDestination(as: Session, route: Route, input: DestinationInput): Destination {
-  const app = as.find(App, input.app.guid);
+function toDestination(session: Session, route: Route, input: DestinationInput): Destination {
+  const app = session.find(App, input.app.guid);
   if (!app) throw unprocessable(`App(s) with guid(s) "${input.app.guid}" do not exist or you do not have access.`);
   if (app.metadata.namespace !== route.metadata.namespace)
     throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
@@ -39,59 +39,60 @@ function toDestination(as: Session, route: Route, input: DestinationInput): Dest
 
 /** From the destinations as they are, so that two who change the list do not undo each other. */
 async function patchDestinations(
-  as: Session,
+  session: Session,
   route: Route,
   plan: (current: Route) => readonly Destination[],
 ): Promise<Route> {
-  return as.patchWithRetry(Route, route, (current) => {
+  return session.patchWithRetry(Route, route, (current) => {
     const destinations = plan(current);
     return sameDestinations(current, destinations) ? undefined : { spec: { destinations } };
   });
 }
 
 /** @throws CFError 422 when the route has no destination with this GUID */
-function checkDestination(as: Session, route: Route, guid: string): void {
-  if (route.spec.destinations.some((destination) => destinationGUID(as.cache, route, destination) === guid)) return;
+function checkDestination(session: Session, route: Route, guid: string): void {
+  if (route.spec.destinations.some((destination) => destinationGUID(session.cache, route, destination) === guid))
+    return;
   throw unprocessable("Unable to unmap route from destination. Ensure the route has a destination with this guid.");
 }
 
 /** Destinations are told apart by the port that is meant, said or not. */
-function keyIn(as: Session, route: Route): DestinationKey {
+function keyIn(session: Session, route: Route): DestinationKey {
   return (destination) => {
-    const app = as.cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
-    return [destination.app, destination.process, app ? portOf(as.cache, app, destination) : destination.port].join(
-      "\n",
-    );
+    const app = session.cache.store(App).find({ namespace: route.metadata.namespace ?? "", name: destination.app });
+    return [
+      destination.app,
+      destination.process,
+      app ? portOf(session.cache, app, destination) : destination.port,
+    ].join("\n");
   };
 }
 
 /** One destination, with links of its own. */
-function presentOne(as: Session, route: Route, { guid, base }: { guid: string; base: string }): object {
-  const { links } = presentDestinationList(as.cache, route, base);
+function presentOne(session: Session, route: Route, { guid, base }: { guid: string; base: string }): object {
+  const { links } = presentDestinationList(session.cache, route, base);
   return {
-    ...presentDestinations(as.cache, route).find((one) => one.guid === guid),
+    ...presentDestinations(session.cache, route).find((one) => one.guid === guid),
     links: { destinations: links.self, route: links.route },
   };
 }
 
 /** @throws CFError 422 for one whose weight counts with the others' */
-function checkUnweighted(as: Session, route: Route, guid: string): void {
-  const found = route.spec.destinations.find((one) => destinationGUID(as.cache, route, one) === guid);
+function checkUnweighted(session: Session, route: Route, guid: string): void {
+  const found = route.spec.destinations.find((one) => destinationGUID(session.cache, route, one) === guid);
   if (found?.weight !== undefined) throw unprocessable("Weighted destinations cannot be deleted individually.");
 }
 
 export const destinationEndpoints = [
-  endpoint(
-    "GET",
+  endpoint({
+    method: "GET",
     path,
-    {
-      permission: { verb: "get", on: Route },
-      query: destinationListQuery,
-      badQueryError: "UnprocessableEntity",
-      summary: "List destinations",
-    },
-    ({ as, params, query, base }) => {
-      const { destinations, links } = presentDestinationList(as.cache, as.get(Route, params["guid"] ?? ""), base);
+    permission: { verb: "get", on: Route },
+    query: destinationListQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "List destinations",
+    handler: ({ session, params, query, base }) => {
+      const { destinations, links } = presentDestinationList(session.cache, session.get(Route, params.guid), base);
       return ok({
         destinations: destinations.filter(
           (one) => isOneOf(query.guids, one.guid) && isOneOf(query.app_guids, one.app.guid),
@@ -99,67 +100,76 @@ export const destinationEndpoints = [
         links,
       });
     },
-  ),
-  endpoint(
-    "POST",
+  }),
+  endpoint({
+    method: "POST",
     path,
-    { permission: write, body: insertDestinationsBody, summary: "Add destinations" },
-    async ({ as, params, body, base }) => {
-      const route = as.get(Route, params["guid"] ?? "");
-      const added = body.destinations.map((input) => toDestination(as, route, input));
+    permission: write,
+    body: insertDestinationsBody,
+    summary: "Add destinations",
+    handler: async ({ session, params, body, base }) => {
+      const route = session.get(Route, params.guid);
+      const added = body.destinations.map((input) => toDestination(session, route, input));
       if (added.some((one) => one.weight !== undefined))
         throw unprocessable("Destinations cannot be inserted with weights");
       return ok(
         presentDestinationList(
-          as.cache,
-          await patchDestinations(as, route, (current) =>
-            addDestinations(current.spec.destinations, added, keyIn(as, route)),
+          session.cache,
+          await patchDestinations(session, route, (current) =>
+            addDestinations(current.spec.destinations, added, keyIn(session, route)),
           ),
           base,
         ),
       );
     },
-  ),
-  endpoint(
-    "PATCH",
+  }),
+  endpoint({
+    method: "PATCH",
     path,
-    { permission: write, body: replaceDestinationsBody, summary: "Replace destinations" },
-    async ({ as, params, body, base }) => {
-      const route = as.get(Route, params["guid"] ?? "");
-      const destinations = body.destinations.map((input) => toDestination(as, route, input));
-      checkReplacement(destinations, keyIn(as, route));
-      return ok(presentDestinationList(as.cache, await patchDestinations(as, route, () => destinations), base));
+    permission: write,
+    body: replaceDestinationsBody,
+    summary: "Replace destinations",
+    handler: async ({ session, params, body, base }) => {
+      const route = session.get(Route, params.guid);
+      const destinations = body.destinations.map((input) => toDestination(session, route, input));
+      checkReplacement(destinations, keyIn(session, route));
+      return ok(
+        presentDestinationList(session.cache, await patchDestinations(session, route, () => destinations), base),
+      );
     },
-  ),
-  endpoint(
-    "PATCH",
-    `${path}/:destination`,
-    { permission: write, body: updateDestinationBody, summary: "Change a destination's protocol" },
-    async ({ as, params, body, base }) => {
-      const route = as.get(Route, params["guid"] ?? "");
-      const guid = params["destination"] ?? "";
-      checkDestination(as, route, guid);
-      const after = await patchDestinations(as, route, (current) =>
+  }),
+  endpoint({
+    method: "PATCH",
+    path: `${path}/:destination`,
+    permission: write,
+    body: updateDestinationBody,
+    summary: "Change a destination's protocol",
+    handler: async ({ session, params, body, base }) => {
+      const route = session.get(Route, params.guid);
+      const guid = params.destination;
+      checkDestination(session, route, guid);
+      const after = await patchDestinations(session, route, (current) =>
         current.spec.destinations.map((one) =>
-          destinationGUID(as.cache, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one,
+          destinationGUID(session.cache, route, one) === guid ? { ...one, protocol: body.protocol ?? "http1" } : one,
         ),
       );
-      return ok(presentOne(as, after, { guid, base }));
+      return ok(presentOne(session, after, { guid, base }));
     },
-  ),
-  endpoint(
-    "DELETE",
-    `${path}/:destination`,
-    { permission: write, summary: "Remove a destination" },
-    async ({ as, params }) => {
-      const route = as.get(Route, params["guid"] ?? "");
-      const guid = params["destination"] ?? "";
-      checkDestination(as, route, guid);
-      checkUnweighted(as, route, guid);
-      await patchDestinations(as, route, (current) =>
-        current.spec.destinations.filter((one) => destinationGUID(as.cache, route, one) !== guid),
+  }),
+  endpoint({
+    method: "DELETE",
+    path: `${path}/:destination`,
+    permission: write,
+    summary: "Remove a destination",
+    handler: async ({ session, params }) => {
+      const route = session.get(Route, params.guid);
+      const guid = params.destination;
+      checkDestination(session, route, guid);
+      checkUnweighted(session, route, guid);
+      await patchDestinations(session, route, (current) =>
+        current.spec.destinations.filter((one) => destinationGUID(session.cache, route, one) !== guid),
       );
       return noContent();
     },
-  ),
+  }),
 ];

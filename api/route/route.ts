@@ -23,17 +23,17 @@ import { presentRoute } from "./present.ts";
 const path = "/v3/routes/:guid";
 
 interface ListRequest {
-  as: Session;
+  session: Session;
   query: z.output<typeof appRouteListQuery> & { app_guids?: string[] | undefined };
   base: string;
   url: string;
 }
 
 function listReply(request: ListRequest, app?: App): Reply {
-  const { as, query, base, url } = request;
-  const namespaces = spaceNamespaces(as, query);
+  const { session, query, base, url } = request;
+  const namespaces = spaceNamespaces(session, query);
   const within = app ? { index: ["app", appKey(app)] as const } : namespaces && { namespaces };
-  const routes = listObjects(as, Route, query, {
+  const routes = listObjects(session, Route, query, {
     url,
     ...(within && { scope: within }),
     filter: filterOf(request),
@@ -42,17 +42,17 @@ function listReply(request: ListRequest, app?: App): Reply {
   return ok(
     presentPage(
       routes,
-      { base, url, query, changeCount: as.cache.changeCount() },
-      (route) => presentRoute(as.cache, route, base),
-      included(as, base, query.include),
+      { base, url, query, changeCount: session.cache.changeCount() },
+      (route) => presentRoute(session.cache, route, base),
+      included(session, base, query.include),
     ),
   );
 }
 
-function filterOf({ as, query }: ListRequest): (route: Route) => boolean {
+function filterOf({ session, query }: ListRequest): (route: Route) => boolean {
   const hosts = query.hosts?.map((host) => host.toLowerCase());
-  const apps = query.app_guids?.flatMap((guid) => as.find(App, guid) ?? []);
-  const domains = query.domain_guids?.flatMap((guid) => as.find(Domain, guid)?.metadata.uid ?? []);
+  const apps = query.app_guids?.flatMap((guid) => session.find(App, guid) ?? []);
+  const domains = query.domain_guids?.flatMap((guid) => session.find(Domain, guid)?.metadata.uid ?? []);
   const reaches = (route: Route): boolean =>
     !apps ||
     apps.some(
@@ -64,21 +64,21 @@ function filterOf({ as, query }: ListRequest): (route: Route) => boolean {
     isOneOf(hosts, route.spec.host) &&
     isOneOf(query.paths, route.spec.path) &&
     (!query.ports || query.ports.includes(route.spec.port)) &&
-    (!domains || domains.includes(domainOf(as.cache, route)?.metadata.uid ?? "")) &&
+    (!domains || domains.includes(domainOf(session.cache, route)?.metadata.uid ?? "")) &&
     reaches(route);
 }
 
 function included(
-  as: Session,
+  session: Session,
   base: string,
   include: readonly string[] | undefined,
 ): ((page: readonly Route[]) => object) | undefined {
   if (!include) return undefined;
   return (page) => ({
-    ...(include.includes("domain") && { domains: includedDomains(as, base, page) }),
+    ...(include.includes("domain") && { domains: includedDomains(session, base, page) }),
     ...(include.some((what) => what.startsWith("space")) &&
       includedSpaces(
-        as,
+        session,
         base,
         page.map((route) => route.metadata.namespace),
         include.includes("space.organization"),
@@ -86,25 +86,27 @@ function included(
   });
 }
 
-const create = endpoint(
-  "POST",
-  "/v3/routes",
-  { permission: { verb: "create", on: Route }, body: createRouteBody, summary: "Create a route" },
-  async ({ as, body, base }) => {
-    const { space, namespace } = resolveSpace(as, body.relationships.space.data.guid);
-    const domain = domainInBody(as, body.relationships.domain.data.guid, space);
+const create = endpoint({
+  method: "POST",
+  path: "/v3/routes",
+  permission: { verb: "create", on: Route },
+  body: createRouteBody,
+  summary: "Create a route",
+  handler: async ({ session, body, base }) => {
+    const { space, namespace } = resolveSpace(session, body.relationships.space.data.guid);
+    const domain = domainInBody(session, body.relationships.domain.data.guid, space);
     const address = { host: body.host ?? "", path: body.path ?? "", port: body.port ?? 0 };
-    const route = await createRoute(as, { namespace, domain, ...address, ...toNewMetadata(body.metadata) }, () =>
+    const route = await createRoute(session, { namespace, domain, ...address, ...toNewMetadata(body.metadata) }, () =>
       unprocessable(takenText(address, domain.spec.name)),
     );
-    return created(presentRoute(as.cache, route, base));
+    return created(presentRoute(session.cache, route, base));
   },
-);
+});
 
-function domainInBody(as: Session, guid: string, space: Space): Domain {
-  const domain = as.find(Domain, guid);
+function domainInBody(session: Session, guid: string, space: Space): Domain {
+  const domain = session.find(Domain, guid);
   if (!domain) throw unprocessable("Invalid domain. Ensure that the domain exists and you have access to it.");
-  const org = as.cache.orgOf(space.metadata.namespace);
+  const org = session.cache.orgOf(space.metadata.namespace);
   if (!org || !isUsableBy(domain, org))
     throw unprocessable(
       `Invalid domain. Domain '${domain.spec.name}' is not available in organization '${org?.spec.name ?? ""}'.`,
@@ -118,60 +120,68 @@ function takenText({ host, path: routePath }: { host: string; path: string }, do
 }
 
 const rows: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/routes",
-    { permission: "authenticated", query: routeListQuery, summary: "List routes" },
-    (request) => listReply(request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/apps/:guid/routes",
-    { permission: { verb: "get", on: App }, query: appRouteListQuery, summary: "List routes of an app" },
-    (request) => listReply(request, request.as.get(App, request.params["guid"] ?? "")),
-  ),
-  endpoint(
-    "GET",
+  endpoint({
+    method: "GET",
+    path: "/v3/routes",
+    permission: "authenticated",
+    query: routeListQuery,
+    summary: "List routes",
+    handler: (request) => listReply(request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/apps/:guid/routes",
+    permission: { verb: "get", on: App },
+    query: appRouteListQuery,
+    summary: "List routes of an app",
+    handler: (request) => listReply(request, request.session.get(App, request.params.guid)),
+  }),
+  endpoint({
+    method: "GET",
     path,
-    {
-      permission: { verb: "get", on: Route },
-      query: routeGetQuery,
-      badQueryError: "UnprocessableEntity",
-      summary: "Get a route",
+    permission: { verb: "get", on: Route },
+    query: routeGetQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "Get a route",
+    handler: ({ session, params, query, base }) => {
+      const route = session.get(Route, params.guid);
+      const more = included(session, base, query.include);
+      return ok({ ...presentRoute(session.cache, route, base), ...(more && { included: more([route]) }) });
     },
-    ({ as, params, query, base }) => {
-      const route = as.get(Route, params["guid"] ?? "");
-      const more = included(as, base, query.include);
-      return ok({ ...presentRoute(as.cache, route, base), ...(more && { included: more([route]) }) });
-    },
-  ),
+  }),
   create,
-  endpoint(
-    "PATCH",
+  endpoint({
+    method: "PATCH",
     path,
-    { permission: { verb: "patch", on: Route }, body: updateRouteBody, summary: "Update a route" },
-    async ({ as, params, body, base }) => {
-      const route = as.get(Route, params["guid"] ?? "");
+    permission: { verb: "patch", on: Route },
+    body: updateRouteBody,
+    summary: "Update a route",
+    handler: async ({ session, params, body, base }) => {
+      const route = session.get(Route, params.guid);
       return ok(
         presentRoute(
-          as.cache,
-          await as.patch(Route, route, { type: "merge", body: { metadata: toMetadataPatch(body.metadata, route) } }),
+          session.cache,
+          await session.patch(Route, route, {
+            type: "merge",
+            body: { metadata: toMetadataPatch(body.metadata, route) },
+          }),
           base,
         ),
       );
     },
-  ),
-  endpoint(
-    "DELETE",
+  }),
+  endpoint({
+    method: "DELETE",
     path,
-    { permission: { verb: "delete", on: Route }, summary: "Delete a route" },
-    async ({ as, params }) => {
-      const route = as.get(Route, params["guid"] ?? "");
-      const guid = as.cache.guid(Route, route);
-      await as.delete(Route, route);
-      return accepted(newJob("route.delete", guid, as.now()));
+    permission: { verb: "delete", on: Route },
+    summary: "Delete a route",
+    handler: async ({ session, params }) => {
+      const route = session.get(Route, params.guid);
+      const guid = session.cache.guid(Route, route);
+      await session.delete(Route, route);
+      return accepted(newJob("route.delete", guid, session.now()));
     },
-  ),
+  }),
 ];
 
 export const routeEndpoints: readonly Endpoint[] = [...rows, ...destinationEndpoints];

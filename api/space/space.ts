@@ -30,18 +30,20 @@ import { presentSpace } from "./present.ts";
 const nameTaken = () => unprocessable("Name must be unique per organization");
 const path = "/v3/spaces/:guid";
 
-function getSpace(as: Session, params: Record<string, string>): Space {
-  return as.get(Space, params["guid"] ?? "");
+function getSpace(session: Session, params: { guid: string }): Space {
+  return session.get(Space, params.guid);
 }
 
-const list = endpoint(
-  "GET",
-  "/v3/spaces",
-  { permission: "authenticated", query: spaceListQuery, summary: "List spaces" },
-  ({ as, query, base, url }) => {
+const list = endpoint({
+  method: "GET",
+  path: "/v3/spaces",
+  permission: "authenticated",
+  query: spaceListQuery,
+  summary: "List spaces",
+  handler: ({ session, query, base, url }) => {
     const names = query.names?.map(foldName);
-    const namespaces = orgNamespaces(as, query.organization_guids);
-    const spaces = listObjects(as, Space, query, {
+    const namespaces = orgNamespaces(session, query.organization_guids);
+    const spaces = listObjects(session, Space, query, {
       url,
       ...(namespaces && { scope: { namespaces } }),
       filter: (space) =>
@@ -52,7 +54,7 @@ const list = endpoint(
     const included = query.include
       ? (page: readonly Space[]) => ({
           organizations: includedOrgs(
-            as,
+            session,
             base,
             page.map((space) => space.metadata.namespace),
           ),
@@ -61,113 +63,125 @@ const list = endpoint(
     return ok(
       presentPage(
         spaces,
-        { base, url, query, changeCount: as.cache.changeCount() },
-        (space) => presentSpace(as.cache, space, base),
+        { base, url, query, changeCount: session.cache.changeCount() },
+        (space) => presentSpace(session.cache, space, base),
         included,
       ),
     );
   },
-);
+});
 
-const get = endpoint(
-  "GET",
+const get = endpoint({
+  method: "GET",
   path,
-  { permission: { verb: "get", on: Space }, query: spaceGetQuery, summary: "Get a space" },
-  ({ as, params, query, base }) => {
-    const space = getSpace(as, params);
-    const text = presentSpace(as.cache, space, base);
+  permission: { verb: "get", on: Space },
+  query: spaceGetQuery,
+  summary: "Get a space",
+  handler: ({ session, params, query, base }) => {
+    const space = getSpace(session, params);
+    const text = presentSpace(session.cache, space, base);
     return ok(
       query.include
         ? {
             ...(JSON.parse(text) as object),
-            included: { organizations: includedOrgs(as, base, [space.metadata.namespace]) },
+            included: { organizations: includedOrgs(session, base, [space.metadata.namespace]) },
           }
         : text,
     );
   },
-);
+});
 
-const create = endpoint(
-  "POST",
-  "/v3/spaces",
-  { permission: { verb: "create", on: Space }, body: createSpaceBody, summary: "Create a space" },
-  async ({ as, body, base }) => {
-    const { cache } = as;
-    const { namespace } = resolveOrg(as, body.relationships.organization.data.guid);
+const create = endpoint({
+  method: "POST",
+  path: "/v3/spaces",
+  permission: { verb: "create", on: Space },
+  body: createSpaceBody,
+  summary: "Create a space",
+  handler: async ({ session, body, base }) => {
+    const { cache } = session;
+    const { namespace } = resolveOrg(session, body.relationships.organization.data.guid);
     const draft = toSpace(body, namespace, (name) => cache.store(Space).find({ namespace, name }) !== undefined);
-    const space = await as.create(Space, draft, nameTaken);
+    const space = await session.create(Space, draft, nameTaken);
     const current = (): Space | undefined => cache.store(Space).byUid(space.metadata.uid ?? "");
-    await waitUntil(cache, [Space, Namespace, RoleBinding], () => isUsable(as, current()), NAMESPACE_READY_TIMEOUT_MS);
-    await as.publishObserved([Space, Namespace, ...Object.values(rbacKinds)]);
+    await waitUntil(
+      cache,
+      [Space, Namespace, RoleBinding],
+      () => isUsable(session, current()),
+      NAMESPACE_READY_TIMEOUT_MS,
+    );
+    await session.publishObserved([Space, Namespace, ...Object.values(rbacKinds)]);
     return created(presentSpace(cache, current() ?? space, base));
   },
-);
+});
 
 /** Whether what the client sends next will work: the namespace is there, and the creator's rights are in it. */
-function isUsable(as: Session, space: Space | undefined): boolean {
+function isUsable(session: Session, space: Space | undefined): boolean {
   const namespace = space?.status?.namespace;
-  if (!space || namespace === undefined || !as.cache.store(Namespace).find({ name: namespace })) return false;
+  if (!space || namespace === undefined || !session.cache.store(Namespace).find({ name: namespace })) return false;
   return (
-    as.allows({ verb: "get", on: App, namespace }) &&
-    as.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name })
+    session.allows({ verb: "get", on: App, namespace }) &&
+    session.allows({ verb: "get", on: Space, namespace: space.metadata.namespace ?? "", name: space.metadata.name })
   );
 }
 
-const update = endpoint(
-  "PATCH",
+const update = endpoint({
+  method: "PATCH",
   path,
-  { permission: { verb: "patch", on: Space }, body: updateSpaceBody, summary: "Update a space" },
-  async ({ as, params, body, base }) => {
-    const space = getSpace(as, params);
+  permission: { verb: "patch", on: Space },
+  body: updateSpaceBody,
+  summary: "Update a space",
+  handler: async ({ session, params, body, base }) => {
+    const space = getSpace(session, params);
     const renamed =
       body.name === undefined
         ? undefined
         : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
     return ok(
       presentSpace(
-        as.cache,
-        await as.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed),
+        session.cache,
+        await session.patch(Space, space, { type: "merge", body: toSpacePatch(body, space) }, renamed),
         base,
       ),
     );
   },
-);
+});
 
-const remove = endpoint(
-  "DELETE",
+const remove = endpoint({
+  method: "DELETE",
   path,
-  { permission: { verb: "delete", on: Space }, summary: "Delete a space and all in it" },
-  async ({ as, params }) => {
-    const space = getSpace(as, params);
-    await as.delete(Space, space);
-    return accepted(newJob("space.delete", as.cache.guid(Space, space), as.now()));
+  permission: { verb: "delete", on: Space },
+  summary: "Delete a space and all in it",
+  handler: async ({ session, params }) => {
+    const space = getSpace(session, params);
+    await session.delete(Space, space);
+    return accepted(newJob("space.delete", session.cache.guid(Space, space), session.now()));
   },
-);
+});
 
-const removeUnmapped = endpoint(
-  "DELETE",
-  `${path}/routes`,
-  {
-    permission: { verb: "delete", on: Route },
-    query: unmappedQuery,
-    badQueryError: "UnprocessableEntity",
-    summary: "Delete routes without destinations",
-  },
-  async ({ as, params, query }) => {
-    const space = getSpace(as, params);
+const removeUnmapped = endpoint({
+  method: "DELETE",
+  path: `${path}/routes`,
+  permission: { verb: "delete", on: Route },
+  query: unmappedQuery,
+  badQueryError: "UnprocessableEntity",
+  summary: "Delete routes without destinations",
+  handler: async ({ session, params, query }) => {
+    const space = getSpace(session, params);
     if (!query.unmapped) throw unprocessable("Unmapped must be true");
     const { namespace = "" } = space.status ?? {};
-    as.authorize({ verb: "delete", on: Route, namespace });
-    const orphans = as.list(Route, { namespaces: [namespace] }).filter((route) => route.spec.destinations.length === 0);
-    for (const route of orphans) await as.delete(Route, route);
-    return accepted(newJob("space.delete_unmapped_routes", as.cache.guid(Space, space), as.now()));
+    session.authorize({ verb: "delete", on: Route, namespace });
+    const orphans = session
+      .list(Route, { namespaces: [namespace] })
+      .filter((route) => route.spec.destinations.length === 0);
+    for (const route of orphans) await session.delete(Route, route);
+    return accepted(newJob("space.delete_unmapped_routes", session.cache.guid(Space, space), session.now()));
   },
-);
+});
 
 const ssh = { name: "ssh", description: "Enable SSHing into apps in the space." };
 
-function checkFeature(params: Record<string, string>): void {
-  if (params["name"] !== ssh.name) throw notFound("Feature");
+function checkFeature(params: { name: string }): void {
+  if (params.name !== ssh.name) throw notFound("Feature");
 }
 
 export const spaceEndpoints: readonly Endpoint[] = [
@@ -177,31 +191,35 @@ export const spaceEndpoints: readonly Endpoint[] = [
   update,
   remove,
   removeUnmapped,
-  endpoint(
-    "GET",
-    `${path}/features`,
-    { permission: { verb: "get", on: Space }, summary: "List features of a space" },
-    ({ as, params }) => ok({ resources: [{ ...ssh, enabled: getSpace(as, params).spec.allowSSH }] }),
-  ),
-  endpoint(
-    "GET",
-    `${path}/features/:name`,
-    { permission: { verb: "get", on: Space }, summary: "Get a feature of a space" },
-    ({ as, params }) => {
-      const space = getSpace(as, params);
+  endpoint({
+    method: "GET",
+    path: `${path}/features`,
+    permission: { verb: "get", on: Space },
+    summary: "List features of a space",
+    handler: ({ session, params }) => ok({ resources: [{ ...ssh, enabled: getSpace(session, params).spec.allowSSH }] }),
+  }),
+  endpoint({
+    method: "GET",
+    path: `${path}/features/:name`,
+    permission: { verb: "get", on: Space },
+    summary: "Get a feature of a space",
+    handler: ({ session, params }) => {
+      const space = getSpace(session, params);
       checkFeature(params);
       return ok({ ...ssh, enabled: space.spec.allowSSH });
     },
-  ),
-  endpoint(
-    "PATCH",
-    `${path}/features/:name`,
-    { permission: { verb: "patch", on: Space }, body: featureBody, summary: "Turn a feature of a space on or off" },
-    async ({ as, params, body }) => {
-      const space = getSpace(as, params);
+  }),
+  endpoint({
+    method: "PATCH",
+    path: `${path}/features/:name`,
+    permission: { verb: "patch", on: Space },
+    body: featureBody,
+    summary: "Turn a feature of a space on or off",
+    handler: async ({ session, params, body }) => {
+      const space = getSpace(session, params);
       checkFeature(params);
-      const made = await as.patch(Space, space, { type: "merge", body: { spec: { allowSSH: body.enabled } } });
+      const made = await session.patch(Space, space, { type: "merge", body: { spec: { allowSSH: body.enabled } } });
       return ok({ ...ssh, enabled: made.spec.allowSSH });
     },
-  ),
+  }),
 ];

@@ -28,24 +28,27 @@ function presentStack(cache: ClusterCache, stack: Stack, base: string): object {
 }
 
 export const stackEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/stacks",
-    { permission: "authenticated", query: stackListQuery, summary: "List stacks" },
-    ({ as, query, base, url }) => {
-      const found = listObjects(as, Stack, query, {
+  endpoint({
+    method: "GET",
+    path: "/v3/stacks",
+    permission: "authenticated",
+    query: stackListQuery,
+    summary: "List stacks",
+    handler: ({ session, query, base, url }) => {
+      const found = listObjects(session, Stack, query, {
         url,
         filter: ({ spec }) =>
           isOneOf(query.names, spec.name) && (query.default === undefined || spec.default === query.default),
         sortKeys: { name: ({ spec }) => spec.name },
       });
-      return ok(presentPage(found, { base, url, query }, (stack) => presentStack(as.cache, stack, base)));
+      return ok(presentPage(found, { base, url, query }, (stack) => presentStack(session.cache, stack, base)));
     },
-  ),
-  endpoint(
-    "GET",
-    "/v3/stacks/:guid",
-    { permission: { verb: "get", on: Stack }, summary: "Get a stack" },
-    ({ as, params, base }) => ok(presentStack(as.cache, as.get(Stack, params["guid"] ?? ""), base)),
-  ),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/stacks/:guid",
+    permission: { verb: "get", on: Stack },
+    summary: "Get a stack",
+    handler: ({ session, params, base }) => ok(presentStack(session.cache, session.get(Stack, params.guid), base)),
+  }),
 ];

@@ -33,63 +33,69 @@ function emptyPage({ base, url, query }: { base: string; url: string; query: z.o
 }
 
 const lists = EMPTY_LISTS.map((name) =>
-  endpoint(
-    "GET",
-    `/v3/${name}`,
-    {
-      permission: "authenticated",
-      query: emptyQuery,
-      isAlwaysEmpty: true,
-      summary: `List ${name.replaceAll("_", " ")}: none exist here yet`,
-    },
-    (request) => emptyPage(request),
-  ),
+  endpoint({
+    method: "GET",
+    path: `/v3/${name}`,
+    permission: "authenticated",
+    query: emptyQuery,
+    isAlwaysEmpty: true,
+    summary: `List ${name.replaceAll("_", " ")}: none exist here yet`,
+    handler: (request) => emptyPage(request),
+  }),
 );
 
 /** Lists below an object: 404 when the caller does not see that. */
-const nested = [
+const nestedLists = [
   { path: "/v3/spaces/:guid/running_security_groups", on: Space },
   { path: "/v3/spaces/:guid/staging_security_groups", on: Space },
   { path: "/v3/apps/:guid/tasks", on: App },
   { path: "/v3/apps/:guid/sidecars", on: App },
-].map(({ path, on }) =>
-  endpoint(
-    "GET",
+] as const;
+const nested = nestedLists.map(({ path, on }) =>
+  endpoint({
+    method: "GET",
     path,
-    { permission: { verb: "get", on }, query: emptyQuery, isAlwaysEmpty: true, summary: "None exist here yet" },
-    (request) => {
-      if (on === Space) request.as.get(Space, request.params["guid"] ?? "");
-      else request.as.get(App, request.params["guid"] ?? "");
+    permission: { verb: "get", on },
+    query: emptyQuery,
+    isAlwaysEmpty: true,
+    summary: "None exist here yet",
+    handler: (request) => {
+      if (on === Space) request.session.get(Space, request.params.guid);
+      else request.session.get(App, request.params.guid);
       return emptyPage(request);
     },
-  ),
+  }),
 );
 
 const segments = [
-  endpoint(
-    "GET",
-    "/v3/organizations/:guid/relationships/default_isolation_segment",
-    { permission: { verb: "get", on: Org }, isAlwaysEmpty: true, summary: "None: all apps run in one place" },
-    ({ as, params, base }) => {
-      as.get(Org, params["guid"] ?? "");
+  endpoint({
+    method: "GET",
+    path: "/v3/organizations/:guid/relationships/default_isolation_segment",
+    permission: { verb: "get", on: Org },
+    isAlwaysEmpty: true,
+    summary: "None: all apps run in one place",
+    handler: ({ session, params, base }) => {
+      session.get(Org, params.guid);
       return ok({
         data: null,
-        links: { self: { href: `${base}/v3/organizations/${params["guid"]}/relationships/default_isolation_segment` } },
+        links: { self: { href: `${base}/v3/organizations/${params.guid}/relationships/default_isolation_segment` } },
       });
     },
-  ),
-  endpoint(
-    "GET",
-    "/v3/spaces/:guid/relationships/isolation_segment",
-    { permission: { verb: "get", on: Space }, isAlwaysEmpty: true, summary: "None: all apps run in one place" },
-    ({ as, params, base }) => {
-      as.get(Space, params["guid"] ?? "");
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/spaces/:guid/relationships/isolation_segment",
+    permission: { verb: "get", on: Space },
+    isAlwaysEmpty: true,
+    summary: "None: all apps run in one place",
+    handler: ({ session, params, base }) => {
+      session.get(Space, params.guid);
       return ok({
         data: null,
-        links: { self: { href: `${base}/v3/spaces/${params["guid"]}/relationships/isolation_segment` } },
+        links: { self: { href: `${base}/v3/spaces/${params.guid}/relationships/isolation_segment` } },
       });
     },
-  ),
+  }),
 ];
 
 export const stubEndpoints: readonly Endpoint[] = [...lists, ...nested, ...segments];

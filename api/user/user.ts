@@ -19,13 +19,13 @@ const userListQuery = listQuery({
 
 type ListQuery = z.output<typeof userListQuery>;
 
-function listVisibleUsers(as: Session): string[] {
-  return [...new Set([as.caller.name, ...listVisibleRoles(as).map((role) => role.user)])].sort();
+function listVisibleUsers(session: Session): string[] {
+  return [...new Set([session.caller.name, ...listVisibleRoles(session).map((role) => role.user)])].sort();
 }
 
 /** Who has a role in an org's or a space's own namespace. */
-function listUsersIn(as: Session, place: { status?: { namespace?: string | undefined } | undefined }): string[] {
-  return [...new Set(listVisibleRoles(as, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
+function listUsersIn(session: Session, place: { status?: { namespace?: string | undefined } | undefined }): string[] {
+  return [...new Set(listVisibleRoles(session, [place.status?.namespace ?? ""]).map((role) => role.user))].sort();
 }
 
 function listReply(
@@ -45,37 +45,44 @@ function listReply(
 }
 
 export const userEndpoints: readonly Endpoint[] = [
-  endpoint(
-    "GET",
-    "/v3/users",
-    { permission: "authenticated", query: userListQuery, badQueryError: "UnprocessableEntity", summary: "List users" },
-    (request) => listReply(listVisibleUsers(request.as), request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/organizations/:guid/users",
-    {
-      permission: { verb: "get", on: Org },
-      query: userListQuery,
-      badQueryError: "UnprocessableEntity",
-      summary: "List users with a role in an organization",
+  endpoint({
+    method: "GET",
+    path: "/v3/users",
+    permission: "authenticated",
+    query: userListQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "List users",
+    handler: (request) => listReply(listVisibleUsers(request.session), request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/organizations/:guid/users",
+    permission: { verb: "get", on: Org },
+    query: userListQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "List users with a role in an organization",
+    handler: (request) =>
+      listReply(listUsersIn(request.session, request.session.get(Org, request.params.guid)), request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/spaces/:guid/users",
+    permission: { verb: "get", on: Space },
+    query: userListQuery,
+    badQueryError: "UnprocessableEntity",
+    summary: "List users with a role in a space",
+    handler: (request) =>
+      listReply(listUsersIn(request.session, request.session.get(Space, request.params.guid)), request),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v3/users/:guid",
+    permission: "authenticated",
+    summary: "Get a user",
+    handler: ({ session, params, base }) => {
+      const name = listVisibleUsers(session).find((one) => one === params.guid);
+      if (name === undefined) throw notFound("User");
+      return ok(presentUser(name, base));
     },
-    (request) => listReply(listUsersIn(request.as, request.as.get(Org, request.params["guid"] ?? "")), request),
-  ),
-  endpoint(
-    "GET",
-    "/v3/spaces/:guid/users",
-    {
-      permission: { verb: "get", on: Space },
-      query: userListQuery,
-      badQueryError: "UnprocessableEntity",
-      summary: "List users with a role in a space",
-    },
-    (request) => listReply(listUsersIn(request.as, request.as.get(Space, request.params["guid"] ?? "")), request),
-  ),
-  endpoint("GET", "/v3/users/:guid", { permission: "authenticated", summary: "Get a user" }, ({ as, params, base }) => {
-    const name = listVisibleUsers(as).find((one) => one === params["guid"]);
-    if (name === undefined) throw notFound("User");
-    return ok(presentUser(name, base));
   }),
 ];

@@ -2,7 +2,11 @@
 import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 
 export const whoamiEndpoints: readonly Endpoint[] = [
-  endpoint("GET", "/whoami", { permission: "authenticated", summary: "Name and kind of the caller" }, ({ as }) =>
-    ok({ name: as.caller.name, kind: as.caller.kind }),
-  ),
+  endpoint({
+    method: "GET",
+    path: "/whoami",
+    permission: "authenticated",
+    summary: "Name and kind of the caller",
+    handler: ({ session }) => ok({ name: session.caller.name, kind: session.caller.kind }),
+  }),
 ];
