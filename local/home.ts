@@ -16,7 +16,7 @@ export interface Home {
   log: string;
   /** Who runs here now. */
   runFile: string;
-  /** What was done once. */
+  /** Tokens. */
   stateFile: string;
 }
 
@@ -68,22 +68,21 @@ export function clearRunning(home: Home): void {
 }
 
 const state = z.object({
-  /** Digest of the manifests that are installed. */
-  installed: z.string().optional(),
-  /** The first start's objects and app are there; what a person deletes of them stays deleted. */
-  seeded: z.boolean().optional(),
-  hello: z.boolean().optional(),
+  /** Of the users of the Kubernetes API, by name. Made again when missing. */
   tokens: z.record(z.string(), z.string()).optional(),
 });
 export type LocalState = z.output<typeof state>;
 
-/** What was done here before. @throws Error when the file is not ours to read. */
+/** The tokens of this laptop's users; empty when there are none yet. @throws Error when the file is damaged */
 export function readState(home: Home): LocalState {
   const found = readJson(home.stateFile);
   if (found === undefined) return {};
   const parsed = state.safeParse(found);
   if (!parsed.success)
-    throw new Error(`${home.stateFile} is damaged; move ${home.dir} away to start afresh`, { cause: parsed.error });
+    throw new Error(
+      `${home.stateFile} is damaged. Remove it and start again: it holds only the tokens of the kubeconfig, and new ones are made`,
+      { cause: parsed.error },
+    );
   return parsed.data;
 }
 
@@ -91,6 +90,7 @@ export function writeState(home: Home, value: LocalState): void {
   writeJson(home.stateFile, value);
 }
 
+/** Undefined when there is no such file, null when it is no JSON. */
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));

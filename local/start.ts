@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { KubeClient } from "../kube/client/client.ts";
 import { createClient } from "../kube/client/create-client.ts";
 import { kubeconfigText } from "../kube/client/kubeconfig-text.ts";
+import { isDiskFull } from "../kube/server/disk-full.ts";
 import type { ObjectKey } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import { listManifests } from "../crds/manifests.ts";
@@ -14,8 +15,9 @@ import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { Space } from "../crds/space/space.ts";
 import { applyObjects, installManifests } from "../platform/install.ts";
 import { LOCAL_OPERATIONS } from "../platform/operations/operations.ts";
-import { startPlatform } from "../platform/platform.ts";
+import { startPlatform, type PlatformOptions } from "../platform/platform.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
+import { createDoOnce, type DoOnce } from "./first-start.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { DEVELOPER, LOCAL_ORG, LOCAL_SPACE, seedObjects, seedRoles, seedSpace } from "./seed.ts";
 
@@ -33,6 +35,7 @@ export interface LocalOptions {
 export interface LocalCluster {
   url: string;
   kubeUrl: string;
+  doOnce: DoOnce;
   /** Ends instances too: a laptop's apps stop with it. */
   stop(): Promise<void>;
 }
@@ -47,12 +50,14 @@ export async function startLocal(options: LocalOptions): Promise<LocalCluster> {
     return await start(options, disposables);
   } catch (error) {
     await disposables.disposeAsync();
-    throw error;
+    throw isDiskFull(error)
+      ? new Error(`the disk of ${options.home.dir} is full. Free some space, then start again`, { cause: error })
+      : error;
   }
 }
 
 async function start(options: LocalOptions, disposables: AsyncDisposableStack): Promise<LocalCluster> {
-  const { home, log, progress } = options;
+  const { home, progress } = options;
   makeHome(home);
   const tokens = readOrCreateTokens(home);
   progress("Starting the Kubernetes API");
@@ -61,20 +66,13 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   const access = { server: server.url, ca: server.ca };
   const admin = createClient({ ...access, auth: { kind: "token", token: tokens.admin } });
   disposables.defer(() => admin.close());
-  await install(home, admin, progress);
+  const doOnce = createDoOnce(admin);
+  await install(doOnce, admin, progress);
   progress("Starting the platform");
-  const platform = await startPlatform({
-    access: { ...access, auth: { kind: "token", token: tokens.platform } },
-    operations: LOCAL_OPERATIONS,
-    data: home.data,
-    listen: { host: HOST, port: options.port },
-    // The only one on this API server that leads: after a crash it does not wait until its own Leases are over.
-    leaderIdentity: "laptop",
-    shutdown: { drainMs: 1_000 },
-    log,
-  });
+  const platform = await startPlatform(platformOptions(options, { ...access, token: tokens.platform }));
   disposables.defer(() => platform.stop({ instances: "end" }));
-  await seed(home, admin);
+  // Once: what a person deletes of it stays deleted.
+  await doOnce("seeded", "true", () => seed(admin));
   const users = [
     { name: "admin", token: tokens.admin },
     { name: DEVELOPER, token: tokens.developer },
@@ -91,7 +89,23 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
     await disposables.disposeAsync();
     clearRunning(home);
   };
-  return { url: platform.url, kubeUrl: server.url, stop };
+  return { url: platform.url, kubeUrl: server.url, doOnce, stop };
+}
+
+function platformOptions(
+  { home, port, log }: LocalOptions,
+  { token, ...access }: { server: string; ca: string; token: string },
+): PlatformOptions {
+  return {
+    access: { ...access, auth: { kind: "token", token } },
+    operations: LOCAL_OPERATIONS,
+    data: home.data,
+    listen: { host: HOST, port },
+    // The only one on this API server that leads: after a crash it does not wait until its own Leases are over.
+    leaderIdentity: "laptop",
+    shutdown: { drainMs: 1_000 },
+    log,
+  };
 }
 
 type Tokens = Record<"platform" | "admin" | "developer", string>;
@@ -131,23 +145,20 @@ function readOrCreateTokens(home: Home): Tokens {
 }
 
 /** Kinds, roles and policies, when they are not those of this version already. */
-async function install(home: Home, admin: KubeClient, progress: (step: string) => void): Promise<void> {
+async function install(doOnce: DoOnce, admin: KubeClient, progress: (step: string) => void): Promise<void> {
   const digest = createHash("sha256").update(JSON.stringify(listManifests())).digest("hex");
-  if (readState(home).installed === digest) return;
-  progress("Installing kinds, roles and policies");
-  await installManifests(admin);
-  writeState(home, { ...readState(home), installed: digest });
+  await doOnce("installed", digest, () => {
+    progress("Installing kinds, roles and policies");
+    return installManifests(admin);
+  });
 }
 
-/** On the first start only: what a person deletes later stays deleted. */
-async function seed(home: Home, admin: KubeClient): Promise<void> {
-  if (readState(home).seeded) return;
+async function seed(admin: KubeClient): Promise<void> {
   await applyObjects(admin, seedObjects());
   const orgNamespace = await waitForNamespace(admin, Org, { name: LOCAL_ORG });
   await applyObjects(admin, [seedSpace(orgNamespace)]);
   const spaceNamespace = await waitForNamespace(admin, Space, { namespace: orgNamespace, name: LOCAL_SPACE });
   await applyObjects(admin, seedRoles(orgNamespace, spaceNamespace));
-  writeState(home, { ...readState(home), seeded: true });
 }
 
 /** The namespace that a controller made for an Org or a Space. */

@@ -1,6 +1,6 @@
-// The first start pushes an example app, so that there is something to look at. Once only: who deletes it is not given it again.
+// The first start pushes an example app, so that there is something to look at.
 import { join } from "node:path";
-import { readState, writeState, findRunning, type Home } from "../../local/home.ts";
+import { findRunning, type Home } from "../../local/home.ts";
 import { LOCAL_ORG, LOCAL_SPACE } from "../../local/seed.ts";
 import { apiClient } from "../api/client.ts";
 import { contextFor, getNamed, type Context } from "../context.ts";
@@ -11,11 +11,10 @@ import { authorizationOf } from "../target/resolve-target.ts";
 
 const EXAMPLE = join(import.meta.dirname, "..", "..", "examples", "hello");
 
-/** Pushes examples/hello on the first start. Its URL; undefined when it was pushed before. */
+/** Pushes examples/hello. Its URL. */
 export async function pushExample(home: Home, progress: Progress): Promise<string | undefined> {
-  const state = readState(home);
   const running = await findRunning(home);
-  if (state.hello || !running) return undefined;
+  if (!running) return undefined;
   const target = { api: running.url, kubeconfig: home.kubeconfig, user: "admin" };
   const api = apiClient(running.url, await authorizationOf(target));
   const context = await targetSeedSpace(contextFor(target, api, progress));
@@ -23,7 +22,6 @@ export async function pushExample(home: Home, progress: Progress): Promise<strin
   const [entry] = manifest.applications;
   if (!entry) return undefined;
   const { urls } = await pushApp(context, entry, { manifest, start: true });
-  writeState(home, { ...readState(home), hello: true });
   return urls[0];
 }
 

@@ -46,7 +46,8 @@ async function startHere(home: Home, progress: Progress, options: StartOptions):
   });
   const stopped = untilSignal();
   try {
-    const hello = options.empty ? undefined : await pushExample(home, progress);
+    // Once: whoever deletes the example does not get it again.
+    const hello = options.empty ? undefined : await cluster.doOnce("hello", "true", () => pushExample(home, progress));
     process.stdout.write(`${welcome(home, cluster.url, hello).join("\n")}\n`);
     process.send?.(READY);
     // Now, since a process that is killed keeps nothing.

@@ -37,6 +37,19 @@ describe("certificates of the server", () => {
     expect(second.authority.cert).toBe(first.authority.cert);
   });
 
+  test.each(["ca.key", "ca.crt", "server.key", "server.crt"])(
+    "a damaged %s is named with the step; without it there is a new one",
+    async (name) => {
+      await openCertificates(dir, ["localhost"]);
+      writeFileSync(join(dir, name), "damaged");
+      await expect(openCertificates(dir, ["localhost"])).rejects.toThrow(
+        `${join(dir, name)} is damaged. Remove it and start again: a new one is made`,
+      );
+      rmSync(join(dir, name));
+      expect((await openCertificates(dir, ["localhost"])).server.cert).toContain("BEGIN CERTIFICATE");
+    },
+  );
+
   test("a client's certificate is no server's", async () => {
     const { authority, server } = await openCertificates(dir, ["localhost"]);
     const client = new X509Certificate((await authority.issueClient("alice", ["devs"])).cert);

@@ -19,11 +19,20 @@ function load(dir: string, name: string): KeyPair | undefined {
   const [certFile, keyFile] = [join(dir, `${name}.crt`), join(dir, `${name}.key`)];
   if (!existsSync(certFile) || !existsSync(keyFile)) return undefined;
   const pair = { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
-  const certificate = new X509Certificate(pair.cert);
+  const certificate = parsePem(certFile, () => new X509Certificate(pair.cert));
   const isGood =
-    certificate.checkPrivateKey(createPrivateKey(pair.key)) &&
+    certificate.checkPrivateKey(parsePem(keyFile, () => createPrivateKey(pair.key))) &&
     Date.parse(certificate.validTo) - Date.now() > RENEW_BEFORE_MS;
   return isGood ? pair : undefined;
+}
+
+/** @throws Error that names the file and the step, without what is in it */
+export function parsePem<T>(file: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new Error(`${file} is damaged. Remove it and start again: a new one is made`, { cause });
+  }
 }
 
 function save(dir: string, name: string, pair: KeyPair): KeyPair {

@@ -6,6 +6,7 @@ import { SignJWT, errors, jwtVerify, type JWTPayload } from "jose";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { makeSigningKeys } from "../../../kube/server/pki.ts";
+import { parsePem } from "../certificates.ts";
 import type { ResourceReader, UserInfo } from "../contract.ts";
 import { serviceAccountUser } from "./users.ts";
 
@@ -39,7 +40,8 @@ export interface ServiceAccountTokenDeps {
 
 /** Reads the signing key of the folder, or makes one (mode 0600). */
 export async function openServiceAccountTokens(deps: ServiceAccountTokenDeps): Promise<ServiceAccountTokens> {
-  const key = createPrivateKey(await signingKey(deps.dir));
+  const pem = await signingKey(deps.dir);
+  const key = parsePem(join(deps.dir, keyFile), () => createPrivateKey(pem));
   const publicKey = createPublicKey(key);
   const known = new LRUCache<string, Signed>({ max: 2000 });
   const keyId = createHash("sha256")
