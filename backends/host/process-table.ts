@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { isOutOfResources, retryWhileShort } from "./out-of-resources.ts";
 
 /** One process. `identity` differs between two processes that had the same pid, reboots included. */
 export interface ProcessRow {
@@ -96,7 +97,7 @@ async function readProc(): Promise<ProcessRow[]> {
 }
 
 async function listPids(): Promise<number[]> {
-  return (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  return (await retryWhileShort(() => readdir("/proc"))).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
 async function readProcStat(pid: number, boot: string): Promise<ProcessRow | undefined> {
@@ -129,19 +130,24 @@ async function readMemory(pid: number): Promise<{ own: number; shared: number }>
 
 async function readText(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
-  } catch (_error) {
-    // Processes end while we look, and some belong to others.
+    return await retryWhileShort(() => readFile(path, "utf8"));
+  } catch (error) {
+    // Not to be able to look does not mean that the process is gone.
+    if (isOutOfResources(error)) throw error;
+    // Processes end while we read, and some belong to other users.
     return undefined;
   }
 }
 
 async function readPs(): Promise<ProcessRow[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-axo", "pid=,ppid=,pgid=,stat=,rss=,time=,lstart="], {
-    timeout: 5000,
-    maxBuffer: 16 << 20,
-    env: { PATH: "/bin:/usr/bin", LC_ALL: "C" },
-  });
+  const columns = "pid=,ppid=,pgid=,stat=,rss=,time=,lstart=";
+  const { stdout } = await retryWhileShort(() =>
+    promisify(execFile)("ps", ["-axo", columns], {
+      timeout: 5000,
+      maxBuffer: 16 << 20,
+      env: { PATH: "/bin:/usr/bin", LC_ALL: "C" },
+    }),
+  );
   return stdout.split("\n").flatMap((line) => {
     const [pid, parent, group, state, rss, time, ...started] = line.trim().split(/\s+/);
     if (!pid || !parent || !group || !time) return [];

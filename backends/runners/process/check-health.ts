@@ -1,7 +1,8 @@
-// One health check against an instance: port, http or process. A failure is a sentence, as Diego's health check writes it.
+// One health check of an instance: port, http or process. A failure is a sentence in the words of Diego's health check.
 import { request } from "node:http";
 import { connect } from "node:net";
 import type { HealthCheck } from "../../../crds/schema-fields.ts";
+import { isOutOfResources } from "../../host/out-of-resources.ts";
 
 /** What is checked. `ports` are host ports; http uses the first, port all of them. */
 export interface HealthTarget {
@@ -11,30 +12,42 @@ export interface HealthTarget {
 
 type Check = Pick<HealthCheck, "type" | "endpoint" | "invocationTimeoutSeconds">;
 
-/** Runs the check once. Gives undefined when healthy, else why not. Never throws. `process` is healthy as long as somebody asks. */
-export async function checkHealth(check: Check, target: HealthTarget): Promise<string | undefined> {
+/** `unknown`: this process could not ask, which says nothing about the instance. */
+export type ProbeResult = { outcome: "healthy" } | { outcome: "failed" | "unknown"; why: string };
+
+const healthy: ProbeResult = { outcome: "healthy" };
+
+/** Runs the check once. Never throws. A `process` check is healthy as long as somebody asks. */
+export async function checkHealth(check: Check, target: HealthTarget): Promise<ProbeResult> {
   const timeoutMs = (check.invocationTimeoutSeconds ?? 1) * 1000;
   const [first] = target.ports;
-  if (check.type === "process" || first === undefined) return undefined;
+  if (check.type === "process" || first === undefined) return healthy;
   if (check.type === "http") return checkHttp(target.host, first, check.endpoint ?? "/", timeoutMs);
-  const failures = await Promise.all(target.ports.map((port) => checkPort(target.host, port, timeoutMs)));
-  return failures.find((failure) => failure !== undefined);
+  const results = await Promise.all(target.ports.map((port) => checkPort(target.host, port, timeoutMs)));
+  return (
+    results.find(({ outcome }) => outcome === "failed") ??
+    results.find(({ outcome }) => outcome === "unknown") ??
+    healthy
+  );
 }
 
-function checkPort(host: string, port: number, timeoutMs: number): Promise<string | undefined> {
+function checkPort(host: string, port: number, timeoutMs: number): Promise<ProbeResult> {
+  const where = `Failed to make TCP connection to port ${port}`;
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs });
-    const finish = (failure?: string): void => {
+    const finish = (result: ProbeResult): void => {
       socket.destroy();
-      resolve(failure && `Failed to make TCP connection to port ${port}: ${failure}`);
+      resolve(result);
     };
-    socket.once("connect", () => finish());
-    socket.once("timeout", () => finish(`timed out after ${timeoutMs / 1000} seconds`));
-    socket.once("error", (error) => finish(reasonOf(error)));
+    socket.once("connect", () => finish(healthy));
+    socket.once("timeout", () =>
+      finish({ outcome: "failed", why: `${where}: timed out after ${timeoutMs / 1000} seconds` }),
+    );
+    socket.once("error", (error) => finish(toResult(where, error)));
   });
 }
 
-function checkHttp(host: string, port: number, path: string, timeoutMs: number): Promise<string | undefined> {
+function checkHttp(host: string, port: number, path: string, timeoutMs: number): Promise<ProbeResult> {
   const where = `Failed to make HTTP request to '${path}' on port ${port}`;
   return new Promise((resolve) => {
     const probe = request(
@@ -42,16 +55,23 @@ function checkHttp(host: string, port: number, path: string, timeoutMs: number):
       (response) => {
         clearTimeout(timer);
         response.destroy();
-        resolve(response.statusCode === 200 ? undefined : `${where}: received status code ${response.statusCode}`);
+        const { statusCode } = response;
+        resolve(
+          statusCode === 200 ? healthy : { outcome: "failed", why: `${where}: received status code ${statusCode}` },
+        );
       },
     );
     const timer = setTimeout(() => probe.destroy(new Error(`timed out after ${timeoutMs / 1000} seconds`)), timeoutMs);
     probe.once("error", (error) => {
       clearTimeout(timer);
-      resolve(`${where}: ${reasonOf(error)}`);
+      resolve(toResult(where, error));
     });
     probe.end();
   });
+}
+
+function toResult(where: string, error: NodeJS.ErrnoException): ProbeResult {
+  return { outcome: isOutOfResources(error) ? "unknown" : "failed", why: `${where}: ${reasonOf(error)}` };
 }
 
 function reasonOf(error: NodeJS.ErrnoException): string {

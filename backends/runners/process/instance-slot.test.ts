@@ -30,7 +30,7 @@ function makeContext(instancesDir: string): RunnerContext {
     },
     meter: createUsageMeter({ intervalMs: 50 }),
     ports: createPortPool(),
-    timings: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
+    timings: { drain: 0, grace: 1000, startCheck: 50, firstSample: 300, backoff: (delayMs) => delayMs },
     now: () => new Date(),
     limitStarts: (start) => start(),
     isLeader: () => true,
@@ -235,6 +235,23 @@ describe("an instance", () => {
     ).toBe(true);
   });
 
+  it.each<[string, Partial<LRP["spec"]>]>([
+    ["a port check", { healthCheck: { type: "port" } }],
+    ["a process check", { healthCheck: { type: "process" }, ports: [] }],
+  ])("that is over its memory from the start never runs with %s", async (_check, spec) => {
+    const states = new Set<string>();
+    context.meter.close();
+    // The periodic samples come too late to help.
+    context.meter = createUsageMeter({ intervalMs: 60_000 });
+    const script = spec.ports ? "setInterval(() => undefined, 1000)" : server;
+    const slot: InstanceSlot = open(lrp(script, { memoryMB: 2, ...spec }), {
+      onChange: () => void states.add(slot.status().state),
+    });
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Crashed" }), soon);
+    expect(slot.status().details).toBe("APP/PROC/WEB: Exited with status 137 (out of memory)");
+    expect([...states]).not.toContain("Running");
+  });
+
   it("is forced to end when it ignores SIGTERM, with a daemon that left its session", async () => {
     const daemon = `require("node:child_process").spawn("/bin/sh", ["-c", "sleep 1000 & sleep 1000"], { detached: true, stdio: "ignore" }).unref();`;
     const slot = open(lrp(`process.on("SIGTERM", () => undefined); ${daemon} ${server}`));
@@ -311,15 +328,20 @@ describe("an instance", () => {
     expect(slot.status().details).toBeUndefined();
   });
 
-  it("says what is wrong with a droplet it cannot run", async () => {
+  it("is refused at once, says why, and is not retried when no retry can help", async () => {
     const slot = open(lrp(server, { droplet: { guid: "d", kind: "docker", image: "nginx", processTypes: {} } }));
     await vi.waitFor(
       () =>
         expect(slot.status()).toMatchObject({
-          state: "Down",
-          details: expect.stringContaining("host droplets only") as string,
+          state: "Crashed",
+          details: expect.stringMatching(/^runner process runs apps built from source, not images/) as string,
         }),
       soon,
     );
+    expect(slot.status()).not.toHaveProperty("crashCount");
+    const refusals = () => logs().filter((line) => /CELL\/0 ERR The instance cannot be started: runner pro/.test(line));
+    expect(refusals()).toHaveLength(1);
+    slot.restart("again");
+    await vi.waitFor(() => expect(refusals()).toHaveLength(2), soon);
   });
 });

@@ -181,7 +181,7 @@ async function afterCrash(
   end: Extract<RunOutcome, { details: string }> & { guid: string },
 ): Promise<void> {
   const { context } = options;
-  const pauseMs = end.kind === "crashed" ? recordCrash(options, state, end) : startRetryDelay(++state.failures);
+  const pauseMs = planPause(options, state, end);
   const where = {
     ready: false,
     since: context.now().toISOString(),
@@ -191,7 +191,8 @@ async function afterCrash(
     guid: undefined,
   };
   set(options, state, {
-    state: end.kind === "crashed" ? "Crashed" : "Down",
+    // A refused one is shown as crashed: clients wait for one that is down.
+    state: end.kind === "unstartable" ? "Down" : "Crashed",
     ...(state.crashCount > 0 && { crashCount: state.crashCount }),
     ...where,
   });
@@ -200,6 +201,16 @@ async function afterCrash(
   await delay(context.timings.backoff(pauseMs), undefined, { signal: state.current.signal, ref: false }).catch(
     () => undefined,
   );
+}
+
+function planPause(
+  options: InstanceSlotOptions,
+  state: State,
+  end: Extract<RunOutcome, { details: string }> & { guid: string },
+): number {
+  if (end.kind === "crashed") return recordCrash(options, state, end);
+  // The LRP is immutable: only a restart of the instance or the app can change what was refused.
+  return end.kind === "refused" ? foreverMs : startRetryDelay(++state.failures);
 }
 
 /** Counts and logs the crash. Gives the pause before the next start. */

@@ -25,7 +25,7 @@ const context: RunnerContext = {
   },
   meter: createUsageMeter({ intervalMs: 100 }),
   ports: createPortPool(),
-  timings: { drain: 0, grace: 1000, startCheck: 50, backoff: (delayMs) => delayMs },
+  timings: { drain: 0, grace: 1000, startCheck: 50, firstSample: 300, backoff: (delayMs) => delayMs },
   now: () => new Date(),
   limitStarts: (start) => start(),
   isLeader: () => true,

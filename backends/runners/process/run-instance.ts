@@ -15,12 +15,15 @@ import {
   removeInstanceFiles,
   writeRecord,
 } from "./instance-record.ts";
+import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchHealth } from "./watch-health.ts";
 
-/** How a run ended. `ranMs` is how long it was up. `left`: it goes on without us. */
+/** How a run ended. `ranMs` is how long it was up. `refused`: no retry can help. `left`: the process runs on, unwatched. */
 export type RunOutcome =
-  { kind: "crashed" | "unstartable"; details: string; ranMs: number } | { kind: "stopped" } | { kind: "left" };
+  | { kind: "crashed" | "unstartable" | "refused"; details: string; ranMs: number }
+  | { kind: "stopped" }
+  | { kind: "left" };
 
 /** Why a run is told to end. */
 export type RunSignal = "stop" | "leave";
@@ -74,7 +77,8 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
   if (live === "stopped") return { kind: "stopped" };
   if (live instanceof Error) {
     log("CELL", `The instance cannot be started: ${live.message}`, { stream: "ERR" });
-    return { kind: "unstartable", details: live.message.slice(0, 1000), ranMs: 0 };
+    const kind = live instanceof LaunchRefused ? "refused" : "unstartable";
+    return { kind, details: live.message.slice(0, 1000), ranMs: 0 };
   }
   if (!live) {
     // It ended while the platform was away; its children may not have. No crash of its own: the machine may have been off.
@@ -115,6 +119,8 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
     // It may run by now, and nobody would find it again.
     await killInstance(record.process, files.tmp);
     if (signal.aborted) return "stopped";
+    // The app's owner reads a refusal in the log and the status.
+    if (error instanceof LaunchRefused) return error;
     context.onError(error, `start of instance ${record.index} of ${lrp.metadata.namespace}/${lrp.metadata.name}`);
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -128,10 +134,12 @@ async function prepare({
   signal,
 }: RunSession): Promise<{ command: string[]; env: Record<string, string>; cwd: string }> {
   const { droplet, space, processType, command } = lrp.spec;
-  if (droplet.kind !== "host" || !droplet.content || !droplet.root)
-    throw new Error(
-      `runner process takes host droplets only, not ${droplet.kind}: choose another runner or restage the app`,
+  if (droplet.kind !== "host")
+    throw new LaunchRefused(
+      `runner process runs apps built from source, not images (${droplet.kind}): push the app's source, or choose a runner that takes images`,
     );
+  if (!droplet.content || !droplet.root)
+    throw new LaunchRefused("the droplet names no content and root, which a host droplet needs: restage the app");
   await context.launcher.restore({ space: space.guid, digest: droplet.content.digest, root: droplet.root });
   const appDir = dropletPaths.app(droplet.root);
   const env = instanceEnvironment({
@@ -163,6 +171,7 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
       up: record.state === "Running",
       startTimeoutMs: Math.max(1000, startedAt + (lrp.spec.healthCheck.timeoutSeconds ?? 60) * 1000 - Date.now()),
       startCheckMs: context.timings.startCheck,
+      isWithinLimits: limits.isWithin,
       signal,
     },
     {
@@ -244,21 +253,35 @@ async function stop(
   return { kind: "stopped" };
 }
 
-function watchLimits(
-  { context, lrp, files, events, log }: RunSession,
-  live: LiveProcess,
-): { exceeded: Promise<{ exceeded: string }>; stop: () => void } {
+interface LimitsWatch {
+  /** Resolves when a limit is exceeded. */
+  exceeded: Promise<{ exceeded: string }>;
+  /** Measures now. False when the instance is over a limit, and `exceeded` has resolved. */
+  isWithin: () => Promise<boolean>;
+  stop: () => void;
+}
+
+function watchLimits({ context, lrp, record, files, events, log }: RunSession, live: LiveProcess): LimitsWatch {
   const dirs = [files.dir, ...(lrp.spec.droplet.root ? [lrp.spec.droplet.root] : [])];
   let report: (value: { exceeded: string }) => void = () => undefined;
+  let isExceeded = false;
   const exceeded = new Promise<{ exceeded: string }>((resolve) => (report = resolve));
   const stopMeter = context.meter.add(live.pid, dirs, (usage) => {
     events.onUsage(usage);
     const limit = exceededLimit(usage, lrp);
-    if (!limit) return;
+    if (!limit || isExceeded) return;
+    isExceeded = true;
     log("CELL", limit.message, { stream: "ERR" });
     report({ exceeded: limit.reason });
   });
-  return { exceeded, stop: stopMeter };
+  const isWithin = async (): Promise<boolean> => {
+    // A process check passes at once, when the program has hardly been loaded: its memory says something a moment later.
+    const age = Date.now() - Date.parse(record.startedAt);
+    if (lrp.spec.healthCheck.type === "process") await delay(Math.max(0, context.timings.firstSample - age));
+    await context.meter.sampleNow(live.pid).catch((error: unknown) => context.onError(error, "measuring instances"));
+    return !isExceeded;
+  };
+  return { exceeded, isWithin, stop: stopMeter };
 }
 
 /** The limit that this usage breaks, if any. Pure. */

@@ -41,6 +41,8 @@ export interface RunnerTimings {
   grace: number;
   /** Longest pause between two checks of an instance that is starting. */
   startCheck: number;
+  /** Least age at which an instance with a process check is measured, and then counts as up. */
+  firstSample: number;
   /** Replaces the crash back-off's delays in tests; identity otherwise. */
   backoff: (delayMs: number) => number;
 }
@@ -49,6 +51,7 @@ export const defaultTimings: RunnerTimings = {
   drain: 1000,
   grace: 10_000,
   startCheck: 1000,
+  firstSample: 300,
   backoff: (delayMs) => delayMs,
 };
 

@@ -24,6 +24,8 @@ export type OnSample = (usage: Usage, members: readonly ProcessRow[]) => void;
 export interface UsageMeter {
   /** Measures the instance led by this process until the returned function is called. `dirs` count as its disk. */
   add(leader: number, dirs: readonly string[], onSample: OnSample): () => void;
+  /** Measures CPU and memory of this instance now, and calls its `onSample`. */
+  sampleNow(leader: number): Promise<void>;
   close(): void;
 }
 
@@ -86,6 +88,10 @@ export function createUsageMeter({ intervalMs = 1000, diskEvery = 15, onError }:
         timer = undefined;
       };
     },
+    async sampleNow(leader) {
+      const rows = await readProcesses();
+      for (const entry of entries) if (entry.leader === leader) await sample(entry, rows);
+    },
     close() {
       entries.clear();
       clearTimeout(timer);
@@ -137,11 +143,10 @@ async function fileSize(path: string): Promise<number> {
   return stat ? stat.blocks * 512 : 0;
 }
 
-/** Resolves when that very process is gone. For processes that are not our children: asks by the clock. */
+/** Resolves when exactly this process is gone; never rejects. Polls, for processes that are not our children. */
 export async function waitForExit(pid: number, identity: string, signal: AbortSignal, everyMs = 500): Promise<void> {
   while (!signal.aborted) {
-    const row = await findProcess(pid);
-    if (row?.identity !== identity) return;
+    if (await isGone(pid, identity)) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(done, everyMs);
       function done(): void {
@@ -151,5 +156,14 @@ export async function waitForExit(pid: number, identity: string, signal: AbortSi
       }
       signal.addEventListener("abort", done, { once: true });
     });
+  }
+}
+
+async function isGone(pid: number, identity: string): Promise<boolean> {
+  try {
+    return (await findProcess(pid))?.identity !== identity;
+  } catch (_error) {
+    // We could not look (out of descriptors, ps timed out): the next poll may.
+    return false;
   }
 }

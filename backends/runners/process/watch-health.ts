@@ -1,35 +1,39 @@
-// Watches one instance's health from its start on: when it is up, whether routes may reach it, and why it must go.
+// Watches one instance's health from its start on: when it is up, whether routes may reach it, and why it must end.
 import { setTimeout as delay } from "node:timers/promises";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { checkHealth, type HealthTarget } from "./check-health.ts";
 
-/** Told as things change. `onReady` is only called with a new value. */
+/** `onReady` is called only with a new value. */
 export interface HealthEvents {
   onUp: () => void;
   onReady: (ready: boolean, why?: string) => void;
 }
 
-/** What to watch. `up` is true for an instance that was up before (found again after a restart). */
+/** `up` is true for an instance that was up before the platform restarted. */
 export interface HealthWatch {
   lrp: LRP;
   target: HealthTarget;
   up: boolean;
-  /** What is left of its start timeout. */
+  /** The rest of its start timeout. */
   startTimeoutMs: number;
   /** Longest pause between two checks while it starts. */
   startCheckMs: number;
+  /** Asked once its check has passed, before it counts as up; false: its limits end it. */
+  isWithinLimits: () => Promise<boolean>;
   signal: AbortSignal;
 }
 
-/** Resolves with the reason when the instance must go; stays pending while it is well; resolves undefined on abort. */
+/** Resolves with the reason when the instance must end; pending while it is healthy; undefined on abort, or when its limits end it. */
 export async function watchHealth(watch: HealthWatch, events: HealthEvents): Promise<string | undefined> {
   try {
     if (!watch.up) {
       const failure = await awaitUp(watch);
       if (failure !== undefined) return failure;
+      if (!(await watch.isWithinLimits())) return undefined;
+      watch.signal.throwIfAborted();
     }
     events.onUp();
-    // Ends with the signal, which the caller aborts once it has our answer.
+    // Ends with the signal, which the caller aborts once it has the result.
     void watchReadiness(watch, events).catch(ignoreAbort);
     return await watchLiveness(watch);
   } catch (error) {
@@ -46,12 +50,13 @@ async function awaitUp({
 }: HealthWatch): Promise<string | undefined> {
   const deadline = Date.now() + startTimeoutMs;
   for (let pause = 50; ; pause = Math.min(pause * 1.3, startCheckMs)) {
-    const failure = await checkHealth(lrp.spec.healthCheck, target);
+    const result = await checkHealth(lrp.spec.healthCheck, target);
     signal.throwIfAborted();
-    if (failure === undefined) return undefined;
-    if (Date.now() >= deadline)
-      return `Instance never healthy after ${lrp.spec.healthCheck.timeoutSeconds ?? 60}s: ${failure}`;
-    await delay(Math.min(pause, Math.max(deadline - Date.now(), 1)), undefined, { signal });
+    if (result.outcome === "healthy") return undefined;
+    const isOver = Date.now() >= deadline;
+    if (isOver && result.outcome === "failed")
+      return `Instance never healthy after ${lrp.spec.healthCheck.timeoutSeconds ?? 60}s: ${result.why}`;
+    await delay(isOver ? startCheckMs : Math.min(pause, Math.max(deadline - Date.now(), 1)), undefined, { signal });
   }
 }
 
@@ -59,10 +64,10 @@ async function watchLiveness({ lrp, target, signal }: HealthWatch): Promise<stri
   const check = lrp.spec.healthCheck;
   for (;;) {
     await delay((check.intervalSeconds ?? 30) * 1000, undefined, { signal });
-    const failure = await checkHealth(check, target);
+    const result = await checkHealth(check, target);
     signal.throwIfAborted();
     // One failure is enough, as in Diego.
-    if (failure !== undefined) return `Instance became unhealthy: Liveness check unsuccessful: ${failure}`;
+    if (result.outcome === "failed") return `Instance became unhealthy: Liveness check unsuccessful: ${result.why}`;
   }
 }
 
@@ -71,11 +76,11 @@ async function watchReadiness({ lrp, target, startCheckMs, signal }: HealthWatch
   if (check.type === "process") return events.onReady(true);
   let ready: boolean | undefined;
   for (let pause = 50; ; pause = Math.min(pause * 1.3, startCheckMs)) {
-    const failure = await checkHealth(check, target);
+    const result = await checkHealth(check, target);
     signal.throwIfAborted();
-    if ((failure === undefined) !== ready) {
-      ready = failure === undefined;
-      events.onReady(ready, failure);
+    if (result.outcome !== "unknown" && (result.outcome === "healthy") !== ready) {
+      ready = result.outcome === "healthy";
+      events.onReady(ready, result.outcome === "failed" ? result.why : undefined);
       pause = 50;
     }
     await delay(ready ? (check.intervalSeconds ?? 30) * 1000 : pause, undefined, { signal });
