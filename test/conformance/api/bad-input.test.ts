@@ -192,18 +192,16 @@ const odd: unknown[] = [
 ];
 
 test("each field of each body with values of other types and sizes", async () => {
-  const messages = rows
-    .filter(writes)
-    .flatMap((row) =>
-      (row.fields ?? []).flatMap((field) =>
-        odd.map((value, at) => ({
-          row,
-          path: fill(row.path),
-          body: { [field]: value },
-          what: `${field} = odd[${at}]`,
-        })),
-      ),
-    );
+  const messages = rows.filter(writes).flatMap((row) =>
+    (row.fields ?? []).flatMap((field) =>
+      odd.map((value, at) => ({
+        row,
+        path: fill(row.path),
+        body: { [field]: value },
+        what: `${field} = odd[${at}]`,
+      })),
+    ),
+  );
   expect(messages.length).toBeGreaterThan(500);
   expect(await sendAll(messages, false)).toEqual([]);
 }, 120_000);

@@ -40,6 +40,15 @@ export interface TestEnv {
   stop(): Promise<void>;
 }
 
+/** What the parts of the suite share: one platform, and a space in which they work. */
+export interface ControllerFixtures {
+  testEnv: TestEnv;
+  client: KubeClient;
+  /** The space's. */
+  namespace: string;
+  home: { org: Org; space: Space };
+}
+
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> =>

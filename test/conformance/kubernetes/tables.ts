@@ -10,6 +10,7 @@ import { discoveryRows } from "./rows/discovery.ts";
 import { errorRows } from "./rows/errors.ts";
 import { listRows } from "./rows/lists.ts";
 import { managedRows } from "./rows/managed.ts";
+import { networkEdgeCaseRows } from "./rows/network-edge-cases.ts";
 import { objectRows } from "./rows/objects.ts";
 import { openapiRows } from "./rows/openapi.ts";
 import { printerColumnRows } from "./rows/printer-columns.ts";
@@ -18,7 +19,9 @@ import { reviewRows } from "./rows/reviews.ts";
 import { strategicRows } from "./rows/strategic.ts";
 import { streamRows } from "./rows/streams.ts";
 import { watchRows } from "./rows/watches.ts";
-import { webhookRows } from "./rows/webhooks.ts";
+import { webhookAnswerRows } from "./rows/webhook-answers.ts";
+import { webhookChoiceRows } from "./rows/webhook-choices.ts";
+import { webhookRequestRows } from "./rows/webhook-requests.ts";
 
 export const tables: Record<string, Row[]> = {
   objects: objectRows,
@@ -31,10 +34,10 @@ export const tables: Record<string, Row[]> = {
   managed: managedRows,
   deletion: deletionRows,
   crds: crdRows,
-  corners: edgeCaseRows,
+  corners: [...edgeCaseRows, ...networkEdgeCaseRows],
   refused: validationRows,
   admission: admissionRows,
-  webhooks: webhookRows,
+  webhooks: [...webhookRequestRows, ...webhookAnswerRows, ...webhookChoiceRows],
   access: accessRows,
   reviews: reviewRows,
   errors: errorRows,

@@ -44,17 +44,15 @@ export async function startWebhookServer(respond: Respond): Promise<WebhookServe
       if (answer === undefined) return;
       if (typeof answer === "number") response.writeHead(answer).end("broken");
       else
-        response
-          .writeHead(200, { "content-type": "application/json" })
-          .end(
-            typeof answer === "string"
-              ? answer
-              : JSON.stringify({
-                  kind: "AdmissionReview",
-                  apiVersion: "admission.k8s.io/v1",
-                  response: { uid: review.request.uid, ...answer },
-                }),
-          );
+        response.writeHead(200, { "content-type": "application/json" }).end(
+          typeof answer === "string"
+            ? answer
+            : JSON.stringify({
+                kind: "AdmissionReview",
+                apiVersion: "admission.k8s.io/v1",
+                response: { uid: review.request.uid, ...answer },
+              }),
+        );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -85,14 +85,12 @@ export function makePolicies(random: Random): Policy[] {
         .some(roles, 0, roles.length)
         .map((name): Policy => ({ kind: "Role", name, namespace, rules: rules(random, false) })),
     ),
-    ...random
-      .some(bindings, 1, 4)
-      .map((name): Policy => ({
-        kind: "ClusterRoleBinding",
-        name: `rd-${name}`,
-        roleRef: roleRef(random, "ClusterRole", name),
-        subjects: subjects(random),
-      })),
+    ...random.some(bindings, 1, 4).map((name): Policy => ({
+      kind: "ClusterRoleBinding",
+      name: `rd-${name}`,
+      roleRef: roleRef(random, "ClusterRole", name),
+      subjects: subjects(random),
+    })),
     ...NAMESPACES.flatMap((namespace) =>
       random.some(bindings, 0, 4).map((name) => roleBinding(random, name, namespace)),
     ),
