@@ -1,5 +1,6 @@
 // Schema parts that several kinds share.
 import { z } from "zod";
+import { cfName } from "./cf-name.ts";
 import { listAtomic, listMap, withRules, type CelRule } from "../kube/api/resource.ts";
 
 /** An object name as Kubernetes takes it. */
@@ -30,10 +31,7 @@ export const className = z
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
 
 /** The name shown by `cf`; `metadata.name` when left out. */
-export const displayName = z
-  .string()
-  .min(1)
-  .max(255)
+export const displayName = cfName
   .optional()
   .describe("The name that cf shows. Defaults to metadata.name. Changing it renames; metadata.name never changes.");
 

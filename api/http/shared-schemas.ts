@@ -1,5 +1,6 @@
 // Parts that most bodies share.
 import { z } from "zod";
+import { cfNameProblem } from "../../crds/cf-name.ts";
 import { metadataSchema } from "../cf/metadata.ts";
 
 /** `{ data: { guid } }` of a body. */
@@ -10,13 +11,16 @@ export const toManySchema = z.strictObject({
   data: z.array(z.strictObject({ guid: z.string().min(1).max(255) })).max(1000),
 });
 
-/** A CF name: something, not too long, printable. */
+/** A CF name. */
 export const nameSchema = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain escaped characters")
-  .regex(/[^\s]|^$/u, "can't be blank");
+  .regex(/[^\s]|^$/u, { error: "can't be blank", abort: true })
+  .superRefine((name, context) => {
+    const message = cfNameProblem(name);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
 
 /** The body of a PATCH that changes metadata only. */
 export const metadataOnlySchema = z.strictObject({ metadata: metadataSchema.optional() });

@@ -1,6 +1,7 @@
 // What a Buildpack is: a name and order for something that builders know how to use.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Buildpack = defineResource({
@@ -18,7 +19,7 @@ export const Buildpack = defineResource({
     { name: "Version", jsonPath: ".status.version" },
   ],
   spec: z.object({
-    name: z.string().min(1).max(255).describe("The name that cf shows and apps ask for."),
+    name: cfName.describe("The name that cf shows and apps ask for."),
     position: z.int().min(1).max(10000).default(1).describe("Order of detection, first to last."),
     enabled: z.boolean().default(true).describe("Whether detection tries it."),
     locked: z.boolean().default(false).describe("Whether cf refuses to replace it."),

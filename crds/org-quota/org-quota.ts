@@ -1,6 +1,7 @@
 // What an OrgQuota is: limits that an admin gives to orgs. A limit left out is none.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 const limit = z.int().min(0).max(2_147_483_647).optional();
@@ -19,7 +20,7 @@ export const OrgQuota = defineResource({
     { name: "Routes", jsonPath: ".spec.totalRoutes", type: "integer" },
   ],
   spec: z.object({
-    name: z.string().min(1).max(255).describe("The name that cf shows."),
+    name: cfName.describe("The name that cf shows."),
     default: z.boolean().default(false).describe("In force for orgs that name none."),
     totalMemoryMB: limit.describe("Memory of all running instances, in MB."),
     instanceMemoryMB: limit.describe("Memory of one instance, in MB."),

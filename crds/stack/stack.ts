@@ -1,6 +1,7 @@
 // What a Stack is: the base that apps are built and run on.
 import { z } from "zod";
 import { defineResource, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { cfName } from "../cf-name.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 
 export const Stack = defineResource({
@@ -16,7 +17,7 @@ export const Stack = defineResource({
     { name: "Default", jsonPath: ".spec.default", type: "boolean" },
   ],
   spec: z.object({
-    name: z.string().min(1).max(255).describe("The name that cf shows."),
+    name: cfName.describe("The name that cf shows."),
     description: z.string().max(1024).default("").describe("What it is, as cf shows it."),
     default: z.boolean().default(false).describe("Used by apps that name none."),
     buildImage: z.string().max(1024).optional().describe("The image that apps are built in."),

@@ -101,7 +101,9 @@ describe.each(kinds)("$kind", ({ kind, path, body, taken }) => {
     ["", "Name can't be blank"],
     ["   ", "Name can't be blank"],
     ["n".repeat(256), "Name is too long (maximum is 255 characters)"],
-    ["a\nb", "Name must not contain escaped characters"],
+    ["a\nb", "Name must not contain control or zero-width characters"],
+    ["a\u200bb", "Name must not contain control or zero-width characters"],
+    ["a ", "Name must not begin or end with a blank"],
     [5, "Name must be a string"],
     [null, "Name must be a string"],
   ])("but not %j", async (name, detail) => {

@@ -151,7 +151,18 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
     metadata: { name: "at", namespace: "default" },
     spec: { path, domainRef: { name: "apps.example" } },
   });
+  const called = (kind: string, name: string): Json => {
+    const object = named(kind, "called");
+    return { ...object, spec: { name } };
+  };
   test.each<[string, Json, number]>([
+    ["an App called My App ☕", called("App", "My App ☕"), 201],
+    ["an App with a trailing blank in its name", called("App", "app "), 422],
+    ["an App with a zero-width space in its name", called("App", "a\u200bpp"), 422],
+    ["an App with an invisible letter in its name", called("App", "app\u3164"), 422],
+    ["an Org with a leading blank in its name", called("Org", "\u00a0acme"), 422],
+    ["a Space with a newline in its name", called("Space", "a\nb"), 422],
+    ["a Stack with a direction mark in its name", called("Stack", "\u202ehost"), 422],
     ["an Org", named("Org", "acme"), 201],
     ["an Org with a dot in its name", named("Org", "acme.dev"), 422],
     ["a Space", named("Space", "dev"), 201],
