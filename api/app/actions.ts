@@ -4,7 +4,7 @@ import { Droplet } from "../../crds/droplet/droplet.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { COMMAND_PATCHES } from "../../crds/command-patches.ts";
 import { endpoint, ok } from "../http/endpoint.ts";
-import { unprocessable } from "../http/errors.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
 import { currentDroplet, createOrPatchProcess, processesOf } from "../cf/app-children.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
@@ -78,16 +78,25 @@ const setDroplet = endpoint({
   summary: "Set the current droplet",
   handler: async ({ session, params, body, base }) => {
     const app = session.get(App, params.guid);
-    const droplet = session.find(Droplet, body.data.guid);
-    const mine =
-      droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name;
-    if (!droplet || !mine)
-      throw unprocessable("Unable to assign current droplet. Ensure the droplet exists and belongs to this app.");
+    const droplet = assignableDroplet(session, app, body.data?.guid);
     await change(session, app, COMMAND_PATCHES.setDroplet.patch(droplet.metadata.name));
     await addProcesses(session, app, Object.keys(droplet.spec.processTypes));
-    return ok({ ...toOneRelationship(body.data.guid), links: dropletLinks(base, params.guid) });
+    return ok({
+      ...toOneRelationship(session.cache.guid(Droplet, droplet)),
+      links: dropletLinks(base, params.guid),
+    });
   },
 });
+
+/** @throws CFError 422 for no GUID, and for a droplet that is not this app's */
+function assignableDroplet(session: Session, app: App, guid: string | null | undefined): Droplet {
+  if (guid === null || guid === undefined)
+    throw unprocessable("Current droplet cannot be removed. Replace it with a preferred droplet.");
+  const droplet = session.find(Droplet, guid);
+  if (droplet?.metadata.namespace === app.metadata.namespace && droplet?.spec.appRef.name === app.metadata.name)
+    return droplet;
+  throw unprocessable("Unable to assign current droplet. Ensure the droplet exists and belongs to this app.");
+}
 
 /** A process of its own for each type of the droplet, of as many instances as its type has by default; none is ever taken away. */
 async function addProcesses(session: Session, app: App, types: readonly string[]): Promise<void> {
@@ -110,8 +119,9 @@ const getDroplet = endpoint({
   handler: ({ session, params, base }) => {
     const app = session.get(App, params.guid);
     const droplet = currentDroplet(session.cache, app);
+    if (!droplet) throw notFound("Droplet");
     return ok({
-      ...toOneRelationship(droplet && session.cache.guid(Droplet, droplet)),
+      ...toOneRelationship(session.cache.guid(Droplet, droplet)),
       links: dropletLinks(base, params.guid),
     });
   },

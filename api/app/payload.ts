@@ -23,7 +23,7 @@ export const updateAppBody = z.strictObject({
 });
 export const setVariablesBody = z.strictObject({ var: variablesSchema });
 export const featureBody = z.strictObject({ enabled: z.boolean() });
-export const currentDropletBody = z.strictObject({ data: z.strictObject({ guid: z.string().min(1) }) });
+export const currentDropletBody = z.strictObject({ data: z.strictObject({ guid: z.string().nullish() }).nullable() });
 
 export const appListQuery = listQuery(
   {

@@ -12,9 +12,9 @@ test.each<[string, string | undefined]>([
   ["a.b-c d", undefined],
   ["PORTS", undefined],
   ["XVCAP_A", undefined],
-  ["port", "cannot set 'port'"],
-  ["Vcap_x", "cannot set 'Vcap_x'"],
-  ["VMC_X", "cannot set 'VMC_X'"],
+  ["port", "cannot set PORT"],
+  ["Vcap_x", "cannot start with VCAP_"],
+  ["VMC_X", "cannot start with VMC_"],
   ["", "minimum length of 1"],
   ["x".repeat(256), "too long"],
 ])("the name %s", (name, problem) => {

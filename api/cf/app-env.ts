@@ -19,29 +19,40 @@ const MAX_BYTES = 512 * 1024;
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,200}$/;
 const ATTEMPTS = 5;
 
-/** What is wrong with a variable's name, if anything is. */
+/** What is wrong with a variable's name, in CF's words; undefined when nothing is. */
 function nameProblem(name: string): string | undefined {
   if (name === "") return "key must be a minimum length of 1";
   if (name.length > 255) return `key '${name.slice(0, 40)}...' is too long (maximum is 255 characters)`;
-  return isPlatformVariable(name)
-    ? `cannot set '${name}': names that start with VCAP_ or VMC, and PORT, are the platform's`
-    : undefined;
+  if (!isPlatformVariable(name)) return undefined;
+  if (/^vcap_/i.test(name)) return "cannot start with VCAP_";
+  return /^vmc/i.test(name) ? "cannot start with VMC_" : "cannot set PORT";
 }
 
-function checkVariableNames(
-  variables: Record<string, unknown>,
-  context: { addIssue: (issue: { code: "custom"; message: string }) => void },
-): void {
+interface IssueContext {
+  addIssue: (issue: { code: "custom"; message: string; params?: { whole: true } }) => void;
+}
+
+function checkVariableNames(variables: Record<string, unknown>, context: IssueContext): void {
   for (const name of Object.keys(variables)) {
     const message = nameProblem(name);
     if (message) context.addIssue({ code: "custom", message });
   }
 }
 
+function checkVariables(variables: Record<string, unknown>, context: IssueContext): void {
+  checkVariableNames(variables, context);
+  for (const [name, value] of Object.entries(variables)) {
+    if (typeof value === "string" || value === null || nameProblem(name) !== undefined) continue;
+    const message = `Non-string value in environment variable for key '${name}', value '${JSON.stringify(value)}'`;
+    context.addIssue({ code: "custom", message, params: { whole: true } });
+  }
+}
+
 /** Variables to set; null removes one. */
 export const variablesSchema = z
-  .record(z.string(), z.union([z.string(), z.null()], { error: "must be a string or null" }))
-  .superRefine(checkVariableNames);
+  .record(z.string(), z.unknown())
+  .superRefine(checkVariables)
+  .transform((variables) => variables as Record<string, string | null>);
 /** Variables of a new app or a manifest: any JSON value, kept as text. */
 export const anyVariablesSchema = z
   .record(z.string(), z.unknown())

@@ -7,18 +7,35 @@ import { hideUserinfo } from "../../crds/hide-userinfo.ts";
 import { unprocessable } from "../http/errors.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
+const STACK_LENGTH = "must be between 1 and 4096 characters";
+const BUILDPACK_LENGTH = "entries must be between 1 and 4096 characters";
+
+/** `lifecycle.data.buildpacks`, or a manifest's. */
+export const buildpacksSchema = z
+  .array(z.string("can only contain strings").min(1, BUILDPACK_LENGTH).max(4096, BUILDPACK_LENGTH))
+  .max(50);
+/** `lifecycle.data.stack`, or a manifest's. */
+export const stackSchema = z.string().min(1, STACK_LENGTH).max(4096, STACK_LENGTH);
+
 const buildpackData = z.strictObject({
-  buildpacks: z.array(z.string().min(1).max(4096)).max(50).nullable().optional(),
-  stack: z.string().min(1).max(4096).nullable().optional(),
+  buildpacks: buildpacksSchema.nullable().optional(),
+  stack: stackSchema.nullable().optional(),
   credentials: z.record(z.string(), z.unknown()).nullable().optional(),
 });
 
 /** `lifecycle` of a body. */
-export const lifecycleSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("buildpack"), data: buildpackData }),
-  z.strictObject({ type: z.literal("cnb"), data: buildpackData }),
-  z.strictObject({ type: z.literal("docker"), data: z.strictObject({}).optional() }),
-]);
+export const lifecycleSchema = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({ type: z.literal("buildpack"), data: buildpackData }),
+    z.strictObject({ type: z.literal("cnb"), data: buildpackData }),
+    z.strictObject({ type: z.literal("docker"), data: z.strictObject({}).optional() }),
+  ],
+  {
+    error: ({ code }) =>
+      code === "invalid_union" ? "is not included in the list: buildpack, docker, cnb" : "must be an object",
+  },
+);
 export type LifecycleInput = z.output<typeof lifecycleSchema>;
 
 /** As the App keeps it. @throws CFError 422 for a stack or buildpack that is not there */
@@ -30,7 +47,11 @@ export function toLifecycle(
   if (input.type === "docker") return { type: "docker" };
   const { buildpacks, stack } = input.data;
   checkStack(cache, stack);
-  for (const name of buildpacks ?? []) checkBuildpack(cache, name);
+  const unknown = findUnknownBuildpack(cache, buildpacks);
+  if (unknown !== undefined)
+    throw unprocessable(
+      `Buildpack "${unknown}" for stack "${stack ?? defaultStack(cache) ?? ""}" must be an existing admin buildpack or a valid git URI`,
+    );
   return { type: input.type, ...(buildpacks && { buildpacks }), ...(stack && { stack }) };
 }
 
@@ -45,14 +66,18 @@ function checkStack(cache: ClusterCache, name: string | null | undefined): void 
     throw unprocessable("Stack must be an existing stack");
 }
 
-/** A buildpack of the platform by name, or a URL. `cf` knows the text word by word. */
-function checkBuildpack(cache: ClusterCache, name: string): void {
-  const known = cache
-    .store(Buildpack)
-    .list()
-    .some((buildpack) => buildpack.spec.name === name);
-  if (!known && !/^(https?|git):\/\//.test(name))
-    throw unprocessable("Buildpack must be an existing admin buildpack or a valid git URI");
+/** The first name that is neither a buildpack of the platform nor a URL. */
+export function findUnknownBuildpack(
+  cache: ClusterCache,
+  names: readonly string[] | null | undefined,
+): string | undefined {
+  const known = new Set(
+    cache
+      .store(Buildpack)
+      .list()
+      .map((buildpack) => buildpack.spec.name),
+  );
+  return names?.find((name) => !known.has(name) && !/^(https?|git):\/\//.test(name));
 }
 
 /** Name of the stack that apps get which name none. */

@@ -4,10 +4,21 @@ import { CFError } from "./errors.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** `process_types` -> `Process types`; nested paths keep their dots. */
+/**
+ * The attribute's name in CF's words: `health_check.data.timeout` is `Health check timeout`, `lifecycle.data.stack` is `Lifecycle Stack`.
+ * Positions in lists, `data` wrappers and comparison operators are not part of it.
+ */
 function humanize(path: readonly PropertyKey[]): string {
   if (path[0] === "metadata" && path.length > 1) return "Metadata";
-  const text = path.map(String).join(".").replaceAll("_", " ");
+  const words = path.filter((part) => typeof part !== "number").map((part) => String(part).replace(/\[\w+\]$/, ""));
+  if (words[0] === "lifecycle" && words[1] === "data" && words.length > 2)
+    return `Lifecycle ${capitalize(words.slice(2).join(" "))}`;
+  const named = words.filter((word, at) => word !== "data" || at === words.length - 1);
+  return capitalize(named.join(" "));
+}
+
+function capitalize(words: string): string {
+  const text = words.replaceAll("_", " ");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -14,13 +14,13 @@ import { appKey, sortNewestFirst, processesOf as appProcesses, createOrPatchProc
 import { readVariables, writeVariables } from "../cf/app-env.ts";
 import { toFeaturesPatch } from "../cf/app-features.ts";
 import { toApp } from "../cf/new-app.ts";
-import { defaultStack, toLifecycle } from "../cf/lifecycle.ts";
+import { defaultStack, findUnknownBuildpack, toLifecycle } from "../cf/lifecycle.ts";
 import { metadataOf, toMetadataPatch } from "../cf/metadata.ts";
 import { routeURLOf } from "../cf/route-url.ts";
 import type { Session } from "../access/session.ts";
 import { diffApplication } from "./diff.ts";
 import { toApplication, toYaml } from "./generate.ts";
-import { lifecycleOf, processesOf, processSpec } from "./plan.ts";
+import { lifecycleMismatch, lifecycleOf, processesOf, processSpec } from "./plan.ts";
 import { applyRoutes, listUsableDomains } from "./routes.ts";
 import { manifestBody, parseApplications, type Application } from "./schema.ts";
 
@@ -73,9 +73,8 @@ async function ensureApps(session: Session, namespace: string, entries: readonly
   const pairs: AppEntry[] = [];
   for (const entry of entries) {
     const found = findApp(session, namespace, entry.name);
-    const lifecycle = lifecycleOf(entry);
-    if (found && lifecycle && lifecycle.type !== found.spec.lifecycle.type)
-      throw unprocessable(`For application '${entry.name}': Lifecycle type cannot be changed`);
+    const mismatch = found && lifecycleMismatch(entry, found.spec.lifecycle.type);
+    if (mismatch) throw unprocessable(`For application '${entry.name}': ${mismatch}`);
     pairs.push({
       entry,
       app:
@@ -90,6 +89,8 @@ async function ensureApps(session: Session, namespace: string, entries: readonly
 
 async function createApp(session: Session, namespace: string, entry: Application): Promise<App> {
   const lifecycle = lifecycleOf(entry);
+  const unknown = lifecycle?.type !== "docker" && findUnknownBuildpack(session.cache, lifecycle?.data.buildpacks);
+  if (unknown) throw unprocessable(`Specified unknown buildpack name: "${unknown}"`);
   const draft = toApp(session.cache, namespace, {
     name: entry.name,
     ...(lifecycle && { lifecycle }),

@@ -29,6 +29,16 @@ export function lifecycleOf(app: Application): LifecycleInput | undefined {
   return { type: app.lifecycle ?? "buildpack", data: omitUndefined({ buildpacks, stack: app.stack ?? undefined }) };
 }
 
+/** Why an entry cannot be applied to an app of this lifecycle; undefined when it can. */
+export function lifecycleMismatch(entry: Application, current: LifecycleInput["type"]): string | undefined {
+  const wanted = lifecycleOf(entry)?.type ?? current;
+  if (wanted === current) return undefined;
+  if (current === "docker" && (entry.buildpacks ?? entry.buildpack))
+    return `${entry.buildpacks ? "Buildpacks" : "Buildpack"} cannot be configured for a docker lifecycle app.`;
+  if (current === "buildpack" && entry.docker) return "Docker cannot be configured for a buildpack lifecycle app.";
+  return "Lifecycle type cannot be changed";
+}
+
 /** `buildpack: default` (or null) asks for detection, as does an empty list. */
 function buildpacksOf({ buildpacks, buildpack }: Application): string[] | undefined {
   if (buildpacks) return buildpacks;

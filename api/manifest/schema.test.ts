@@ -1,5 +1,7 @@
 // What a manifest may hold, and what is said of the rest.
 import { expect, test } from "vitest";
+import { CFError } from "../http/errors.ts";
+import { parseBody } from "../http/validation.ts";
 import { manifestBody, parseApplications, toBytesPerSecond, toMegabytes } from "./schema.ts";
 
 test.each<[string, number | undefined]>([
@@ -34,6 +36,17 @@ test.each<[string, number | undefined]>([
 
 const body = (document: unknown) => manifestBody.safeParse(document);
 
+/** What a refusal says; "" when nothing is refused. */
+function detailOf(parse: () => unknown): string {
+  try {
+    parse();
+    return "";
+  } catch (error) {
+    if (error instanceof CFError) return error.message;
+    throw error;
+  }
+}
+
 test("underscores and dashes are alike, but not inside env, metadata and features", () => {
   const parsed = body({
     applications: [
@@ -55,39 +68,89 @@ test("underscores and dashes are alike, but not inside env, metadata and feature
   });
 });
 
-test.each<[unknown, boolean]>([
-  [{ applications: [{}] }, true],
-  [{ version: 1, applications: [{}] }, true],
-  [{ version: 2, applications: [{}] }, false],
-  [{ applications: [] }, false],
-  [{ applications: {} }, false],
-  [{}, false],
-  [{ applications: Array(101).fill({ name: "a" }) }, false],
-])("envelope %j: %s", (document, accepted) => {
-  expect(body(document).success).toBe(accepted);
+const NO_APPLICATIONS = "Cannot parse manifest with no 'applications' field.";
+const WRONG_VERSION = "Unsupported manifest schema version. Currently supported versions: [1].";
+
+test.each<[string, unknown, string[]]>([
+  ["one application", { applications: [{}] }, []],
+  ["version 1", { version: 1, applications: [{}] }, []],
+  ["an empty version", { version: null, applications: [{}] }, []],
+  ["more than a hundred applications", { applications: Array(150).fill({ name: "a" }) }, []],
+  ["version 2", { version: 2, applications: [{}] }, [WRONG_VERSION]],
+  ["no applications in the list", { applications: [] }, [NO_APPLICATIONS]],
+  ["applications that are no list", { applications: {} }, [NO_APPLICATIONS]],
+  ["no applications", {}, [NO_APPLICATIONS]],
+])("a manifest with %s", (_what, document, problems) => {
+  expect(detailOf(() => parseBody(manifestBody, document))).toEqual(problems.join(", "));
 });
 
 test.each<[object, string[]]>([
   [{ name: "a", unknown: 1 }, []],
-  [{ name: "" }, ["For application at index 0: Name can't be blank"]],
-  [{ name: "a", memory: "1B" }, ["For application 'a': Memory must be greater than 0MB"]],
-  [{ name: "a", memory: "5T" }, ["For application 'a': Memory must be at most 4194304MB"]],
+  [{ name: "" }, ["For application at index 0: Name must not be empty"]],
+  [{}, ["For application at index 0: Name must not be empty"]],
+  [{ name: 5 }, ["For application at index 0: Name must be a string"]],
+  [{ name: "a\u200b" }, ["For application 'a\u200b': Name must not contain control or zero-width characters"]],
+  [{ name: "a", memory: "1B" }, [`For application 'a': Process "web": Memory must be greater than 0MB`]],
+  [{ name: "a", memory: "5T" }, [`For application 'a': Process "web": Memory must be at most 4194304MB`]],
   [
     { name: "a", memory: [] },
-    ["For application 'a': Memory must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB"],
+    [`For application 'a': Process "web": Memory must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB`],
   ],
-  [{ name: "a", processes: [{ instances: 1 }] }, ["For application 'a': Processes 0.type can't be blank"]],
-  [{ name: "a", timeout: 181 }, ["For application 'a': Timeout must be less than or equal to 180"]],
-  [{ name: "a", "no-route": "yes" }, ["For application 'a': No route must be a boolean"]],
+  [{ name: "a", command: "" }, [`For application 'a': Process "web": Command must be between 1 and 4096 characters`]],
+  [
+    { name: "a", processes: [{ type: "worker", command: "", user: "" }] },
+    [
+      `For application 'a': Process "worker": Command must be between 1 and 4096 characters`,
+      `For application 'a': Process "worker": User must be between 1 and 255 characters`,
+    ],
+  ],
+  [
+    { name: "a", "health-check-type": "udp" },
+    [`For application 'a': Process "web": Health check type must be "port", "process", or "http"`],
+  ],
+  [
+    { name: "a", "health-check-type": "port", "health-check-http-endpoint": "/x" },
+    [`For application 'a': Process "web": Health check type must be "http" to set a health check HTTP endpoint`],
+  ],
+  [
+    { name: "a", processes: [{ type: "w", "readiness-health-check-http-endpoint": "x" }] },
+    [`For application 'a': Process "w": Readiness health check http endpoint must be a valid URI path`],
+  ],
+  [{ name: "a", processes: [{ instances: 1 }] }, ["For application 'a': All Processes must specify a type"]],
+  [{ name: "a", processes: {} }, ["For application 'a': Processes must be an array of process configurations"]],
+  [
+    { name: "a", processes: [{ type: "w" }, { type: "w" }] },
+    [`For application 'a': Process "w" may only be present once`],
+  ],
+  [{ name: "a", timeout: 181 }, [`For application 'a': Process "web": Timeout must be less than or equal to 180`]],
+  [{ name: "a", "no-route": "yes" }, ["For application 'a': No-route must be a boolean"]],
   [{ name: "a", lifecycle: "x" }, ["For application 'a': Lifecycle must be one of 'buildpack', 'cnb', 'docker'"]],
+  [{ name: "a", stack: "" }, ["For application 'a': Stack must be between 1 and 4096 characters"]],
+  [{ name: "a", buildpacks: [1] }, ["For application 'a': Buildpacks can only contain strings"]],
+  [{ name: "a", buildpacks: [""] }, ["For application 'a': Buildpacks entries must be between 1 and 4096 characters"]],
+  [{ name: "a", buildpack: "" }, ["For application 'a': Buildpack must be between 1 and 4096 characters"]],
+  [{ name: "a", env: { VCAP_X: "1" } }, ["For application 'a': Env cannot start with VCAP_"]],
   [
     { name: "a", metadata: { labels: { "a b": "c" } } },
-    ["For application 'a': Metadata labels label key error: 'a b' contains invalid characters"],
+    ["For application 'a': Metadata label key error: 'a b' contains invalid characters"],
   ],
   [{ name: "a", sidecars: [{}] }, ["For application 'a': Sidecars are not served here yet"]],
   [
     { name: "a", buildpack: "x", buildpacks: ["y"] },
     ["For application 'a': Buildpack and Buildpacks fields cannot be used together."],
+  ],
+  [
+    { name: "a", docker: { image: "x" }, buildpacks: ["y"] },
+    ["For application 'a': Cannot specify both buildpack(s) and docker keys"],
+  ],
+  [{ name: "a", routes: ["x.example"] }, ["For application 'a': Routes must be a list of route objects"]],
+  [{ name: "a", routes: [{ route: 5 }] }, ["For application 'a': Routes must be a list of route objects"]],
+  [{ name: "a", routes: "x" }, ["For application 'a': Routes must be a list of route objects"]],
+  [
+    { name: "a", features: { ssh: "yes" } },
+    [
+      "For application 'a': Features must be a map of valid feature names to booleans (true = enabled, false = disabled)",
+    ],
   ],
   [
     { name: "a", routes: [{ route: "x.example", options: { loadbalancing: "least-connection" } }] },

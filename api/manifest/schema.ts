@@ -1,9 +1,11 @@
 // What a manifest may hold. Keys take dashes or underscores alike; unknown keys are ignored, as CF does.
 import { z } from "zod";
 import { anyVariablesSchema } from "../cf/app-env.ts";
+import { buildpacksSchema, stackSchema } from "../cf/lifecycle.ts";
 import { metadataSchema } from "../cf/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
 import { describeProblem } from "../http/validation.ts";
+import { commandSchema, processUserSchema } from "../cf/process-schemas.ts";
 import { parseRoute } from "./plan.ts";
 
 const UNIT_PROBLEM = "must use a supported unit: B, K, KB, M, MB, G, GB, T, or TB";
@@ -49,13 +51,13 @@ const logRate = z.union([z.string(), z.number()], { error: UNIT_PROBLEM }).trans
 });
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600);
-const resettable = z
-  .string()
-  .min(1)
-  .max(4096)
+const resettable = commandSchema
   .nullable()
   .transform((value) => (value === "null" || value === "default" ? null : value));
-const checkType = z.enum(["http", "port", "process", "none"]).transform((type) => (type === "none" ? "process" : type));
+const checkType = z
+  .enum(["http", "port", "process", "none"], { error: 'must be "port", "process", or "http"' })
+  .transform((type) => (type === "none" ? "process" : type));
+const checkEndpoint = z.string().max(255).regex(/^\//, "must be a valid URI path");
 
 const processShape = {
   command: resettable.optional(),
@@ -64,12 +66,12 @@ const processShape = {
   "disk-quota": size.optional(),
   "log-rate-limit-per-second": logRate.optional(),
   "health-check-type": checkType.optional(),
-  "health-check-http-endpoint": z.string().regex(/^\//, "must be a valid URI path").max(255).optional(),
+  "health-check-http-endpoint": checkEndpoint.optional(),
   "health-check-invocation-timeout": seconds.optional(),
   "health-check-interval": seconds.optional(),
   timeout: seconds.max(180).optional(),
   "readiness-health-check-type": checkType.optional(),
-  "readiness-health-check-http-endpoint": z.string().regex(/^\//, "must be a valid URI path").max(255).optional(),
+  "readiness-health-check-http-endpoint": checkEndpoint.optional(),
   "readiness-health-check-invocation-timeout": seconds.optional(),
   "readiness-health-check-interval": seconds.optional(),
 };
@@ -78,7 +80,7 @@ const webProcess = z.looseObject(processShape);
 const processEntry = z.looseObject({
   ...processShape,
   type: z.string().min(1).max(255),
-  user: z.string().min(1).max(255).nullable().optional(),
+  user: processUserSchema.nullable().optional(),
 });
 export type ProcessEntry = z.output<typeof processEntry>;
 
@@ -88,33 +90,50 @@ const routeEntry = z.looseObject({
   options: z.record(z.string(), z.unknown()).nullish(),
 });
 
+const BUILDPACK_LENGTH = "must be between 1 and 4096 characters";
+const buildpackSchema = z.string().min(1, BUILDPACK_LENGTH).max(4096, BUILDPACK_LENGTH);
+const FEATURES = "must be a map of valid feature names to booleans (true = enabled, false = disabled)";
+const isBoolean = z.boolean("must be a boolean");
+
 const application = webProcess.extend({
   name: nameSchema,
   lifecycle: z.enum(["buildpack", "cnb", "docker"]).optional(),
-  buildpacks: z.array(z.string().min(1).max(4096)).max(50).optional(),
-  buildpack: z.string().nullable().optional(),
-  stack: z.string().min(1).max(4096).nullable().optional(),
+  buildpacks: buildpacksSchema.optional(),
+  buildpack: buildpackSchema.nullable().optional(),
+  stack: stackSchema.nullable().optional(),
   docker: z.looseObject({ image: z.string().optional() }).optional(),
   env: anyVariablesSchema.nullish(),
-  "no-route": z.boolean().optional(),
-  "random-route": z.boolean().optional(),
-  "default-route": z.boolean().optional(),
-  routes: z.array(routeEntry).max(100).optional(),
+  "no-route": isBoolean.optional(),
+  "random-route": isBoolean.optional(),
+  "default-route": isBoolean.optional(),
+  routes: z.array(routeEntry, "must be a list of route objects").max(100).optional(),
   processes: z.array(processEntry).max(100).optional(),
   services: z.array(z.unknown()).optional(),
   sidecars: z.array(z.unknown()).optional(),
-  features: z.record(z.string(), z.boolean()).optional(),
+  features: z.record(z.string(), z.boolean(FEATURES), FEATURES).optional(),
   metadata: metadataSchema.optional(),
 });
 export type Application = z.output<typeof application>;
 
-/** The body: normalised before it is checked, so that errors name keys with dashes. */
+const NO_APPLICATIONS = "Cannot parse manifest with no 'applications' field.";
+const WRONG_VERSION = "Unsupported manifest schema version. Currently supported versions: [1].";
+
+/** Keys are normalised before they are checked. The size of the body bounds the number of applications. */
 export const manifestBody = z.preprocess(
   withDashes,
-  z.looseObject({
-    version: z.literal(1).optional(),
-    applications: z.array(z.unknown()).min(1, "must contain at least one application").max(100),
-  }),
+  z
+    .looseObject({ version: z.unknown().optional(), applications: z.unknown().optional() })
+    .transform(({ version, applications }, context) => {
+      const isSupported = version === undefined || version === null || version === 1;
+      if (isSupported && Array.isArray(applications) && applications.length > 0)
+        return { applications: applications as unknown[] };
+      context.addIssue({
+        code: "custom",
+        message: isSupported ? NO_APPLICATIONS : WRONG_VERSION,
+        params: { whole: true },
+      });
+      return z.NEVER;
+    }),
 );
 
 const FREE = new Set(["env", "features", "metadata", "parameters"]);
@@ -134,19 +153,54 @@ function withDashes(value: unknown): unknown {
 export function parseApplications(entries: readonly unknown[]): { applications: Application[]; problems: string[] } {
   const parsed = entries.map((entry) => application.safeParse(entry, { reportInput: true }));
   const problems = parsed.flatMap((result, index) =>
-    (result.success ? findConflicts(result.data) : result.error.issues.map(toText)).map(
-      (text) => `${prefix(entries[index], index)}: ${text}`,
-    ),
+    [...new Set(findProblems(result, entries[index]))].map((text) => `${prefix(entries[index], index)}: ${text}`),
   );
   return { applications: parsed.flatMap((result) => (result.success ? [result.data] : [])), problems };
 }
 
-function toText(issue: z.core.$ZodIssue): string {
-  const [first = "", ...rest] = issue.path.map(String);
-  const field = `${first.charAt(0).toUpperCase()}${first.slice(1).replaceAll("-", " ")}${rest.length > 0 ? ` ${rest.join(".")}` : ""}`;
-  return issue.code === "custom" && (issue.params as { whole?: boolean } | undefined)?.whole
-    ? issue.message
-    : `${field} ${describeProblem(issue)}`.trim();
+function findProblems(result: z.ZodSafeParseResult<Application>, entry: unknown): string[] {
+  return result.success ? findConflicts(result.data) : result.error.issues.map((issue) => toText(issue, entry));
+}
+
+/** Keys whose problems CF reports for a process: `Process "web": Memory ...`. */
+const PROCESS_KEYS = new Set<string>([...Object.keys(processShape), "user"]);
+/** Keys that CF writes with their dash. */
+const DASHED_KEYS = new Set(["no-route", "random-route", "default-route"]);
+
+function toText(issue: z.core.$ZodIssue, entry: unknown): string {
+  if ((issue as { params?: { whole?: boolean } }).params?.whole) return issue.message;
+  const [key = "", at, field] = issue.path.map(String);
+  if (key === "name" && isEmptyName(issue)) return "Name must not be empty";
+  if (key === "processes") return processProblem(issue, entry, { at, field });
+  if (key === "routes") return routesProblem(issue, field);
+  const problem = attributeProblem(key, issue);
+  return PROCESS_KEYS.has(key) ? `Process "web": ${problem}` : problem;
+}
+
+function routesProblem(issue: z.core.$ZodIssue, field: string | undefined): string {
+  if (field === "protocol") return "Route protocol must be 'http1' or 'http2'.";
+  return issue.code === "too_big" ? attributeProblem("routes", issue) : "Routes must be a list of route objects";
+}
+
+function isEmptyName(issue: z.core.$ZodIssue): boolean {
+  const { input } = issue;
+  return input === undefined || input === null || (typeof input === "string" && input.trim() === "");
+}
+
+function processProblem(
+  issue: z.core.$ZodIssue,
+  entry: unknown,
+  { at, field }: { at: string | undefined; field: string | undefined },
+): string {
+  if (at === undefined || field === undefined) return "Processes must be an array of process configurations";
+  if (field === "type") return "All Processes must specify a type";
+  const { type } = (entry as { processes: { type?: unknown }[] }).processes[Number(at)] ?? {};
+  return `Process "${String(type)}": ${attributeProblem(field, issue)}`;
+}
+
+function attributeProblem(key: string, issue: z.core.$ZodIssue): string {
+  const words = DASHED_KEYS.has(key) ? key : key.replaceAll("-", " ");
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)} ${describeProblem(issue)}`.trim();
 }
 
 function prefix(entry: unknown, index: number): string {
@@ -156,7 +210,7 @@ function prefix(entry: unknown, index: number): string {
 
 /** What does not go together, or is not here yet; each with when that is so. */
 const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][] = [
-  [(app) => app.docker && (app.buildpacks ?? app.buildpack), "Docker and Buildpacks cannot both be specified."],
+  [(app) => app.docker && (app.buildpacks ?? app.buildpack), "Cannot specify both buildpack(s) and docker keys"],
   [(app) => app.buildpacks && app.buildpack !== undefined, "Buildpack and Buildpacks fields cannot be used together."],
   [(app) => app["random-route"] && app["default-route"], "Random-route and default-route may not be used together"],
   [(app) => app.services?.length, "Services cannot be bound here yet"],
@@ -165,27 +219,36 @@ const CONFLICTS: readonly [holds: (app: Application) => unknown, text: string][]
     (app) => app.routes?.some(({ options }) => Object.keys(options ?? {}).length > 0),
     "Options of routes are not supported here yet",
   ],
-  [
-    (app) =>
-      [app, ...(app.processes ?? [])].some(
-        (process) => isEndpointUnused(process, "") || isEndpointUnused(process, "readiness-"),
-      ),
-    'Health check type must be "http" to set a health check HTTP endpoint.',
-  ],
-  [
-    (app) => new Set(app.processes?.map(({ type }) => type)).size < (app.processes?.length ?? 0),
-    "Process types must be unique",
-  ],
 ];
 
-function isEndpointUnused(process: z.output<typeof webProcess>, prefix: "" | "readiness-"): boolean {
-  const type = process[`${prefix}health-check-type`];
-  return process[`${prefix}health-check-http-endpoint`] !== undefined && type !== undefined && type !== "http";
+function unusedEndpoints(app: Application): string[] {
+  return [{ ...app, type: "web" }, ...(app.processes ?? [])].flatMap((process) =>
+    (["", "readiness-"] as const)
+      .filter((kind) => isEndpointUnused(process, kind))
+      .map((kind) => {
+        const attribute = kind === "" ? "Health check type" : "Readiness health check type";
+        return `Process "${process.type}": ${attribute} must be "http" to set a health check HTTP endpoint`;
+      }),
+  );
+}
+
+function isEndpointUnused(process: z.output<typeof webProcess>, kind: "" | "readiness-"): boolean {
+  const type = process[`${kind}health-check-type`];
+  return process[`${kind}health-check-http-endpoint`] !== undefined && type !== undefined && type !== "http";
+}
+
+function repeatedTypes(app: Application): string[] {
+  const types = (app.processes ?? []).map(({ type }) => type);
+  return types
+    .filter((type, at) => types.indexOf(type) < at)
+    .map((type) => `Process "${type}" may only be present once`);
 }
 
 function findConflicts(app: Application): string[] {
   return [
     ...CONFLICTS.flatMap(([holds, text]) => (holds(app) ? [text] : [])),
+    ...unusedEndpoints(app),
+    ...repeatedTypes(app),
     ...malformedRoutes(app.routes).map((route) => `The route '${route}' is not a properly formed URL`),
   ];
 }

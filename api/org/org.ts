@@ -14,6 +14,8 @@ import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";
 import { createOrgBody, orgListQuery, toOrg, toOrgPatch, updateOrgBody } from "./payload.ts";
 import { presentOrg } from "./present.ts";
 
+const renamedToTaken = (name: string) => () => unprocessable(`Organization name '${name}' is already taken.`);
+
 /** CF compares org names without case. */
 export const orgNameTaken = (name: string) => () => unprocessable(`Organization '${name}' already exists.`);
 
@@ -94,7 +96,7 @@ export const orgEndpoints: readonly Endpoint[] = [
       const renamed =
         body.name === undefined
           ? undefined
-          : { to: { ...org, spec: { ...org.spec, name: body.name } }, taken: orgNameTaken(body.name) };
+          : { to: { ...org, spec: { ...org.spec, name: body.name } }, taken: renamedToTaken(body.name) };
       return ok(
         presentOrg(session.cache, await session.patch(Org, org, { type: "merge", body: patch }, renamed), base),
       );

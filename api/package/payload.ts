@@ -17,15 +17,19 @@ const dockerData = z.strictObject({
   password: z.string().max(5000).nullish(),
 });
 
-export const createPackageBody = z.discriminatedUnion("type", [
-  z.strictObject({
-    type: z.literal("bits"),
-    relationships,
-    data: z.strictObject({}).optional(),
-    metadata: metadataSchema.optional(),
-  }),
-  z.strictObject({ type: z.literal("docker"), relationships, data: dockerData, metadata: metadataSchema.optional() }),
-]);
+export const createPackageBody = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({
+      type: z.literal("bits"),
+      relationships,
+      data: z.strictObject({}).optional(),
+      metadata: metadataSchema.optional(),
+    }),
+    z.strictObject({ type: z.literal("docker"), relationships, data: dockerData, metadata: metadataSchema.optional() }),
+  ],
+  { error: "must be one of 'bits, docker'" },
+);
 export type CreatePackage = z.output<typeof createPackageBody>;
 
 const ownFilters = { states: csvEnum(...PACKAGE_STATES).optional(), types: csvEnum("bits", "docker").optional() };

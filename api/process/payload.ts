@@ -2,11 +2,12 @@
 import { z } from "zod";
 import { listQuery, csv, csvEnum } from "../http/query.ts";
 import { metadataSchema } from "../cf/metadata.ts";
+import { commandSchema, processUserSchema } from "../cf/process-schemas.ts";
 import type { Process } from "../../crds/process/process.ts";
 
 const seconds = z.int().min(1, "must be greater than or equal to 1").max(3600).nullable().optional();
-const endpointPath = z.string().min(1).max(255).regex(/^\//, "must be a valid URI path").nullable().optional();
-const checkType = z.enum(["port", "process", "http"]);
+const endpointPath = z.string().max(255).regex(/^\//, "must be a valid URI path").nullable().optional();
+const checkType = z.enum(["port", "process", "http"], { error: 'must be "port", "process", or "http"' });
 
 const healthCheck = z.strictObject({
   type: checkType.optional(),
@@ -34,8 +35,8 @@ const readinessCheck = z.strictObject({
 });
 
 export const updateProcessBody = z.strictObject({
-  command: z.string().min(1).max(4096).nullable().optional(),
-  user: z.string().min(1).max(255).nullable().optional(),
+  command: commandSchema.nullable().optional(),
+  user: processUserSchema.nullable().optional(),
   health_check: healthCheck.optional(),
   readiness_health_check: readinessCheck.optional(),
   metadata: metadataSchema.optional(),

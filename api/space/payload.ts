@@ -27,7 +27,12 @@ export const spaceListQuery = listQuery(
 );
 export const spaceGetQuery = z.strictObject({ include: spaceIncludes });
 export const featureBody = z.strictObject({ enabled: z.boolean() });
-export const unmappedQuery = z.strictObject({ unmapped: booleanText });
+const onlyUnmapped = (what: string): string =>
+  `Mass delete not supported for ${what}. Use 'unmapped=true' parameter to delete all unmapped routes.`;
+export const unmappedQuery = z
+  .strictObject({ unmapped: booleanText.optional() })
+  .refine(({ unmapped }) => unmapped !== undefined, onlyUnmapped("routes"))
+  .refine(({ unmapped }) => unmapped !== false, onlyUnmapped("mapped routes"));
 
 /** The Space to create in an org's namespace. */
 export function toSpace(

@@ -27,6 +27,10 @@ import {
 } from "./payload.ts";
 import { presentSpace } from "./present.ts";
 
+const renamedToTaken = (session: Session, space: Space, name: string) => () => {
+  const org = session.cache.orgOf(space.metadata.namespace);
+  return unprocessable(`Organization '${org ? displayNameOf(org) : ""}' already contains a space with name '${name}'.`);
+};
 const nameTaken = () => unprocessable("Name must be unique per organization");
 const path = "/v3/spaces/:guid";
 
@@ -135,7 +139,10 @@ const update = endpoint({
     const renamed =
       body.name === undefined
         ? undefined
-        : { to: { ...space, spec: { ...space.spec, name: body.name } }, taken: nameTaken };
+        : {
+            to: { ...space, spec: { ...space.spec, name: body.name } },
+            taken: renamedToTaken(session, space, body.name),
+          };
     return ok(
       presentSpace(
         session.cache,
@@ -165,9 +172,8 @@ const removeUnmapped = endpoint({
   query: unmappedQuery,
   badQueryError: "UnprocessableEntity",
   summary: "Delete routes without destinations",
-  handler: async ({ session, params, query }) => {
+  handler: async ({ session, params }) => {
     const space = getSpace(session, params);
-    if (!query.unmapped) throw unprocessable("Unmapped must be true");
     const { namespace = "" } = space.status ?? {};
     session.authorize({ verb: "delete", on: Route, namespace });
     const orphans = session

@@ -104,11 +104,11 @@ describe("apps", () => {
     [{ name: "x", lifecycle: { type: "buildpack", data: { stack: "nope" } } }, "Stack must be an existing stack"],
     [
       { name: "x", lifecycle: { type: "buildpack", data: { buildpacks: ["nope"] } } },
-      "Buildpack must be an existing admin buildpack or a valid git URI",
+      `Buildpack "nope" for stack "`,
     ],
     [{ name: "x", lifecycle: { type: "nope", data: {} } }, "Lifecycle"],
-    [{ name: "x", environment_variables: { VCAP_SERVICES: "x" } }, "VCAP_SERVICES"],
-    [{ name: "x", environment_variables: { port: "1" } }, "port"],
+    [{ name: "x", environment_variables: { VCAP_SERVICES: "x" } }, "cannot start with VCAP_"],
+    [{ name: "x", environment_variables: { port: "1" } }, "cannot set PORT"],
   ])("%j is refused", async (body, text) => {
     const placed = Object.keys(body).length > 1 ? { relationships: { space: to(space) }, ...body } : body;
     const [status, title, detail] = fault(await bench.call("POST", "/v3/apps", placed));
@@ -289,8 +289,20 @@ describe("droplets", () => {
     expect(
       fault(await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, to("unknown"))),
     ).toEqual(wanted);
-    expect(
-      (await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, { data: null })).status,
-    ).toBe(422);
+    for (const data of [null, {}, { guid: null }])
+      expect(fault(await bench.call("PATCH", `/v3/apps/${one.guid}/relationships/current_droplet`, { data }))).toEqual([
+        422,
+        "CF-UnprocessableEntity",
+        "Current droplet cannot be removed. Replace it with a preferred droplet.",
+      ]);
+  });
+
+  test("an app without a droplet has no current one to relate to", async () => {
+    const { guid } = await bench.app(space, "bare");
+    expect(fault(await bench.call("GET", `/v3/apps/${guid}/relationships/current_droplet`))).toEqual([
+      404,
+      "CF-ResourceNotFound",
+      "Droplet not found",
+    ]);
   });
 });

@@ -15,12 +15,14 @@ const kinds = [
     path: "/v3/organizations",
     body: (name: string) => ({ name }),
     taken: (name: string) => `Organization '${name}' already exists.`,
+    renamedToTaken: (name: string) => `Organization name '${name}' is already taken.`,
   },
   {
     kind: "space",
     path: "/v3/spaces",
     body: (name: string) => ({ name, relationships: { organization: to(home) } }),
     taken: () => "Name must be unique per organization",
+    renamedToTaken: (name: string) => `Organization 'home' already contains a space with name '${name}'.`,
   },
 ];
 let home: { guid: string };
@@ -28,7 +30,7 @@ beforeAll(async () => {
   home = await bench.org("home");
 });
 
-describe.each(kinds)("$kind", ({ kind, path, body, taken }) => {
+describe.each(kinds)("$kind", ({ kind, path, body, taken, renamedToTaken }) => {
   test("create, get, list, rename, delete; each is seen at once", async () => {
     const made = await bench.make(path, {
       ...body("One"),
@@ -66,7 +68,7 @@ describe.each(kinds)("$kind", ({ kind, path, body, taken }) => {
     expect(fault(await bench.call("PATCH", `${path}/${other.guid}`, { name: "DUP" }))).toEqual([
       422,
       "CF-UnprocessableEntity",
-      taken("DUP"),
+      renamedToTaken("DUP"),
     ]);
     expect((await bench.call("PATCH", `${path}/${one.guid}`, { name: "DUP" })).json.name).toBe("DUP");
     // The name is still this one's own after that.

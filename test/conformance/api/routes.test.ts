@@ -223,6 +223,15 @@ describe("routes", () => {
     const [kept, orphan] = [await make("kept", { in: other }), await make("orphan", { in: other })];
     await bench.call("POST", `/v3/routes/${kept.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
     expect(fault(await bench.call("DELETE", `/v3/spaces/${other.guid}/routes`))[0]).toBe(422);
+    for (const [query, what] of [
+      ["", "routes"],
+      ["?unmapped=false", "mapped routes"],
+    ])
+      expect(fault(await bench.call("DELETE", `/v3/spaces/${other.guid}/routes${query}`))).toEqual([
+        422,
+        "CF-UnprocessableEntity",
+        `Mass delete not supported for ${what}. Use 'unmapped=true' parameter to delete all unmapped routes.`,
+      ]);
     expect((await bench.job(await bench.call("DELETE", `/v3/spaces/${other.guid}/routes?unmapped=true`))).state).toBe(
       "COMPLETE",
     );

@@ -1,0 +1,88 @@
+// What a client reads about a wrong body or query: CF's words, and no path inside our schemas.
+import { expect, test } from "vitest";
+import type { z } from "zod";
+import { createAppBody, currentDropletBody, setVariablesBody } from "../app/payload.ts";
+import { createPackageBody } from "../package/payload.ts";
+import { updateProcessBody } from "../process/payload.ts";
+import { insertDestinationsBody } from "../route/payload.ts";
+import { CFError } from "./errors.ts";
+import { listQuery } from "./query.ts";
+import { parseBody, parseQuery } from "./validation.ts";
+
+function detailOf(parse: () => unknown): string {
+  try {
+    parse();
+  } catch (error) {
+    if (error instanceof CFError) return error.message;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const space = { space: { data: { guid: "s" } } };
+const app = (more: object) => ({ name: "a", relationships: space, ...more });
+const buildpackApp = (data: unknown) => app({ lifecycle: { type: "buildpack", data } });
+
+test.each<[z.ZodType, unknown, string]>([
+  [createAppBody, app({ name: "" }), "Name can't be blank"],
+  [createAppBody, app({ name: "a " }), "Name must not begin or end with a blank"],
+  [createAppBody, app({ relationships: {} }), "Relationships Space can't be blank"],
+  [createAppBody, app({ lifecycle: 1 }), "Lifecycle must be an object"],
+  [
+    createAppBody,
+    app({ lifecycle: { type: "x", data: {} } }),
+    "Lifecycle type is not included in the list: buildpack, docker, cnb",
+  ],
+  [createAppBody, buildpackApp({ stack: "" }), "Lifecycle Stack must be between 1 and 4096 characters"],
+  [createAppBody, buildpackApp({ stack: 5 }), "Lifecycle Stack must be a string"],
+  [createAppBody, buildpackApp({ buildpacks: "x" }), "Lifecycle Buildpacks must be an array"],
+  [createAppBody, buildpackApp({ buildpacks: ["a", 5] }), "Lifecycle Buildpacks can only contain strings"],
+  [
+    createAppBody,
+    buildpackApp({ buildpacks: ["", ""] }),
+    "Lifecycle Buildpacks entries must be between 1 and 4096 characters",
+  ],
+  [
+    createAppBody,
+    app({ metadata: { labels: { "a b": "c" } } }),
+    "Metadata label key error: 'a b' contains invalid characters",
+  ],
+  [setVariablesBody, { var: { N: 1 } }, "Non-string value in environment variable for key 'N', value '1'"],
+  [
+    setVariablesBody,
+    { var: { N: { a: [] } } },
+    `Non-string value in environment variable for key 'N', value '{"a":[]}'`,
+  ],
+  [setVariablesBody, { var: { VCAP_X: "1" } }, "Var cannot start with VCAP_"],
+  [setVariablesBody, { var: { port: "1" } }, "Var cannot set PORT"],
+  [setVariablesBody, { var: [] }, "Var must be an object"],
+  [currentDropletBody, { data: { guid: 5 } }, "Guid must be a string"],
+  [updateProcessBody, { command: "" }, "Command must be between 1 and 4096 characters"],
+  [updateProcessBody, { user: "" }, "User must be between 1 and 255 characters"],
+  [updateProcessBody, { health_check: { type: "x" } }, 'Health check type must be "port", "process", or "http"'],
+  [updateProcessBody, { health_check: { data: { endpoint: "x" } } }, "Health check endpoint must be a valid URI path"],
+  [updateProcessBody, { health_check: { data: { endpoint: "" } } }, "Health check endpoint must be a valid URI path"],
+  [
+    updateProcessBody,
+    { health_check: { data: { timeout: 0 } } },
+    "Health check timeout must be greater than or equal to 1",
+  ],
+  [
+    updateProcessBody,
+    { readiness_health_check: { data: { interval: 0 } } },
+    "Readiness health check interval must be greater than or equal to 1",
+  ],
+  [createPackageBody, { type: "x", relationships: {} }, "Type must be one of 'bits, docker'"],
+  [insertDestinationsBody, { destinations: [{ app: { guid: 5 } }] }, "Destinations app guid must be a string"],
+])("body %#: %j", (schema, body, detail) => {
+  expect(detailOf(() => parseBody(schema, body))).toBe(detail);
+});
+
+test.each<[Record<string, string>, string]>([
+  [{ created_ats: "yesterday" }, "Created ats has an invalid timestamp format."],
+  [{ "created_ats[lt]": "yesterday" }, "Created ats has an invalid timestamp format."],
+  [{ page: "0" }, "Page must be a positive integer"],
+])("query %j", (query, detail) => {
+  const text = detailOf(() => parseQuery(listQuery({}), query, "BadQueryParameter"));
+  expect(text).toContain(`The query parameter is invalid: ${detail}`);
+});
