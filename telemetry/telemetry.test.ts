@@ -1,16 +1,27 @@
 // The endpoint and its client over real sockets: authorization, reads, merging, following, a class that is down.
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { createListener } from "../kube/server/listener.ts";
+import { startListening } from "../kube/server/start-listening.ts";
 import { telemetryClient } from "./telemetry-client.ts";
 import type { InstanceStats } from "./envelope.ts";
-import { createTelemetry, startTelemetryServer, type Telemetry } from "./telemetry.ts";
+import { createTelemetry, telemetryHandler, type Telemetry } from "./telemetry.ts";
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => void (await Promise.all(cleanUp.splice(0).map((close) => close()))));
 
 async function serve(telemetry: Telemetry, port = 0) {
-  const server = await startTelemetryServer({ telemetry, token: "secret", port });
-  cleanUp.push(server.close);
-  return server;
+  const server = createListener({ share: 0.05 }, telemetryHandler(telemetry, "secret"));
+  await startListening(server, { port, host: "127.0.0.1" }, (error) => expect.unreachable(String(error)));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  cleanUp.push(close);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 const endpoint = (url: string) => ({ url, token: "secret" });
 const messages = (envelopes: { log: { payload: string } }[]) =>
@@ -22,6 +33,13 @@ describe("telemetry endpoint", () => {
     expect((await fetch(`${server.url}/meta`)).status).toBe(401);
     expect((await fetch(`${server.url}/meta`, { headers: { authorization: "Bearer wrong!" } })).status).toBe(401);
     expect((await fetch(`${server.url}/meta`, { headers: { authorization: "Bearer secret" } })).status).toBe(200);
+  });
+
+  it.each(["/logs/%zz", "//"])("answers 400 to %s", async (path) => {
+    const server = await serve(createTelemetry());
+    const sent = request(`${server.url}/`, { path, headers: { authorization: "Bearer secret" } }).end();
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    expect(response.resume().statusCode).toBe(400);
   });
 
   it("merges the lines of all classes by time, and reads a shared endpoint once", async () => {
@@ -39,10 +57,7 @@ describe("telemetry endpoint", () => {
   it("gives what the others have when one is down, and throws when all are", async () => {
     const telemetry = createTelemetry();
     telemetry.log({ source: "app", sourceType: "STG", message: "here" });
-    const [up, down] = [
-      await serve(telemetry),
-      await startTelemetryServer({ telemetry: createTelemetry(), token: "secret" }),
-    ];
+    const [up, down] = [await serve(telemetry), await serve(createTelemetry())];
     await down.close();
     const onError = vi.fn();
     const endpoints = [endpoint(up.url), endpoint(down.url)];

@@ -1,8 +1,6 @@
 // Logs and stats of the backends in this process, and the HTTP endpoint that serves them to every replica of the API.
 import { timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { startListening } from "../kube/server/start-listening.ts";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import {
   type Envelope,
   type EnvelopeType,
@@ -68,8 +66,9 @@ export function telemetryHandler(telemetry: Telemetry, token: string): RequestLi
   return (request, response) => {
     if (!isAuthorized(request, token)) return sendJson(response, 401, { error: "a bearer token is needed" });
     if (request.method !== "GET") return sendJson(response, 405, { error: "only GET is served here" });
-    const url = new URL(request.url ?? "/", "http://telemetry");
-    const [, first, source, last] = url.pathname.split("/").map(decodeURIComponent);
+    const parsed = parseTarget(request.url ?? "/");
+    if (!parsed) return sendJson(response, 400, { error: "the path is not valid" });
+    const { url, first, source, last } = parsed;
     if (first === "stats") return void sendStats(telemetry, url, response);
     if (first === "meta") return sendJson(response, 200, { meta: telemetry.ring.meta() });
     if (first !== "logs" || !source) return sendJson(response, 404, { error: `no such path: ${url.pathname}` });
@@ -79,30 +78,15 @@ export function telemetryHandler(telemetry: Telemetry, token: string): RequestLi
   };
 }
 
-/** A started endpoint. */
-export interface TelemetryServer {
-  url: string;
-  close(): Promise<void>;
-}
-
-/** Serves `telemetryHandler` on loopback; `port` 0 picks a free one. `onFault` is told of connections that could not be taken. */
-export async function startTelemetryServer(options: {
-  telemetry: Telemetry;
-  token: string;
-  port?: number;
-  onFault?: (error: Error) => void;
-}): Promise<TelemetryServer> {
-  const server = createServer(telemetryHandler(options.telemetry, options.token));
-  await startListening(server, { port: options.port ?? 0, host: "127.0.0.1" }, options.onFault ?? (() => undefined));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+function parseTarget(target: string): { url: URL; first?: string; source?: string; last?: string } | undefined {
+  try {
+    const url = new URL(target, "http://telemetry");
+    const [, first = "", source = "", last = ""] = url.pathname.split("/").map(decodeURIComponent);
+    return { url, first, source, last };
+  } catch (_error) {
+    // A path that is no URL or has a broken escape; a throw here would end the process.
+    return undefined;
+  }
 }
 
 /** Reads the query parameters of Log Cache; a number that is none is ignored. */

@@ -1,8 +1,9 @@
 // The HTTPS server of a validating webhook: bounded questions, a deadline for each answer, and a certificate that is changed while it serves.
-import { createServer, type Server } from "node:https";
+import type { Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP, type AddressInfo } from "node:net";
 import type { Logger } from "pino";
+import { createListener, listenerLimits } from "../server/listener.ts";
 import { startListening } from "../server/start-listening.ts";
 import type { KeyPair } from "../server/pki.ts";
 import {
@@ -40,21 +41,22 @@ export interface AdmissionServer {
 /** An object and what it was before, each as large as an API server takes it, and what stands around them. */
 const MAX_BODY = 8 * 1024 * 1024;
 const MAX_CONNECTIONS = 256;
-const REQUEST_MS = 10_000;
+const CONNECTION_SHARE = 0.05;
+/** An API server waits for its webhooks: whoever is slow here is none. */
+const LIMITS = { ...listenerLimits, headersMs: 10_000, stallMs: 10_000 };
 const DRAIN_MS = 1_000;
 
 /** Listens. @throws Error when the address is taken */
 export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
-  const server = createServer(
-    { minVersion: "TLSv1.2", requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS },
+  const server = createListener(
+    { tls: { minVersion: "TLSv1.2" }, share: CONNECTION_SHARE, maxConnections: MAX_CONNECTIONS, limits: LIMITS },
     (request, response) => {
       answer(request, response, options).catch((err: unknown) => {
         options.log.debug({ err }, "a review was not answered");
         response.destroy();
       });
     },
-  );
-  server.maxConnections = MAX_CONNECTIONS;
+  ) as Server;
   await startListening(server, options, (err) => options.log.warn({ err }, "the webhook could not take a connection"));
   const { port } = server.address() as AddressInfo;
   let used: KeyPair | undefined;

@@ -1,15 +1,16 @@
 // The one HTTP port: requests for the API's own hosts go to the API, all others to the router, when this process has one.
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { createListener, type Listener } from "../../kube/server/listener.ts";
 import { startListening } from "../../kube/server/start-listening.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
 
 /** What answers for apps. */
 export interface AppHandler {
   request: (request: IncomingMessage, response: ServerResponse) => void;
+  /** For WebSockets; every other Upgrade header is ignored, and `request` gets it. */
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
@@ -40,17 +41,16 @@ export interface HttpServer {
   close(drainMs?: number): Promise<void>;
 }
 
-/** `cf` sends a client certificate with its key in one header: up to 7 KB. */
-const MAX_HEADER_BYTES = 64 * 1024;
+/** Of the process's descriptors. A request for an app opens a second connection, so this counts twice. */
+const CONNECTION_SHARE = 0.25;
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Listens. @throws Error that names the port and the next step when it is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, tls } = options;
+  const { host, tls, apps } = options;
   if (!tls && !LOOPBACK.test(host))
     throw new Error(`--host ${host}: off loopback the API speaks TLS only; give --tls-cert and --tls-key`);
-  const serverOptions = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: 75_000 };
   const state = { closing: false, upgraded: new Set<Duplex>() };
   const listener: RequestListener = (request, response) => {
     // The client opens its next connection elsewhere.
@@ -61,23 +61,17 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       () => sendInternalError(response),
     );
   };
-  const server = tls
-    ? createTlsServer({ ...serverOptions, ...tls, minVersion: "TLSv1.2" }, listener)
-    : createServer(serverOptions, listener);
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // An upgraded connection is no longer the server's own to end, nor are its errors heard: a client that breaks off must not end the process.
-    socket.on("error", () => socket.destroy());
-    state.upgraded.add(socket);
-    socket.once("close", () => state.upgraded.delete(socket));
-    const { apps } = options;
-    if (apps && !isApiRequest(options, request))
-      handleSafely(
-        options,
-        () => apps.upgrade(request, socket, head),
-        () => socket.destroy(),
-      );
-    else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
-  });
+  const server = createListener(
+    {
+      ...(tls && { tls }),
+      share: CONNECTION_SHARE,
+      acceptsWebSocket: (request) => apps !== undefined && !isApiRequest(options, request),
+    },
+    listener,
+  );
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+    tunnel(options, state.upgraded, { request, socket, head }),
+  );
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   const startDraining = (): void => void (state.closing = true);
@@ -86,6 +80,24 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     startDraining,
     close: (drainMs = 0) => (startDraining(), close(server, state.upgraded, drainMs)),
   };
+}
+
+interface Tunnel {
+  request: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+}
+
+function tunnel(options: HttpServerOptions, upgraded: Set<Duplex>, { request, socket, head }: Tunnel): void {
+  // The server no longer ends an upgraded connection nor handles its errors: a client that breaks off must not end the process.
+  socket.on("error", () => socket.destroy());
+  upgraded.add(socket);
+  socket.once("close", () => upgraded.delete(socket));
+  handleSafely(
+    options,
+    () => options.apps?.upgrade(request, socket, head),
+    () => socket.destroy(),
+  );
 }
 
 /** What is thrown inside an event of the server would end the process. */
@@ -131,7 +143,7 @@ function isApiRequest(options: HttpServerOptions, request: IncomingMessage): boo
   return options.api !== undefined && (API_HOSTS.has(host) || host === "");
 }
 
-function listen(server: Server, { host, port, onError }: HttpServerOptions): Promise<void> {
+function listen(server: Listener, { host, port, onError }: HttpServerOptions): Promise<void> {
   return startListening(server, { host, port }, onError).catch((error: unknown) => {
     throw (error as NodeJS.ErrnoException).code === "EADDRINUSE"
       ? new Error(`port ${port} is taken by another program; choose another with --port`, { cause: error })
@@ -142,7 +154,7 @@ function listen(server: Server, { host, port, onError }: HttpServerOptions): Pro
 /** Between looks at connections whose request has been answered. */
 const IDLE_POLL_MS = 20;
 
-async function close(server: Server, upgraded: ReadonlySet<Duplex>, drainMs: number): Promise<void> {
+async function close(server: Listener, upgraded: ReadonlySet<Duplex>, drainMs: number): Promise<void> {
   if (!server.listening) return;
   let open = true;
   const closed = new Promise<void>((resolve) => server.close(() => resolve())).then(() => void (open = false));

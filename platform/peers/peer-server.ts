@@ -1,8 +1,8 @@
 // The line between API replicas: where this one listens for the others, and who the others are, by the membership.
 import { timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import type { RequestListener } from "node:http";
 import { isIP, type AddressInfo } from "node:net";
+import { createListener } from "../../kube/server/listener.ts";
 import { startListening } from "../../kube/server/start-listening.ts";
 import type { Member, Membership } from "../../kube/lease/membership.ts";
 import { issueCertificate, makeAuthority } from "../../kube/server/pki.ts";
@@ -12,6 +12,9 @@ import { findLiveMembers } from "../leases/replica-membership.ts";
 
 const PEER_ANNOTATIONS = { url: "cupola.dev/peer-url", authority: "cupola.dev/peer-authority" } as const;
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1)$/;
+
+/** Of the process's descriptors. A process has two of these listeners, for peers and for telemetry. */
+const CONNECTION_SHARE = 0.05;
 
 export interface PeerServer {
   url: string;
@@ -24,7 +27,7 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL; `onFault` is told of connections that could not be taken. */
+/** Listens at any port of an address; off loopback with a certificate made for this life of the process. `tokenFor` gives the token that opens a URL; `onError` gets the errors of connections that were not accepted. */
 export async function startPeerListener(
   address: string,
   tokenFor: (url: string) => string,
@@ -32,15 +35,19 @@ export async function startPeerListener(
 ): Promise<PeerServer> {
   let handler: RequestListener = (_request, response) => void response.writeHead(503).end();
   const tls = LOOPBACK.test(address) ? undefined : await issueServerCertificate(address);
-  const server = tls ? createTlsServer({ ...tls, minVersion: "TLSv1.3" }) : createServer();
+  const expected: { token?: string } = {};
+  const server = createListener(
+    { ...(tls && { tls: { ...tls, minVersion: "TLSv1.3" } }), share: CONNECTION_SHARE },
+    (request, response) => {
+      if (expected.token !== undefined && hasPeerToken(request.headers.authorization, expected.token))
+        return handler(request, response);
+      response.writeHead(401, { connection: "close" }).end();
+    },
+  );
   await startListening(server, { port: 0, host: address }, onError);
   const { port } = server.address() as AddressInfo;
   const url = `${tls ? "https" : "http"}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
-  const token = tokenFor(url);
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    if (hasPeerToken(request.headers.authorization, token)) return handler(request, response);
-    response.writeHead(401, { connection: "close" }).end();
-  });
+  expected.token = tokenFor(url);
   return {
     url,
     tokenFor,

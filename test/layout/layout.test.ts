@@ -23,6 +23,14 @@ describe("the ladder", () => {
   });
 });
 
+describe("servers", () => {
+  test("are made by kube/server/listener.ts, so that every one has its limits", () => {
+    const makes = /import[^;]*\bcreateServer\b[^;]*from "node:https?"/;
+    const found = sources.filter(({ path, text }) => makes.test(text) && !/^test\/|\.test\.ts$|\/testing\//.test(path));
+    expect(found.map(({ path }) => path)).toEqual(["kube/server/listener.ts"]);
+  });
+});
+
 describe("the paths of a kind", () => {
   const kinds = foldersIn("crds");
 

@@ -10,8 +10,9 @@ import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts"
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Change } from "../../../kube/cache/reader.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
+import { createListener, type Listener } from "../../../kube/server/listener.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
-import { createLocalRouter, httpServerOptions, type LocalRouter } from "./local.ts";
+import { createLocalRouter, type LocalRouter } from "./local.ts";
 
 /** The two stores that the router follows, fed by hand. */
 function fakeWatches() {
@@ -75,8 +76,8 @@ const lrp = (ports: number[], spec: Partial<LRP["spec"]> = {}, uid = "lrp-1") =>
     },
   }) as unknown as LRP;
 
-const servers: Server[] = [];
-async function listen(server: Server): Promise<number> {
+const servers: (Server | Listener)[] = [];
+async function listen(server: Server | Listener): Promise<number> {
   servers.push(server);
   await once(server.listen(0, "127.0.0.1"), "listening");
   return (server.address() as AddressInfo).port;
@@ -99,7 +100,7 @@ beforeEach(async () => {
   telemetry = createTelemetry();
   put = fake.put;
   router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs: 2000 });
-  const server = createServer(httpServerOptions, router.handleRequest);
+  const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
   door = await listen(server);
   router.start();

@@ -1,5 +1,5 @@
 // Router `local`: serves routes on the HTTP port that platform/ listens on. Wires the parts together.
-import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Agent } from "undici";
 import {
@@ -36,14 +36,6 @@ export const localCapabilities: Readonly<Record<string, string>> = {
   crossSpace: "true",
   wildcardDepth: "any",
   accessLog: "true",
-};
-
-/** How the node:http server in front must be made, so that gorouter's limits hold: 64 KiB of headers (431 beyond), 900 s for a request. */
-export const httpServerOptions: ServerOptions = {
-  maxHeaderSize: 64 << 10,
-  requestTimeout: 900_000,
-  headersTimeout: 60_000,
-  keepAliveTimeout: 75_000,
 };
 
 export interface LocalRouterOptions {

@@ -1,8 +1,8 @@
 // The TLS door: accepts connections, finds out who calls, hands requests on, turns every failure into a Status.
-import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
+import { createListener } from "../../../kube/server/listener.ts";
 import { startListening } from "../../../kube/server/start-listening.ts";
 import type { Auth, Credentials } from "../contract.ts";
 import { OPEN_PATHS } from "../discovery/paths.ts";
@@ -11,7 +11,8 @@ import { readRequest } from "./path.ts";
 import { checkAuthorized, type ResourceContext, type Exchange, handleResource } from "./resource.ts";
 import { sendError } from "./respond.ts";
 
-const REQUEST_MS = 60_000;
+/** Of the process's descriptors. Watches of kubectl and of the platform itself are long-lived connections. */
+const CONNECTION_SHARE = 0.15;
 
 export interface ListenerOptions {
   resources: ResourceContext;
@@ -64,22 +65,12 @@ async function answer(options: ListenerOptions, request: IncomingMessage, respon
 
 /** Listens; port 0 takes a free one. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const server: Server = createServer(
-    {
-      ...options.tls,
-      requestCert: true,
-      rejectUnauthorized: false,
-      minVersion: "TLSv1.2",
-      keepAlive: true,
-      noDelay: true,
-    },
+  const server = createListener(
+    { tls: { ...options.tls, requestCert: true, rejectUnauthorized: false }, share: CONNECTION_SHARE },
     (request, response) => {
       answer(options, request, response).catch((error: unknown) => sendError(response, error, options.onError));
     },
   );
-  server.requestTimeout = REQUEST_MS;
-  server.headersTimeout = REQUEST_MS / 2;
-  server.keepAliveTimeout = 2 * REQUEST_MS;
   server.maxHeadersCount = 200;
   // A client that breaks off a handshake is no news.
   server.on("tlsClientError", (_error, socket) => socket.destroy());

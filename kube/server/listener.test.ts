@@ -1,0 +1,190 @@
+// Limits of every listener, with real sockets: slow and silent peers go, streams stay, targets are normalized, upgrades are chosen.
+import { once } from "node:events";
+import { request as send, type IncomingMessage, type RequestListener } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
+import { afterEach, describe, expect, test } from "vitest";
+import { createListener, type Listener, type ListenerLimits, type ListenerOptions } from "./listener.ts";
+import { countDescriptors } from "./descriptor-limit.ts";
+import { issueCertificate, makeAuthority } from "./pki.ts";
+import { startListening } from "./start-listening.ts";
+
+const limits: ListenerLimits = { headersMs: 80, stallMs: 250, idleMs: 100, checkMs: 10 };
+const open: { server: Listener; sockets: Socket[] }[] = [];
+afterEach(async () => {
+  for (const { server, sockets } of open.splice(0)) {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => (server.close(resolve), server.closeAllConnections()));
+  }
+});
+
+async function serve(handler: RequestListener, options: Partial<ListenerOptions> = {}) {
+  const server = createListener({ share: 0.1, limits, ...options }, handler);
+  await startListening(server, { port: 0, host: "127.0.0.1" }, () => undefined);
+  const { port } = server.address() as AddressInfo;
+  const sockets: Socket[] = [];
+  open.push({ server, sockets });
+  const dial = (message = ""): Socket => {
+    const socket = connect({ port, host: "127.0.0.1" }).on("error", () => undefined);
+    sockets.push(socket);
+    socket.write(message);
+    return socket;
+  };
+  return { server, port, dial };
+}
+/** Resolves when the server has ended the connection; with what it said. */
+const untilClosed = (socket: Socket): Promise<string> => text(socket).catch(() => "");
+
+const echo: RequestListener = (request, response) => void request.pipe(response);
+
+describe("a slow peer", () => {
+  test.each([
+    ["nothing", ""],
+    ["half a header", "GET / HTTP/1.1\r\nHost: a"],
+  ])("that sends %s is answered 408 and goes", async (_what, message) => {
+    const { dial } = await serve(echo);
+    expect(await untilClosed(dial(message))).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  test("that sends half a body goes, whether or not anybody reads it", async () => {
+    const message = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf";
+    for (const handler of [echo, () => undefined]) {
+      const { dial } = await serve(handler);
+      await untilClosed(dial(message));
+    }
+  });
+
+  test("that does not take its answer goes", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { dial } = await serve((_request, response) => {
+      response.on("close", closed.resolve);
+      response.end(Buffer.alloc(64 << 20));
+    });
+    dial("GET / HTTP/1.1\r\nHost: a\r\n\r\n").pause();
+    await closed.promise;
+  });
+
+  test("that keeps a connection without a request goes", async () => {
+    const { dial } = await serve((_request, response) => void response.end("here"));
+    expect(await untilClosed(dial("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))).toMatch(/here$/);
+  });
+
+  test("that does not end its TLS handshake goes", async () => {
+    const authority = await makeAuthority("test");
+    const pair = await issueCertificate(authority, { commonName: "localhost", dnsNames: ["localhost"] });
+    const { dial, port, server } = await serve((_request, response) => void response.end("here"), { tls: pair });
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    await untilClosed(dial("\u0016"));
+    const half = connectTls({ port, host: "127.0.0.1", ca: authority.cert, servername: "localhost" });
+    half.write("GET / HTTP/1.1\r\nHost: a");
+    expect(await untilClosed(half)).toMatch(/^HTTP\/1.1 408 /);
+  });
+});
+
+describe("what is slow by right", () => {
+  const wait = () => new Promise((resolve) => setTimeout(resolve, 3 * limits.stallMs));
+
+  test("an answer that is long in coming, and one that stands still, arrive whole", async () => {
+    const { dial } = await serve((_request, response) => {
+      void wait()
+        .then(() => response.write("first "))
+        .then(wait)
+        .then(() => response.end("last"));
+    });
+    expect(await untilClosed(dial("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))).toMatch(/first [^]*last/);
+  });
+
+  test("a body that comes in pieces, and one that our side reads late, arrive whole", async () => {
+    const { port } = await serve((request, response) => {
+      if (request.url === "/late") void wait().then(() => request.pipe(response));
+      else request.pipe(response);
+    });
+    const large = "x".repeat(8 << 20);
+    for (const [path, pieces] of [
+      ["/pieces", Array.from({ length: 8 }, (_, index) => `piece ${index};`)],
+      ["/late", [large]],
+    ] as const) {
+      const sent = send({ port, host: "127.0.0.1", path, method: "POST", agent: false });
+      const answer = once(sent, "response").then(([response]) => text(response as IncomingMessage));
+      for (const piece of pieces) {
+        sent.write(piece);
+        await new Promise((resolve) => setTimeout(resolve, limits.stallMs / 2));
+      }
+      sent.end();
+      expect(await answer).toBe(pieces.join(""));
+    }
+  });
+
+  test("a tunnel without traffic stays", async () => {
+    const { dial, server } = await serve(echo, { acceptsWebSocket: () => true });
+    server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
+      socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+      socket.pipe(socket);
+    });
+    const client = dial("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    await once(client, "data");
+    await wait();
+    client.write("still here");
+    expect(String((await once(client, "data"))[0])).toBe("still here");
+  });
+});
+
+describe("connections", () => {
+  test("are bounded by a share of the descriptors, and by a number", async () => {
+    const { server } = await serve(echo);
+    expect(server.maxConnections).toBe(Math.floor(countDescriptors() * 0.1));
+    const second = await serve(echo, { maxConnections: 3 });
+    expect(second.server.maxConnections).toBe(3);
+  });
+
+  test("beyond the bound are closed at once, and idle ones make room", async () => {
+    const { dial, port } = await serve((_request, response) => void response.end("here"), {
+      maxConnections: 1,
+      limits: { headersMs: 60_000, stallMs: 60_000, idleMs: 60_000, checkMs: 60_000 },
+    });
+    const first = dial("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await once(first, "data");
+    await untilClosed(dial("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    await untilClosed(first);
+    expect(await (await fetch(`http://127.0.0.1:${port}`)).text()).toBe("here");
+  });
+});
+
+describe("a request's target", () => {
+  const show: RequestListener = (request, response) =>
+    void response.end(JSON.stringify([request.url, request.headers.host, request.rawHeaders.slice(0, 2)]));
+  const ask = async (head: string): Promise<string> => {
+    const { dial } = await serve(show);
+    return untilClosed(dial(`${head}\r\nConnection: close\r\n\r\n`));
+  };
+
+  test.each([
+    ["GET /a?b HTTP/1.1\r\nHost: x", ["/a?b", "x", ["Host", "x"]]],
+    ["GET //a HTTP/1.1\r\nHost: x", ["//a", "x", ["Host", "x"]]],
+    ["GET http://y:80/a?b HTTP/1.1\r\nHost: x", ["/a?b", "y:80", ["Host", "y:80"]]],
+    ["GET HTTPS://y?b HTTP/1.1\r\nHost: x", ["/?b", "y", ["Host", "y"]]],
+    ["GET http://y HTTP/1.1\r\nHost: x", ["/", "y", ["Host", "y"]]],
+    ["OPTIONS * HTTP/1.1\r\nHost: x", ["*", "x", ["Host", "x"]]],
+  ])("%s", async (head, seen) => {
+    expect(await ask(head)).toContain(JSON.stringify(seen));
+  });
+
+  test.each([
+    "GET / HTTP/1.1\r\nHost: x\r\nHost: y",
+    "GET / HTTP/1.1\r\nHost: x\r\nhOST: x",
+    "GET http://user@y/ HTTP/1.1\r\nHost: x",
+    "GET ftp://y/ HTTP/1.1\r\nHost: x",
+  ])("%s is 400", async (head) => {
+    expect(await ask(head)).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+test("an Upgrade that is not accepted is ignored, with its body intact", async () => {
+  const { dial } = await serve(echo);
+  const client = dial(
+    "POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\nContent-Length: 4\r\n\r\nbody",
+  );
+  expect(await untilClosed(client)).toMatch(/^HTTP\/1.1 200 [^]*body/);
+});
