@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { CheckResult, FailedCheck, Readiness } from "../kube/server/readiness.ts";
 import type { UnsyncedWatch } from "../kube/cache/unsynced-watches.ts";
-import type { InformerStatus } from "../kube/cache/informers.ts";
+import type { InformerStatus } from "../kube/cache/informer-options.ts";
 
 const RETRY_MS = 1_000;
 const POLL_MS = 20;

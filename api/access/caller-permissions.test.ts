@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { App } from "../../crds/app/app.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { NotSynced } from "../../kube/cache/reader.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
 import { createCallerPermissions } from "./caller-permissions.ts";
 import type { Caller } from "../identity/caller.ts";

@@ -1,7 +1,7 @@
 // What one request's caller may do. By RBAC answers come from memory at once; by review they may be missing, and then the handler is run again with them.
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { AllowedNames } from "../../kube/rbac/rbac-index.ts";
-import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
+import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { AccessAttributes, RbacAuthorizer } from "./rbac-authorizer.ts";
 import type { Endpoint, RequiredPermission } from "../http/endpoint.ts";

@@ -1,6 +1,7 @@
 // What the API does with the platform's own identity. Tenants' nouns are written with the caller's.
 import { Secret, SubjectAccessReview, TokenReview } from "../../kube/api/builtin.ts";
-import { LIST_WATCH_VERBS, type Permission } from "../../kube/controller/permissions.ts";
+import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { CACHED_KINDS } from "../cache/cluster-cache.ts";
 

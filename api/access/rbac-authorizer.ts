@@ -4,7 +4,8 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { AllowedNames } from "../../kube/rbac/rbac-index.ts";
 import type { RbacKind, RbacUser, ResourceAttributes } from "../../kube/rbac/types.ts";
 import { createWatchedRbacIndex } from "../../kube/rbac/watched-rbac-index.ts";
-import { NotSynced, type Store } from "../../kube/cache/reader.ts";
+import type { Store } from "../../kube/cache/reader.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { InformerHandle } from "../../kube/cache/informers.ts";
 

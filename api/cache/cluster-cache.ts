@@ -20,9 +20,10 @@ import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { Namespace, RoleBinding } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { ifSynced, type IndexFunction, type Store } from "../../kube/cache/reader.ts";
+import type { IndexFunction, Store } from "../../kube/cache/reader.ts";
+import { ifSynced } from "../../kube/cache/errors.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
-import { hasReached } from "../../kube/cache/store.ts";
+import { hasReached } from "../../kube/api/resource-version.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import {
   type RbacAuthorizer,

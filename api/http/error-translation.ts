@@ -5,7 +5,7 @@ import { FEATURE_DISABLED } from "../../crds/feature-flag/flags.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../../crds/suspension-policies.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { isDiskFull } from "../../kube/server/disk-full.ts";
-import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/reader.ts";
+import { NotPermitted, NotSynced, NotWatched } from "../../kube/cache/errors.ts";
 import { CFError, notAuthorized, unavailable, unprocessable } from "./errors.ts";
 
 /** Text of a refusal by the schema, a CEL rule or an admission policy, without Kubernetes' wrapping. */

@@ -1,7 +1,8 @@
 // What this replica must have seen before it may answer: versions and deletions that some replica, this one too, has told a client of.
 import { setTimeout as delay } from "node:timers/promises";
-import { NotPermitted, NotSynced, type Store } from "../../kube/cache/reader.ts";
-import { hasReached } from "../../kube/cache/store.ts";
+import type { Store } from "../../kube/cache/reader.ts";
+import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
+import { hasReached } from "../../kube/api/resource-version.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /**

@@ -1,5 +1,5 @@
 // What this replica has told its clients of lately: for a peer that comes, or that could not be reached for a moment.
-import { hasReached } from "../../kube/cache/store.ts";
+import { hasReached } from "../../kube/api/resource-version.ts";
 import type { WriteMark } from "./read-barrier.ts";
 
 /** A peer that was not told for so long has been given up meanwhile, and lists everything when it joins anew. Milliseconds. */

@@ -13,7 +13,8 @@ import {
 import { Route } from "../../crds/route/route.ts";
 import type { MapResult } from "../../kube/controller/controller.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
-import { ifSynced, type Reader } from "../../kube/cache/reader.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { ifSynced } from "../../kube/cache/errors.ts";
 import { listHostClaims } from "../shared/host-claims.ts";
 import { CLAIMED_NAME_INDEX } from "../shared/identity.ts";
 import { DOMAIN_NAME_INDEX, findTenancy } from "../shared/tenancy.ts";

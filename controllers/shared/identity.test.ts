@@ -9,7 +9,7 @@ import { KubeError } from "../../kube/client/errors.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { NotSynced } from "../../kube/cache/reader.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { anApp } from "./fixtures.ts";
 import { ensureClaim, planGUID, resolveGUID } from "./identity.ts";

@@ -15,7 +15,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { isAlreadyExists, isConflict } from "../../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { keyOf, type KubeObject } from "../../kube/api/object.ts";
-import { ifSynced } from "../../kube/cache/reader.ts";
+import { ifSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { findClaimantName } from "./claimant-name.ts";
 

@@ -1,7 +1,8 @@
 // Namespaces of orgs and spaces: their names, their labels, their end. A namespace is never a pruned child: it goes only by name, here.
 import { LABELS } from "../../crds/labels.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { backoffDelay, createSleeper } from "../../kube/client/backoff.ts";
+import { backoffDelay } from "../../kube/client/backoff.ts";
+import { createSleeper } from "../../kube/client/sleeper.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { isAlreadyExists, isConflict, isUnreachable, KubeError } from "../../kube/client/errors.ts";
 import { NotReady, type ReconcileContext } from "../../kube/controller/controller.ts";

@@ -1,6 +1,7 @@
 // What controllers of CF's kinds do beyond their definitions, in code that they share. For the generated roles.
 import { ClusterRole, Namespace, Secret } from "../../kube/api/builtin.ts";
-import { permissionsOf, type Permission } from "../../kube/controller/permissions.ts";
+import { permissionsOf } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";

@@ -12,7 +12,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
-import { NotPermitted } from "../../kube/cache/reader.ts";
+import { NotPermitted } from "../../kube/cache/errors.ts";
 import { indexByGUID, CLAIMED_NAME_INDEX, GUID_INDEX, resolveGUID } from "../shared/identity.ts";
 import { deleteAll } from "../shared/history-limits.ts";
 import { findBoundRole } from "../shared/role-bindings.ts";

@@ -22,7 +22,7 @@ const at = (ms: number, held?: WebhookCertificates) => ({
 });
 
 async function made(): Promise<WebhookCertificates> {
-  return applyRotationStep("begin", undefined, at(START), "webhook");
+  return applyRotationStep("create", undefined, at(START), "webhook");
 }
 
 const isSignedBy = (cert: string, by: string): boolean =>
@@ -31,10 +31,10 @@ const isSignedBy = (cert: string, by: string): boolean =>
 describe("a webhook's certificates", () => {
   test("are made when there are none, when they cannot be read, and when the authority has ended", async () => {
     const held = await made();
-    expect(planRotation(undefined, at(START))).toEqual({ step: "begin" });
+    expect(planRotation(undefined, at(START))).toEqual({ step: "create" });
     expect(parseSecretData({ ...toSecretData(held), "tls.key": "bm9uc2Vuc2U=" })).toBeUndefined();
     expect(parseSecretData({})).toBeUndefined();
-    expect(planRotation(held, at(START + 400 * DAY, held))).toEqual({ step: "begin" });
+    expect(planRotation(held, at(START + 400 * DAY, held))).toEqual({ step: "create" });
   });
 
   test("are read as they were written", async () => {

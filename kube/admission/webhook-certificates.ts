@@ -29,7 +29,7 @@ export interface WebhookCertificates {
   previous?: { cert: string } | undefined;
 }
 
-export type RotationStep = "begin" | "prepare" | "promote" | "renew" | "forget";
+export type RotationStep = "create" | "prepare" | "promote" | "renew" | "forget";
 
 export interface RotationContext {
   now: Date;
@@ -45,7 +45,7 @@ export function planRotation(
   held: WebhookCertificates | undefined,
   { now, hosts, trustedBundle, lifetimes }: RotationContext,
 ): { step: RotationStep } | { step: undefined; waitMs: number } {
-  if (!held || expiryOf(held.authority) <= now.getTime()) return { step: "begin" };
+  if (!held || expiryOf(held.authority) <= now.getTime()) return { step: "create" };
   const renewal = renewalTimeOf(held.serving, lifetimes.servingMs);
   // What a new authority waits for besides time is the word that it is trusted, which comes as a change of the configuration.
   const promotion = held.next
@@ -82,7 +82,7 @@ export async function applyRotationStep(
       { commonName: name, ...alternatives(wanted) },
       { usage: "server", from: now, days: Math.min(lifetimes.servingMs, expiryOf(by) - now.getTime()) / DAY },
     );
-  if (!held || step === "begin") {
+  if (!held || step === "create") {
     const made = await authority();
     return { authority: made, serving: await serve(made, hosts) };
   }

@@ -6,7 +6,7 @@ import { Secret, ValidatingWebhookConfiguration } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict } from "../client/errors.ts";
 import type { KeyPair } from "../server/pki.ts";
-import type { ResourceRef } from "../api/resource-ref.ts";
+import type { ObjectOf } from "../api/resource-ref.ts";
 import type { Informers } from "../cache/informers.ts";
 import {
   caBundleOf,
@@ -155,8 +155,6 @@ interface RegistrationState {
   /** Served and configured at least once. */
   isRegistered: boolean;
 }
-
-type ObjectOf<R> = R extends ResourceRef<infer T> ? T : never;
 
 interface LiveObjects {
   secret: ObjectOf<typeof Secret> | undefined;

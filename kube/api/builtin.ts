@@ -59,6 +59,7 @@ export const ServiceAccount = builtin<ServiceAccountType>("v1", "ServiceAccount"
 export const Pod = builtin<PodType>("v1", "Pod", "pods");
 export const Event = builtin<EventType>("v1", "Event", "events");
 export const Lease = builtin<LeaseType>("coordination.k8s.io/v1", "Lease", "leases");
+export type Lease = Builtin<LeaseType>;
 export const EndpointSlice = builtin<EndpointSliceType>("discovery.k8s.io/v1", "EndpointSlice", "endpointslices");
 export const Role = builtin<RoleType>("rbac.authorization.k8s.io/v1", "Role", "roles");
 export const ClusterRole = builtin<ClusterRoleType>(

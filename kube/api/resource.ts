@@ -3,8 +3,6 @@ import { z } from "zod";
 import type { Condition, KubeObject } from "./object.ts";
 import type { ResourceRef } from "./resource-ref.ts";
 
-export { apiVersionOf, type ResourceRef } from "./resource-ref.ts";
-
 /** A CEL rule of the schema (`x-kubernetes-validations`). */
 export interface CelRule {
   rule: string;

@@ -1,7 +1,8 @@
 // Many clusters, each with its own client and watches. Engaging one never waits for another, and losing one is not the deletion of what it holds.
 import type { Logger } from "pino";
 import type { KubeClient } from "../client/client.ts";
-import { createInformers, type Informers, type InformersOptions } from "./informers.ts";
+import { createInformers, type Informers } from "./informers.ts";
+import type { InformersOptions } from "./informer-options.ts";
 
 const ENGAGE_TIMEOUT_MS = 30_000;
 

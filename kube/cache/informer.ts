@@ -10,7 +10,7 @@ import type { WatchedNamespaces } from "./scoped/watched-namespaces.ts";
 import type { KubeObject } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import { WritableStore } from "./store.ts";
-import type { EnsureOptions, InformersOptions, InformerStatus } from "./informers.ts";
+import type { EnsureOptions, InformersOptions, InformerStatus } from "./informer-options.ts";
 
 /**
  * Seconds that a watch lives, at random between the two: a right that is taken away is noticed when it is opened again, so the second

@@ -50,9 +50,9 @@ test("a namespace goes and comes back", () => {
 test("a namespace that could not be seen and is gone stands in nobody's way any more", () => {
   const { store } = halfBlind();
   const told = follow(store);
-  store.removeNamespace("hole", "gone");
+  store.removeNamespace("hole", "deleted");
   expect(told()).toBe(1);
-  store.removeNamespace("seen", "gone");
+  store.removeNamespace("seen", "deleted");
   expect(told()).toBe(0);
 });
 

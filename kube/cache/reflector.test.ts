@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClient } from "../client/create-client.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { KubeObject } from "../api/object.ts";
-import { NotPermitted, NotSynced } from "./reader.ts";
+import { NotPermitted, NotSynced } from "./errors.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import { type FakeCollection, refuse, startFakeCollection, status } from "../testing/fake-collection.ts";
 import { createInformers, type Informers } from "./informers.ts";

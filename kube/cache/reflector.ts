@@ -1,7 +1,8 @@
 // Keeps one store equal to what the API server has: list, then watch, for ever. Every failure is survived; losing sight is never deletion.
 import type { Logger } from "pino";
 import { canListAndWatch } from "../rbac/self-access-review.ts";
-import { type Backoff, backoffDelay, createSleeper } from "../client/backoff.ts";
+import { type Backoff, backoffDelay } from "../client/backoff.ts";
+import { createSleeper } from "../client/sleeper.ts";
 import type { KubeClient, WatchEvent } from "../client/client.ts";
 import { isForbidden, isGone, isNotFound, isUnauthorized, isUnreachable, KubeError } from "../client/errors.ts";
 import type { KubeObject } from "../api/object.ts";

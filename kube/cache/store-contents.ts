@@ -5,7 +5,7 @@ import { ObjectTable, tableKey } from "./object-table.ts";
 import type { Change } from "./reader.ts";
 
 /** What became of a namespace that is watched no longer: it does not exist any more, it is not ours, or it may be there and ours. */
-export type NamespaceRemoval = "gone" | "foreign" | "unseen";
+export type NamespaceRemoval = "deleted" | "unselected" | "unknown";
 
 export interface StoreContentsOptions<T> {
   /** Deep-freezes objects, so that a reader that changes one throws. */
@@ -94,9 +94,9 @@ export class StoreContents<T extends KubeObject> {
 
   /** Drops a namespace that is no longer looked at. Of one that is gone all is deleted; of one that is only unseen it is kept who was there. */
   removeNamespace(namespace: string, reason: NamespaceRemoval): void {
-    if (reason === "gone") return this.replaceAll([], namespace);
+    if (reason === "deleted") return this.replaceAll([], namespace);
     this.evict(namespace);
-    if (reason === "foreign") for (const key of this.tombstones.keys(namespace)) this.tombstones.take(key);
+    if (reason === "unselected") for (const key of this.tombstones.keys(namespace)) this.tombstones.take(key);
   }
 }
 

@@ -1,15 +1,7 @@
 // A part of a store, as if it were watched by itself: one namespace, some labels. Costs no watch.
 import type { KubeObject, ObjectKey } from "../api/object.ts";
-import {
-  type Change,
-  type IndexFunction,
-  type ListFilter,
-  NotInCache,
-  type ParkReason,
-  type SyncStatus,
-  type Store,
-  type WatchState,
-} from "./reader.ts";
+import type { Change, IndexFunction, ListFilter, ParkReason, SyncStatus, Store, WatchState } from "./reader.ts";
+import { NotInCache } from "./errors.ts";
 import { resourceId } from "../api/resource-ref.ts";
 
 /** What is in view. `labels`: a value, or undefined where the label's presence is enough. */

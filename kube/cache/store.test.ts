@@ -1,9 +1,10 @@
 // Stores: indexes, changes and waiting.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../api/object.ts";
-import { NotInCache } from "./reader.ts";
+import { NotInCache } from "./errors.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import { WritableStore, hasReached } from "./store.ts";
+import { WritableStore } from "./store.ts";
+import { hasReached } from "../api/resource-version.ts";
 
 const Thing: ResourceRef = { group: "test", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 let version = 0;

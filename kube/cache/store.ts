@@ -5,11 +5,10 @@ import type { KubeObject } from "../api/object.ts";
 import { tableKey } from "./object-table.ts";
 import type { Change, IndexFunction, ParkReason, SyncStatus, Store, WatchState } from "./reader.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import { hasReached, SyncStatusTable } from "./scoped/sync-status-table.ts";
+import { hasReached } from "../api/resource-version.ts";
+import { SyncStatusTable } from "./scoped/sync-status-table.ts";
 import { StrictReads } from "./strict-reads.ts";
 import { createWaiters } from "./waiters.ts";
-
-export { hasReached } from "./scoped/sync-status-table.ts";
 
 export interface StoreOptions<T extends KubeObject> {
   indexes?: Readonly<Record<string, IndexFunction<T>>>;

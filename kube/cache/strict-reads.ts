@@ -2,7 +2,8 @@
 import type { StoreContents } from "./store-contents.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import { labelIndex } from "./object-table.ts";
-import { type ListFilter, NotInCache, NotPermitted } from "./reader.ts";
+import type { ListFilter } from "./reader.ts";
+import { NotInCache, NotPermitted } from "./errors.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { SyncStatusTable } from "./scoped/sync-status-table.ts";
 

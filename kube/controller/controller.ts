@@ -4,7 +4,7 @@ import type { KubeClient, Draft } from "../client/client.ts";
 import type { Condition, KubeObject, ObjectKey, OwnerReference } from "../api/object.ts";
 import type { IndexFunction, Reader } from "../cache/reader.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import type { Permission } from "./permissions.ts";
+import type { Permission } from "../rbac/resource-rules.ts";
 
 /**
  * Waiting for something that a watch will tell us about: Ready=False with this reason, no retry, no error logged.

@@ -11,7 +11,7 @@ import { appliedFields } from "../api/managed-fields.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import type { Store } from "../cache/reader.ts";
 import { apiVersionOf, resourceId, type ResourceRef } from "../api/resource-ref.ts";
-import { hasReached } from "../cache/store.ts";
+import { hasReached } from "../api/resource-version.ts";
 
 export interface OwnedObjectsOptions {
   client: KubeClient;

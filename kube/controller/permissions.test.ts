@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { ConfigMap, Namespace, Secret, Service } from "../api/builtin.ts";
 import { defineController, watch } from "./controller.ts";
-import { permissionsOf, toResourceRules } from "./permissions.ts";
+import { permissionsOf } from "./permissions.ts";
+import { toResourceRules } from "../rbac/resource-rules.ts";
 
 const Gadget = { group: "machinery.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
 

@@ -3,7 +3,8 @@ import { expect, test, vi } from "vitest";
 import type { KubeClient } from "../client/client.ts";
 import { createReadSet } from "./read-set.ts";
 import type { KubeObject, ObjectKey } from "../api/object.ts";
-import { NotSynced, type Reader } from "../cache/reader.ts";
+import type { Reader } from "../cache/reader.ts";
+import { NotSynced } from "../cache/errors.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };

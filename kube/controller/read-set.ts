@@ -3,7 +3,8 @@
 import pLimit from "p-limit";
 import type { KubeClient } from "../client/client.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
-import { NotSynced, type Reader } from "../cache/reader.ts";
+import type { Reader } from "../cache/reader.ts";
+import { NotSynced } from "../cache/errors.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 
 export interface ReadSet {

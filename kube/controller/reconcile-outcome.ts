@@ -3,7 +3,7 @@ import { isConflict, isUnreachable, KubeError } from "../client/errors.ts";
 import { type ConditionDraft, NotReady, type ReconcileResult, Stalled } from "./controller.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import type { RequeueAction } from "./workqueue.ts";
-import { NotPermitted, NotSynced } from "../cache/reader.ts";
+import { NotPermitted, NotSynced } from "../cache/errors.ts";
 
 /** The summary for the Ready condition, and what to do with the key. */
 export interface ReconcileOutcome {
@@ -14,7 +14,7 @@ export interface ReconcileOutcome {
   fault?: Error;
 }
 
-export const DONE: RequeueAction = { then: "done" };
+export const DONE: RequeueAction = { kind: "done" };
 export const RECONCILED = { status: "True", reason: "Reconciled", message: "" } as const;
 const MAX_MESSAGE = 4096;
 
@@ -30,7 +30,7 @@ export function keepsStatus({ fault, result, ready }: ReconcileOutcome): boolean
 }
 
 export function toRequeue(afterMs: number | undefined): RequeueAction {
-  return afterMs === undefined ? DONE : { then: "again", afterMs };
+  return afterMs === undefined ? DONE : { kind: "requeue", afterMs };
 }
 
 /** Of an AggregateError the worst part gives the reason, and all of them speak in the message. */
@@ -75,13 +75,13 @@ function toAggregateOutcome(error: AggregateError): ReconcileOutcome {
   return {
     result: {},
     ready: { ...worst.ready, message },
-    requeue: reported.length < errors.length ? { then: "retry" } : earliestRequeue(outcomes),
+    requeue: reported.length < errors.length ? { kind: "retry" } : earliestRequeue(outcomes),
     ...(hasError && { fault: error }),
   };
 }
 
 function earliestRequeue(outcomes: readonly ReconcileOutcome[]): RequeueAction {
-  const delays = outcomes.flatMap(({ requeue }) => (requeue.then === "again" ? [requeue.afterMs] : []));
+  const delays = outcomes.flatMap(({ requeue }) => (requeue.kind === "requeue" ? [requeue.afterMs] : []));
   return delays.length > 0 ? toRequeue(Math.min(...delays)) : DONE;
 }
 

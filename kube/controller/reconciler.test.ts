@@ -114,7 +114,7 @@ test("a version at which a patch was refused is not tried again before the cache
     throw new KubeError({ code: 409, reason: "Conflict" });
   });
   const reconciler = copying(things, filled(Part, part("1", "x")), { patch });
-  for (let turn = 0; turn < 3; turn++) expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
+  for (let turn = 0; turn < 3; turn++) expect(await reconciler.reconcile(key)).toEqual({ kind: "retry" });
   expect(patch).toHaveBeenCalledTimes(1);
   things.upsert(thing("2", "x"));
   await reconciler.reconcile(key);
@@ -129,7 +129,7 @@ test("a child that another replica has brought on is not set back by one whose o
   const reconciler = copying(things, parts, client);
   await reconciler.reconcile(key);
   parts.upsert(part("6", "new"));
-  expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
+  expect(await reconciler.reconcile(key)).toEqual({ kind: "retry" });
   expect(apply).not.toHaveBeenCalled();
 });
 
@@ -137,13 +137,13 @@ test("a child that another replica has brought on is not set back by one that ha
   const apply = vi.fn(async () => part("9", "new"));
   const client = { patch: async () => thing("1", "old"), find: async () => thing("5", "new"), apply };
   const fresh = copying(filled(Thing, thing("1", "old")), filled(Part, part("6", "new")), client);
-  expect(await fresh.reconcile(key)).toEqual({ then: "retry" });
+  expect(await fresh.reconcile(key)).toEqual({ kind: "retry" });
   const [things, parts] = [filled(Thing, thing("1", "old")), filled(Part, part("1", "old"))];
   const older = copying(things, parts, client);
   await older.reconcile(key);
   things.upsert(thing("2", "newer"));
   parts.upsert(part("6", "new"));
-  expect(await older.reconcile(key)).toEqual({ then: "retry" });
+  expect(await older.reconcile(key)).toEqual({ kind: "retry" });
   expect(apply).not.toHaveBeenCalled();
 });
 
@@ -240,7 +240,7 @@ test("what was only outrun is tried again, beside what waits for somebody", asyn
     metadata: { ...stale.metadata, name: "b", labels: { owner: "another", controller: "copy" } },
   };
   const { reconciler, condition } = listing(["b", "c"], { c: conflict }, [taken]);
-  expect(await reconciler.reconcile(key)).toEqual({ then: "retry" });
+  expect(await reconciler.reconcile(key)).toEqual({ kind: "retry" });
   expect(condition()).toMatchObject({ reason: "ChildTaken" });
 });
 

@@ -19,10 +19,11 @@ import { mergeDiffNamed } from "../api/merge-diff.ts";
 import { keyOf, type KubeObject, type ObjectKey, type OwnerReference } from "../api/object.ts";
 import { planStatus } from "./plan-status.ts";
 import type { RequeueAction } from "./workqueue.ts";
-import { NotPermitted, NotSynced, type Store } from "../cache/reader.ts";
+import type { Store } from "../cache/reader.ts";
+import { NotPermitted, NotSynced } from "../cache/errors.ts";
 import { resourceId } from "../api/resource-ref.ts";
 import type { StaleCacheMonitor } from "./stale-cache-monitor.ts";
-import { hasReached } from "../cache/store.ts";
+import { hasReached } from "../api/resource-version.ts";
 
 export interface ReconcilerOptions {
   controller: Controller;
@@ -109,7 +110,7 @@ class KeyReconciler implements Reconciler {
       this.#options.staleCaches?.recordStale(
         keyOf(key),
         stale?.resource ?? resourceId(this.#options.controller.for),
-      ) ?? { then: "retry" }
+      ) ?? { kind: "retry" }
     );
   }
 

@@ -5,9 +5,10 @@ import type { KubeClient } from "../client/client.ts";
 import type { Controller, OwnershipMarkers, ReconcileContext, MapResult } from "./controller.ts";
 import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
 import type { Term } from "../lease/leader-election.ts";
-import { untilAborted } from "../client/backoff.ts";
+import { untilAborted } from "../client/until-aborted.ts";
 import { createWorkqueue, LOW_PRIORITY, type Workqueue } from "./workqueue.ts";
-import { type Change, NotPermitted, NotSynced, type Store } from "../cache/reader.ts";
+import type { Change, Store } from "../cache/reader.ts";
+import { NotPermitted, NotSynced } from "../cache/errors.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import { onReadabilityChange } from "../cache/readability-changes.ts";
@@ -270,16 +271,16 @@ function enqueueOwners(wiring: Wiring, change: Change<KubeObject>): void {
   for (const { metadata } of objectsIn(change)) {
     if (metadata.labels?.[options.ownership.controllerLabel] !== controller.name) continue;
     const owner = ownerOf(wiring, metadata.labels[options.ownership.ownerLabel] ?? "");
-    if (owner !== "unseen" && owner) queue.add(keyOf(owner.metadata), priorityOf(change));
+    if (owner !== "unknown" && owner) queue.add(keyOf(owner.metadata), priorityOf(change));
   }
 }
 
-/** "unseen" when there may be one that we cannot see. */
-function ownerOf({ primary }: Wiring, uid: string): KubeObject | undefined | "unseen" {
+/** "unknown" when there may be one that we cannot see. */
+function ownerOf({ primary }: Wiring, uid: string): KubeObject | undefined | "unknown" {
   try {
     return primary.byUid(uid);
   } catch (error) {
-    if (isUnreadable(error)) return "unseen";
+    if (isUnreadable(error)) return "unknown";
     throw error;
   }
 }

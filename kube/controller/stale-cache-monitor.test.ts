@@ -14,7 +14,7 @@ function begin() {
   const standstill = createStaleCacheMonitor({ reopen: recheck, log, now: () => at });
   const outrunAt = (seconds: number, key = "one/a", resource = "things"): string => {
     at = seconds * 1000;
-    return standstill.recordStale(key, resource).then;
+    return standstill.recordStale(key, resource).kind;
   };
   return { standstill, outrunAt, recheck, lines };
 }
@@ -30,7 +30,7 @@ test("for a moment it is nothing", () => {
 test("when it lasts the watch is opened anew, now and then, whatever the number of keys", () => {
   const { outrunAt, recheck } = begin();
   for (const seconds of [0, 5, 10, 20, 34, 35, 64, 65])
-    for (const key of ["one/a", "one/b"]) expect(outrunAt(seconds, key)).toBe(seconds < 5 ? "retry" : "again");
+    for (const key of ["one/a", "one/b"]) expect(outrunAt(seconds, key)).toBe(seconds < 5 ? "retry" : "requeue");
   expect(recheck.mock.calls).toEqual([["things"], ["things"], ["things"]]);
 });
 

@@ -66,7 +66,7 @@ export function createStaleCacheMonitor({
       staleKeys.set(key, one);
       escalate(key, one);
       // What brings the cache level may be no event that wakes this key, so it must not wait ever longer.
-      return now() - one.since < REOPEN_AFTER_MS ? { then: "retry" } : { then: "again", afterMs: REOPEN_AFTER_MS };
+      return now() - one.since < REOPEN_AFTER_MS ? { kind: "retry" } : { kind: "requeue", afterMs: REOPEN_AFTER_MS };
     },
     clear(key) {
       const one = staleKeys.get(key);

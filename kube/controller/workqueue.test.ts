@@ -21,7 +21,7 @@ function harness(workers: number) {
       return new Promise((resolve) => running.set(key, resolve));
     },
   });
-  const finish = async (key: string, outcome: RequeueAction = { then: "done" }) => {
+  const finish = async (key: string, outcome: RequeueAction = { kind: "done" }) => {
     const end = running.get(key);
     running.delete(key);
     end?.(outcome);
@@ -94,7 +94,7 @@ describe("queue", () => {
       onFault: (key) => faults.push(key),
       process: () => {
         starts.push(Date.now() - begin);
-        return starts.length < 5 ? Promise.reject(new Error("no")) : Promise.resolve({ then: "done" });
+        return starts.length < 5 ? Promise.reject(new Error("no")) : Promise.resolve({ kind: "done" });
       },
     });
     queue.add("a");
@@ -111,7 +111,7 @@ describe("queue", () => {
       now: () => Date.now(),
       onFault: () => undefined,
       rateLimits: { perSecond: 10, burst: 100, minMs: 5 },
-      process: () => (tries++, Promise.resolve({ then: "retry" })),
+      process: () => (tries++, Promise.resolve({ kind: "retry" })),
     });
     for (let i = 0; i < 150; i++) queue.add(`k${i}`);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -131,7 +131,7 @@ describe("queue", () => {
     const closing = queue.close().then(() => (closed = true));
     await settle();
     expect(closed).toBe(false);
-    await finish("a", { then: "retry" });
+    await finish("a", { kind: "retry" });
     await closing;
     queue.add("d");
     await vi.advanceTimersByTimeAsync(1000);
@@ -150,7 +150,7 @@ describe("queue", () => {
       fc.record({
         do: fc.constant("finish" as const),
         key,
-        outcome: fc.constantFrom<RequeueAction>({ then: "done" }, { then: "retry" }, { then: "again", afterMs: 20 }),
+        outcome: fc.constantFrom<RequeueAction>({ kind: "done" }, { kind: "retry" }, { kind: "requeue", afterMs: 20 }),
       }),
       fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 8, 60) }),
     );

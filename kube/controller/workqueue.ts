@@ -2,7 +2,7 @@
 import { createRateLimiter, DEFAULT_RATE_LIMITS, type RateLimits } from "./rate-limiter.ts";
 
 /** What became of a key: nothing more to do, look again later, or failed (retry by the limits; keeps its priority). */
-export type RequeueAction = { then: "done" } | { then: "again"; afterMs: number } | { then: "retry" };
+export type RequeueAction = { kind: "done" } | { kind: "requeue"; afterMs: number } | { kind: "retry" };
 
 export interface AddOptions {
   /** Higher goes first; 0 unless said. What the first listing finds comes with LOW_PRIORITY. */
@@ -170,14 +170,14 @@ class PriorityWorkqueue implements Workqueue {
       outcome = await this.#options.process(key);
     } catch (error) {
       this.#options.onFault(key, error);
-      outcome = { then: "retry" };
+      outcome = { kind: "retry" };
     }
     this.#processing.delete(key);
     const { nowAt, later } = this.#readded.get(key) ?? {};
     this.#readded.delete(key);
-    if (outcome.then === "retry") this.add(key, { priority, afterMs: this.#rateLimiter.when(key) });
+    if (outcome.kind === "retry") this.add(key, { priority, afterMs: this.#rateLimiter.when(key) });
     else this.#rateLimiter.forget(key);
-    if (outcome.then === "again") this.add(key, { priority, afterMs: outcome.afterMs });
+    if (outcome.kind === "requeue") this.add(key, { priority, afterMs: outcome.afterMs });
     if (later) this.add(key, { priority: later.priority, afterMs: later.readyAt - this.#now() });
     if (nowAt !== undefined) this.add(key, { priority: nowAt });
     this.#dispatch();

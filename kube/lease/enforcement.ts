@@ -1,11 +1,12 @@
 // Is this configuration in force in every replica? Each replica reports what it has taken in; one sums it up. Never too early: members are counted, not guessed.
 import type { Logger } from "pino";
-import { untilAborted } from "../client/backoff.ts";
+import { untilAborted } from "../client/until-aborted.ts";
 import { ConfigMap } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isNotFound } from "../client/errors.ts";
 import { type Controller, defineController } from "../controller/controller.ts";
-import type { Member, Membership } from "./membership.ts";
+import type { Membership } from "./membership.ts";
+import type { Member } from "./member.ts";
 import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
 import { createWorkqueue, type Workqueue } from "../controller/workqueue.ts";
 import type { ReadinessTracker } from "../server/readiness.ts";
@@ -144,7 +145,7 @@ async function reportObject<T extends KubeObject>(
   options: ReportingOptions<T>,
   id: string,
   reported: Map<string, string>,
-): Promise<{ then: "done" }> {
+): Promise<{ kind: "done" }> {
   const { client, store, membership, location, tracker } = options;
   const key = parseKey(id);
   const at = { namespace: location.namespace, name: reportName(membership.identity, store.ref, key) };
@@ -154,17 +155,17 @@ async function reportObject<T extends KubeObject>(
     await client.delete(ConfigMap, at).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    return { then: "done" };
+    return { kind: "done" };
   }
   const error = await tryApply(options, object);
   if (error === "") tracker?.observe(id);
   else tracker?.fail(id, error);
   const owner = membership.ownerReference();
   // No member now: the next life reports it.
-  if (!owner) return { then: "done" };
+  if (!owner) return { kind: "done" };
   await writeReport(options, { object, at, error, id, owner });
   reported.set(id, owner.uid);
-  return { then: "done" };
+  return { kind: "done" };
 }
 
 async function tryApply<T extends KubeObject>({ apply }: ReportingOptions<T>, object: T): Promise<string> {

@@ -1,11 +1,10 @@
 // One leader among replicas, by a Lease. Expiry is judged by renewals observed here, never by comparing clocks.
 import type { Logger } from "pino";
-import { createSleeper } from "../client/backoff.ts";
+import { createSleeper } from "../client/sleeper.ts";
 import { Lease } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../client/errors.ts";
 import { toMicroTime } from "../api/times.ts";
-import type { ObjectOf } from "../api/resource-ref.ts";
 
 export interface LeaderElectionTiming {
   /** Others may take over so long after the last renewal they have seen. */
@@ -59,8 +58,6 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   }
 }
 
-type LeaseObject = ObjectOf<typeof Lease>;
-
 class Candidate {
   readonly #options: LeaderElectionOptions;
   readonly #timing: LeaderElectionTiming;
@@ -82,7 +79,7 @@ class Candidate {
   }
 
   /** The lease in our name, or undefined when another holds it or the server cannot be asked. */
-  async tryAcquire(): Promise<LeaseObject | undefined> {
+  async tryAcquire(): Promise<Lease | undefined> {
     const { client, namespace, name, log, signal } = this.#options;
     this.#attemptStartedAt = performance.now();
     try {
@@ -113,7 +110,7 @@ class Candidate {
   }
 
   /** Leads and renews at the same time, until one of them ends. */
-  async runTerm(won: LeaseObject): Promise<void> {
+  async runTerm(won: Lease): Promise<void> {
     const { onStartedLeading, signal, log, name } = this.#options;
     const ended = new AbortController();
     const state = { lease: won, renewedAt: this.#attemptStartedAt };
@@ -134,7 +131,7 @@ class Candidate {
   }
 
   /** Returns when the signal is aborted or leadership is lost. */
-  async #renewUntil(signal: AbortSignal, state: { lease: LeaseObject; renewedAt: number }): Promise<void> {
+  async #renewUntil(signal: AbortSignal, state: { lease: Lease; renewedAt: number }): Promise<void> {
     const { renewDeadlineMs, retryPeriodMs, renewIntervalMs } = this.#timing;
     const leftMs = (): number => Math.max(state.renewedAt + renewDeadlineMs - performance.now(), 0);
     let failed = false;
@@ -158,11 +155,11 @@ class Candidate {
   }
 
   /** Renews the Lease of this term, and more. @throws KubeError; NotFound or Conflict when it is not ours any more */
-  async #write(lease: LeaseObject, more: LeaseObject["spec"], withinMs: number): Promise<LeaseObject> {
+  async #write(lease: Lease, more: Lease["spec"], withinMs: number): Promise<Lease> {
     const { client } = this.#options;
     const until = performance.now() + withinMs;
     const options = (): { deadlineMs: number } => ({ deadlineMs: Math.max(until - performance.now(), 1) });
-    const update = (present: LeaseObject): Promise<LeaseObject> =>
+    const update = (present: Lease): Promise<Lease> =>
       client.update(Lease, { ...present, spec: { ...present.spec, renewTime: this.#time(), ...more } }, options());
     try {
       return await update(lease);
@@ -175,7 +172,7 @@ class Candidate {
     }
   }
 
-  #isSameTerm({ metadata, spec }: LeaseObject, lease: LeaseObject): boolean {
+  #isSameTerm({ metadata, spec }: Lease, lease: Lease): boolean {
     return (
       metadata.uid === lease.metadata.uid &&
       spec?.holderIdentity === this.#options.identity &&
@@ -183,7 +180,7 @@ class Candidate {
     );
   }
 
-  async #release(lease: LeaseObject): Promise<void> {
+  async #release(lease: Lease): Promise<void> {
     try {
       await this.#write(lease, { holderIdentity: "", leaseDurationSeconds: 1 }, this.#timing.retryPeriodMs);
     } catch (error) {
@@ -194,7 +191,7 @@ class Candidate {
     }
   }
 
-  #canAcquire(lease: LeaseObject): boolean {
+  #canAcquire(lease: Lease): boolean {
     const { holderIdentity, renewTime, leaseTransitions } = lease.spec ?? {};
     if (!holderIdentity || holderIdentity === this.#options.identity) return true;
     const record = JSON.stringify([holderIdentity, renewTime, leaseTransitions]);

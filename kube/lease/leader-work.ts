@@ -1,6 +1,6 @@
 // Work with side effects, done by one process of many: its caches are warm before the election, it begins with the term and has ended before the next one's.
 import type { Logger } from "pino";
-import { untilAborted } from "../client/backoff.ts";
+import { untilAborted } from "../client/until-aborted.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { Controller, OwnershipMarkers } from "../controller/controller.ts";
 import { createFencedClient } from "./fenced-client.ts";

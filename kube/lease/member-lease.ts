@@ -3,18 +3,15 @@ import { Lease } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../client/errors.ts";
 import { omitUndefined } from "../api/omit-undefined.ts";
-import type { MembershipOptions, MembershipTiming } from "./membership.ts";
-import type { ObjectOf } from "../api/resource-ref.ts";
+import type { MembershipOptions, MembershipTiming } from "./member.ts";
 import { toMicroTime } from "../api/times.ts";
-
-export type LeaseObject = ObjectOf<typeof Lease>;
 
 /** The Lease of this process. */
 export class OwnLease {
   readonly #options: MembershipOptions;
   readonly #timing: MembershipTiming;
   readonly #signal: AbortSignal;
-  #lease: LeaseObject | undefined;
+  #lease: Lease | undefined;
   #renewedAt = -Infinity;
 
   constructor(options: MembershipOptions, timing: MembershipTiming, signal: AbortSignal) {
@@ -24,7 +21,7 @@ export class OwnLease {
   }
 
   /** As it was last answered; undefined before it is made and after it was lost. */
-  get object(): LeaseObject | undefined {
+  get object(): Lease | undefined {
     return this.#lease;
   }
 
@@ -65,7 +62,7 @@ export class OwnLease {
   }
 
   /** @throws KubeError; it is lost when others have removed it */
-  async renew(lease: LeaseObject): Promise<void> {
+  async renew(lease: Lease): Promise<void> {
     const started = performance.now();
     const body = { metadata: { uid: lease.metadata.uid }, spec: { renewTime: this.#time() } };
     try {
@@ -86,7 +83,7 @@ export class OwnLease {
   }
 
   /** @throws KubeError */
-  annotate({ metadata }: LeaseObject, annotations: Readonly<Record<string, string | undefined>>): Promise<LeaseObject> {
+  annotate({ metadata }: Lease, annotations: Readonly<Record<string, string | undefined>>): Promise<Lease> {
     // In a merge patch null removes.
     const patch = Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, value ?? null]));
     return this.#options.client.patch(Lease, metadata, {
@@ -124,7 +121,7 @@ export class OwnLease {
     return toMicroTime(this.#options.now?.() ?? new Date());
   }
 
-  #record(lease: LeaseObject, started: number): void {
+  #record(lease: Lease, started: number): void {
     this.#lease = lease;
     this.#renewedAt = started;
   }

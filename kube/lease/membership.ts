@@ -1,56 +1,16 @@
 // Who is there: equal processes, each with a Lease that it renews. Expiry is judged by renewals observed here, never by comparing clocks.
-import type { Logger } from "pino";
-import { createSleeper } from "../client/backoff.ts";
+import { createSleeper } from "../client/sleeper.ts";
 import { Lease } from "../api/builtin.ts";
-import type { KubeClient } from "../client/client.ts";
-import { type LeaseObject, OwnLease, removeLease } from "./member-lease.ts";
+import { OwnLease, removeLease } from "./member-lease.ts";
 import { ObservedMembers } from "./observed-members.ts";
-import type { Informers, InformerHandle } from "../cache/informers.ts";
-
-export interface MembershipTiming {
-  /** A member counts so long after its last renewal that was seen here. */
-  leaseDurationMs: number;
-  /** A member that could not renew for so long does not count on itself any more. Shorter than leaseMs. */
-  renewDeadlineMs: number;
-  /** Renewals are at most this apart; after a failure a fifth of it. */
-  renewIntervalMs: number;
-}
+import type { InformerHandle } from "../cache/informers.ts";
+import type { Member, MembershipOptions, MembershipTiming } from "./member.ts";
 
 export const DEFAULT_MEMBERSHIP_TIMING: MembershipTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   renewIntervalMs: 5_000,
 };
-
-/** A process that is alive, or was a moment ago. */
-export interface Member {
-  identity: string;
-  /** What it says of itself, e.g. its address. */
-  annotations: Record<string, string>;
-  /** When it joined, by its own clock; RFC 3339. */
-  since: string;
-  /** uid of its Lease: another one is another life of the process. */
-  leaseUid: string;
-}
-
-export interface MembershipOptions {
-  client: KubeClient;
-  informers: Informers;
-  namespace: string;
-  /** Members of one group carry this label with the group's name; Leases are found by it. */
-  groupLabel: string;
-  /** DNS label; also the first part of the Leases' names. */
-  group: string;
-  /** Unique to this process, lower case DNS characters: host name and a random part. */
-  identity: string;
-  annotations?: Readonly<Record<string, string>>;
-  log: Logger;
-  /** Called when this process had been given up by the others and has joined again: what it holds may be old. It does not hold before this returns. */
-  onRejoin?: () => Promise<void>;
-  timing?: Partial<MembershipTiming>;
-  now?: () => Date;
-  random?: () => number;
-}
 
 export interface Membership {
   readonly identity: string;
@@ -100,7 +60,7 @@ class LeaseMembership implements Membership {
   /** As listeners know it. */
   #wasMember = false;
   #problem: string | undefined = "has not joined yet";
-  #handle: InformerHandle<LeaseObject> | undefined;
+  #handle: InformerHandle<Lease> | undefined;
 
   constructor(options: MembershipOptions) {
     const { identity, group, log } = options;
@@ -238,7 +198,7 @@ class LeaseMembership implements Membership {
     };
   }
 
-  #handleLeaseDeleted(lease: LeaseObject): void {
+  #handleLeaseDeleted(lease: Lease): void {
     this.#observed.remove(lease, performance.now());
     // Evicted: nobody counts on this process any more, so it does not either, and joins anew.
     if (!this.#ownLease.clearIfDeleted(lease.metadata.uid)) return;

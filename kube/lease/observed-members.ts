@@ -1,14 +1,11 @@
 // The roll of a membership: which Leases were seen renewed, and when, by this process's own clock. No I/O.
 import type { Logger } from "pino";
 import type { Lease } from "../api/builtin.ts";
-import type { Member } from "./membership.ts";
-import type { ObjectOf } from "../api/resource-ref.ts";
-import { hasReached } from "../cache/store.ts";
-
-type LeaseObject = ObjectOf<typeof Lease>;
+import type { Member } from "./member.ts";
+import { hasReached } from "../api/resource-version.ts";
 
 interface ObservedLease {
-  lease: LeaseObject;
+  lease: Lease;
   /** When its present renewal was first seen, in milliseconds of performance.now(). */
   renewalSeenAt: number;
 }
@@ -42,27 +39,27 @@ export class ObservedMembers {
       .sort((a, b) => (a.identity < b.identity ? -1 : 1));
   }
 
-  observe(lease: LeaseObject, now: number): void {
+  observe(lease: Lease, now: number): void {
     this.#record(lease, now);
     this.#notifyIfChanged(now);
   }
 
   /** These and no others exist. */
-  observeAll(leases: readonly LeaseObject[], now: number): void {
+  observeAll(leases: readonly Lease[], now: number): void {
     const names = new Set(leases.map(({ metadata }) => metadata.name));
     for (const name of this.#entries.keys()) if (!names.has(name)) this.#entries.delete(name);
     for (const lease of leases) this.#record(lease, now);
     this.#notifyIfChanged(now);
   }
 
-  remove(lease: LeaseObject, now: number): void {
+  remove(lease: Lease, now: number): void {
     const { name, uid } = lease.metadata;
     if (this.#entries.get(name)?.lease.metadata.uid === uid) this.#entries.delete(name);
     this.#notifyIfChanged(now);
   }
 
   /** Tells listeners when somebody's time is over. `first`: this process is the first of the living, by name. */
-  checkExpired(now: number): { expired: LeaseObject[]; isFirst: boolean } {
+  checkExpired(now: number): { expired: Lease[]; isFirst: boolean } {
     this.#notifyIfChanged(now);
     const { live, expired } = this.#partition(now);
     return { expired, isFirst: live.map(({ metadata }) => metadata.name).sort()[0] === this.#options.ownLeaseName };
@@ -73,17 +70,17 @@ export class ObservedMembers {
     return () => void this.#listeners.delete(listener);
   }
 
-  #partition(now: number): { live: LeaseObject[]; expired: LeaseObject[] } {
+  #partition(now: number): { live: Lease[]; expired: Lease[] } {
     const { leaseDurationMs } = this.#options;
     // Whoever does not see its own renewals is blind, and blindness is nobody's death.
     const isWatchStale = now - this.ownRenewalSeenAt > leaseDurationMs;
-    const [live, expired]: [LeaseObject[], LeaseObject[]] = [[], []];
+    const [live, expired]: [Lease[], Lease[]] = [[], []];
     for (const { lease, renewalSeenAt } of this.#entries.values())
       (isWatchStale || now - renewalSeenAt <= leaseDurationMs ? live : expired).push(lease);
     return { live, expired };
   }
 
-  #record(lease: LeaseObject, now: number): void {
+  #record(lease: Lease, now: number): void {
     const known = this.#entries.get(lease.metadata.name);
     if (known && !isNewer(lease, known.lease)) return;
     const renewed = !known || renewalId(known.lease) !== renewalId(lease);
@@ -108,7 +105,7 @@ export class ObservedMembers {
   }
 }
 
-function isNewer(lease: LeaseObject, known: LeaseObject): boolean {
+function isNewer(lease: Lease, known: Lease): boolean {
   return (
     lease.metadata.resourceVersion !== known.metadata.resourceVersion &&
     hasReached(lease.metadata.resourceVersion ?? "", known.metadata.resourceVersion ?? "")
@@ -116,11 +113,11 @@ function isNewer(lease: LeaseObject, known: LeaseObject): boolean {
 }
 
 /** The life and the moment that a Lease vouches for. */
-function renewalId({ metadata, spec }: LeaseObject): string {
+function renewalId({ metadata, spec }: Lease): string {
   return `${metadata.uid} ${spec?.renewTime}`;
 }
 
-function toMember({ metadata, spec }: LeaseObject): Member {
+function toMember({ metadata, spec }: Lease): Member {
   return {
     identity: spec?.holderIdentity ?? metadata.name,
     annotations: { ...metadata.annotations },

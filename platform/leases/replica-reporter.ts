@@ -9,7 +9,7 @@ import type { Membership } from "../../kube/lease/membership.ts";
 import { planStatus } from "../../kube/controller/plan-status.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
-import type { InformerStatus } from "../../kube/cache/informers.ts";
+import type { InformerStatus } from "../../kube/cache/informer-options.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 

@@ -6,7 +6,8 @@ import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createDirectoryStore } from "../../blobs/directory/directory-store.ts";
 import type { Blob, BlobStore } from "../../blobs/blob-store.ts";
-import { NotPermitted, type Reader } from "../../kube/cache/reader.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { NotPermitted } from "../../kube/cache/errors.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import { removeUnusedBlobs } from "./blob-removal.ts";
 

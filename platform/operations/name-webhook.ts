@@ -20,7 +20,8 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
-import { LIST_WATCH_VERBS, type Permission } from "../../kube/controller/permissions.ts";
+import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 
 /** The Secret of its certificates; the Service that is looked for in front of it; its configuration and its name there. */

@@ -1,13 +1,8 @@
 // The platform's rights in a cluster, one role and one ServiceAccount for each operation, from what the code declares that it reads and writes.
 import { Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import {
-  LIST_WATCH_VERBS,
-  permissionsOf,
-  toResourceRules,
-  type Permission,
-  type ResourceRule,
-} from "../../kube/controller/permissions.ts";
+import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissions.ts";
+import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";

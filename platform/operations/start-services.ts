@@ -1,6 +1,6 @@
 // What this process answers with: the CF API, the webhook, and the logs of pods.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import type { Member } from "../../kube/lease/membership.ts";
+import type { Member } from "../../kube/lease/member.ts";
 import { createApi, type Api } from "../../api/server.ts";
 import { startReplicaLogs, listTelemetryAddresses } from "../telemetry/replica-logs.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";

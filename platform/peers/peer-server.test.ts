@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
 import { openPeerConnection } from "../../api/peers/peer-protocol.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
-import { NotPermitted, NotSynced } from "../../kube/cache/reader.ts";
+import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
 import { deriveAddressToken } from "./address-token.ts";
 import { createPeerDirectory, startPeerListener, type PeerServer } from "./peer-server.ts";
 

@@ -1,5 +1,5 @@
 // How this process meets the other replicas: where they read from it, and that it counts as one of them.
-import { untilAborted } from "../../kube/client/backoff.ts";
+import { untilAborted } from "../../kube/client/until-aborted.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Membership } from "../../kube/lease/membership.ts";
 import { deriveAddressToken } from "./address-token.ts";

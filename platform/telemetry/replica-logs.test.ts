@@ -1,6 +1,6 @@
 // Whom the API asks for the logs of an app: those who have lines of their own, and of those who keep pods' logs the one owner.
 import { describe, expect, test } from "vitest";
-import type { Member } from "../../kube/lease/membership.ts";
+import type { Member } from "../../kube/lease/member.ts";
 import { pickOwner } from "../../telemetry/source-owner.ts";
 import { listTelemetryAddresses } from "./replica-logs.ts";
 import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { afterEach, expect, test } from "vitest";
-import { NotSynced } from "../../kube/cache/reader.ts";
+import { NotSynced } from "../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { deriveAddressToken } from "../peers/address-token.ts";

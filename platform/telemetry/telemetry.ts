@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import type { Member } from "../../kube/lease/membership.ts";
+import type { Member } from "../../kube/lease/member.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";

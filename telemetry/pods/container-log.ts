@@ -1,5 +1,6 @@
 // The log of one container through the API server: what there is of it, and then every line as it comes.
-import { backoffDelay, createSleeper } from "../../kube/client/backoff.ts";
+import { backoffDelay } from "../../kube/client/backoff.ts";
+import { createSleeper } from "../../kube/client/sleeper.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { lineSplitter } from "../line-splitter.ts";

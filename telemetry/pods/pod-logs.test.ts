@@ -142,10 +142,9 @@ function follow(owns: (source: string) => boolean = () => true): PodLogs {
   const client = createClient({ server: kubelet.url });
   const logs = startPodLogs({
     client,
-    informers: { ensure: () => ({ store, settled: Promise.resolve(), release: () => undefined }) } as unknown as Pick<
-      Informers,
-      "ensure"
-    >,
+    informers: {
+      ensure: () => ({ store, fieldsKept: Promise.resolve(), release: () => undefined }),
+    } as unknown as Pick<Informers, "ensure">,
     ring,
     owns,
     log,
@@ -313,7 +312,7 @@ describe("a container that went while pods could not be seen is followed no more
     follow();
     const asks = await asksAfter(() => {
       space.setState("parked", "Forbidden");
-      store.removeNamespace("space", "gone");
+      store.removeNamespace("space", "deleted");
     });
     expect(asks).not.toEqual(gone);
   });
@@ -328,7 +327,7 @@ describe("a container that went while pods could not be seen is followed no more
     space.replace([pod("a")], "1");
     here.replace([other], "1");
     follow();
-    const asks = await asksAfter(() => store.removeNamespace("space", "foreign"));
+    const asks = await asksAfter(() => store.removeNamespace("space", "unselected"));
     expect(asks).not.toEqual(gone);
     const asked = kubelet.requests.length;
     store.namespaceStore("space").replace([pod("a")], "2");
@@ -345,7 +344,7 @@ describe("a container that went while pods could not be seen is followed no more
         store.namespaceStore("space").setState("listing");
       },
     ],
-    ["let go of while namespaces cannot be seen", () => store.removeNamespace("space", "unseen")],
+    ["let go of while namespaces cannot be seen", () => store.removeNamespace("space", "unknown")],
     [
       "to be watched by itself from now on, and its label has not been seen yet",
       () => {

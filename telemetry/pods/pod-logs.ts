@@ -2,8 +2,10 @@
 import type { Logger } from "pino";
 import { Pod } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { NotPermitted, NotSynced, type Store } from "../../kube/cache/reader.ts";
-import { LIST_WATCH_VERBS, type Permission } from "../../kube/controller/permissions.ts";
+import type { Store } from "../../kube/cache/reader.ts";
+import { NotPermitted, NotSynced } from "../../kube/cache/errors.ts";
+import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { LogRing } from "../log-ring.ts";

@@ -1,6 +1,7 @@
 // The labelled namespaces as they were last seen. Losing sight of them changes nothing: one is gone, or not ours any more, only when that was seen.
 import { LRUCache } from "lru-cache";
-import { type Backoff, backoffDelay, createSleeper } from "../../client/backoff.ts";
+import { type Backoff, backoffDelay } from "../../client/backoff.ts";
+import { createSleeper } from "../../client/sleeper.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { Change } from "../reader.ts";
 

@@ -43,7 +43,7 @@ async function life(count: number): Promise<Record<string, number>> {
       feed.setState("watching");
       feed.replace([thing(name, 20_000 + at)], String(20_000 + at));
     }),
-    forgotten: await each(({ name }) => store.removeNamespace(name, "gone")),
+    forgotten: await each(({ name }) => store.removeNamespace(name, "deleted")),
   };
 }
 

@@ -1,7 +1,7 @@
 // A store of namespaces that are watched one by one: what is out of sight throws, what is known to be there is not called gone.
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../api/object.ts";
-import { NotPermitted, NotSynced } from "../reader.ts";
+import { NotPermitted, NotSynced } from "../errors.ts";
 import type { ResourceRef } from "../../api/resource-ref.ts";
 import { WritableStore } from "../store.ts";
 import { parseEqualitySelector, StoreView } from "../store-view.ts";
@@ -104,15 +104,15 @@ describe("a split store", () => {
 
   it("forgets a namespace silently when it is only not ours any more, and tells deletions when it is gone", () => {
     const { store, told } = halfBlind();
-    store.removeNamespace("a", "foreign");
+    store.removeNamespace("a", "unselected");
     expect(told).toEqual([]);
-    store.removeNamespace("b", "gone");
+    store.removeNamespace("b", "deleted");
     expect(told.sort()).toEqual(["deleted three unseen", "deleted two unseen"]);
   });
 
   it("remembers who was in a namespace that is only unseen", () => {
     const { store, told } = halfBlind();
-    store.removeNamespace("a", "unseen");
+    store.removeNamespace("a", "unknown");
     expect(() => store.byUid("u-a-one")).toThrow(NotPermitted);
     store.namespaceStore("a").replace([], "20");
     expect(told).toEqual(["deleted one unseen"]);

@@ -1,10 +1,7 @@
 // What of one kind can be seen now: everything by one watch, or namespace by namespace, each with a state of its own. Bookkeeping only, no objects.
-import { NotPermitted, NotSynced, type ParkReason, type SyncStatus, type WatchState } from "../reader.ts";
-
-/** Compares two resourceVersions; false when either is not a number. */
-export function hasReached(current: string, wanted: string): boolean {
-  return /^\d+$/.test(current) && /^\d+$/.test(wanted) && BigInt(current) >= BigInt(wanted);
-}
+import { hasReached } from "../../api/resource-version.ts";
+import { NotPermitted, NotSynced } from "../errors.ts";
+import type { ParkReason, SyncStatus, WatchState } from "../reader.ts";
 
 /** One watch's view. Changed by Sights only, which keeps count. */
 class ScopeStatus {

@@ -47,22 +47,22 @@ test("tells which one came or went, and remembers of those that went the last on
   store.replace([], "1");
   store.upsert(namespace("lost"));
   store.remove(namespace("lost"));
-  expect(namespaces.removalOf("lost")).toBe("foreign");
+  expect(namespaces.removalOf("lost")).toBe("unselected");
   for (let at = 0; at <= MAX_DELETED; at++) {
     store.upsert(namespace(`n${at}`));
     store.remove(namespace(`n${at}`, { deletionTimestamp: "2026-01-01T00:00:00Z" }));
   }
   expect(told.slice(-2)).toEqual([`n${MAX_DELETED}`, `n${MAX_DELETED}`]);
   expect(["n0", "n1", `n${MAX_DELETED}`].map((name) => namespaces.removalOf(name))).toEqual([
-    "foreign",
-    "gone",
-    "gone",
+    "unselected",
+    "deleted",
+    "deleted",
   ]);
 });
 
 test("those that are unseen stay what they were, and of any other one nothing is known", () => {
   const { store, namespaces } = begin();
-  expect(namespaces.removalOf("a")).toBe("unseen");
+  expect(namespaces.removalOf("a")).toBe("unknown");
   store.replace([namespace("a")], "1");
   store.setState("parked", "Forbidden");
   expect([
@@ -70,14 +70,14 @@ test("those that are unseen stay what they were, and of any other one nothing is
     namespaces.listFor(Thing),
     namespaces.has(Thing, "a"),
     namespaces.removalOf("b"),
-  ]).toEqual([false, ["a", "base"], true, "unseen"]);
+  ]).toEqual([false, ["a", "base"], true, "unknown"]);
 });
 
 test.each<[what: string, KubeObject | undefined, farewell: string]>([
-  ["is not there any more", undefined, "gone"],
-  ["is another one by now", namespace("a", { uid: "other" }), "gone"],
-  ["is being deleted", namespace("a", { deletionTimestamp: "2026-01-01T00:00:00Z" }), "gone"],
-  ["has lost the label only", namespace("a"), "foreign"],
+  ["is not there any more", undefined, "deleted"],
+  ["is another one by now", namespace("a", { uid: "other" }), "deleted"],
+  ["is being deleted", namespace("a", { deletionTimestamp: "2026-01-01T00:00:00Z" }), "deleted"],
+  ["has lost the label only", namespace("a"), "unselected"],
 ])("one that a list does not name any more is ours until it was asked for: it %s", async (_what, found, farewell) => {
   const { store, namespaces, told, look } = begin();
   namespaces.listFor(Thing);
@@ -109,7 +109,7 @@ test("first asked for while none can be seen: they are ours as soon as they can,
     true,
   ]);
   await vi.waitFor(() => expect(told.at(-1)).toBe("a"));
-  expect(namespaces.removalOf("a")).toBe("gone");
+  expect(namespaces.removalOf("a")).toBe("deleted");
 });
 
 test("nobody answers: it is asked for again; it comes back: it is not asked for any more", async () => {

@@ -70,8 +70,8 @@ export function createWatchedNamespaces(
       return () => void listeners.delete(listener);
     },
     removalOf(namespace) {
-      if (labelled.isDeleted(namespace)) return "gone";
-      return store()?.synced === false ? "unseen" : "foreign";
+      if (labelled.isDeleted(namespace)) return "deleted";
+      return store()?.synced === false ? "unknown" : "unselected";
     },
   };
 }

@@ -16,7 +16,7 @@ import { ClusterRole, ClusterRoleBinding, Namespace, RoleBinding } from "../../.
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { RbacKind } from "../../../kube/rbac/types.ts";
-import { NotPermitted } from "../../../kube/cache/reader.ts";
+import { NotPermitted } from "../../../kube/cache/errors.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
-import { joinMembership, type Membership, type MembershipOptions } from "../../../kube/lease/membership.ts";
+import { joinMembership, type Membership } from "../../../kube/lease/membership.ts";
+import type { MembershipOptions } from "../../../kube/lease/member.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { eventually, log, type Scene } from "./harness.ts";
 

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ClusterRoleBinding, ConfigMap, CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
 import { defineController, type Controller } from "../../../kube/controller/controller.ts";
-import { NotPermitted, type Store } from "../../../kube/cache/reader.ts";
+import type { Store } from "../../../kube/cache/reader.ts";
+import { NotPermitted } from "../../../kube/cache/errors.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { condition, Depot, eventually, freshNamespace, Gadget, type Scene } from "./harness.ts";

@@ -3,7 +3,8 @@ import { ClusterRole, ClusterRoleBinding, RoleBinding } from "../../../kube/api/
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { Controller } from "../../../kube/controller/controller.ts";
 import { runControllers, type ControllerRun } from "../../../kube/controller/run-controllers.ts";
-import { createInformers, type Informers, type InformersOptions } from "../../../kube/cache/informers.ts";
+import { createInformers, type Informers } from "../../../kube/cache/informers.ts";
+import type { InformersOptions } from "../../../kube/cache/informer-options.ts";
 import { connect, log, platform, type Endpoint } from "./harness.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

@@ -123,7 +123,7 @@ export async function leaveAgedCertificates(admin: KubeClient): Promise<WebhookC
   });
   const aged = await applyRotationStep(
     "renew",
-    await applyRotationStep("begin", undefined, at(250), "names.cupola.dev"),
+    await applyRotationStep("create", undefined, at(250), "names.cupola.dev"),
     at(1),
     "names.cupola.dev",
   );
