@@ -4,7 +4,7 @@ import { Space } from "../../crds/space/space.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { CFError } from "../http/errors.ts";
 import type { Session } from "./session.ts";
-import { isAdmin } from "../cf/feature-flags.ts";
+import { isAdmin } from "./is-admin.ts";
 
 /** @throws CFError 403 unless the caller may change things in this namespace as far as suspension goes */
 export function requireNotSuspended(session: Pick<Session, "cache" | "allows">, namespace: string | undefined): void {

@@ -32,7 +32,7 @@ import {
   rbacKinds,
   type RbacWatch,
 } from "../access/rbac-authorizer.ts";
-import { roleGUIDs } from "../cf/roles.ts";
+import { roleGUIDs } from "../cf/role-assignments.ts";
 import { recordLastWrite } from "./object-times.ts";
 
 type Indexes<T> = Record<string, IndexFunction<T>>;

@@ -1,21 +1,16 @@
-// Feature flags as this API asks for them: those about reading, and those that must be known before any work is done. The others hold at every door, by admission policy.
+// The feature flags that the API checks itself: those about reading, and those to check before any work is done. Admission policy enforces all others.
 import { App } from "../../crds/app/app.ts";
 import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
 import { appliesToAdmins, toFlagObjectName, isFlagEnabled, type FlagName } from "../../crds/feature-flag/flags.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { Org } from "../../crds/org/org.ts";
 import { CFError } from "../http/errors.ts";
+import { isAdmin } from "../access/is-admin.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 
 /** The object of a flag; undefined where an installation has none. */
 export function findFlag(cache: ClusterCache, name: FlagName): FeatureFlag | undefined {
   return cache.store(FeatureFlag).find({ namespace: SYSTEM_NAMESPACE, name: toFlagObjectName(name) });
-}
-
-/** CF's admins: those with rights on every org. */
-export function isAdmin(session: Pick<Session, "allows">): boolean {
-  return session.allows({ verb: "update", on: Org });
 }
 
 /** @throws CFError 403 FeatureDisabled, with the operator's own words where there are some */

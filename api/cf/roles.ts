@@ -1,44 +1,11 @@
-// CF roles as they lie in RBAC: one role is one (RoleBinding, subject) pair whose roleRef is one of our ClusterRoles.
+// CF roles that a caller sees: in which org or space they are, and who may see them. What a binding gives is role-assignments.ts.
 import { Org } from "../../crds/org/org.ts";
-import { LABELS } from "../../crds/labels.ts";
-import { CF_ROLES, roleGUID, findCFRole, findUserName, type CFRole } from "../../crds/roles.ts";
+import { CF_ROLES } from "../../crds/roles.ts";
 import { Space } from "../../crds/space/space.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-
-export type Binding = ObjectOf<typeof RoleBinding>;
-export type Subject = NonNullable<Binding["subjects"]>[number];
-
-/** One role of one user in one place. */
-export interface RoleAssignment {
-  guid: string;
-  type: CFRole;
-  user: string;
-  binding: Binding;
-  subject: Subject;
-}
-
-/** The roles that a binding gives; none when it is not one of ours, or the platform's own. */
-export function rolesOf(object: KubeObject): RoleAssignment[] {
-  const binding = object as Binding;
-  // A Role of a namespace may bear any name.
-  const type = binding.roleRef?.kind === "ClusterRole" ? findCFRole(binding.roleRef.name) : undefined;
-  if (!type || binding.metadata.labels?.[LABELS.managedBy]) return [];
-  return (binding.subjects ?? []).flatMap((subject) => {
-    const user = findUserName(subject, binding.metadata.namespace ?? "");
-    return user === undefined
-      ? []
-      : [{ guid: roleGUID(binding.metadata.uid ?? "", subject), type, user, binding, subject }];
-  });
-}
-
-/** For the index of bindings. */
-export function roleGUIDs(object: KubeObject): string[] {
-  return rolesOf(object).map((role) => role.guid);
-}
+import { rolesOf, type RoleAssignment } from "./role-assignments.ts";
 
 /** The org or the space that a role is in. */
 export function scopeOf(cache: ClusterCache, role: RoleAssignment): { org?: Org; space?: Space } {
@@ -66,7 +33,7 @@ function isVisible(session: Session, role: RoleAssignment): boolean {
   return space ? session.canSee(Space, space) : org !== undefined && session.canSee(Org, org);
 }
 
-/** The role with that GUID, if the caller sees its place. */
+/** The role with that GUID, if the caller sees its org or space. */
 export function findRole(session: Session, guid: string): RoleAssignment | undefined {
   const roles = session.cache.store(RoleBinding).byIndex("guid", guid).flatMap(rolesOf);
   return roles.find((role) => role.guid === guid && isVisible(session, role));

@@ -7,7 +7,7 @@ import { rbacKinds } from "../access/rbac-authorizer.ts";
 import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { unprocessable } from "../http/errors.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { isAdmin } from "../cf/feature-flags.ts";
+import { isAdmin } from "../access/is-admin.ts";
 import { listObjects, isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";
 import { NAMESPACE_READY_TIMEOUT_MS, waitUntil } from "../cache/wait-until.ts";

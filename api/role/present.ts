@@ -1,7 +1,8 @@
 // How a role goes out.
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import { scopeOf, type RoleAssignment } from "../cf/roles.ts";
+import type { RoleAssignment } from "../cf/role-assignments.ts";
+import { scopeOf } from "../cf/roles.ts";
 import { link, toOneRelationship } from "../http/presentation.ts";
 import { createdAt } from "../cache/object-times.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";

@@ -8,7 +8,8 @@ import { accepted, created, endpoint, ok, type Endpoint } from "../http/endpoint
 import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../http/included.ts";
 import { newJob } from "../jobs/jobs.ts";
-import { findRole, scopeOf, rolesOf, listVisibleRoles, type RoleAssignment } from "../cf/roles.ts";
+import { rolesOf, type RoleAssignment } from "../cf/role-assignments.ts";
+import { findRole, listVisibleRoles, scopeOf } from "../cf/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
 import { isOneOf } from "../cache/list-objects.ts";
 import { presentPage } from "../http/page.ts";

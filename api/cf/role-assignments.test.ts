@@ -1,7 +1,7 @@
 // Who has a role, by the subjects of a RoleBinding.
 import { expect, test } from "vitest";
 import { CF_ROLES } from "../../crds/roles.ts";
-import { rolesOf } from "./roles.ts";
+import { rolesOf } from "./role-assignments.ts";
 
 const roleRef = {
   apiGroup: "rbac.authorization.k8s.io",

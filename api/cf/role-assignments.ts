@@ -1,0 +1,37 @@
+// The roles that a RoleBinding gives: one role is one (RoleBinding, subject) pair whose roleRef is one of our ClusterRoles. Pure.
+import { LABELS } from "../../crds/labels.ts";
+import { findCFRole, findUserName, roleGUID, type CFRole } from "../../crds/roles.ts";
+import type { RoleBinding } from "../../kube/api/builtin.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ObjectOf } from "../../kube/api/resource-ref.ts";
+
+export type Binding = ObjectOf<typeof RoleBinding>;
+export type Subject = NonNullable<Binding["subjects"]>[number];
+
+/** One role of one user in one place. */
+export interface RoleAssignment {
+  guid: string;
+  type: CFRole;
+  user: string;
+  binding: Binding;
+  subject: Subject;
+}
+
+/** The roles that a binding gives; none when it is not one of ours, or the platform's own. */
+export function rolesOf(object: KubeObject): RoleAssignment[] {
+  const binding = object as Binding;
+  // A namespaced Role may have any name.
+  const type = binding.roleRef?.kind === "ClusterRole" ? findCFRole(binding.roleRef.name) : undefined;
+  if (!type || binding.metadata.labels?.[LABELS.managedBy]) return [];
+  return (binding.subjects ?? []).flatMap((subject) => {
+    const user = findUserName(subject, binding.metadata.namespace ?? "");
+    return user === undefined
+      ? []
+      : [{ guid: roleGUID(binding.metadata.uid ?? "", subject), type, user, binding, subject }];
+  });
+}
+
+/** For the index of bindings. */
+export function roleGUIDs(object: KubeObject): string[] {
+  return rolesOf(object).map((role) => role.guid);
+}
