@@ -7,6 +7,7 @@ import type { Informers } from "../kube/cache/informers.ts";
 import type { TelemetryClient } from "../telemetry/telemetry-client.ts";
 import { createAuthenticator } from "./identity/authenticate.ts";
 import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
+import { getJobKey } from "./jobs/job-key.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createRouting } from "./http/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
@@ -62,6 +63,8 @@ export function createApi({
   now = () => new Date(),
 }: ApiDeps): Api {
   const cache = createClusterCache(informers);
+  // Read ahead, so that the first deletion does not wait for it; a failure shows at the request that needs it.
+  getJobKey(client).catch(() => undefined);
   const endpoints = createEndpoints({ telemetry, blobs, cache, platformClient: client, now });
   const permissions = {
     authorizer: cache.authorizer,

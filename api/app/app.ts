@@ -140,7 +140,7 @@ const remove = endpoint({
     const app = session.get(App, params.guid);
     await unmap(session, app);
     await session.delete(App, app);
-    return accepted(newJob("app.delete", session.cache.guid(App, app), session.now()));
+    return accepted(await newJob(session, "app.delete", session.cache.guid(App, app)));
   },
 });
 

@@ -215,7 +215,7 @@ export const domainEndpoints: readonly Endpoint[] = [
         throw unprocessable("This domain is shared with other organizations. Unshare before deleting.");
       for (const route of listRoutesIn(session, domain)) await session.delete(Route, route);
       await session.delete(Domain, domain);
-      return accepted(newJob("domain.delete", guid, session.now()));
+      return accepted(await newJob(session, "domain.delete", guid));
     },
   }),
   endpoint({

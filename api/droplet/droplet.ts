@@ -155,7 +155,7 @@ const rows: readonly Endpoint[] = [
       if (app?.spec.droplet?.name === droplet.metadata.name)
         throw unprocessable("The droplet is currently in use by an app. Unassign it first.");
       await session.delete(Droplet, droplet);
-      return accepted(newJob("droplet.delete", session.cache.guid(Droplet, droplet), session.now()));
+      return accepted(await newJob(session, "droplet.delete", session.cache.guid(Droplet, droplet)));
     },
   }),
 ];

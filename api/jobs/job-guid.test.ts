@@ -1,6 +1,8 @@
-// Job GUIDs carry all there is to know, and only those made here are read back.
+// Job GUIDs carry all there is to know, and only those issued with our key are read back.
 import { expect, test } from "vitest";
 import { toJobGUID, parseJobGUID } from "./job-guid.ts";
+
+const key = Buffer.alloc(32, 1);
 
 test.each([
   { operation: "app.delete", guid: "7c7d", startedAt: 1_780_000_000 },
@@ -12,30 +14,38 @@ test.each([
     errors: ["For application 'ä': no", "two"],
   },
 ] as const)("$operation survives the way to the client and back", (job) => {
-  expect(parseJobGUID(decodeURIComponent(encodeURIComponent(toJobGUID(job))))).toEqual(job);
+  expect(parseJobGUID(decodeURIComponent(encodeURIComponent(toJobGUID(job, key))), key)).toEqual(job);
 });
 
 test("very long errors are cut, so that the URL stays one", () => {
-  const guid = toJobGUID({
-    operation: "space.apply_manifest",
-    guid: "x",
-    startedAt: 1,
-    errors: Array.from({ length: 50 }, () => "e".repeat(1000)),
-  });
+  const guid = toJobGUID(
+    {
+      operation: "space.apply_manifest",
+      guid: "x",
+      startedAt: 1,
+      errors: Array.from({ length: 50 }, () => "e".repeat(1000)),
+    },
+    key,
+  );
   expect(guid.length).toBeLessThan(8000);
-  expect(parseJobGUID(guid)?.errors?.length).toBe(3);
+  expect(parseJobGUID(guid, key)?.errors?.length).toBe(3);
 });
 
+const issued = toJobGUID({ operation: "app.delete", guid: "x", startedAt: 1 }, key);
+const failed = toJobGUID({ operation: "space.apply_manifest", guid: "x", startedAt: 1, errors: ["no"] }, key);
+
 test.each([
-  "",
-  "x",
-  "app.delete",
-  "app.delete~",
-  "nope.delete~x~1",
-  "app.delete~x~zzzzzzzzzz",
-  "app.delete~x~1~!!",
-  "space.apply_manifest~x~1~e30",
-  "__proto__~x~1",
-])("%s is none", (text) => {
-  expect(parseJobGUID(text)).toBeUndefined();
+  ["nothing", ""],
+  ["a word", "x"],
+  ["an operation", "app.delete"],
+  ["what CF shows, without our digest", "app.delete~never-existed~tovt5n"],
+  ["another object", issued.replace("~x~", "~y~")],
+  ["another operation", issued.replace("app.", "space.")],
+  ["another time", issued.replace("~1~", "~2~")],
+  ["errors added", issued.replace("~1~", "~1~WyJmb3JnZWQiXQ~")],
+  ["errors replaced", failed.replace(Buffer.from('["no"]').toString("base64url"), "WyJmb3JnZWQiXQ")],
+  ["a digest that is cut", issued.slice(0, -2)],
+  ["another installation's", toJobGUID({ operation: "app.delete", guid: "x", startedAt: 1 }, Buffer.alloc(32, 2))],
+])("not ours: %s", (_what, text) => {
+  expect(parseJobGUID(text, key)).toBeUndefined();
 });

@@ -1,6 +1,7 @@
-// A job's GUID says what is being done to which object, when it was asked for, and, for what is done already, how it ended. Nothing is stored.
+// A job's GUID holds the operation, its object, its start and, once it is over, its errors. Nothing is stored: a keyed digest shows that we issued it.
+import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Operations that jobs stand for, with the kind whose going away completes them (undefined: the outcome is in the GUID). */
+/** Each operation with the kind whose removal completes it; undefined where the GUID holds the outcome. */
 export const operations = {
   "app.delete": "App",
   "organization.delete": "Org",
@@ -32,14 +33,22 @@ export interface Job {
 /** Errors beyond this many characters are cut, so that the URL stays one. */
 const maxErrorText = 3000;
 
-/** The GUID of a job. */
-export function toJobGUID({ operation, guid, startedAt, errors }: Job): string {
+/** Bytes of the digest that a GUID carries. */
+const DIGEST_BYTES = 16;
+
+/** The GUID of a job. `key` is the installation's. */
+export function toJobGUID({ operation, guid, startedAt, errors }: Job, key: Uint8Array): string {
   const parts = [operation, guid, startedAt.toString(36)];
   if (errors?.length) parts.push(Buffer.from(JSON.stringify(truncate(errors))).toString("base64url"));
-  return parts.map(escaped).join("~");
+  const content = parts.map(escaped).join("~");
+  return `${content}~${digestOf(content, key).toString("base64url")}`;
 }
 
-/** As in a URL, and the separator too. */
+function digestOf(content: string, key: Uint8Array): Buffer {
+  return createHmac("sha256", key).update(content).digest().subarray(0, DIGEST_BYTES);
+}
+
+/** Users' GUIDs may hold anything, the separator included. */
 function escaped(part: string): string {
   return encodeURIComponent(part).replaceAll("~", "%7E");
 }
@@ -55,33 +64,23 @@ function truncate(errors: readonly string[]): string[] {
   return fit;
 }
 
-/** The job a GUID stands for; undefined when it is none of ours. */
-export function parseJobGUID(text: string): Job | undefined {
+/** The job that a GUID stands for; undefined unless it was issued with this key. */
+export function parseJobGUID(text: string, key: Uint8Array): Job | undefined {
+  const end = text.lastIndexOf("~");
+  const content = text.slice(0, Math.max(end, 0));
+  const given = Buffer.from(text.slice(end + 1), "base64url");
+  if (given.length !== DIGEST_BYTES || !timingSafeEqual(given, digestOf(content, key))) return undefined;
   const [, operation = "", guid = "", startedAt = "", outcome] =
-    /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(text) ?? [];
+    /^([^~]+)~([^~]+)~([0-9a-z]{1,8})(?:~([\w-]+))?$/.exec(content) ?? [];
   if (!Object.hasOwn(operations, operation)) return undefined;
-  const job = { operation: operation as Operation, guid: decodedPart(guid), startedAt: Number.parseInt(startedAt, 36) };
-  if (outcome === undefined) return job;
-  const errors = parseOutcome(outcome);
-  return errors && { ...job, errors };
+  const job = {
+    operation: operation as Operation,
+    guid: decodeURIComponent(guid),
+    startedAt: Number.parseInt(startedAt, 36),
+  };
+  return outcome === undefined ? job : { ...job, errors: parseOutcome(outcome) };
 }
 
-/** Users' GUIDs may hold anything, so parts are escaped; an escape that is none makes the job unknown elsewhere. */
-function decodedPart(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // not made by us; it names nothing
-  }
-}
-
-function parseOutcome(text: string): string[] | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string")
-      ? value
-      : undefined;
-  } catch {
-    return undefined; // not one of our GUIDs
-  }
+function parseOutcome(text: string): string[] {
+  return JSON.parse(Buffer.from(text, "base64url").toString()) as string[];
 }

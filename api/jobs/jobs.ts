@@ -1,4 +1,4 @@
-// GET /v3/jobs/:guid. A deletion is complete when the object is gone; everything else was over before the job was handed out.
+// GET /v3/jobs/:guid. A deletion is complete when the object is gone; every other operation ends before its job is handed out.
 import { App } from "../../crds/app/app.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -13,13 +13,22 @@ import { endpoint, ok, type Endpoint } from "../http/endpoint.ts";
 import { CFError, notFound } from "../http/errors.ts";
 import { formatTimestamp } from "../http/timestamps.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { Session } from "../access/session.ts";
+import { getJobKey } from "./job-key.ts";
 import { type Job, toJobGUID, type Operation, operations, parseJobGUID } from "./job-guid.ts";
 
 const kinds: Record<string, ResourceRef> = { App, Org, Space, Route, Domain, Package, Droplet, Buildpack, OrgQuota };
 
-/** The GUID of a job that was started now. `errors` are those of an operation that is over and failed. */
-export function newJob(operation: Operation, guid: string, now: Date, errors?: readonly string[]): string {
-  return toJobGUID({ operation, guid, startedAt: Math.floor(now.getTime() / 1000), ...(errors?.length && { errors }) });
+/** The GUID of a job that starts now. `errors` are those of an operation that has failed already. */
+export async function newJob(
+  session: Session,
+  operation: Operation,
+  guid: string,
+  errors?: readonly string[],
+): Promise<string> {
+  const startedAt = Math.floor(session.now().getTime() / 1000);
+  const key = await getJobKey(session.platformClient);
+  return toJobGUID({ operation, guid, startedAt, ...(errors?.length && { errors }) }, key);
 }
 
 function stateOf(job: Job, cache: ClusterCache): "PROCESSING" | "COMPLETE" | "FAILED" {
@@ -54,8 +63,8 @@ export const jobEndpoints: readonly Endpoint[] = [
     path: "/v3/jobs/:guid",
     permission: "authenticated",
     summary: "State of a job",
-    handler: ({ session, params, base }) => {
-      const job = parseJobGUID(params.guid);
+    handler: async ({ session, params, base }) => {
+      const job = parseJobGUID(params.guid, await getJobKey(session.platformClient));
       if (!job) throw notFound("Job");
       return ok(presentJob(params.guid, job, stateOf(job, session.cache), base));
     },

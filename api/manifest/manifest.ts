@@ -59,7 +59,7 @@ const apply = endpoint({
     // What routes will ask about other namespaces: where rights are reviewed it must be known before anything is written (caller-rights.ts).
     listUsableDomains(session, namespace);
     const pairs = await ensureApps(session, namespace, entries);
-    return accepted(newJob("space.apply_manifest", guid, session.now(), await applyAll(session, pairs)));
+    return accepted(await newJob(session, "space.apply_manifest", guid, await applyAll(session, pairs)));
   },
 });
 

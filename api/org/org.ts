@@ -111,7 +111,7 @@ export const orgEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params }) => {
       const org = session.get(Org, params.guid);
       await session.delete(Org, org);
-      return accepted(newJob("organization.delete", session.cache.guid(Org, org), session.now()));
+      return accepted(await newJob(session, "organization.delete", session.cache.guid(Org, org)));
     },
   }),
 ];

@@ -117,7 +117,7 @@ const rows: readonly Endpoint[] = [
     handler: async ({ session, params }) => {
       const found = session.get(Package, params.guid);
       await session.delete(Package, found);
-      return accepted(newJob("package.delete", session.cache.guid(Package, found), session.now()));
+      return accepted(await newJob(session, "package.delete", session.cache.guid(Package, found)));
     },
   }),
 ];

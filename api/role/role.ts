@@ -129,7 +129,7 @@ const remove = endpoint({
           (subject) => roleGUID(binding.metadata.uid ?? "", subject) !== role.guid,
         ),
       }));
-    return accepted(newJob("role.delete", role.guid, session.now()));
+    return accepted(await newJob(session, "role.delete", role.guid));
   },
 });
 

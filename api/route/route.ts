@@ -179,7 +179,7 @@ const rows: readonly Endpoint[] = [
       const route = session.get(Route, params.guid);
       const guid = session.cache.guid(Route, route);
       await session.delete(Route, route);
-      return accepted(newJob("route.delete", guid, session.now()));
+      return accepted(await newJob(session, "route.delete", guid));
     },
   }),
 ];

@@ -161,7 +161,7 @@ const remove = endpoint({
   handler: async ({ session, params }) => {
     const space = getSpace(session, params);
     await session.delete(Space, space);
-    return accepted(newJob("space.delete", session.cache.guid(Space, space), session.now()));
+    return accepted(await newJob(session, "space.delete", session.cache.guid(Space, space)));
   },
 });
 
@@ -180,7 +180,7 @@ const removeUnmapped = endpoint({
       .list(Route, { namespaces: [namespace] })
       .filter((route) => route.spec.destinations.length === 0);
     for (const route of orphans) await session.delete(Route, route);
-    return accepted(newJob("space.delete_unmapped_routes", session.cache.guid(Space, space), session.now()));
+    return accepted(await newJob(session, "space.delete_unmapped_routes", session.cache.guid(Space, space)));
   },
 });
 
