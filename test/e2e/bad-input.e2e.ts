@@ -8,7 +8,8 @@ import { apiAt, errorsOf, guidOf, tokenOf, type Api, type ApiAnswer, type Named,
 import { hostileArchives, zip } from "./bad-input/archives.ts";
 import { attacks, type Attack, type OpenApi, UNKNOWN_GUID } from "./bad-input/attacks.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const PATIENCE_MS = 20_000;
 

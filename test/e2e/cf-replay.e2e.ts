@@ -10,7 +10,8 @@ import { fill, match, type Bindings, type Difference } from "./cf-traffic/match.
 import { readTraffic, writeTraffic, type RecordedAnswer, type RecordedExchange } from "./cf-traffic/traffic.ts";
 import { whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const GOLDEN = join(import.meta.dirname, "cf-traffic.golden.json");
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestPlatform, type TestPlatform, type CommandResult } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform, CommandResult } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const reason = whyNoCf();

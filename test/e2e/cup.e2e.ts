@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { eventually } from "./support/eventually.ts";
-import { chosenPlatformKind, startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 

@@ -10,7 +10,8 @@ import { eventually } from "./support/eventually.ts";
 import { expectAcknowledged } from "./kill/acknowledged.ts";
 import { findOrphans, listProcessesUnder, readObjects, findStrayClaims, findStrayProcesses } from "./kill/leftovers.ts";
 import { randomFrom } from "./kill/random.ts";
-import { startTestPlatform, type TestPlatform, type CommandResult } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform, CommandResult } from "./support/test-platform.ts";
 import { startRecordingProxy, type RecordingProxy } from "./support/recording-proxy.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "cli", "cup.ts");

@@ -8,7 +8,8 @@ import { restartInstancePatch, COMMAND_PATCHES } from "../../crds/command-patche
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const NAMESPACE = "local-dev";
 const TIMES = 100;

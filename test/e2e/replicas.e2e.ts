@@ -7,7 +7,8 @@ import { apiAt, guidOf, tokenOf, type Api, type ApiAnswer, type Named, type Page
 import { eventually } from "./support/eventually.ts";
 import { startHoldingProxy, type HoldingProxy } from "./support/holding-proxy.ts";
 import { serverOf, startReplica, type ReplicaProcess } from "./support/replica-process.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 /** A claim holds for so long without an object. */
 const HOLD_MS = 30_000;

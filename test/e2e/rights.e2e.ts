@@ -3,7 +3,8 @@ import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 import { newUser, type User } from "./support/user.ts";
 
 const VERBS = ["get", "update", "delete"] as const;

@@ -7,7 +7,8 @@ import { startLoadBalancer, type LoadBalancer, type BalancerBackend } from "./su
 import { eventually } from "./support/eventually.ts";
 import { startReplica, type ReplicaProcess } from "./support/replica-process.ts";
 import { startTraffic } from "./rolling/traffic.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const CLIENTS = 3;
 /** Between two restarts at least. */

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt, tokenOf, type Api, type Named, type Page } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestPlatform, type TestPlatform } from "./support/test-platform.ts";
+import { startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
 
 const PASSWORDS = {
   created: "hunter2-by-create",

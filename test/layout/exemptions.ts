@@ -11,3 +11,34 @@ export const withoutPlan: Record<string, string> = {
   "controllers/revision": "says Ready only",
   "controllers/stack": "settles a GUID only, by shared code",
 };
+
+/** Import circles that are still there, one list of files for each. A circle may shrink; when it is gone its list goes, too. */
+export const remainingCircles: readonly (readonly string[])[] = [
+  [
+    "api/access/caller-permissions.ts",
+    "api/access/name-claims.ts",
+    "api/access/session-writes.ts",
+    "api/access/session.ts",
+    "api/access/suspension.ts",
+    "api/cache/cluster-cache.ts",
+    "api/cf/domains.ts",
+    "api/cf/feature-flags.ts",
+    "api/cf/roles.ts",
+    "api/http/endpoint.ts",
+    "api/peers/peer-client.ts",
+    "api/peers/peer-group.ts",
+    "api/peers/peer-server.ts",
+    "api/peers/read-barrier.ts",
+    "api/peers/write-history.ts",
+  ],
+  ["api/manifest/plan.ts", "api/manifest/schema.ts"],
+  ["kube/server/listener.ts", "kube/server/stalled-peers.ts"],
+  [
+    "platform/http/platform-server.ts",
+    "platform/operations/start-controllers.ts",
+    "platform/operations/start-services.ts",
+    "platform/peers/start-peers.ts",
+    "platform/platform-context.ts",
+    "platform/platform.ts",
+  ],
+];

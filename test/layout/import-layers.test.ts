@@ -1,5 +1,6 @@
 // The rules catch what they are there to catch. Whether the checkout keeps them is layout.test.ts.
 import { expect, test } from "vitest";
+import { importCircles } from "./import-circles.ts";
 import { importViolations } from "./import-layers.ts";
 import { brokenLinks, parseSource } from "./source-tree.ts";
 import { foreignWords } from "./foreign-words.ts";
@@ -30,6 +31,34 @@ test.each([
     `const a = await import(${specifier});`,
   ];
   for (const text of forms) expect(importViolations([parseSource(path, text)]), text).toHaveLength(count);
+});
+
+test.each([
+  ["no imports", { a: [], b: [] }, []],
+  ["a chain", { a: ["b"], b: ["c"], c: [] }, []],
+  ["two paths to one file", { a: ["b", "c"], b: ["d"], c: ["d"], d: [] }, []],
+  ["two files", { b: ["a"], a: ["b"] }, [["a", "b"]]],
+  ["a file that imports itself", { a: ["a"] }, [["a"]]],
+  ["a circle behind a chain", { a: ["b"], b: ["c"], c: ["d"], d: ["b", "gone"] }, [["b", "c", "d"]]],
+  ["two circles that share a file are one", { a: ["b"], b: ["a", "c"], c: ["b"] }, [["a", "b", "c"]]],
+  [
+    "two circles, one behind the other",
+    { c: ["d"], d: ["c"], a: ["b", "c"], b: ["a"] },
+    [
+      ["a", "b"],
+      ["c", "d"],
+    ],
+  ],
+])("circles of %s", (_what, graph: Record<string, string[]>, circles) => {
+  expect(importCircles(Object.entries(graph).map(([path, imports]) => ({ path, imports })))).toEqual(circles);
+});
+
+test("a type-only import counts for a circle", () => {
+  const files = [
+    parseSource("kube/a.ts", 'import type { B } from "./b.ts";'),
+    parseSource("kube/b.ts", 'import { type A } from "./a.ts";'),
+  ];
+  expect(importCircles(files)).toEqual([["kube/a.ts", "kube/b.ts"]]);
 });
 
 test.each([

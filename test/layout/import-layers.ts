@@ -14,7 +14,7 @@ export const layers: readonly (readonly string[])[] = [
 ];
 
 /** Folders of rung 4 that hold what all kinds there share. Any other folder is one kind's, and no other kind imports it. */
-const sharedFolders = new Set([
+export const sharedFolders: ReadonlySet<string> = new Set([
   "api/access",
   "api/cache",
   "api/cf",

@@ -1,8 +1,9 @@
 // The checkout keeps the rules of CONTRIBUTING.md: who imports whom, where a kind's files are, sizes, names, and documents that are true.
 import { describe, expect, test } from "vitest";
 import { DEFINITIONS } from "../../crds/definitions.ts";
-import { longFiles, withoutPlan } from "./exemptions.ts";
-import { isKindFolder, importViolations } from "./import-layers.ts";
+import { longFiles, remainingCircles, withoutPlan } from "./exemptions.ts";
+import { importCircles } from "./import-circles.ts";
+import { importViolations, isKindFolder, layers, sharedFolders } from "./import-layers.ts";
 import { brokenLinks, exists, foldersIn, listFiles, readSources, readText } from "./source-tree.ts";
 import { foreignWords } from "./foreign-words.ts";
 
@@ -13,6 +14,21 @@ const markdown = listFiles("**/*.md").filter((path) => !path.includes("/testdata
 describe("the ladder", () => {
   test("imports point one way", () => {
     expect(importViolations(sources)).toEqual([]);
+  });
+
+  test("no files import each other in a circle, type-only imports included", () => {
+    const circles = importCircles(sources);
+    const within = (circle: readonly string[], files: readonly string[]) =>
+      circle.every((path) => files.includes(path));
+    expect(circles.filter((circle) => !remainingCircles.some((files) => within(circle, files)))).toEqual([]);
+    expect(
+      remainingCircles.filter((files) => !circles.some((circle) => within(circle, files))),
+      "circles that are gone: remove them from test/layout/exemptions.ts",
+    ).toEqual([]);
+  });
+
+  test("every folder that a rule names exists", () => {
+    expect([...layers.flat(), ...sharedFolders].filter((folder) => !exists(folder))).toEqual([]);
   });
 
   test.each(["kube/", "local/apiserver/"])("%s has no word of CF", (folder) => {

@@ -1,6 +1,7 @@
 // One ValidatingAdmissionPolicy, compiled, and what it decides about a request.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { compileExpression, defaultSteps, evaluate, type Budget, type Program } from "../cel/program.ts";
+import type { Budget } from "../cel/compiled.ts";
+import { compileExpression, defaultSteps, evaluate, type Program } from "../cel/program.ts";
 import { BudgetError, CelError, type CelValue } from "../cel/values.ts";
 import { evaluateMessage } from "../schema/rules.ts";
 import type { Policy, Validation } from "./types.ts";

@@ -1,7 +1,8 @@
 // The names that a policy's expressions may use, for one request and one param.
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { AdmissionRequest, Authorize } from "../contract.ts";
-import { evaluate, type Budget, type Program } from "../cel/program.ts";
+import type { Budget } from "../cel/compiled.ts";
+import { evaluate, type Program } from "../cel/program.ts";
 import { BudgetError, CelError, fromJson, jsonMap, type CelMap, type CelValue } from "../cel/values.ts";
 import { authorizerValue } from "./authorizer-value.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TypeView } from "../apply/type-view.ts";
 import { isMap, isUnreadableTime, type JsonMap } from "../apply/values.ts";
-import { TypeFault } from "./decode.ts";
+import { TypeFault } from "./type-fault.ts";
 import { canonicalQuantity, NO_QUANTITY } from "./quantity.ts";
 
 interface Shape {

@@ -4,17 +4,8 @@ import { isMap, type JsonMap } from "../apply/values.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { dropZeros, QUANTITY } from "./canonical.ts";
 import { NO_QUANTITY } from "./quantity.ts";
+import { TypeFault } from "./type-fault.ts";
 import { badRequest } from "../status.ts";
-
-/** A value that does not fit its field. */
-export class TypeFault extends Error {
-  readonly path: string;
-  constructor(path: string, message: string) {
-    super(message);
-    this.name = "TypeFault";
-    this.path = path;
-  }
-}
 
 const elementOf = (view: TypeView): TypeView | undefined => view.map?.element?.();
 

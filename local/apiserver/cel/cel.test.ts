@@ -1,6 +1,7 @@
 // The tested list: what expressions may use, and what it gives. Values are written as their JSON-like text.
 import { describe, expect, it } from "vitest";
-import { CelSyntaxError, compileExpression, evaluate } from "./program.ts";
+import { CelSyntaxError } from "./compiled.ts";
+import { compileExpression, evaluate } from "./program.ts";
 import { BudgetError, CelError, fromJson, isList, isMap, typeName, type CelValue } from "./values.ts";
 
 const object = {

@@ -2,7 +2,8 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { isFunction, isMethod, isNamespace } from "./functions/registry.ts";
 import { loopMacros } from "./macros.ts";
-import { CelSyntaxError, compileExpression } from "./program.ts";
+import { CelSyntaxError } from "./compiled.ts";
+import { compileExpression } from "./program.ts";
 import { unescapeField, type ValueShape } from "./values.ts";
 
 /** A shape, or undefined where the type is not known. */

@@ -1,23 +1,30 @@
 // The macros that loop or bind a name: all, exists, exists_one, map, filter, bind, optMap, optFlatMap.
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { CelSyntaxError, attempt, compile, requireBool, spend, type Compiled, type Scope } from "./program.ts";
+import { CelSyntaxError, attempt, requireBool, spend, type Compiled, type Scope } from "./compiled.ts";
 import { CelError, isList, isMap, kindOf, none, some, typeName, type CelOptional, type CelValue } from "./values.ts";
 
-/** A closure for the call when it is a macro, else undefined. */
-export function compileMacro(name: string, receiver: ASTNode, args: ASTNode[]): Compiled | undefined {
-  if (name === "bind" && receiver.op === "id" && receiver.args === "cel") return compileBind(args);
+/** Compiles one node of the expression that the macro stands in. */
+type Compile = (node: ASTNode) => Compiled;
+
+/** A closure for the call `receiver.name(…args)` when it is a macro, else undefined. */
+export function compileMacro(
+  name: string,
+  [receiver, ...args]: [ASTNode, ...ASTNode[]],
+  compile: Compile,
+): Compiled | undefined {
+  if (name === "bind" && receiver.op === "id" && receiver.args === "cel") return compileBind(args, compile);
   if (name in optionalMacros && args.length === 2)
-    return compileOptional(name as keyof typeof optionalMacros, receiver, args);
+    return compileOptional(name as keyof typeof optionalMacros, { receiver, args, compile });
   const loop = loops[name];
   if (!loop || args.length < 2 || args.length > 3) return undefined;
-  return loop(compile(receiver), args);
+  return loop(compile(receiver), args, compile);
 }
 
-type Loop = (range: Compiled, args: ASTNode[]) => Compiled;
+type Loop = (range: Compiled, args: ASTNode[], compile: Compile) => Compiled;
 
 const loops: Record<string, Loop> = {
-  all: (range, args) => quantifier(range, args, false),
-  exists: (range, args) => quantifier(range, args, true),
+  all: quantifier(false),
+  exists: quantifier(true),
   exists_one: countOne,
   existsOne: countOne,
   filter: filterLoop,
@@ -57,22 +64,24 @@ function* iterations(range: CelValue, names: string[], scope: Scope): Generator<
 }
 
 /** `all` and `exists`: stops at the first item that decides; faults count only when none does. */
-function quantifier(range: Compiled, args: ASTNode[], decisive: boolean): Compiled {
-  const names = args.slice(0, -1).map(variableName);
-  const test = compile(args[args.length - 1] as ASTNode);
-  return (scope) => {
-    let fault: Error | undefined;
-    for (const step of iterations(range(scope), names, scope)) {
-      const outcome = attempt(test, step.scope);
-      if (outcome === decisive) return decisive;
-      if (outcome instanceof Error) fault ??= outcome;
-    }
-    if (fault) throw fault;
-    return !decisive;
+function quantifier(decisive: boolean): Loop {
+  return (range, args, compile) => {
+    const names = args.slice(0, -1).map(variableName);
+    const test = compile(args[args.length - 1] as ASTNode);
+    return (scope) => {
+      let fault: Error | undefined;
+      for (const step of iterations(range(scope), names, scope)) {
+        const outcome = attempt(test, step.scope);
+        if (outcome === decisive) return decisive;
+        if (outcome instanceof Error) fault ??= outcome;
+      }
+      if (fault) throw fault;
+      return !decisive;
+    };
   };
 }
 
-function countOne(range: Compiled, args: ASTNode[]): Compiled {
+function countOne(range: Compiled, args: ASTNode[], compile: Compile): Compiled {
   const names = args.slice(0, -1).map(variableName);
   const test = compile(args[args.length - 1] as ASTNode);
   return (scope) => {
@@ -82,7 +91,7 @@ function countOne(range: Compiled, args: ASTNode[]): Compiled {
   };
 }
 
-function filterLoop(range: Compiled, args: ASTNode[]): Compiled {
+function filterLoop(range: Compiled, args: ASTNode[], compile: Compile): Compiled {
   const names = args.slice(0, -1).map(variableName);
   const test = compile(args[args.length - 1] as ASTNode);
   return (scope) => {
@@ -93,7 +102,7 @@ function filterLoop(range: Compiled, args: ASTNode[]): Compiled {
 }
 
 /** `map(x, e)` and `map(x, condition, e)`. */
-function mapLoop(range: Compiled, args: ASTNode[]): Compiled {
+function mapLoop(range: Compiled, args: ASTNode[], compile: Compile): Compiled {
   const names = [variableName(args[0])];
   const test = args.length === 3 ? compile(args[1] as ASTNode) : undefined;
   const transform = compile(args[args.length - 1] as ASTNode);
@@ -106,7 +115,7 @@ function mapLoop(range: Compiled, args: ASTNode[]): Compiled {
   };
 }
 
-function compileBind(args: ASTNode[]): Compiled {
+function compileBind(args: ASTNode[], compile: Compile): Compiled {
   const name = variableName(args[0]);
   const [value, body] = args.slice(1).map(compile);
   if (!value || !body) throw new CelSyntaxError("cel.bind() takes a name, a value and an expression");
@@ -118,7 +127,10 @@ const optionalMacros = {
   optFlatMap: (value: CelValue): CelValue => value,
 };
 
-function compileOptional(name: keyof typeof optionalMacros, receiver: ASTNode, args: ASTNode[]): Compiled {
+function compileOptional(
+  name: keyof typeof optionalMacros,
+  { receiver, args, compile }: { receiver: ASTNode; args: ASTNode[]; compile: Compile },
+): Compiled {
   const target = compile(receiver);
   const variable = variableName(args[0]);
   const body = compile(args[1] as ASTNode);

@@ -3,10 +3,10 @@
 import { Environment, ParseError, type ASTNode } from "@marcbachmann/cel-js";
 import { LRUCache } from "lru-cache";
 import { callFunction, callMethod, isNamespace } from "./functions/registry.ts";
+import { attempt, CelSyntaxError, requireBool, spend, type Budget, type Compiled } from "./compiled.ts";
 import { compileMacro } from "./macros.ts";
 import { binaryOperators, unaryOperators } from "./operators.ts";
 import {
-  BudgetError,
   CelError,
   isList,
   isMap,
@@ -22,37 +22,14 @@ import {
   type CelValue,
 } from "./values.ts";
 
-/** The names an expression may use, and what is left of its budget. */
-export interface Scope {
-  find(name: string): CelValue | undefined;
-  budget: Budget;
-}
-
-/** Steps left: one for each node evaluated in a loop and each function call, more for long texts. Shared by everything one request evaluates. */
-export interface Budget {
-  steps: number;
-}
-
 /** What one request may spend, unless told otherwise. */
 export const defaultSteps = 2_000_000;
-
-export type Compiled = (scope: Scope) => CelValue;
 
 /** A compiled expression. Evaluate it with `evaluate`. */
 export interface Program {
   text: string;
   ast: ASTNode;
   run: Compiled;
-}
-
-/** An expression that does not parse or compile, and from which character on. */
-export class CelSyntaxError extends Error {
-  override readonly name = "CelSyntaxError";
-  readonly position: number;
-  constructor(message: string, options: { position?: number; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.position = options.position ?? 0;
-  }
 }
 
 const parser = new Environment({
@@ -94,14 +71,8 @@ export function evaluate(
   return program.run({ find, budget });
 }
 
-/** Takes from the budget. */
-export function spend(budget: Budget, steps: number): void {
-  budget.steps -= steps;
-  if (budget.steps < 0) throw new BudgetError("operation cancelled: actual cost limit exceeded");
-}
-
-/** One node to a closure. Exported for the macros, which compile their own arguments. */
-export function compile(node: ASTNode): Compiled {
+/** One node to a closure. */
+function compile(node: ASTNode): Compiled {
   const binary = binaryOperators[node.op];
   if (binary) return compileBinary(binary, node.args as [ASTNode, ASTNode]);
   const unary = unaryOperators[node.op];
@@ -196,11 +167,6 @@ function dottedName(node: ASTNode): string | undefined {
   return before === undefined ? undefined : `${before}.${field}`;
 }
 
-export function requireBool(value: CelValue): boolean {
-  if (typeof value === "boolean") return value;
-  throw new CelError("no such overload");
-}
-
 /** `&&` and `||`: either side may decide, and then a fault of the other does not count. */
 function compileLogical(args: [ASTNode, ASTNode], decisive: boolean): Compiled {
   const [left, right] = args.map(compile) as [Compiled, Compiled];
@@ -213,16 +179,6 @@ function compileLogical(args: [ASTNode, ASTNode], decisive: boolean): Compiled {
     if (second instanceof Error) throw second;
     return !decisive;
   };
-}
-
-/** A truth value, or the fault that took its place. */
-export function attempt(compiled: Compiled, scope: Scope): boolean | CelError {
-  try {
-    return requireBool(compiled(scope));
-  } catch (error) {
-    if (error instanceof CelError && !(error instanceof BudgetError)) return error;
-    throw error;
-  }
 }
 
 /** A field or an element; a fault when there is none. On an optional it gives an optional. */
@@ -273,7 +229,7 @@ function compileHas(arg: ASTNode | undefined): Compiled {
 
 function compileMethod(node: ASTNode): Compiled {
   const [name, receiver, args] = node.args as [string, ASTNode, ASTNode[]];
-  const macro = compileMacro(name, receiver, args);
+  const macro = compileMacro(name, [receiver, ...args], compile);
   if (macro) return macro;
   const compiled = args.map(compile);
   if (receiver.op === "id" && isNamespace(receiver.args))

@@ -2,8 +2,8 @@
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { trackUpdate } from "../apply/managed.ts";
 import type { FieldError } from "../contract.ts";
-import { alreadyExists, badRequest, invalid } from "../status.ts";
-import { apiVersionOf, fromStored, inOrder, toStored } from "./convert.ts";
+import { alreadyExists, invalid } from "../status.ts";
+import { fromStored, inOrder, toStored } from "./convert.ts";
 import {
   admit,
   checkBodyKind,
@@ -19,7 +19,7 @@ import {
   writeOptions,
 } from "./core.ts";
 import { finalizerWarnings, generateName, validateMetadata } from "./metadata.ts";
-import { resetFields, settle, unsettle } from "./update.ts";
+import { admissionOptions, fieldsRequest, placeInNamespace, resetFields, settle, unsettle } from "./write-rules.ts";
 
 /** Stores a new object; answers with it in the version of the call. `body` belongs to the registry from here on. */
 export async function create(core: Core, call: InternalCall, body: KubeObject): Promise<KubeObject> {
@@ -119,19 +119,6 @@ function faultsOf({ target: { type, subresource } }: InternalCall, object: KubeO
   return [...common, ...type.strategy.validate(object, undefined, "", common)];
 }
 
-/** The options of a write as admission sees them: what the client gave. */
-export function admissionOptions(call: InternalCall, kind: "CreateOptions" | "UpdateOptions"): Record<string, unknown> {
-  const { query } = call;
-  const given = (name: string) => (query.get(name) ? { [name]: query.get(name) } : {});
-  return {
-    kind,
-    apiVersion: "meta.k8s.io/v1",
-    ...(query.get("dryRun") && { dryRun: query.getAll("dryRun") }),
-    ...given("fieldManager"),
-    ...given("fieldValidation"),
-  };
-}
-
 function commitNew(core: Core, call: InternalCall, object: KubeObject, dryRun: boolean): KubeObject {
   const { type, version } = call.target;
   const { namespace = "", name } = object.metadata;
@@ -148,30 +135,4 @@ function commitNew(core: Core, call: InternalCall, object: KubeObject, dryRun: b
   const stored = core.store.put(type.storageKey, toStored(type, inOrder(object)), undefined);
   if (!stored) throw exists();
   return fromStored(type, stored, version.version);
-}
-
-/** The namespace of the path is the object's; another one in the body is refused. */
-export function placeInNamespace(call: InternalCall, object: KubeObject): void {
-  const { type, namespace } = call.target;
-  object.metadata ??= {} as KubeObject["metadata"];
-  if (!type.namespaced) {
-    delete object.metadata.namespace;
-    return;
-  }
-  if (object.metadata.namespace && object.metadata.namespace !== namespace)
-    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  object.metadata.namespace = namespace;
-}
-
-/** What the bookkeeping of managed fields needs of a call. */
-export function fieldsRequest(core: Core, call: InternalCall, options: WriteOptions) {
-  const { type, version, subresource } = call.target;
-  return {
-    view: version.view,
-    empty: version.empty,
-    manager: options.fieldManager,
-    subresource,
-    apiVersion: apiVersionOf(type.group, version.version),
-    time: timestamp(core.now()),
-  };
 }

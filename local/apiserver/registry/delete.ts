@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap, type JsonMap } from "../apply/values.ts";
-import { cleanTyped, TypeFault } from "../builtin/decode.ts";
+import { cleanTyped } from "../builtin/decode.ts";
+import { TypeFault } from "../builtin/type-fault.ts";
 import { builtinView } from "../builtin/schemas.ts";
 import { invalidValue, notSupported } from "../field-errors.ts";
 import type { FieldError, StatusBody } from "../contract.ts";

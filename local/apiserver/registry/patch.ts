@@ -8,10 +8,11 @@ import { copyOf } from "../storage/store.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
 import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMerge } from "../patch/strategic.ts";
-import { fieldsRequest, createDecoded, placeInNamespace } from "./create.ts";
+import { createDecoded } from "./create.ts";
 import { namedOf, type Core, type InternalCall, reportFaults, type WriteOptions, writeOptions } from "./core.ts";
-import { change, CREATING, resetFields } from "./update.ts";
+import { change, CREATING } from "./update.ts";
 import type { Decoded, ResourceType, VersionType } from "./types.ts";
+import { fieldsRequest, placeInNamespace, resetFields } from "./write-rules.ts";
 
 export const JSON_PATCH = "application/json-patch+json";
 export const MERGE_PATCH = "application/merge-patch+json";

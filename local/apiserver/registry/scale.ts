@@ -9,10 +9,10 @@ import { type Core, currentOf, type Face, type InternalCall, shown, type WriteOp
 import { builtinView } from "../builtin/schemas.ts";
 import { decodeTyped } from "../builtin/decode.ts";
 import { APPLY_PATCH, patched, refusalOf } from "./patch.ts";
-import { fieldsRequest } from "./create.ts";
 import { toParentFields, toScaleFields } from "./scale-fields.ts";
 import type { ScalePaths } from "./types.ts";
-import { change, unsettle } from "./update.ts";
+import { change } from "./update.ts";
+import { fieldsRequest, unsettle } from "./write-rules.ts";
 
 const SCALE = "io.k8s.api.autoscaling.v1.Scale";
 

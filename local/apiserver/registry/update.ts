@@ -6,7 +6,7 @@ import { badRequest, conflict, invalid, modified } from "../status.ts";
 import { copyOf } from "../storage/store.ts";
 import { invalidValue } from "../field-errors.ts";
 import { fromStored, inOrder, toStored } from "./convert.ts";
-import { admissionOptions, createDecoded, fieldsRequest, placeInNamespace } from "./create.ts";
+import { createDecoded } from "./create.ts";
 import {
   admit,
   checkBodyKind,
@@ -21,7 +21,15 @@ import {
   writeOptions,
 } from "./core.ts";
 import { finalizerWarnings, keepSystemFields, validateMetadataUpdate } from "./metadata.ts";
-import type { ResourceType } from "./types.ts";
+import {
+  admissionOptions,
+  fieldsRequest,
+  isUnsettled,
+  markUnsettled,
+  placeInNamespace,
+  resetFields,
+  settle,
+} from "./write-rules.ts";
 
 const ATTEMPTS = 5;
 
@@ -210,18 +218,6 @@ interface Commit {
   rewrites: boolean;
 }
 
-/** Stored objects whose next write is a new version in any case; see `Change.make`. */
-const unsettled = new WeakSet<KubeObject>();
-
-export function unsettle(core: Core, { target }: InternalCall, { metadata }: KubeObject): void {
-  const stored = core.store.table(target.type.storageKey).find(metadata.namespace ?? "", metadata.name);
-  if (stored) unsettled.add(stored);
-}
-
-/** kube-apiserver stores what was applied, and reads it back. */
-export const settle = ({ strategy }: ResourceType, object: KubeObject, isApplied: boolean): KubeObject =>
-  isApplied ? (strategy.settleApplied?.(object) ?? object) : object;
-
 /** Undefined when the object changed meanwhile. */
 function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites }: Commit): KubeObject | undefined {
   const { type, version } = call.target;
@@ -233,7 +229,7 @@ function commit(core: Core, call: InternalCall, { next, stored, dryRun, rewrites
     const removed = core.store.remove(type.storageKey, stored);
     return removed && fromStored(type, toStore, version.version);
   }
-  const isForced = rewrites || unsettled.has(stored);
+  const isForced = rewrites || isUnsettled(stored);
   if (!isForced && isSame(toStore, stored)) return fromStored(type, stored, version.version);
   return put(core, call, { toStore, stored, rewrites });
 }
@@ -244,7 +240,7 @@ function put(
   { toStore, stored, rewrites }: { toStore: KubeObject; stored: KubeObject; rewrites: boolean },
 ): KubeObject | undefined {
   const done = core.store.put(type.storageKey, toStore, stored);
-  if (done && rewrites) unsettled.add(done);
+  if (done && rewrites) markUnsettled(done);
   return done && fromStored(type, done, version.version);
 }
 
@@ -267,12 +263,4 @@ function withoutTimes(object: KubeObject): unknown {
     ...object,
     metadata: { ...metadata, managedFields: managedFields?.map(({ time: _time, ...entry }) => entry) },
   };
-}
-
-/** Fields, dotted, that a door may not write, so that nobody owns them through it. */
-export function resetFields(call: InternalCall): string[] {
-  const { type, version, subresource } = call.target;
-  if (!version.subresources.some((sub) => sub.name === "status")) return [];
-  if (subresource === "status") return type.kind === "Deployment" ? ["spec", "metadata.labels"] : ["spec"];
-  return ["status"];
 }

@@ -1,6 +1,7 @@
 // x-kubernetes-embedded-resource: objects inside objects. Their metadata is cleaned as that of any object, and must be good as well.
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { cleanTyped, dropEmptyMetadata, TypeFault } from "../builtin/decode.ts";
+import { cleanTyped, dropEmptyMetadata } from "../builtin/decode.ts";
+import { TypeFault } from "../builtin/type-fault.ts";
 import { builtinView, OBJECT_META } from "../builtin/schemas.ts";
 import type { FieldError } from "../contract.ts";
 import { invalidValue, required } from "../field-errors.ts";

@@ -2,7 +2,8 @@
 import type { FieldError } from "../contract.ts";
 import { invalidValue } from "../field-errors.ts";
 import { namesIn } from "../cel/names.ts";
-import { compileExpression, evaluate, type Budget, type Program } from "../cel/program.ts";
+import type { Budget } from "../cel/compiled.ts";
+import { compileExpression, evaluate, type Program } from "../cel/program.ts";
 import { BudgetError, CelError, fromJson, some, type CelValue } from "../cel/values.ts";
 import { noOld, oldField, oldItems, unchanged, type Old } from "./correlate.ts";
 import { ruleFault } from "./faults.ts";

@@ -102,10 +102,7 @@ describe("apps", () => {
     ],
     [{ name: "x", bogus: 1 }, "Unknown field(s): 'bogus'"],
     [{ name: "x", lifecycle: { type: "buildpack", data: { stack: "nope" } } }, "Stack must be an existing stack"],
-    [
-      { name: "x", lifecycle: { type: "buildpack", data: { buildpacks: ["nope"] } } },
-      `Buildpack "nope" for stack "`,
-    ],
+    [{ name: "x", lifecycle: { type: "buildpack", data: { buildpacks: ["nope"] } } }, `Buildpack "nope" for stack "`],
     [{ name: "x", lifecycle: { type: "nope", data: {} } }, "Lifecycle"],
     [{ name: "x", environment_variables: { VCAP_SERVICES: "x" } }, "cannot start with VCAP_"],
     [{ name: "x", environment_variables: { port: "1" } }, "cannot set PORT"],

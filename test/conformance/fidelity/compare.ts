@@ -1,8 +1,7 @@
 // Where two outcomes differ, as paths with both values.
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../kubernetes/api.ts";
-import type { Outcome } from "./normalise.ts";
-import { describeStep, type Step } from "./step.ts";
+import { describeStep, type Outcome, type Step } from "./step.ts";
 
 export interface Deviation {
   path: string;

@@ -1,13 +1,7 @@
 // Takes out of answers what no two servers could share: uids, versions, times, allocated addresses, random suffixes. What is the same thing stays the same word.
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { withoutMessagePatterns } from "./known-differences.ts";
-
-/** An answer, or what a step led to, to be compared. */
-export interface Outcome {
-  status: number;
-  body: Json;
-  warnings: string[];
-}
+import type { Outcome } from "./step.ts";
 
 /** Remembers what it has seen: one for each sequence and server. */
 export interface Normaliser {

@@ -1,8 +1,8 @@
 // Runs a sequence against one server, in a namespace of its own, and says what came of each step and what was left at the end.
 import type { Answer, Api, Json } from "../kubernetes/api.ts";
 import { collectionPath, type FuzzKind, kindOf } from "./kinds.ts";
-import { createNormaliser, normalisePages, type Outcome } from "./normalise.ts";
-import type { Step } from "./step.ts";
+import { createNormaliser, normalisePages } from "./normalise.ts";
+import type { Outcome, Step } from "./step.ts";
 
 const contentTypes = {
   json: "application/json-patch+json",

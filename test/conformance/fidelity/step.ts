@@ -22,6 +22,13 @@ export interface Step {
   patch?: PatchType;
 }
 
+/** An answer, or what a step led to, to be compared. */
+export interface Outcome {
+  status: number;
+  body: Json;
+  warnings: string[];
+}
+
 /** The next of a kind's operations, to be shown to a person. */
 export function describeStep({ verb, kind, name, subresource, query, patch, edit, body, text }: Step): string {
   const options = new URLSearchParams(query).toString();

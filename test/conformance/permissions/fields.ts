@@ -1,8 +1,16 @@
 // One table: which role may write which field, by the CF API and by kubectl. Both doors must say what the table says.
 import { beforeAll, describe, expect, test } from "vitest";
-import { base, dryRun, eventually, makeOrgAndSpace, TEST_USERS, to, type TestUser } from "./test-env.ts";
+import {
+  base,
+  dryRun,
+  eventually,
+  makeOrgAndSpace,
+  TEST_USERS,
+  to,
+  type TestUser,
+  type GetTestEnv,
+} from "./test-env.ts";
 import { FIELD_ROWS, type FieldFixtures, type FieldRow } from "./field-rows.ts";
-import type { GetTestEnv } from "./suite.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 
 export function fieldTests(get: GetTestEnv): void {

@@ -2,9 +2,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { FLAG_NAMES, FEATURE_FLAGS } from "../../../crds/feature-flag/flags.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
-import type { GetTestEnv } from "./suite.ts";
 import { fault, createFixtures, object, type SuspensionFixtures } from "./suspension.ts";
-import { base, eventually, giveRole, to, type TestUser } from "./test-env.ts";
+import { base, eventually, giveRole, to, type TestUser, type GetTestEnv } from "./test-env.ts";
 
 export function flagTests(get: GetTestEnv): void {
   describe("feature flags", () => {

@@ -2,7 +2,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { CF_ROLES, type CFRole } from "../../../crds/roles.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
-import type { GetTestEnv } from "./suite.ts";
 import {
   base,
   CF_ROLE_NAMES,
@@ -12,6 +11,7 @@ import {
   TEST_USERS,
   to,
   type TestUser,
+  type GetTestEnv,
 } from "./test-env.ts";
 import { CREATE_ROWS, READ_ROWS, type RoleFixtures } from "./role-rows.ts";
 

@@ -6,10 +6,7 @@ import { roleTests } from "./roles.ts";
 import { secretTests } from "./secrets.ts";
 import { suspensionTests } from "./suspension.ts";
 import { tenancyTests } from "./tenancy.ts";
-import { startTestEnv, type ServerUnderTest, type TestEnv } from "./test-env.ts";
-
-/** What the parts of the suite get: the world, once it stands. */
-export type GetTestEnv = () => TestEnv;
+import { startTestEnv, type GetTestEnv, type ServerUnderTest, type TestEnv } from "./test-env.ts";
 
 export function permissionTests(server: ServerUnderTest): void {
   describe(`rights on ${server.name}`, () => {

@@ -2,8 +2,16 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { binding } from "./roles.ts";
-import type { GetTestEnv } from "./suite.ts";
-import { base, eventually, makeOrgAndSpace, to, type CfResponse, type OrgAndSpace, type TestUser } from "./test-env.ts";
+import {
+  base,
+  eventually,
+  makeOrgAndSpace,
+  to,
+  type CfResponse,
+  type OrgAndSpace,
+  type TestUser,
+  type GetTestEnv,
+} from "./test-env.ts";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 export const object = (kind: string, name: string, spec: Json): Json => ({

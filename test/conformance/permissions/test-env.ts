@@ -73,6 +73,9 @@ export interface TestEnv {
   stop(): Promise<void>;
 }
 
+/** The started environment; throws before it has started. */
+export type GetTestEnv = () => TestEnv;
+
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 /** Of the platform's own identity. */
 export const PLATFORM_TOKEN = "platform-of-test";
