@@ -63,7 +63,7 @@ const server = createServer((request, response) => {
   response.writeHead(200, { "content-type": json ? "application/json" : "text/html; charset=utf-8", "cache-control": "no-store" });
   response.end(json ? `${JSON.stringify(facts())}\n` : page(facts()));
 });
-server.listen(Number(process.env.PORT ?? 8080), () => console.log(`hello listens on port ${server.address().port}`));
+server.listen(Number(process.env.PORT ?? 8080), process.env.HOST, () => console.log(`hello listens on port ${server.address().port}`));
 process.on("SIGTERM", () => {
   console.log("hello stops");
   server.close(() => process.exit(0));

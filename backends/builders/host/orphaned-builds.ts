@@ -34,7 +34,7 @@ async function removeOrphanedBuild(
   const root = join(dropletsDir, toBuildName(name));
   const leader = await findGroupLeader(work);
   if (!isLeader()) return;
-  await killInstance(leader, toTmpDir(work));
+  await killInstance({ leader, tmp: toTmpDir(work) });
   // A build that was done, but not yet known to be, is kept: its droplet is whole.
   const isWhole = (await restoredDigest(root)) !== undefined;
   if (!isLeader()) return;

@@ -152,7 +152,7 @@ async function runProcess(job: StagingJob, droplet: string): Promise<DropletMeta
     unwatch();
     job.signal.removeEventListener("abort", kill);
     kill();
-    await killInstance(leader, toTmpDir(job.workDir));
+    await killInstance({ leader, tmp: toTmpDir(job.workDir) });
   }
 }
 

@@ -31,6 +31,7 @@ describe("instanceEnvironment", () => {
       PORT: "20001",
       VCAP_APP_PORT: "20001",
       VCAP_APP_HOST: "0.0.0.0",
+      HOST: "127.0.0.1",
       CF_INSTANCE_INDEX: "2",
       INSTANCE_INDEX: "2",
       CF_INSTANCE_GUID: "guid-2",
@@ -66,6 +67,7 @@ describe("instanceEnvironment", () => {
 
   it.each([
     ["the user may choose the language", { LANG: "C" }, { LANG: "C" }],
+    ["the user may choose where the app listens", { HOST: "::" }, { HOST: "::" }],
     ["nobody may choose another port", { PORT: "1" }, { PORT: "20001" }],
     ["a broken VCAP_APPLICATION stays as it is", { VCAP_APPLICATION: "[" }, { VCAP_APPLICATION: "[" }],
     ["VCAP_SERVICES is there without bindings", {}, { VCAP_SERVICES: "{}" }],

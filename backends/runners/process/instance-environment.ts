@@ -45,6 +45,8 @@ export function instanceEnvironment(options: InstanceEnvironmentOptions): Record
     PWD: options.appDir,
     MEMORY_LIMIT: `${options.memoryMB}m`,
     VCAP_SERVICES: "{}",
+    // Many frameworks listen on HOST. Without it they listen on all interfaces of this machine; the router needs only this address.
+    HOST: options.address,
     ...options.env,
     ...own,
   };

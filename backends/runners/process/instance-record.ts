@@ -2,6 +2,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import type { ProcessTree } from "../../host/terminate-instance.ts";
 
 const record = z.object({
   lrp: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
@@ -9,6 +10,8 @@ const record = z.object({
   guid: z.string(),
   /** Absent until the process was started: after a crash of the platform in between it is found by its environment. */
   process: z.object({ pid: z.int(), identity: z.string() }).optional(),
+  /** The cgroup that holds its processes, where there are cgroups. */
+  cgroup: z.string().optional(),
   ports: z.array(z.object({ port: z.int(), hostPort: z.int() })),
   root: z.string(),
   state: z.enum(["Starting", "Running"]),
@@ -27,9 +30,22 @@ export interface InstanceFiles {
   stderr: string;
 }
 
+/** The folder of all instances in a runner's home. */
+export function instancesFolder(home: string): string {
+  return join(home, "instances");
+}
+
 export function instanceFiles(instancesDir: string, guid: string): InstanceFiles {
   const dir = join(instancesDir, guid);
   return { dir, tmp: join(dir, "tmp"), stdout: join(dir, "stdout.log"), stderr: join(dir, "stderr.log") };
+}
+
+/** By what the processes of an instance are found. */
+export function processTree(
+  instancesDir: string,
+  { guid, process: leader, cgroup }: Pick<InstanceRecord, "guid" | "process" | "cgroup">,
+): ProcessTree {
+  return { leader, tmp: instanceFiles(instancesDir, guid).tmp, cgroup };
 }
 
 /** Makes the directory with empty output files. */
@@ -47,10 +63,11 @@ export async function writeRecord(instancesDir: string, value: InstanceRecord): 
 
 /** What an earlier run left: records, and directories without a readable one. */
 export async function readRecords(instancesDir: string): Promise<{ records: InstanceRecord[]; broken: string[] }> {
-  await mkdir(instancesDir, { recursive: true, mode: 0o700 });
-  const found = await Promise.all(
-    (await readdir(instancesDir)).map(async (guid) => ({ guid, record: await readRecord(instancesDir, guid) })),
-  );
+  const guids = await readdir(instancesDir).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  });
+  const found = await Promise.all(guids.map(async (guid) => ({ guid, record: await readRecord(instancesDir, guid) })));
   return {
     records: found.flatMap((each) => each.record ?? []),
     broken: found.filter((each) => !each.record).map((each) => each.guid),

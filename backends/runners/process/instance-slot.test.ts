@@ -1,5 +1,6 @@
 // Real processes: start, health, crash, limits, restart, stop, and being found again by the next run of the platform.
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -8,7 +9,8 @@ import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
-import { findByEnvironment, findProcess } from "../../host/process-table.ts";
+import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
+import { findByEnvironment, findProcess, readProcesses } from "../../host/process-table.ts";
 import { readRecords } from "./instance-record.ts";
 import { openInstanceSlot, type InstanceSlot } from "./instance-slot.ts";
 
@@ -16,6 +18,7 @@ const soon = { timeout: 10_000, interval: 20 };
 let context: RunnerContext;
 let root: string;
 const slots: InstanceSlot[] = [];
+const cgroups = await findCgroupParent();
 
 function makeContext(instancesDir: string): RunnerContext {
   return {
@@ -34,6 +37,7 @@ function makeContext(instancesDir: string): RunnerContext {
     now: () => new Date(),
     limitStarts: (start) => start(),
     isLeader: () => true,
+    createCgroup: () => Promise.resolve(undefined),
     resolveEnv: () => Promise.resolve({ VCAP_APPLICATION: '{"name":"x"}' }),
     onError: () => undefined,
   };
@@ -260,6 +264,25 @@ describe("an instance", () => {
     await slot.stop();
     expect(await findByEnvironment(`TMPDIR=${context.instancesDir}`)).toEqual([]);
     expect(logs().at(-1)).toMatch(/exceeded 1s graceful shutdown interval/);
+  });
+
+  it.runIf(cgroups !== undefined)("ends with the daemons that left session and environment behind", async () => {
+    context.createCgroup = (guid) => createCgroup(cgroups ?? "", guid);
+    const marker = `cupola-daemon-${process.pid}`;
+    const daemon = `require("node:child_process").execFileSync("/bin/sh", ["-c", "setsid env -i /bin/sh -c 'sleep 1000; : ${marker}' > /dev/null 2>&1 &"]);`;
+    const slot = open(lrp(`${daemon} ${server}`));
+    await running(slot);
+    const daemons = async () => {
+      const all = await Promise.all(
+        (await readProcesses()).map(({ pid }) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+      );
+      return all.filter((line) => line.startsWith("/bin/sh\0-c\0sleep") && line.includes(marker)).length;
+    };
+    await vi.waitFor(async () => expect(await daemons()).toBe(1), soon);
+    const { guid } = slot.status();
+    await slot.stop();
+    expect(await daemons()).toBe(0);
+    expect(existsSync(`${cgroups}/cupola-${guid}`)).toBe(false);
   });
 
   it("lives on when the platform goes, and is adopted by the next with its logs", async () => {

@@ -1,5 +1,13 @@
 // What an earlier run of the platform left on this machine: handed to the LRPs that still want it, ended otherwise.
-import { instanceFiles, type InstanceRecord, readRecords, removeInstanceFiles } from "./instance-record.ts";
+import {
+  type InstanceRecord,
+  instancesFolder,
+  processTree,
+  readRecords,
+  removeInstanceFiles,
+} from "./instance-record.ts";
+import { findProcess } from "../../host/process-table.ts";
+import { defaultTimings } from "./runner-context.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 
 export interface LeftoverInstances {
@@ -11,23 +19,25 @@ export interface LeftoverInstances {
   terminateUnwanted(wanted: (uid: string) => boolean): Promise<void>;
   /** Ends instances of an LRP that nobody took: its indexes were scaled away. */
   terminateUnadopted(uid: string): Promise<void>;
+  /** How many still run, of those that nobody has adopted. */
+  countRunning(): Promise<number>;
   /** Host ports that the instances hold. */
   ports(): number[];
 }
 
-/** Reads the records and clears away directories in which nothing was started, with whatever was. */
+/** Reads the records and clears away directories in which no start is recorded, with whatever was started there. */
 export async function readLeftoverInstances(instancesDir: string, graceMs: number): Promise<LeftoverInstances> {
   const { records, broken } = await readRecords(instancesDir);
   const remaining = new Map(records.filter((record) => record.process).map((record) => [record.guid, record]));
-  const unstarted = [...broken, ...records.filter((record) => !record.process).map((record) => record.guid)];
-  await Promise.all(unstarted.map((guid) => removeUnstarted(instancesDir, guid)));
+  const unstarted = [...broken.map((guid) => ({ guid })), ...records.filter((record) => !record.process)];
+  await Promise.all(unstarted.map((record) => removeUnstarted(instancesDir, record)));
 
   const terminate = async (unwanted: InstanceRecord[]): Promise<void> => {
     for (const record of unwanted) remaining.delete(record.guid);
     await Promise.all(
       unwanted.map(async (record) => {
-        if (record.process)
-          await terminateInstance(record.process, instanceFiles(instancesDir, record.guid).tmp, graceMs);
+        const { process: leader } = record;
+        if (leader) await terminateInstance({ ...processTree(instancesDir, record), leader }, graceMs);
         await removeInstanceFiles(instancesDir, record.guid);
       }),
     );
@@ -41,12 +51,25 @@ export async function readLeftoverInstances(instancesDir: string, graceMs: numbe
     has: (uid) => [...remaining.values()].some((record) => record.lrp.uid === uid),
     terminateUnwanted: (wanted) => terminate([...remaining.values()].filter((record) => !wanted(record.lrp.uid))),
     terminateUnadopted: (uid) => terminate([...remaining.values()].filter((record) => record.lrp.uid === uid)),
+    async countRunning() {
+      const leaders = [...remaining.values()].flatMap((record) => record.process ?? []);
+      const rows = await Promise.all(leaders.map(({ pid }) => findProcess(pid)));
+      return rows.filter((row, i) => row !== undefined && row.identity === leaders[i]?.identity).length;
+    },
     ports: () => [...remaining.values()].flatMap((record) => record.ports.map((port) => port.hostPort)),
   };
 }
 
+/** Ends every instance that a platform left in this runner's `home` when it was killed, and returns how many. Only while no platform runs there. */
+export async function terminateLeftoverInstances(home: string, graceMs = defaultTimings.grace): Promise<number> {
+  const leftovers = await readLeftoverInstances(instancesFolder(home), graceMs);
+  const count = await leftovers.countRunning();
+  await leftovers.terminateUnwanted(() => false);
+  return count;
+}
+
 /** No process is on record, but one may have been started in the last moment: it carries the directory in its TMPDIR. */
-async function removeUnstarted(instancesDir: string, guid: string): Promise<void> {
-  await killInstance(undefined, instanceFiles(instancesDir, guid).tmp);
-  await removeInstanceFiles(instancesDir, guid);
+async function removeUnstarted(instancesDir: string, record: Pick<InstanceRecord, "guid" | "cgroup">): Promise<void> {
+  await killInstance(processTree(instancesDir, record));
+  await removeInstanceFiles(instancesDir, record.guid);
 }

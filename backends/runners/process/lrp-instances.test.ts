@@ -29,6 +29,7 @@ const context: RunnerContext = {
   now: () => new Date(),
   limitStarts: (start) => start(),
   isLeader: () => true,
+  createCgroup: () => Promise.resolve(undefined),
   resolveEnv: () => Promise.resolve({}),
   onError: () => undefined,
 };

@@ -1,6 +1,5 @@
 // Runner `process`: LRPs as processes of this machine. Wires the parts together; platform/ starts and stops it.
 import { setTimeout as delay } from "node:timers/promises";
-import { join } from "node:path";
 import pLimit from "p-limit";
 import { type Controller, defineController, NotReady } from "../../../kube/controller/controller.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
@@ -12,10 +11,12 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
+import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
 import { resolveEnvironment } from "../../host/resolve-environment.ts";
 import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerContext } from "./runner-context.ts";
 import { type LeftoverInstances, readLeftoverInstances } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
+import { instancesFolder } from "./instance-record.ts";
 import { createUsageMeter } from "./usage-meter.ts";
 import { createPortPool } from "./port-pool.ts";
 
@@ -123,7 +124,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
 function toContext(options: ProcessRunnerOptions): RunnerContext {
   const { client, telemetry, launcher, onError } = options;
   return {
-    instancesDir: join(options.home, "instances"),
+    instancesDir: instancesFolder(options.home),
     address: "127.0.0.1",
     telemetry,
     launcher,
@@ -132,9 +133,25 @@ function toContext(options: ProcessRunnerOptions): RunnerContext {
     timings: { ...defaultTimings, ...options.timings },
     now: options.now ?? (() => new Date()),
     limitStarts: pLimit(8),
+    createCgroup: cgroupFactory(onError),
     isLeader: options.isLeader ?? (() => true),
     resolveEnv: ({ metadata, spec }) => resolveEnvironment(client, metadata.namespace ?? "", spec.env),
     onError,
+  };
+}
+
+/** Probes the system at the first start. Instances run without cgroups, too. */
+function cgroupFactory(onError: ProcessRunnerOptions["onError"]): RunnerContext["createCgroup"] {
+  let parent: Promise<string | undefined> | undefined;
+  return async (guid) => {
+    parent ??= findCgroupParent();
+    try {
+      const folder = await parent;
+      return folder === undefined ? undefined : await createCgroup(folder, guid);
+    } catch (error) {
+      onError(error, "making the cgroup of an instance");
+      return undefined;
+    }
   };
 }
 

@@ -12,9 +12,11 @@ import {
   type InstanceFiles,
   instanceFiles,
   type InstanceRecord,
+  processTree,
   removeInstanceFiles,
   writeRecord,
 } from "./instance-record.ts";
+import { joinCommand } from "../../host/cgroup.ts";
 import { LaunchRefused } from "../../host/launch-refused.ts";
 import { terminateInstance, killInstance } from "../../host/terminate-instance.ts";
 import { watchHealth } from "./watch-health.ts";
@@ -82,7 +84,7 @@ async function attempt(session: RunSession): Promise<RunOutcome> {
   }
   if (!live) {
     // It ended while the platform was away; its children may not have. No crash of its own: the machine may have been off.
-    await killInstance(record.process, session.files.tmp);
+    await killInstance(processTree(context.instancesDir, record));
     return { kind: "stopped" };
   }
   session.closeOutput = followOutput(session.lrp, session.files, log);
@@ -104,12 +106,14 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
     if (signal.aborted) return "stopped";
     log("CELL", `Starting instance ${record.guid}`);
     await createInstanceFiles(files);
+    record.cgroup = await context.createCgroup(record.guid);
     // Before the process exists: a platform that dies in between leaves a directory by which the process is found.
     await writeRecord(context.instancesDir, record);
     const launch = await prepare(session);
     // Whoever stood still for longer than a lease must not start what another process has started meanwhile.
     if (signal.aborted || !context.isLeader()) return "stopped";
-    const live = await startProcess(launch, files);
+    const command = record.cgroup === undefined ? launch.command : joinCommand(record.cgroup, launch.command);
+    const live = await startProcess({ ...launch, command }, files);
     record.process = { pid: live.pid, identity: live.identity };
     // The start timeout runs from here: a droplet that was long in coming is not the app's fault.
     record.startedAt = context.now().toISOString();
@@ -117,7 +121,7 @@ async function start(session: RunSession): Promise<LiveProcess | "stopped" | Err
     return live;
   } catch (error) {
     // It may run by now, and nobody would find it again.
-    await killInstance(record.process, files.tmp);
+    await killInstance(processTree(context.instancesDir, record));
     if (signal.aborted) return "stopped";
     // The app's owner reads a refusal in the log and the status.
     if (error instanceof LaunchRefused) return error;
@@ -211,38 +215,40 @@ async function supervise(session: RunSession, live: LiveProcess, signal: AbortSi
 
 /** Takes what is left of a crashed instance away and says in the log and in the result why. */
 async function crash(
-  { lrp, files, log, context, closeOutput }: RunSession,
+  { lrp, record, log, context, closeOutput }: RunSession,
   live: LiveProcess,
   why: Failure,
 ): Promise<string> {
   const source = outputSource(lrp);
+  const tree = processTree(context.instancesDir, record);
   if ("exit" in why) {
-    await killInstance(live, files.tmp);
+    await killInstance({ ...tree, leader: live });
     closeOutput();
     const text = describeExit(why.exit);
     log(source, text.replace("Exited with", "Exit"));
     return `${source}: ${text}`;
   }
   if ("exceeded" in why) {
-    await killInstance(live, files.tmp);
+    await killInstance({ ...tree, leader: live });
     closeOutput();
     log(source, `Exit status 137 (${why.exceeded})`, { stream: "ERR" });
     return `${source}: Exited with status 137 (${why.exceeded})`;
   }
   log("CELL", why.unhealthy, { stream: "ERR" });
-  await terminateInstance(live, files.tmp, context.timings.grace);
+  await terminateInstance({ ...tree, leader: live }, context.timings.grace);
   return why.unhealthy;
 }
 
 async function stop(
-  { log, context, files, record, closeOutput }: RunSession,
+  { log, context, record, closeOutput }: RunSession,
   live: LiveProcess,
   wasReady: boolean,
 ): Promise<RunOutcome> {
   log("CELL", `Stopping instance ${record.guid}`);
   // Routers learn that it is not ready before it stops taking connections, so no request meets a closing door.
   if (wasReady) await Promise.race([delay(context.timings.drain), live.exited]);
-  const { forced } = await terminateInstance(live, files.tmp, context.timings.grace);
+  const tree = { ...processTree(context.instancesDir, record), leader: live };
+  const { forced } = await terminateInstance(tree, context.timings.grace);
   closeOutput();
   log(
     "CELL",

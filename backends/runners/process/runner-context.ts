@@ -67,6 +67,8 @@ export interface RunnerContext {
   now: () => Date;
   /** Bounds how many instances are being started at once. */
   limitStarts: <T>(start: () => Promise<T>) => Promise<T>;
+  /** A cgroup for this instance, by its GUID; undefined where there are none. */
+  createCgroup: (guid: string) => Promise<string | undefined>;
   /** False once another process may run the same instances. */
   isLeader: () => boolean;
   /** Values of the LRP's env, secrets read. @throws Error naming the Secret or key that is missing */

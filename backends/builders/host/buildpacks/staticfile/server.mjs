@@ -48,7 +48,7 @@ const server = createServer((request, response) => {
     else response.writeHead(500).end("Internal Server Error\n");
   });
 });
-server.listen(Number(process.env.PORT ?? 8080), "0.0.0.0", () =>
+server.listen(Number(process.env.PORT ?? 8080), process.env.HOST || "0.0.0.0", () =>
   console.log(`Serving ${root} on port ${server.address().port}`),
 );
 process.once("SIGTERM", () => {
