@@ -9,12 +9,18 @@ import { createAuthenticator } from "./identity/authenticate.ts";
 import { createTokenIssuer, type TokenIssuerSettings } from "./identity/token-issuer.ts";
 import { getJobKey } from "./jobs/job-key.ts";
 import { createEndpoints } from "./endpoints.ts";
+import type { Endpoint } from "./http/endpoint.ts";
 import { createRouting } from "./http/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
 import { type AuthorizationMode, createAccessReviewer } from "./access/access-reviewer.ts";
-import { createCallerPermissions, listRequiredPermissions } from "./access/caller-permissions.ts";
+import {
+  createCallerPermissions,
+  listRequiredPermissions,
+  type CallerPermissionsDeps,
+} from "./access/caller-permissions.ts";
 import { createSession } from "./access/session.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
+import { createHeldReads } from "./cache/held-reads.ts";
 
 /** Deadline of a question outside of a session, milliseconds. */
 const DECIDE_TIMEOUT_MS = 10_000;
@@ -45,62 +51,69 @@ export interface Api {
   /** True as soon as `ready`, false at the deadline (milliseconds). */
   waitUntilReady(deadlineMs: number): Promise<boolean>;
   readonly cache: ClusterCache;
+  /** Answers all held requests and holds none from now on. Call it when the process begins to shut down. */
+  releaseHeld(): void;
   /** This replica among the others. Whoever made the API calls `meet` after joining, and `close`. */
   readonly peers: PeerGroup;
 }
 
 /** Starts watching and returns the handler; requests are answered 503 until the data is there. @throws Error when the token issuer's settings are unsafe */
-export function createApi({
-  client,
-  informers,
-  telemetry,
-  blobs,
-  log,
-  url,
-  peers,
-  tokenIssuer,
-  authorization = "rbac",
-  now = () => new Date(),
-}: ApiDeps): Api {
+export function createApi(deps: ApiDeps): Api {
+  const { client, informers, telemetry, blobs, log, peers, now = () => new Date() } = deps;
   const cache = createClusterCache(informers);
   // Read ahead, so that the first deletion does not wait for it; a failure shows at the request that needs it.
   getJobKey(client).catch(() => undefined);
   const endpoints = createEndpoints({ telemetry, blobs, cache, platformClient: client, now });
-  const permissions = {
-    authorizer: cache.authorizer,
-    ...(authorization !== "rbac" && {
-      review: {
-        reviewer: createAccessReviewer(client, now),
-        trustsRbac: authorization === "rbac+review",
-        requiredPermissions: listRequiredPermissions(endpoints),
-      },
-    }),
-  };
+  const permissions = permissionsOf({ ...deps, now }, cache, endpoints);
   const peerGroup = createPeerGroup({ cache, log, ...peers });
-  const deps = { cache, platformClient: client, peers: peerGroup, now, review: permissions.review };
+  const heldReads = createHeldReads(cache);
+  const sessionDeps = { cache, heldReads, platformClient: client, peers: peerGroup, now, review: permissions.review };
   const handler = createRouting({
     endpoints,
     log,
-    ...(url !== undefined && { url }),
-    authenticate: createAuthenticator({
-      client,
-      decide: (caller, asked) =>
-        createCallerPermissions(permissions, {
-          caller,
-          signal: AbortSignal.timeout(DECIDE_TIMEOUT_MS),
-          writes: true,
-        }).decide(asked),
-      issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }),
-      now,
-    }),
+    ...(deps.url !== undefined && { url: deps.url }),
+    authenticate: authenticatorOf({ ...deps, now }, permissions),
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
-    createSession: (request) => createSession(deps, request),
+    createSession: (request) => createSession(sessionDeps, request),
   });
   return {
     handler,
     cache,
     peers: peerGroup,
+    releaseHeld: () => heldReads.close(),
     isReady: () => cache.isSynced() && peerGroup.isReady(),
     waitUntilReady: (deadlineMs) => cache.waitUntilSynced(deadlineMs),
   };
+}
+
+type ClockedDeps = ApiDeps & Required<Pick<ApiDeps, "now">>;
+
+function permissionsOf(
+  { client, authorization = "rbac", now }: ClockedDeps,
+  { authorizer }: ClusterCache,
+  endpoints: readonly Endpoint[],
+): CallerPermissionsDeps {
+  if (authorization === "rbac") return { authorizer };
+  return {
+    authorizer,
+    review: {
+      reviewer: createAccessReviewer(client, now),
+      trustsRbac: authorization === "rbac+review",
+      requiredPermissions: listRequiredPermissions(endpoints),
+    },
+  };
+}
+
+function authenticatorOf({ client, tokenIssuer, log, now }: ClockedDeps, permissions: CallerPermissionsDeps) {
+  return createAuthenticator({
+    client,
+    decide: (caller, asked) =>
+      createCallerPermissions(permissions, {
+        caller,
+        signal: AbortSignal.timeout(DECIDE_TIMEOUT_MS),
+        writes: true,
+      }).decide(asked),
+    issuer: tokenIssuer && createTokenIssuer(tokenIssuer, { now, log }),
+    now,
+  });
 }

@@ -147,7 +147,10 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
     health: () => presentHealth(readiness, handlers),
     idle: async () => void (await Promise.all([controllers?.idle(), ...singletons.map((each) => each.idle())])),
     leads,
-    stop: ({ instances }) => stop(context, server, instances),
+    stop({ instances }) {
+      handlers.api?.releaseHeld();
+      return stop(context, server, instances);
+    },
   };
 }
 

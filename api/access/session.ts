@@ -14,11 +14,13 @@ import { kindTitle } from "../cf/kind-title.ts";
 import type { PeerGroup } from "../peers/peer-group.ts";
 import { createSessionWriter } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
+import type { HeldReads } from "../cache/held-reads.ts";
 
 export interface SessionDeps {
   cache: ClusterCache;
   /** The platform's own identity: reads for nobody, writes claims and what a caller may not touch directly. */
   platformClient: KubeClient;
+  heldReads: Pick<HeldReads, "holdWhile">;
   peers: Pick<PeerGroup, "publishWrites" | "publishObserved">;
   now: () => Date;
   /** Where rights are reviewed by the cluster's authorizers; undefined where RBAC alone decides. */
@@ -71,6 +73,10 @@ export interface Session {
   ): Promise<T>;
   /** Deletes as the caller; returns once the object is gone or terminating at every replica, or none answers before it is. */
   delete(ref: ResourceRef, object: KubeObject): Promise<void>;
+  /**
+   * Holds the request while the object it asks for is under way, a few seconds at most (held-reads.ts). Read the object again afterwards.
+   */
+  holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean): Promise<void>;
   /** To be called before answering with what others have written: all replicas have then seen of these kinds what this one has. */
   publishObserved(refs: readonly ResourceRef[]): Promise<void>;
 }
@@ -118,7 +124,7 @@ export type SessionWriter = Pick<Session, "create" | "patch" | "patchWithRetry" 
 export type SessionReader = Omit<Session, keyof SessionWriter | "platformClient">;
 
 function createSessionReader(
-  { cache, now }: SessionDeps,
+  { cache, now, heldReads }: SessionDeps,
   { caller, signal, permission }: SessionRequest,
   permissions: CallerPermissions,
 ): SessionReader {
@@ -152,6 +158,7 @@ function createSessionReader(
       return object;
     },
     list: (ref, within = {}) => listVisible(cache, permissions, ref, within),
+    holdWhile: (refs, isUnderWay) => heldReads.holdWhile(refs, isUnderWay, signal),
   };
   return reader;
 }

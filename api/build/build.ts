@@ -145,7 +145,11 @@ export const buildEndpoints: readonly Endpoint[] = [
     path,
     permission: { verb: "get", on: Build },
     summary: "Get a build",
-    handler: ({ session, params, base }) => ok(presentBuild(session.cache, session.get(Build, params.guid), base)),
+    handler: async ({ session, params, base }) => {
+      const build = (): Build => session.get(Build, params.guid);
+      await session.holdWhile([Build, Droplet], () => buildState(session.cache, build()) === "STAGING");
+      return ok(presentBuild(session.cache, build(), base));
+    },
   }),
   create,
   endpoint({

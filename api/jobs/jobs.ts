@@ -31,9 +31,14 @@ export async function newJob(
   return toJobGUID({ operation, guid, startedAt, ...(errors?.length && { errors }) }, key);
 }
 
+/** The kind whose deletion completes the job. */
+function kindOf(job: Job): ResourceRef | undefined {
+  return kinds[operations[job.operation] ?? ""];
+}
+
 function stateOf(job: Job, cache: ClusterCache): "PROCESSING" | "COMPLETE" | "FAILED" {
   if (job.errors) return "FAILED";
-  const ref = kinds[operations[job.operation] ?? ""];
+  const ref = kindOf(job);
   return ref && cache.findByGUID(ref, job.guid) ? "PROCESSING" : "COMPLETE";
 }
 
@@ -66,6 +71,8 @@ export const jobEndpoints: readonly Endpoint[] = [
     handler: async ({ session, params, base }) => {
       const job = parseJobGUID(params.guid, await getJobKey(session.platformClient));
       if (!job) throw notFound("Job");
+      const ref = kindOf(job);
+      if (ref) await session.holdWhile([ref], () => stateOf(job, session.cache) === "PROCESSING");
       return ok(presentJob(params.guid, job, stateOf(job, session.cache), base));
     },
   }),

@@ -73,7 +73,11 @@ const rows: readonly Endpoint[] = [
     path,
     permission: { verb: "get", on: Package },
     summary: "Get a package",
-    handler: ({ session, params, base }) => ok(presentPackage(session.cache, session.get(Package, params.guid), base)),
+    handler: async ({ session, params, base }) => {
+      const found = (): Package => session.get(Package, params.guid);
+      await session.holdWhile([Package], () => toPackageState(found()) === "PROCESSING_UPLOAD");
+      return ok(presentPackage(session.cache, found(), base));
+    },
   }),
   endpoint({
     method: "PATCH",
@@ -184,15 +188,19 @@ function uploadRow(blobs: BlobStore): Endpoint {
       if (found.spec.type !== "bits") throw unprocessable("Package type must be bits.");
       if (found.spec.content) throw new CFError("PackageBitsAlreadyUploaded");
       const content = await storeUpload(blobs, spaceGUID(session, found), request, signal);
-      return ok(
-        presentPackage(
-          session.cache,
-          await session.patch(Package, found, { type: "merge", body: { spec: { content } } }),
-          base,
-        ),
-      );
+      const uploaded = await session.patch(Package, found, { type: "merge", body: { spec: { content } } });
+      return ok(presentPackage(session.cache, await waitUntilVerified(session, uploaded), base));
     },
   });
+}
+
+/** The package once a controller has verified its content, so that clients need not poll for READY; as it is after a few seconds. */
+async function waitUntilVerified(session: Session, uploaded: Package): Promise<Package> {
+  const { cache } = session;
+  const current = (): Package => cache.store(Package).byUid(uploaded.metadata.uid ?? "") ?? uploaded;
+  await session.holdWhile([Package], () => toPackageState(current()) === "PROCESSING_UPLOAD");
+  await session.publishObserved([Package]);
+  return current();
 }
 
 function downloadRow(blobs: BlobStore): Endpoint {

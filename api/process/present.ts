@@ -129,3 +129,9 @@ export function instancesOf(
     return { index, ...instance, cfState: instance ? STATES[instance.state] : silent };
   });
 }
+
+/** Whether a start is under way of which no instance has run or crashed yet. */
+export function isStarting(cache: ClusterCache, process: Process): boolean {
+  const states = instancesOf(cache, process).map(({ cfState }) => cfState);
+  return states.includes("STARTING") && states.every((state) => state === "STARTING" || state === "DOWN");
+}

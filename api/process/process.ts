@@ -5,6 +5,7 @@ import { Process } from "../../crds/process/process.ts";
 import { restartInstancePatch } from "../../crds/command-patches.ts";
 import { newGUID } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { Revision } from "../../crds/revision/revision.ts";
 import { endpoint, noContent, ok, type Endpoint, type Reply } from "../http/endpoint.ts";
 import { CFError } from "../http/errors.ts";
 import { appGUIDOf, appKey, getProcess, getProcessOfType, processGUID } from "../cf/app-children.ts";
@@ -24,7 +25,7 @@ import {
   toScaleSpec,
   updateProcessBody,
 } from "./payload.ts";
-import { commandView, instancesOf, presentProcess, wantedInstances } from "./present.ts";
+import { commandView, instancesOf, isStarting, presentProcess, wantedInstances } from "./present.ts";
 import { presentStats } from "./stats.ts";
 
 const read = { verb: "get", on: Process } as const;
@@ -197,6 +198,11 @@ function scaleRows(path: ProcessPath, find: FindProcess): Endpoint[] {
   ];
 }
 
+/** `cf` asks for stats while it waits for a start: held until the first instance runs or crashes. */
+async function holdWhileStarting(session: Session, find: () => Process): Promise<void> {
+  await session.holdWhile([App, Process, LRP, Revision], () => isStarting(session.cache, find()));
+}
+
 function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services["telemetry"]): Endpoint[] {
   return [
     endpoint({
@@ -204,8 +210,10 @@ function instanceRows(path: ProcessPath, find: FindProcess, telemetry: Services[
       path: `${path}/stats`,
       permission: read,
       summary: "Instances and what they use",
-      handler: async ({ session, params }) =>
-        ok({ resources: await presentStats(session.cache, telemetry, find(session, params), session.now()) }),
+      handler: async ({ session, params }) => {
+        await holdWhileStarting(session, () => find(session, params));
+        return ok({ resources: await presentStats(session.cache, telemetry, find(session, params), session.now()) });
+      },
     }),
     endpoint({
       method: "GET",
