@@ -12,7 +12,6 @@ const FACTORIES = [
   "backends/runners/process/run-instance.ts",
   "backends/runners/process/tail-file.ts",
   "blobs/directory/directory-store.ts",
-  "kube/controller/owned-objects.ts",
   "kube/cache/value-index.ts",
   "kube/cache/informers.ts",
   "local/apiserver/apply/type-view.ts",

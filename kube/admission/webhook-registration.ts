@@ -144,7 +144,8 @@ async function tryReconcile(
     const text = err instanceof Error ? err.message : String(err);
     if (text !== health.problem && !signal.aborted)
       log.warn({ err, webhook: names.webhook }, "the webhook is not in order; it is tried again");
-    Object.assign(health, { problem: text, tried: true });
+    health.problem = text;
+    health.hasFailed = true;
     return RETRY_MS;
   }
 }

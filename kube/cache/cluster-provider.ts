@@ -1,4 +1,4 @@
-// Many clusters, each with its own client and watches. Engaging one never waits for another, and losing one is not the deletion of what it holds.
+// Many clusters, each with its own client and informers. Clusters are engaged independently; disengaging one deletes nothing.
 import type { Logger } from "pino";
 import type { KubeClient } from "../client/client.ts";
 import { createInformers, type Informers } from "./informers.ts";
@@ -6,7 +6,7 @@ import type { InformersOptions } from "./informer-options.ts";
 
 const ENGAGE_TIMEOUT_MS = 30_000;
 
-/** How to reach a cluster. `hash` changes when address or credential do. */
+/** How to reach a cluster. `hash` changes with the address or the credential. */
 export interface ClusterSource {
   hash: string;
   connect: () => KubeClient | Promise<KubeClient>;
@@ -15,38 +15,38 @@ export interface ClusterSource {
 export type EngagementState =
   | { phase: "engaging" }
   | { phase: "engaged" }
-  /** It is tried again when somebody engages it anew. */
+  /** The next call of `engage` retries. */
   | { phase: "failed"; reason: string };
 
-/** A cluster in use. */
+/** An engaged cluster. */
 export interface Engagement {
   name: string;
   client: KubeClient;
   informers: Informers;
-  /** Aborted when it is disengaged. What is held of it then is old, not gone. */
+  /** Aborted when the cluster is disengaged. Cached objects are stale from then on, not deleted. */
   signal: AbortSignal;
 }
 
 export interface ClusterProviderOptions {
   log: Logger;
-  /** Starts what is to run on a cluster (its watches, its controllers) and returns when that is ready to be used. Given up after engageMs, and on the signal. */
+  /** Starts the informers and controllers of a cluster; resolves when they are ready. Abandoned after engageTimeoutMs or when the signal is aborted. */
   onEngaged: (engagement: Engagement) => Promise<void>;
-  /** The cluster is not used any more, and why. Nothing that it held is to be taken for deleted. */
+  /** The cluster is no longer used. Do not treat its objects as deleted. */
   onDisengaged?: (name: string) => void;
   informers?: Omit<InformersOptions, "client" | "log">;
   engageTimeoutMs?: number;
 }
 
 export interface ClusterProvider {
-  /** Returns at once. With the hash of what is engaged (or being engaged) already it does nothing, with another one it begins anew. */
+  /** Returns at once. The same hash is a no-op unless the last attempt failed; a new hash engages the cluster again. */
   engage(name: string, source: ClusterSource): void;
-  /** Resolves when nothing of it runs here any more. */
+  /** Resolves when everything that ran for the cluster has stopped. */
   disengage(name: string): Promise<void>;
-  /** Undefined for a cluster that is not engaged: whoever is asked about it drops the question. */
+  /** Undefined for a cluster that is not engaged. */
   find(name: string): Engagement | undefined;
-  /** Of every cluster that was asked for. Never a part of this process's readiness. */
+  /** State of every requested cluster. Not part of this process's readiness. */
   states(): Record<string, EngagementState>;
-  /** Resolves when the present try has come to its end, either way. For tests and commands. */
+  /** Resolves when the current attempt has succeeded or failed. For tests and commands. */
   waitForAttempt(name: string): Promise<EngagementState | undefined>;
   close(): Promise<void>;
 }
@@ -56,53 +56,71 @@ interface ClusterEntry {
   state: EngagementState;
   abortController: AbortController;
   engagement?: Engagement;
-  /** The try, and then the end of all that it started. */
+  /** The current attempt to engage. */
   attempt: Promise<void>;
 }
 
 export function createClusterProvider(options: ClusterProviderOptions): ClusterProvider {
-  const entries = new Map<string, ClusterEntry>();
-  const disengaging = new Set<Promise<void>>();
+  return new ClusterSet(options);
+}
 
-  const stopEntry = (name: string, entry: ClusterEntry): Promise<void> => {
-    entries.delete(name);
+class ClusterSet implements ClusterProvider {
+  readonly #options: ClusterProviderOptions;
+  readonly #entries = new Map<string, ClusterEntry>();
+  readonly #disengaging = new Set<Promise<void>>();
+
+  constructor(options: ClusterProviderOptions) {
+    this.#options = options;
+  }
+
+  engage(name: string, source: ClusterSource): void {
+    const known = this.#entries.get(name);
+    if (known?.hash === source.hash && known.state.phase !== "failed") return;
+    if (known) void this.#stop(name, known);
+    const entry: ClusterEntry = {
+      hash: source.hash,
+      state: { phase: "engaging" },
+      abortController: new AbortController(),
+      attempt: Promise.resolve(),
+    };
+    this.#entries.set(name, entry);
+    entry.attempt = tryEngage(name, source, entry, this.#options);
+  }
+
+  async disengage(name: string): Promise<void> {
+    const entry = this.#entries.get(name);
+    if (entry) await this.#stop(name, entry);
+  }
+
+  find(name: string): Engagement | undefined {
+    const entry = this.#entries.get(name);
+    return entry?.state.phase === "engaged" ? entry.engagement : undefined;
+  }
+
+  states(): Record<string, EngagementState> {
+    return Object.fromEntries([...this.#entries].map(([name, { state }]) => [name, state]));
+  }
+
+  async waitForAttempt(name: string): Promise<EngagementState | undefined> {
+    const entry = this.#entries.get(name);
+    await entry?.attempt;
+    return entry?.state;
+  }
+
+  async close(): Promise<void> {
+    for (const [name, entry] of [...this.#entries]) void this.#stop(name, entry);
+    await Promise.all(this.#disengaging);
+  }
+
+  #stop(name: string, entry: ClusterEntry): Promise<void> {
+    this.#entries.delete(name);
     const wasEngaged = entry.state.phase === "engaged";
     entry.abortController.abort(new Error(`cluster ${name} is disengaged`));
-    if (wasEngaged) options.onDisengaged?.(name);
-    const ended = entry.attempt.then(() => closeEngagement(entry)).finally(() => disengaging.delete(ended));
-    disengaging.add(ended);
+    if (wasEngaged) this.#options.onDisengaged?.(name);
+    const ended = entry.attempt.then(() => closeEngagement(entry)).finally(() => this.#disengaging.delete(ended));
+    this.#disengaging.add(ended);
     return ended;
-  };
-  return {
-    engage(name, source) {
-      const known = entries.get(name);
-      if (known?.hash === source.hash && known.state.phase !== "failed") return;
-      if (known) void stopEntry(name, known);
-      const entry: ClusterEntry = {
-        hash: source.hash,
-        state: { phase: "engaging" },
-        abortController: new AbortController(),
-        attempt: Promise.resolve(),
-      };
-      entries.set(name, entry);
-      entry.attempt = tryEngage(name, source, entry, options);
-    },
-    async disengage(name) {
-      const entry = entries.get(name);
-      if (entry) await stopEntry(name, entry);
-    },
-    find: (name) => (entries.get(name)?.state.phase === "engaged" ? entries.get(name)?.engagement : undefined),
-    states: () => Object.fromEntries([...entries].map(([name, { state }]) => [name, state])),
-    async waitForAttempt(name) {
-      const entry = entries.get(name);
-      await entry?.attempt;
-      return entry?.state;
-    },
-    async close() {
-      for (const [name, entry] of [...entries]) void stopEntry(name, entry);
-      await Promise.all(disengaging);
-    },
-  };
+  }
 }
 
 /** Never rejects. */
@@ -140,7 +158,7 @@ async function connectAndEngage(
 ): Promise<void> {
   const { signal } = entry.abortController;
   const client = await source.connect();
-  // Given up meanwhile: nobody else would close it.
+  // The attempt was abandoned meanwhile; nothing else closes this client.
   if (signal.aborted) return void (await client.close());
   const informers = createInformers({ ...options.informers, client, log: options.log.child({ cluster: name }) });
   entry.engagement = { name, client, informers, signal };
@@ -154,11 +172,11 @@ async function closeEngagement(entry: ClusterEntry): Promise<void> {
   await engagement?.client.close();
 }
 
-/** The work's end, or the signal's reason; what goes on in the background then is closed by whoever aborted. */
+/** Settles with the work, or rejects with the signal's reason. The caller that aborts closes what the work started. */
 async function raceAbort(work: Promise<void>, signal: AbortSignal): Promise<void> {
   work.catch(() => undefined);
   const { promise, reject } = Promise.withResolvers<never>();
-  const rejectAborted = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("given up"));
+  const rejectAborted = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
   if (signal.aborted) rejectAborted();
   signal.addEventListener("abort", rejectAborted, { once: true });
   try {

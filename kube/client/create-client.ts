@@ -1,46 +1,31 @@
-// Makes a client of one cluster on pooled connections.
-import type { KubeList, KubeObject, ObjectKey } from "../api/object.ts";
+// Creates a client of one cluster on pooled connections.
+import type { KubeObject } from "../api/object.ts";
 import { apiVersionOf, resourcePath, type ResourceRef } from "../api/resource-ref.ts";
 import { createAgents, type Agents } from "./agents.ts";
-import type {
-  CallOptions,
-  Draft,
-  Identity,
-  KubeClient,
-  ListOptions,
-  RequestRecord,
-  WatchEvent,
-  WatchOptions,
-  WriteOptions,
-} from "./client.ts";
+import type { Identity, KubeClient, RequestRecord, WatchEvent, WatchOptions } from "./client.ts";
 import { type CredentialSource, toCredentials } from "./credentials.ts";
-import { isNotFound, KubeError, type Status } from "./errors.ts";
 import { exchange, type Exchange, readJson, toKubeError, withDeadline } from "./http-exchange.ts";
+import { METADATA_ACCEPT, type OutgoingRequest, type Query } from "./outgoing-request.ts";
+import { createReadCalls } from "./read-calls.ts";
 import { watchLines } from "./watch-lines.ts";
-
-const PAGE_SIZE = 500;
-const PATCH_TYPES = {
-  merge: "application/merge-patch+json",
-  json: "application/json-patch+json",
-  strategic: "application/strategic-merge-patch+json",
-};
+import { createWriteCalls } from "./write-calls.ts";
 
 export interface ClusterAccess {
   /** `https://host:port`, perhaps with a path prefix. */
   server: string;
-  /** PEM of the authorities that the server's certificate is checked against. */
+  /** PEM of the authorities that verify the server's certificate. */
   ca?: string;
   insecure?: boolean;
   serverName?: string;
-  /** Who we are; anonymous unless said. A function is asked before every request and caches by itself. */
+  /** The client's identity; anonymous by default. A function runs before every request and does its own caching. */
   auth?: Identity | CredentialSource;
 }
 
 export interface ClientOptions extends ClusterAccess {
   userAgent?: string;
-  /** For writes that name none. */
+  /** Field manager of writes that name none. */
   fieldManager?: string;
-  /** Told of every request after its head has arrived, watches included. Must be quick and must not throw. */
+  /** Called for every request, watches included, once its response head has arrived. Must return quickly and not throw. */
   onRequest?: (record: RequestRecord) => void;
 }
 
@@ -62,33 +47,15 @@ function constant(identity: Identity): CredentialSource {
   return () => credentials;
 }
 
-type Query = Record<string, string | number | boolean | undefined>;
-
-interface Outgoing {
-  method: string;
-  path: string;
-  query?: Query;
-  body?: unknown;
-  contentType?: string;
-  /** Metadata of one object, of a list, or of a watch's objects. */
-  accept?: string | undefined;
-  call?: CallOptions | undefined;
-}
-
-const METADATA = {
-  list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-};
-
 function clientAs(connection: Connection, credentials: CredentialSource): KubeClient {
-  const send = async <T>(out: Outgoing): Promise<T> => {
+  const send = async <T>(out: OutgoingRequest): Promise<T> => {
     const request = await toExchange(connection, credentials, out);
     return withDeadline(out.call, async (signal) => (await readJson(await exchange(request, signal), signal)) as T);
   };
   return {
     server: connection.options.server.replace(/\/$/, ""),
-    ...reads(send),
-    ...writes(send, connection.options.fieldManager),
+    ...createReadCalls(send),
+    ...createWriteCalls(send, connection.options.fieldManager),
     watch: (ref, options = {}) => openWatch(ref, options, (out) => toExchange(connection, credentials, out, "streams")),
     raw: (method, path, body, options) =>
       send({ method, path, body, call: options, ...(options?.contentType && { contentType: options.contentType }) }),
@@ -114,7 +81,7 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
 async function toExchange(
   connection: Connection,
   credentials: CredentialSource,
-  out: Outgoing,
+  out: OutgoingRequest,
   pool: "requests" | "streams" = "requests",
 ): Promise<Exchange> {
   const { options, url, agents } = connection;
@@ -142,167 +109,17 @@ function toSearch(query: Query = {}): string {
   return search.size > 0 ? `?${search.toString()}` : "";
 }
 
-type Send = <T>(out: Outgoing) => Promise<T>;
-type Reads = Pick<KubeClient, "get" | "find" | "list" | "pages" | "review">;
-type Writes = Pick<KubeClient, "create" | "update" | "updateStatus" | "patch" | "apply" | "delete">;
-
-function reads(send: Send): Reads {
-  const client: Reads = {
-    get: <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, call?: CallOptions) =>
-      send<T>({ method: "GET", path: resourcePath(ref, key), call }),
-    async find(ref, key, call) {
-      try {
-        return await client.get(ref, key, call);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
-    async list<T extends KubeObject>(ref: ResourceRef<T>, options?: ListOptions) {
-      let all: KubeList<T> | undefined;
-      for await (const page of client.pages(ref, options)) {
-        if (all) all.items.push(...page.items);
-        all = { ...page, items: all?.items ?? page.items };
-      }
-      if (!all) throw new KubeError({ code: 0, reason: "Unreachable", message: "the API server sent no list" });
-      return all;
-    },
-    pages: (ref, options = {}) => pages(send, ref, options),
-    review: <T extends KubeObject>(ref: ResourceRef<T>, body: { spec?: unknown }, call?: CallOptions) =>
-      send<T>({
-        method: "POST",
-        path: resourcePath(ref),
-        body: { apiVersion: apiVersionOf(ref), kind: ref.kind, ...body },
-        call,
-      }),
-  };
-  return client;
-}
-
-async function* pages<T extends KubeObject>(
-  send: Send,
-  ref: ResourceRef<T>,
-  options: ListOptions,
-): AsyncGenerator<KubeList<T>, void, undefined> {
-  const {
-    namespace,
-    limit = PAGE_SIZE,
-    labelSelector,
-    fieldSelector,
-    resourceVersion,
-    resourceVersionMatch,
-    metadata,
-    ...call
-  } = options;
-  const path = resourcePath(ref, namespace ? { namespace } : {});
-  const meta = { apiVersion: apiVersionOf(ref), kind: ref.kind };
-  let token: string | undefined;
-  do {
-    // A continue token carries the version itself; the server refuses both together.
-    const version = token ? {} : { resourceVersion, resourceVersionMatch };
-    const page = await send<KubeList<T>>({
-      method: "GET",
-      path,
-      query: { limit, labelSelector, fieldSelector, ...version, continue: token },
-      call,
-      ...(metadata && { accept: METADATA.list }),
-    });
-    page.items = (page.items ?? []).map((item) => (metadata ? { ...item, ...meta } : { ...meta, ...item }));
-    token = page.metadata.continue;
-    yield page;
-  } while (token);
-}
-
-function writes(send: Send, defaultManager: string | undefined): Writes {
-  const query = (options: WriteOptions = {}): Query => ({
-    fieldManager: options.fieldManager ?? defaultManager,
-    fieldValidation: options.fieldValidation ?? "Strict",
-    dryRun: options.dryRun ? "All" : undefined,
-  });
-  const put = <T extends KubeObject>(
-    ref: ResourceRef<T>,
-    object: Draft,
-    subresource: string | undefined,
-    options?: WriteOptions,
-  ) =>
-    send<T>({
-      method: "PUT",
-      path: resourcePath(ref, { ...keyOfDraft(object), ...(subresource && { subresource }) }),
-      query: query(options),
-      body: complete(ref, object),
-      call: options,
-    });
-  return {
-    create: <T extends KubeObject>(ref: ResourceRef<T>, object: Draft, options?: WriteOptions) =>
-      send<T>({
-        method: "POST",
-        path: resourcePath(ref, { ...(object.metadata.namespace && { namespace: object.metadata.namespace }) }),
-        query: query(options),
-        body: complete(ref, object),
-        call: options,
-      }),
-    update: (ref, object, options) => put(ref, object, undefined, options),
-    updateStatus: (ref, object, options) => put(ref, object, "status", options),
-    patch: (ref, key, patch, options) =>
-      send({
-        method: "PATCH",
-        path: resourcePath(ref, { ...key, ...(options?.subresource && { subresource: options.subresource }) }),
-        query: query(options),
-        body: patch.body,
-        contentType: PATCH_TYPES[patch.type],
-        call: options,
-      }),
-    apply: (ref, object, options) =>
-      send({
-        method: "PATCH",
-        path: resourcePath(ref, {
-          ...keyOfDraft(object),
-          ...(options.subresource && { subresource: options.subresource }),
-        }),
-        query: { ...query(options), force: options.force ? true : undefined },
-        body: complete(ref, object),
-        contentType: "application/apply-patch+yaml",
-        call: options,
-      }),
-    delete: <T extends KubeObject>(
-      ref: ResourceRef<T>,
-      key: ObjectKey,
-      options: Parameters<KubeClient["delete"]>[2] = {},
-    ) => {
-      const { propagationPolicy = "Background", preconditions, gracePeriodSeconds, dryRun, ...call } = options;
-      const body = {
-        apiVersion: "v1",
-        kind: "DeleteOptions",
-        propagationPolicy,
-        ...(preconditions && { preconditions }),
-        ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-        ...(dryRun && { dryRun: ["All"] }),
-      };
-      return send<T | Status>({ method: "DELETE", path: resourcePath(ref, key), body, call });
-    },
-  };
-}
-
-function keyOfDraft(object: Draft): ObjectKey {
-  if (!object.metadata.name) throw new TypeError(`this ${object.kind ?? "object"} has no name`);
-  return { name: object.metadata.name, ...(object.metadata.namespace && { namespace: object.metadata.namespace }) };
-}
-
-function complete(ref: ResourceRef, object: Draft): Draft {
-  return { ...object, apiVersion: apiVersionOf(ref), kind: ref.kind };
-}
-
 async function* openWatch<T extends KubeObject>(
   ref: ResourceRef<T>,
   options: WatchOptions,
-  prepare: (out: Outgoing) => Promise<Exchange>,
+  prepare: (out: OutgoingRequest) => Promise<Exchange>,
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
   const { namespace, signal, stallMs, onOpen, metadata, ...query } = options;
   const request = await prepare({
     method: "GET",
     path: resourcePath(ref, namespace ? { namespace } : {}),
     query: { watch: true, allowWatchBookmarks: true, ...query },
-    ...(metadata && { accept: METADATA.watch }),
+    ...(metadata && { accept: METADATA_ACCEPT.watch }),
   });
   request.stallMs = stallMs ?? ((options.timeoutSeconds ?? 600) + 30) * 1000;
   try {
@@ -315,7 +132,7 @@ async function* openWatch<T extends KubeObject>(
   }
 }
 
-/** Metadata alone comes as another kind; it is still about this one. */
+/** The server answers metadata as PartialObjectMetadata; callers get the kind that they asked for. */
 function asKind<T extends KubeObject>(ref: ResourceRef, event: WatchEvent<T>): unknown {
   return event.type === "ERROR"
     ? event

@@ -1,4 +1,4 @@
-// Brings the children of one object to what its controller wants: applies what differs, deletes what is not named any more.
+// Applies and prunes the children of one owner, so that the cluster holds exactly the drafts of the last reconcile.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
@@ -22,113 +22,135 @@ export interface OwnedObjectsOptions {
   ownerRef: ResourceRef;
   /** The owned kinds and their caches, which hold at least everything with the controller label. */
   stores: readonly Store[];
-  /** Caches that hold all objects of their kind; looked at first by `createOnce`. */
+  /** Caches that hold every object of their kind; `createOnce` reads them first. */
   completeStores: readonly Store[];
 }
 
 export interface OwnedObjects {
   /**
-   * Applies and prunes. `confirm` is asked before anything is pruned, and before a child is changed that somebody else may have written since it was
-   * last seen here as it should be; what it throws prevents that. One bad child holds up neither the others nor the pruning: all is tried first. @throws what failed, of several an AggregateError of them
+   * Applies the drafts and prunes other children of the owner. `verifyReads` runs before any pruning, and before an apply over a child that
+   * another writer may have changed; if it throws, that write is skipped. A failed child stops neither the others nor the pruning.
+   * @throws the error, or an AggregateError of several
    */
   sync(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void>;
-  /** Creates what is absent, without force. */
+  /** Creates absent objects by server-side apply without force. */
   createOnce(drafts: readonly Draft[]): Promise<void>;
-  /** Cached children of that owner, not yet terminating. @throws NotPermitted when one of them is out of sight: out of sight is not gone */
-  listOwnedBy(ownerUid: string): { store: Store; child: KubeObject }[];
-  remove(children: readonly { store: Store; child: KubeObject }[]): Promise<void>;
+  /** Cached children of the owner, without terminating ones. @throws NotPermitted when the watch of one of them is parked: it may still exist */
+  listOwnedBy(ownerUid: string): OwnedChild[];
+  remove(children: readonly OwnedChild[]): Promise<void>;
 }
 
-/** What the server answered to our last apply of a child, or the version at which it was found as wanted. Until the cache has caught up with it, and as long as nothing else has changed, a repetition is pointless. */
+export interface OwnedChild {
+  store: Store;
+  child: KubeObject;
+}
+
+/** The server's answer to our last apply of a child, or the version at which the child already matched. The same apply is not repeated before the cache has reached that version. */
 interface LastWrite {
   resourceVersion: string;
   digest: string;
-  /** Not by us: it was found as wanted. */
+  /** The child already matched the draft; nothing was written. */
   isFoundUnchanged?: true;
 }
 
 const CONCURRENCY = 8;
-/** Given to the cache as a size, which grows with use: a `max` of this many entries would be allocated at once, for every controller. */
+/** Passed as `maxSize`: LRUCache allocates `max` entries at once, for every controller. */
 const MAX_LAST_WRITES = 50_000;
 
-export function createOwnedObjects(context: OwnedObjectsOptions): OwnedObjects {
-  const { client, ownership, controller, stores, completeStores } = context;
-  const fieldManager = `${ownership.fieldManagerPrefix}-${controller}`;
-  const lastWrites = new LRUCache<string, LastWrite>({ maxSize: MAX_LAST_WRITES, sizeCalculation: () => 1 });
-  const limit = pLimit(CONCURRENCY);
+export function createOwnedObjects(options: OwnedObjectsOptions): OwnedObjects {
+  return new OwnedObjectSet(options);
+}
 
-  const applyChild = async (owner: KubeObject, draft: Draft, confirm?: () => Promise<void>): Promise<void> => {
-    const store = findStore(stores, draft, controller);
-    const wanted = normalize(withOwnerMetadata(draft, owner, context));
-    const key = requireKey(wanted, store.ref);
-    const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
-    const live = store.find(key);
-    requireNoOtherOwner(live, owner, context);
-    const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
-    const last = lastWrites.get(childKey);
-    if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
-    if (!needsApply(wanted, live, live && appliedFields(live, fieldManager)?.fieldsV1))
-      return void lastWrites.set(childKey, { resourceVersion: versionOf(live), digest, isFoundUnchanged: true });
-    if (needsVerification(last, digest, live)) await confirm?.();
-    const answer = await client.apply(store.ref, wanted, { fieldManager, force: true });
-    lastWrites.set(childKey, { resourceVersion: answer.metadata.resourceVersion ?? "", digest });
-  };
-  const listOwnedBy: OwnedObjects["listOwnedBy"] = (ownerUid) =>
-    stores.flatMap((store) =>
+class OwnedObjectSet implements OwnedObjects {
+  readonly #options: OwnedObjectsOptions;
+  readonly #fieldManager: string;
+  readonly #lastWrites = new LRUCache<string, LastWrite>({ maxSize: MAX_LAST_WRITES, sizeCalculation: () => 1 });
+  readonly #limit = pLimit(CONCURRENCY);
+
+  constructor(options: OwnedObjectsOptions) {
+    this.#options = options;
+    this.#fieldManager = `${options.ownership.fieldManagerPrefix}-${options.controller}`;
+  }
+
+  async sync(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {
+    const applyAll = (some: readonly Draft[]): Promise<unknown[]> =>
+      collectErrors(some.map((draft) => this.#limit(() => this.#apply(owner, draft, verifyReads))));
+    throwErrors([
+      // Namespaces first: other children may live in them.
+      ...(await applyAll(drafts.filter(({ kind }) => kind === "Namespace"))),
+      ...(await applyAll(drafts.filter(({ kind }) => kind !== "Namespace"))),
+      // Pruning runs even after a failure: a child that is always rejected must not keep a revoked permission or route alive.
+      ...(await collectErrors([this.#prune(owner, drafts, verifyReads)])),
+    ]);
+  }
+
+  createOnce(drafts: readonly Draft[]): Promise<void> {
+    return awaitAll(drafts.map((draft) => this.#limit(() => this.#createIfAbsent(draft))));
+  }
+
+  listOwnedBy(ownerUid: string): OwnedChild[] {
+    const { ownership, controller, stores } = this.#options;
+    return stores.flatMap((store) =>
       store
         .list({ labels: { [ownership.ownerLabel]: ownerUid }, partial: true })
         .filter(
-          (child) =>
-            child.metadata.labels?.[ownership.controllerLabel] === controller && !child.metadata.deletionTimestamp,
+          ({ metadata }) => metadata.labels?.[ownership.controllerLabel] === controller && !metadata.deletionTimestamp,
         )
         .map((child) => ({ store, child })),
     );
-  const remove: OwnedObjects["remove"] = (children) =>
-    awaitAll(
+  }
+
+  remove(children: readonly OwnedChild[]): Promise<void> {
+    return awaitAll(
       children.map(({ store, child }) =>
-        limit(async () => {
-          lastWrites.delete(`${resourceId(store.ref)} ${keyOf(child.metadata)}`);
-          await deleteExactly(client, store.ref, child);
+        this.#limit(async () => {
+          this.#lastWrites.delete(`${resourceId(store.ref)} ${keyOf(child.metadata)}`);
+          await deleteExactly(this.#options.client, store.ref, child);
         }),
       ),
     );
+  }
 
-  return {
-    listOwnedBy,
-    remove,
-    async sync(owner, drafts, confirm) {
-      const named = new Set(drafts.map((draft) => childId(draft, findStore(stores, draft, controller).ref)));
-      const apply = (those: readonly Draft[]): Promise<unknown[]> =>
-        collectErrors(those.map((draft) => limit(() => applyChild(owner, draft, confirm))));
-      const prune = async (): Promise<void> => {
-        const unwanted = listOwnedBy(owner.metadata.uid ?? "").filter(
-          ({ store, child }) => !named.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`),
-        );
-        if (unwanted.length > 0) await confirm?.();
-        await remove(unwanted);
-      };
-      throwErrors([
-        // Namespaces first: others may live in them.
-        ...(await apply(drafts.filter(({ kind }) => kind === "Namespace"))),
-        ...(await apply(drafts.filter(({ kind }) => kind !== "Namespace"))),
-        // Whatever failed: what is refused for ever must not keep a right or a route that was taken away.
-        ...(await collectErrors([prune()])),
-      ]);
-    },
-    async createOnce(drafts) {
-      await awaitAll(
-        drafts.map((draft) =>
-          limit(async () => {
-            const store = findStore([...completeStores, ...stores], draft, controller);
-            const whole = completeStores.includes(store);
-            const key = requireKey(draft, store.ref);
-            if (store.find(key) ?? (whole ? undefined : await client.find(store.ref, key))) return;
-            await client.apply(store.ref, normalize(draft), { fieldManager, force: false });
-          }),
-        ),
-      );
-    },
-  };
+  async #apply(owner: KubeObject, draft: Draft, verifyReads?: () => Promise<void>): Promise<void> {
+    const { client, controller, stores } = this.#options;
+    const store = findStore(stores, draft, controller);
+    const desired = normalize(withOwnerMetadata(draft, owner, this.#options));
+    const key = requireKey(desired, store.ref);
+    const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
+    const live = store.find(key);
+    requireNoOtherOwner(live, owner, this.#options);
+    const digest = createHash("sha256").update(JSON.stringify(desired)).digest("base64");
+    const last = this.#lastWrites.get(childKey);
+    if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
+    if (!needsApply(desired, live, live && appliedFields(live, this.#fieldManager)?.fieldsV1))
+      return void this.#lastWrites.set(childKey, {
+        resourceVersion: versionOf(live),
+        digest,
+        isFoundUnchanged: true,
+      });
+    if (needsVerification(last, digest, live)) await verifyReads?.();
+    const answer = await client.apply(store.ref, desired, { fieldManager: this.#fieldManager, force: true });
+    this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
+  }
+
+  async #prune(owner: KubeObject, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {
+    const { controller, stores } = this.#options;
+    const desired = new Set(drafts.map((draft) => childId(draft, findStore(stores, draft, controller).ref)));
+    const undesired = this.listOwnedBy(owner.metadata.uid ?? "").filter(
+      ({ store, child }) => !desired.has(`${resourceId(store.ref)} ${keyOf(child.metadata)}`),
+    );
+    if (undesired.length > 0) await verifyReads?.();
+    await this.remove(undesired);
+  }
+
+  async #createIfAbsent(draft: Draft): Promise<void> {
+    const { client, controller, stores, completeStores } = this.#options;
+    const store = findStore([...completeStores, ...stores], draft, controller);
+    const key = requireKey(draft, store.ref);
+    const isComplete = completeStores.includes(store);
+    if (store.find(key) ?? (isComplete ? undefined : await client.find(store.ref, key))) return;
+    await client.apply(store.ref, normalize(draft), { fieldManager: this.#fieldManager, force: false });
+  }
 }
 
 function isAlreadyApplied(
@@ -136,13 +158,13 @@ function isAlreadyApplied(
   now: { digest: string; live: KubeObject | undefined; store: Store; namespace: string | undefined },
 ): boolean {
   if (last?.digest !== now.digest || last.isFoundUnchanged) return false;
-  // Not cached: either the cache is still behind our write, or somebody has deleted the child since.
+  // Not cached: the cache lags behind our write, or the child has been deleted since.
   return now.live
     ? hasReached(last.resourceVersion, now.live.metadata.resourceVersion ?? "")
     : !hasReached(now.store.resourceVersionIn(now.namespace), last.resourceVersion);
 }
 
-/** The very same was there before and is not so any more, or what is there is not what we last saw: somebody else has written, who perhaps sees more than we do. */
+/** Another writer has changed the child since our last write. That writer may have read newer objects than this replica. */
 function needsVerification(last: LastWrite | undefined, digest: string, live: KubeObject | undefined): boolean {
   return last?.digest === digest || (live !== undefined && versionOf(live) !== last?.resourceVersion);
 }
@@ -151,7 +173,7 @@ function versionOf(object: KubeObject | undefined): string {
   return object?.metadata.resourceVersion ?? "";
 }
 
-/** Labels, annotation and, where Kubernetes allows one, the owner reference. */
+/** Adds labels, annotation and, where Kubernetes allows it, the owner reference. */
 function withOwnerMetadata(
   draft: Draft,
   owner: KubeObject,
@@ -181,7 +203,7 @@ function withOwnerMetadata(
   };
 }
 
-/** stringData is a form of writing only: the server keeps data. */
+/** The server stores stringData as data. */
 function normalize(draft: Draft): Draft {
   if (draft.kind !== "Secret" || !draft["stringData"]) return draft;
   const { stringData, ...rest } = draft;
@@ -192,7 +214,7 @@ function normalize(draft: Draft): Draft {
   return { ...rest, data: { ...(rest["data"] as Record<string, string> | undefined), ...Object.fromEntries(encoded) } };
 }
 
-// Two owners that want one name would overwrite each other for ever.
+// Two owners of one name would overwrite each other forever.
 function requireNoOtherOwner(
   live: KubeObject | undefined,
   owner: KubeObject,
@@ -233,7 +255,7 @@ async function deleteExactly(client: KubeClient, ref: ResourceRef, object: KubeO
   try {
     await client.delete(ref, object.metadata, { ...(uid && { preconditions: { uid } }) });
   } catch (error) {
-    // Gone already, or another object has the name by now: either way ours is no more.
+    // Already deleted, or replaced by another object of the same name.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
 }

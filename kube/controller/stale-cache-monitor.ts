@@ -1,25 +1,25 @@
-// Keys that do not get on because what they read is not, or not yet, what the server has. That is nothing for a moment; when it lasts, the watch is opened anew, and people are told.
+// Keys whose reconciles keep reading a stale cache. A short lag is normal; a longer one reopens the watch, a lasting one is reported.
 import type { Logger } from "pino";
 import type { RequeueAction } from "./workqueue.ts";
 
 export interface StaleCacheMonitor {
-  /** The key is to be tried again for that reason: when. `resource` is what is behind. */
+  /** A reconcile of the key read a stale cache of `resource`. Returns when to retry. */
   recordStale(key: string, resource: string): RequeueAction;
-  /** It got on, or stopped for a reason of its own. */
+  /** The reconcile succeeded, or failed for another reason. */
   clear(key: string): void;
-  /** What is behind for so long that people are told; in order, the very same array while nothing changes. */
+  /** Resources stale for REPORT_AFTER_MS, sorted; the same array until it changes. */
   readonly staleKinds: readonly string[];
 }
 
 export interface StaleCacheMonitorOptions {
-  /** Opens the watch of a kind anew where it was. */
+  /** Reopens the watches of a resource at their resourceVersion. */
   reopen: (resource: string) => void;
   log: Logger;
   /** Monotonic milliseconds. */
   now?: () => number;
 }
 
-/** A watch is behind by milliseconds; one that is silent for good notices it only when its time is over. */
+/** A healthy watch lags by milliseconds; a dead connection is noticed only at the watch's timeout. */
 const REOPEN_AFTER_MS = 5_000;
 const REOPEN_INTERVAL_MS = 30_000;
 const REPORT_AFTER_MS = 30_000;
@@ -30,51 +30,66 @@ interface StaleKey {
   isReported: boolean;
 }
 
-export function createStaleCacheMonitor({
-  reopen,
-  log,
-  now = () => performance.now(),
-}: StaleCacheMonitorOptions): StaleCacheMonitor {
-  const staleKeys = new Map<string, StaleKey>();
-  const reopenedAt = new Map<string, number>();
-  let staleKinds: readonly string[] = [];
+export function createStaleCacheMonitor(options: StaleCacheMonitorOptions): StaleCacheMonitor {
+  return new StaleKeys(options);
+}
 
-  const updateStaleKinds = (): void => {
-    staleKinds = [
-      ...new Set([...staleKeys.values()].flatMap(({ isReported, resource }) => (isReported ? [resource] : []))),
-    ].sort();
-  };
-  const escalate = (key: string, one: StaleKey): void => {
-    const at = now();
-    if (at - one.since >= REOPEN_AFTER_MS && at - (reopenedAt.get(one.resource) ?? -Infinity) >= REOPEN_INTERVAL_MS) {
-      reopenedAt.set(one.resource, at);
-      reopen(one.resource);
-    }
-    if (at - one.since < REPORT_AFTER_MS || one.isReported) return;
-    one.isReported = true;
-    updateStaleKinds();
-    log.warn(
-      { key, resource: one.resource, seconds: Math.round((at - one.since) / 1000) },
-      "an object waits for a cache that stays behind the API server; it is tried again",
+class StaleKeys implements StaleCacheMonitor {
+  readonly #options: StaleCacheMonitorOptions;
+  readonly #now: () => number;
+  readonly #keys = new Map<string, StaleKey>();
+  readonly #reopenedAt = new Map<string, number>();
+  #staleKinds: readonly string[] = [];
+
+  constructor(options: StaleCacheMonitorOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  recordStale(key: string, resource: string): RequeueAction {
+    const entry = this.#keys.get(key) ?? { resource, since: this.#now(), isReported: false };
+    // A later reconcile may read another stale cache.
+    entry.resource = resource;
+    this.#keys.set(key, entry);
+    this.#reopenIfDue(entry);
+    this.#reportIfDue(key, entry);
+    // The event that makes the cache current may not enqueue this key, so the delay must not keep growing.
+    return this.#age(entry) < REOPEN_AFTER_MS ? { kind: "retry" } : { kind: "requeue", afterMs: REOPEN_AFTER_MS };
+  }
+
+  clear(key: string): void {
+    const entry = this.#keys.get(key);
+    this.#keys.delete(key);
+    if (entry?.isReported) this.#updateStaleKinds();
+  }
+
+  get staleKinds(): readonly string[] {
+    return this.#staleKinds;
+  }
+
+  #age({ since }: StaleKey): number {
+    return this.#now() - since;
+  }
+
+  #reopenIfDue(entry: StaleKey): void {
+    const sinceReopenMs = this.#now() - (this.#reopenedAt.get(entry.resource) ?? -Infinity);
+    if (this.#age(entry) < REOPEN_AFTER_MS || sinceReopenMs < REOPEN_INTERVAL_MS) return;
+    this.#reopenedAt.set(entry.resource, this.#now());
+    this.#options.reopen(entry.resource);
+  }
+
+  #reportIfDue(key: string, entry: StaleKey): void {
+    if (this.#age(entry) < REPORT_AFTER_MS || entry.isReported) return;
+    entry.isReported = true;
+    this.#updateStaleKinds();
+    this.#options.log.warn(
+      { key, resource: entry.resource, seconds: Math.round(this.#age(entry) / 1000) },
+      "an object waits for a cache that lags behind the API server; the reconcile is retried",
     );
-  };
-  return {
-    recordStale(key, resource) {
-      const one = staleKeys.get(key) ?? { resource, since: now(), isReported: false };
-      // What is named is what holds it up now.
-      one.resource = resource;
-      staleKeys.set(key, one);
-      escalate(key, one);
-      // What brings the cache level may be no event that wakes this key, so it must not wait ever longer.
-      return now() - one.since < REOPEN_AFTER_MS ? { kind: "retry" } : { kind: "requeue", afterMs: REOPEN_AFTER_MS };
-    },
-    clear(key) {
-      const one = staleKeys.get(key);
-      staleKeys.delete(key);
-      if (one?.isReported) updateStaleKinds();
-    },
-    get staleKinds() {
-      return staleKinds;
-    },
-  };
+  }
+
+  #updateStaleKinds(): void {
+    const reported = [...this.#keys.values()].filter(({ isReported }) => isReported);
+    this.#staleKinds = [...new Set(reported.map(({ resource }) => resource))].sort();
+  }
 }

@@ -46,12 +46,12 @@ describe("readiness", () => {
   test("objects may be taken in before they are expected, and be gone before or after", () => {
     const readiness = createReadiness();
     const quotas = readiness.track("quotas");
-    expect(readiness.check().pending).toEqual([{ name: "quotas", reason: "what there is has not been listed yet" }]);
+    expect(readiness.check().pending).toEqual([{ name: "quotas", reason: "the first list is not complete" }]);
     quotas.observe("early");
     quotas.cancel("gone-early");
     for (const key of ["early", "gone-early", "late", "gone-late"]) quotas.expect(key);
     quotas.expectationsDone();
-    expect(readiness.check().pending[0]?.reason).toBe("2 not taken in: late, gone-late");
+    expect(readiness.check().pending[0]?.reason).toBe("2 not ingested: late, gone-late");
     quotas.cancel("gone-late");
     expect(readiness.check().ready).toBe(false);
     quotas.observe("late");
@@ -80,7 +80,7 @@ describe("readiness", () => {
     for (let i = 0; i < 50; i++) quotas.fail("poison", "bad rule");
     expect(readiness.check()).toMatchObject({
       ready: false,
-      pending: [{ reason: "1 not taken in: poison (bad rule)" }],
+      pending: [{ reason: "1 not ingested: poison (bad rule)" }],
     });
     // Repaired.
     quotas.observe("poison");
@@ -119,6 +119,6 @@ describe("readiness", () => {
     const quotas = readiness.track("quotas");
     for (const key of ["a", "b", "c", "d", "e"]) quotas.expect(key);
     quotas.expectationsDone();
-    expect(readiness.check().pending[0]?.reason).toBe("5 not taken in: a, b, c, …");
+    expect(readiness.check().pending[0]?.reason).toBe("5 not ingested: a, b, c, …");
   });
 });

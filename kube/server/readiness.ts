@@ -1,9 +1,8 @@
-// Whether this process may serve: once everything that was there at its start has been taken in. What comes later is staleness, not unreadiness.
+// Readiness of this process: it is ready once it has ingested every object that existed at its start. Later lag is staleness, not unreadiness.
 
-/** True when fulfilled, else a few words about what is missing: shown to operators, so no secrets. `degraded`: it is missing, but may stay so. */
+/** True when passed, else the reason in a few words. Operators see it, so it holds no secret. `degraded` fails the check without making the process unready. */
 export type CheckResult = true | string | { degraded: string };
 
-/** What is missing, and why. */
 export interface FailedCheck {
   name: string;
   reason: string;
@@ -11,18 +10,18 @@ export interface FailedCheck {
 
 export interface ReadinessReport {
   ready: boolean;
-  /** Why not; empty when ready. */
+  /** Failed checks while not ready; empty when ready. */
   pending: FailedCheck[];
-  /** What is not there although the process serves. */
+  /** Failed checks of a ready process, and tolerated ones. */
   degraded: FailedCheck[];
 }
 
 export interface Readiness {
-  /** Adds something to be asked until it has been fulfilled. While the process is not ready a string keeps it so; afterwards it counts as degraded. */
+  /** Adds a check. A string keeps the process unready until it has been ready once; from then on it counts as degraded. */
   addCheck(name: string, check: () => CheckResult): void;
-  /** Objects of one kind that must be taken in before the process is ready the first time. */
+  /** Tracks objects that must be ingested before the process is ready the first time. */
   track(name: string, options?: TrackOptions): ReadinessTracker;
-  /** From now on not ready, with this reason: the process is going to end. */
+  /** Not ready from now on, for this reason: the process is shutting down. */
   close(reason: string): void;
   check(): ReadinessReport;
   /** Number of keys remembered by trackers; 0 once ready. */
@@ -30,66 +29,80 @@ export interface Readiness {
 }
 
 export interface TrackOptions {
-  /** So many failures of one object are waited out, then it is given up and named as degraded. Without it an object that fails keeps the process unready. */
+  /** After more failures of one object than this, it counts as degraded. Without a limit a failing object keeps the process unready. */
   retries?: number;
 }
 
-/** Follows objects from "is there" to "taken in". Calls may come in any order; once the process is ready they do nothing. */
+/** Follows objects from expected to observed. Calls may come in any order and do nothing once the process is ready. */
 export interface ReadinessTracker {
   expect(key: string): void;
-  /** It has been taken in. */
+  /** The object was ingested. */
   observe(key: string): void;
-  /** It is gone, or going: no longer expected, also when it is expected later. */
+  /** The object is deleted or terminating: a later `expect` ignores it too. */
   cancel(key: string): void;
-  /** It could not be taken in this time. */
+  /** The object could not be ingested this time. */
   fail(key: string, reason: string): void;
-  /** All that is expected has been named. */
+  /** Every expected object has been named. */
   expectationsDone(): void;
-  /** Drops expectations of what does not exist any more: for objects deleted while nobody was told. */
+  /** Drops expected objects that no longer exist, for deletions without an event. */
   prune(exists: (key: string) => boolean): void;
 }
 
 export function createReadiness(): Readiness {
-  const checks = new Map<string, () => CheckResult>();
-  const trackers: ObjectTracker[] = [];
-  let hasBeenReady = false;
-  let closeReason: string | undefined;
-  return {
-    addCheck: (name, fulfilled) => void checks.set(name, fulfilled),
-    track(name, options = {}) {
-      const tracker = new ObjectTracker(name, options, () => hasBeenReady);
-      trackers.push(tracker);
-      return tracker;
-    },
-    close(reason) {
-      closeReason = reason;
-    },
-    check() {
-      const answers = [...checks].map(([name, fulfilled]) => ({ name, answer: fulfilled() }));
-      const missing = answers.flatMap(({ name, answer }) =>
-        typeof answer === "string" ? [{ name, reason: answer }] : [],
-      );
-      const tolerated = [
-        ...answers.flatMap(({ name, answer }) =>
-          typeof answer === "object" ? [{ name, reason: answer.degraded }] : [],
-        ),
-        ...trackers.flatMap((tracker) => tracker.givenUp()),
-      ];
-      const pending = [...missing, ...trackers.flatMap((tracker) => tracker.pending())];
-      if (!hasBeenReady && pending.length === 0) {
-        hasBeenReady = true;
-        for (const tracker of trackers) tracker.forget();
-      }
-      if (closeReason !== undefined)
-        return { ready: false, pending: [{ name: "process", reason: closeReason }], degraded: [] };
-      return hasBeenReady
-        ? { ready: true, pending: [], degraded: [...missing, ...tolerated] }
-        : { ready: false, pending, degraded: tolerated };
-    },
-    get size() {
-      return trackers.reduce((sum, tracker) => sum + tracker.size, 0);
-    },
-  };
+  return new ProcessReadiness();
+}
+
+class ProcessReadiness implements Readiness {
+  readonly #checks = new Map<string, () => CheckResult>();
+  readonly #trackers: ObjectTracker[] = [];
+  #hasBeenReady = false;
+  #closeReason: string | undefined;
+
+  addCheck(name: string, check: () => CheckResult): void {
+    this.#checks.set(name, check);
+  }
+
+  track(name: string, options: TrackOptions = {}): ReadinessTracker {
+    const tracker = new ObjectTracker(name, options, () => this.#hasBeenReady);
+    this.#trackers.push(tracker);
+    return tracker;
+  }
+
+  close(reason: string): void {
+    this.#closeReason = reason;
+  }
+
+  check(): ReadinessReport {
+    const { failed, degraded } = this.#runChecks();
+    const pending = [...failed, ...this.#trackers.flatMap((tracker) => tracker.pending())];
+    const tolerated = [...degraded, ...this.#trackers.flatMap((tracker) => tracker.givenUp())];
+    if (pending.length === 0) this.#markReady();
+    if (this.#closeReason !== undefined)
+      return { ready: false, pending: [{ name: "process", reason: this.#closeReason }], degraded: [] };
+    return this.#hasBeenReady
+      ? { ready: true, pending: [], degraded: [...failed, ...tolerated] }
+      : { ready: false, pending, degraded: tolerated };
+  }
+
+  get size(): number {
+    return this.#trackers.reduce((sum, tracker) => sum + tracker.size, 0);
+  }
+
+  #runChecks(): { failed: FailedCheck[]; degraded: FailedCheck[] } {
+    const results = [...this.#checks].map(([name, check]) => ({ name, result: check() }));
+    return {
+      failed: results.flatMap(({ name, result }) => (typeof result === "string" ? [{ name, reason: result }] : [])),
+      degraded: results.flatMap(({ name, result }) =>
+        typeof result === "object" ? [{ name, reason: result.degraded }] : [],
+      ),
+    };
+  }
+
+  #markReady(): void {
+    if (this.#hasBeenReady) return;
+    this.#hasBeenReady = true;
+    for (const tracker of this.#trackers) tracker.forget();
+  }
 }
 
 const MAX_NAMED = 3;
@@ -99,7 +112,7 @@ class ObjectTracker implements ReadinessTracker {
   readonly #retries: number;
   readonly #isOver: () => boolean;
   readonly #expected = new Set<string>();
-  /** Taken in or gone, before or after it was expected. */
+  /** Ingested or deleted, before or after `expect`. */
   readonly #observed = new Set<string>();
   readonly #failures = new Map<string, { count: number; why: string }>();
   #givenUp: FailedCheck[] = [];
@@ -146,7 +159,7 @@ class ObjectTracker implements ReadinessTracker {
 
   pending(): FailedCheck[] {
     if (this.#isOver()) return [];
-    if (!this.#areExpectationsDone) return [{ name: this.#name, reason: "what there is has not been listed yet" }];
+    if (!this.#areExpectationsDone) return [{ name: this.#name, reason: "the first list is not complete" }];
     if (this.#expected.size === 0) return [];
     const named = [...this.#expected]
       .slice(0, MAX_NAMED)
@@ -154,7 +167,7 @@ class ObjectTracker implements ReadinessTracker {
     return [
       {
         name: this.#name,
-        reason: `${this.#expected.size} not taken in: ${named.join(", ")}${this.#expected.size > MAX_NAMED ? ", …" : ""}`,
+        reason: `${this.#expected.size} not ingested: ${named.join(", ")}${this.#expected.size > MAX_NAMED ? ", …" : ""}`,
       },
     ];
   }
