@@ -31,6 +31,7 @@ describe("manifests", () => {
       `a: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\napplications: []`,
       "manifest.yml",
     ],
+    ["an alias in its own anchor", "applications: &a [{ name: x, env: *a }]", /manifest.yml is no valid YAML/],
   ])("%s is told", (_what, text, message) => {
     expect(() => parseManifest(text, {}, "manifest.yml")).toThrow(message);
   });

@@ -71,7 +71,10 @@ function readVariables(options: PushOptions): Record<string, unknown> {
 
 function parseYaml(text: string, where: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 100 });
+    const value: unknown = parse(text, { maxAliasCount: 100 });
+    // An alias inside its own anchor has no end; JSON refuses it.
+    JSON.stringify(value);
+    return value;
   } catch (cause) {
     throw new Failure(`${where} is no valid YAML: ${cause instanceof Error ? cause.message.split("\n")[0] : ""}`, {
       kind: "usage",

@@ -12,6 +12,33 @@ test.each<[string, unknown]>([
   expect(parseBody(text)).toEqual(value);
 });
 
+test.each([
+  ["a map in itself", "a: &x {b: *x}"],
+  ["a list in itself", "&x [*x]"],
+  ["a map in itself by a merge", "a: &x {<<: {b: *x}}"],
+  ["one in itself with an escape", 'a: &x {b: *x, c: "\\u005f"}'],
+])("%s is refused", (_what, text) => {
+  expect(() => parseBody(text)).toThrow(/contains itself|json parse error/);
+});
+
+test("aliases that write out to very much are refused", () => {
+  const levels = Array.from(
+    { length: 12 },
+    (_, i) =>
+      `a${i}: &a${i} [${Array(9)
+        .fill(i ? `*a${i - 1}` : "x")
+        .join(",")}]`,
+  );
+  expect(() => parseBody(levels.join("\n"))).toThrow(/excessive/i);
+  const wide = `a: &a [${Array(20_000).fill("x").join(",")}]\nb: [${Array(60).fill("*a").join(",")}]`;
+  expect(() => parseBody(wide)).toThrow(/excessive/i);
+}, 5_000);
+
+test("an alias is a copy", () => {
+  const body = parseBody("a: &x {b: 1}\nc: *x") as { a: object; c: object };
+  expect(body.a).not.toBe(body.c);
+});
+
 test.each(["a: b: c", "{? [a] : 1}", "a: *x"])("%j is refused", (text) => {
   expect(() => parseBody(text)).toThrow("json parse error");
 });

@@ -5,6 +5,7 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import { isMap } from "../apply/values.ts";
 import { badRequest, tooLarge, unsupportedMedia } from "../status.ts";
 import { duplicateFields } from "./duplicates.ts";
+import { aliasProblem } from "./yaml-aliases.ts";
 import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 export const BODY_LIMIT = 3 * 1024 * 1024;
@@ -62,7 +63,7 @@ function parseText(text: string): unknown {
   const first = /\S/.exec(text)?.[0];
   let body: unknown;
   try {
-    body = first === "{" || first === "[" ? JSON.parse(text) : parse(text, YAML);
+    body = first === "{" || first === "[" ? JSON.parse(text) : parseYaml(text);
   } catch (cause) {
     // JSON first: most bodies are, and YAML would accept broken ones in surprising ways.
     const message = cause instanceof Error ? cause.message : "unreadable";
@@ -71,6 +72,16 @@ function parseText(text: string): unknown {
   // Without the word and without an escape to hide it in, there is nothing to look for.
   if (text.includes(PROTOTYPE) || text.includes("\\")) refusePrototypes(body);
   return body;
+}
+
+/** A tree, also where the text has aliases. */
+function parseYaml(text: string): unknown {
+  const body: unknown = parse(text, YAML);
+  if (!text.includes("*")) return body;
+  const problem = aliasProblem(body);
+  if (problem) throw new Error(problem);
+  // Each alias becomes a copy, so that a default set in one place is not set in the others.
+  return JSON.parse(JSON.stringify(body)) as unknown;
 }
 
 const SHOWN = 1_000;
