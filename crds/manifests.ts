@@ -11,8 +11,6 @@ import { listAdmissionPolicies } from "./admission-policies.ts";
 export interface Manifest {
   file: string;
   objects: KubeObject[];
-  /** Where the platform starts from: made when absent, never changed again. What an operator has set stays. */
-  createOnly?: true;
 }
 
 /** The generated files, in the order of application. */
@@ -24,7 +22,7 @@ export function listManifests(): Manifest[] {
     })),
     { file: "rbac/roles.yaml", objects: [...listClusterRoles(), platformRole()] },
     { file: "rbac/bindings.yaml", objects: authenticatedUserBindings() },
-    { file: "settings/feature-flags.yaml", objects: featureFlagObjects(), createOnly: true },
+    { file: "settings/feature-flags.yaml", objects: featureFlagObjects() },
     { file: "policies/policies.yaml", objects: listAdmissionPolicies() },
   ];
 }

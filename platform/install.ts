@@ -13,7 +13,6 @@ import {
   ValidatingAdmissionPolicyBinding,
 } from "../kube/api/builtin.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { isAlreadyExists } from "../kube/client/errors.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import { DEFINITIONS } from "../crds/definitions.ts";
 import { listManifests } from "../crds/manifests.ts";
@@ -37,24 +36,10 @@ const REFS = new Map<string, ResourceRef>(
 
 /** Applies the generated manifests and waits until our kinds are served. Idempotent. @throws KubeError, or Error when a kind is not served in 30 s. */
 export async function installManifests(client: KubeClient): Promise<void> {
-  const all = listManifests();
-  const [crds, rest] = partitionCRDs(
-    all.filter(({ createOnly }) => !createOnly).flatMap((manifest) => manifest.objects),
-  );
+  const [crds, rest] = partitionCRDs(listManifests().flatMap((manifest) => manifest.objects));
   await Promise.all(crds.map((object) => applyObject(client, object)));
   await Promise.all(DEFINITIONS.map((definition) => waitUntilServed(client, definition)));
-  // Policies last: they read what is made once.
-  const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith(ValidatingAdmissionPolicy.kind);
-  await applyObjects(
-    client,
-    rest.filter((object) => !isPolicy(object)),
-  );
-  await Promise.all(
-    all
-      .filter(({ createOnly }) => createOnly)
-      .flatMap((manifest) => manifest.objects.map((object) => createIfAbsent(client, object))),
-  );
-  await applyObjects(client, rest.filter(isPolicy));
+  await applyObjects(client, rest);
 }
 
 function partitionCRDs(objects: KubeObject[]): [crds: KubeObject[], rest: KubeObject[]] {
@@ -65,14 +50,6 @@ function partitionCRDs(objects: KubeObject[]): [crds: KubeObject[], rest: KubeOb
 /** Applies objects one after the other, so that a namespace is there before what goes into it. */
 export async function applyObjects(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {
   for (const object of objects) await applyObject(client, object);
-}
-
-async function createIfAbsent(client: KubeClient, object: KubeObject): Promise<void> {
-  try {
-    await client.create(getRef(object), object, { fieldManager: INSTALL_FIELD_MANAGER });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
 }
 
 async function applyObject(client: KubeClient, object: KubeObject): Promise<void> {

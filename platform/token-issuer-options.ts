@@ -1,8 +1,8 @@
 // The options of `cupola` for users of a token issuer that kube-apiserver does not trust.
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { checkTokenIssuer, type TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
+import { readOptionFile } from "./read-option-file.ts";
 
 export interface TokenIssuerOptions {
   tokenIssuer?: string;
@@ -48,7 +48,7 @@ export function toTokenIssuerSettings(options: TokenIssuerOptions): TokenIssuerS
     prefix: userPrefix ?? `${url}#`,
     ...omitUndefined({
       groupsClaim: tokenGroupsClaim,
-      ca: tokenCa === undefined ? undefined : readFileSync(tokenCa, "utf8"),
+      ca: tokenCa === undefined ? undefined : readOptionFile("--token-ca", tokenCa),
     }),
   };
   checkTokenIssuer(settings);

@@ -11,10 +11,13 @@ export const FeatureFlag = defineResource({
   shortNames: ["cfflag"],
   categories: [CATEGORY],
   description:
-    "A switch for one thing that people may do on this platform. It counts in the system namespace, by CF's name with dashes; without enabled CF's default holds.",
+    "A switch for one thing that people may do on this platform. It counts in the system namespace, by CF's name with dashes; without enabled the default holds.",
   columns: [{ name: "Enabled", jsonPath: ".spec.enabled", type: "boolean" }],
   spec: z.object({
-    enabled: z.boolean().optional().describe("Whether it may be done. CF's default when left out."),
+    enabled: z
+      .boolean()
+      .optional()
+      .describe("Whether it may be done. The default when left out: CF's, but on for diego_docker and diego_cnb."),
     customErrorMessage: z.string().max(250).optional().describe("What those hear who are refused."),
   }),
   status: readyStatus({ enabled: z.boolean().optional().describe("What is in force.") }),

@@ -1,4 +1,4 @@
-// CF's feature flags: their names, their defaults, and from which of them admins are exempt. Pure.
+// CF's feature flags: their names, their defaults, and from which of them admins are exempt. The defaults are CF's but for the two of images. Pure.
 import type { FeatureFlag } from "./feature-flag.ts";
 
 interface FlagDefault {
@@ -15,8 +15,9 @@ export const FEATURE_DISABLED = "Feature Disabled: ";
 export const FEATURE_FLAGS = {
   app_bits_upload: { enabled: true },
   app_scaling: { enabled: true },
-  diego_cnb: { enabled: false, appliesToAdmins: true },
-  diego_docker: { enabled: false, appliesToAdmins: true },
+  // Off in CF, which does not trust images; here every app runs beside images of others anyway.
+  diego_cnb: { enabled: true, appliesToAdmins: true },
+  diego_docker: { enabled: true, appliesToAdmins: true },
   env_var_visibility: { enabled: true, appliesToAdmins: true },
   hash_based_routing: { enabled: false, appliesToAdmins: true },
   hide_marketplace_from_unauthenticated_users: { enabled: false, appliesToAdmins: true },

@@ -61,16 +61,10 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<K
     const text = await readFile(path, "utf8");
     return await toAccess(text, { base: dirname(resolve(path)), ...(options.context && { context: options.context }) });
   } catch (cause) {
-    throw new Error(`kubeconfig ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown fault"}`, {
+    throw new Error(`kubeconfig ${path} cannot be used: ${cause instanceof Error ? cause.message : "unknown error"}`, {
       cause,
     });
   }
-}
-
-/** In a pod its service account, else the kubeconfig. */
-export async function loadDefaultAccess(options: KubeconfigOptions = {}): Promise<KubeconfigAccess> {
-  const inCluster = !options.path && !process.env["KUBECONFIG"] && process.env["KUBERNETES_SERVICE_HOST"];
-  return inCluster ? loadInCluster() : loadKubeconfig(options);
 }
 
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -50,7 +50,7 @@ const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, tls, apps } = options;
   if (!tls && !LOOPBACK.test(host))
-    throw new Error(`--host ${host}: off loopback the API speaks TLS only; give --tls-cert and --tls-key`);
+    throw new Error(`--host ${host}: off loopback the API serves TLS only; give --tls-cert and --tls-key`);
   const state = { closing: false, upgraded: new Set<Duplex>() };
   const listener: RequestListener = (request, response) => {
     // The client opens its next connection elsewhere.

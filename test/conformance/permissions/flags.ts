@@ -20,8 +20,7 @@ export function flagTests(get: GetTestEnv): void {
       expect(json.resources.map(({ name }: Json) => name)).toEqual(FLAG_NAMES);
       for (const one of json.resources)
         expect(Object.keys(one)).toEqual(["name", "enabled", "updated_at", "custom_error_message", "links"]);
-      // What this platform is built on is on from the start; the rest is as in CF.
-      const expected = FLAG_NAMES.map((name) => [name, name.startsWith("diego") || FEATURE_FLAGS[name].enabled]);
+      const expected = FLAG_NAMES.map((name) => [name, FEATURE_FLAGS[name].enabled]);
       expect(json.resources.map(({ name, enabled }: Json) => [name, enabled])).toEqual(expected);
       expect((await get().cf("nobody", "GET", path("app_scaling"))).json).toMatchObject({
         updated_at: null,

@@ -1,0 +1,115 @@
+// The command line of `cupola`: its options, their defaults, and what is refused.
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/access/access-reviewer.ts";
+import { LEASE_SECONDS } from "./leases/replica-membership.ts";
+import type { WebhookListenOptions } from "./operations/name-webhook.ts";
+import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
+import { readOptionFile } from "./read-option-file.ts";
+import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-options.ts";
+
+export interface CupolaOptions extends TokenIssuerOptions {
+  operation: Operation[];
+  kubeconfig?: string;
+  context?: string;
+  host: string;
+  port: number;
+  data: string;
+  publicUrl?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  authorization: AuthorizationMode;
+  peerAddress: string;
+  leaseSeconds: number;
+  webhookAddress?: WebhookListenOptions;
+  grace: number;
+}
+
+/** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
+export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
+  return addTokenIssuerOptions(addServingOptions(new Command("cupola")))
+    .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
+    .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [
+      ...CLUSTER_OPERATIONS,
+    ])
+    .option("--kubeconfig <file>", "the cluster; needed outside a pod (default in a pod: its service account)")
+    .option("--context <name>", "context of the kubeconfig (default: its current one)")
+    .addOption(
+      new Option(
+        "--authorization <mode>",
+        "who decides about a caller's rights: our RBAC evaluator, the evaluator with refusals confirmed by the cluster, or the cluster",
+      )
+        .choices(AUTHORIZATION_MODES)
+        .default("rbac"),
+    )
+    .option(
+      "--peer-address <address>",
+      "where other replicas reach this one (in a pod: the address of the pod)",
+      "127.0.0.1",
+    )
+    .option("--lease-seconds <n>", "how long a killed replica still counts as alive", parseSeconds, LEASE_SECONDS)
+    .option(
+      "--webhook-address <host:port>",
+      "where API servers reach the operation webhook (in a pod: port 9443, through the Service cupola-webhook)",
+      parseWebhookAddress,
+      inPod ? { host: "0.0.0.0", port: 9443, service: true } : undefined,
+    )
+    .option(
+      "--grace <seconds>",
+      "at the end, serve for so long while /readyz says not ready",
+      parseSeconds,
+      inPod ? 10 : 0,
+    )
+    .parse([...argv])
+    .opts<CupolaOptions>();
+}
+
+function addServingOptions(command: Command): Command {
+  return command
+    .option("--host <address>", "address to listen at", "127.0.0.1")
+    .option("--port <n>", "port to listen at; 0 for any", parsePort, 8080)
+    .option("--data <dir>", "folder of blobs and backends", join(tmpdir(), "cupola"))
+    .option("--tls-cert <file>", "certificate to serve with; needed off loopback")
+    .option("--tls-key <file>", "its key")
+    .option("--public-url <url>", "address of the CF API as clients see it");
+}
+
+function parseOperationsOption(text: string): Operation[] {
+  try {
+    return parseOperations(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function parsePort(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0 || number > 65535)
+    throw new InvalidArgumentError("a port is a number from 0 to 65535.");
+  return number;
+}
+
+/** `host:port`, an IPv6 address in brackets. */
+function parseWebhookAddress(text: string): WebhookListenOptions {
+  const [, host, number] = /^(\[[0-9a-fA-F:]+\]|[^:[\]/]+):(\d+)$/.exec(text) ?? [];
+  if (!host || !number) throw new InvalidArgumentError("an address is a host and a port, as in 192.0.2.7:9443.");
+  return { host: host.replace(/^\[|\]$/g, ""), port: parsePort(number) };
+}
+
+function parseSeconds(text: string): number {
+  const number = Number(text);
+  if (!(number >= 0 && number <= 600)) throw new InvalidArgumentError("a number of seconds is from 0 to 600.");
+  return number;
+}
+
+/** Both files or neither. @throws Error that names the option */
+export function readTls({
+  tlsCert,
+  tlsKey,
+}: Pick<CupolaOptions, "tlsCert" | "tlsKey">): { cert: string; key: string } | undefined {
+  if (!tlsCert !== !tlsKey) throw new Error("--tls-cert and --tls-key go together");
+  return tlsCert && tlsKey
+    ? { cert: readOptionFile("--tls-cert", tlsCert), key: readOptionFile("--tls-key", tlsKey) }
+    : undefined;
+}
