@@ -22,7 +22,7 @@ export async function makeContext(progress: Progress): Promise<Context> {
   return contextFor(target, apiClient(target.api, await authorizationOf(target)), progress);
 }
 
-/** The context of a target. Org and space default to the only ones there are. */
+/** The context of a target. Without a targeted org or space the only one there is counts. */
 export function contextFor(target: Target, api: ApiClient, progress: Progress): Context {
   const org = (): Promise<{ guid: string; name: string }> =>
     target.org ? Promise.resolve(target.org) : getOnly(api, "/v3/organizations", "org");
@@ -44,12 +44,21 @@ async function getOnly(
   what: string,
   query: Record<string, string> = {},
 ): Promise<Resource> {
-  const [first, ...more] = await api.list(path, query);
-  if (first && more.length === 0) return first;
-  throw new Failure(first ? `there are several ${what}s` : `you have no ${what}`, {
+  const found = await api.list(path, query);
+  const [first, ...more] = found;
+  if (!first) throw new Failure(`you have no ${what}`, { kind: "target", next: `cup create-${what} NAME` });
+  if (more.length === 0) return first;
+  throw new Failure(`which ${what}? There are ${found.length}: ${listNames(found)}`, {
     kind: "target",
-    next: first ? `cup target --${what} NAME` : `cup create-${what} NAME`,
+    next: `cup target --${what} NAME`,
   });
+}
+
+const MAX_LISTED = 10;
+
+function listNames(resources: readonly Resource[]): string {
+  const names = resources.slice(0, MAX_LISTED).map(({ name }) => name);
+  return [...names, ...(resources.length > MAX_LISTED ? ["…"] : [])].join(", ");
 }
 
 /** One object by name. @throws Failure that says so when there is none. */

@@ -17,7 +17,9 @@ export function buildProgram(): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_CODES.usage));
   addLocal(program);
   addTarget(program);
+  addPush(program);
   addApps(program);
+  addEnvironment(program);
   addAppVerbs(program);
   addRoutes(program);
   addOrgs(program);
@@ -70,7 +72,9 @@ function addTarget(program: Command): void {
     .option("-o, --org <name>")
     .option("-s, --space <name>")
     .action(
-      withoutContext(async (_progress, options: LoginOptions) => (await import("./target/login.ts")).login(options)),
+      withoutContext(async (progress, options: LoginOptions) =>
+        (await import("./target/login.ts")).login(progress, options),
+      ),
     );
   program
     .command("target")
@@ -116,7 +120,7 @@ function addPushOptions(command: Command): Command {
     .option("--vars-file <file>", "YAML file of variables; may be given several times", collect);
 }
 
-function addApps(program: Command): void {
+function addPush(program: Command): void {
   addPushOptions(program.command("push [app]").description("build and start an app from this folder"))
     .option("--no-start", "do not start it")
     .action(
@@ -131,6 +135,9 @@ function addApps(program: Command): void {
       (await import("./push/render.ts")).renderCommand(context, app, options),
     ),
   );
+}
+
+function addApps(program: Command): void {
   program
     .command("apps")
     .description("list apps")
@@ -148,6 +155,9 @@ function addApps(program: Command): void {
         (await import("./app/logs.ts")).logs(context, name, options),
       ),
     );
+}
+
+function addEnvironment(program: Command): void {
   program
     .command("env <app>")
     .description("show an app's environment")

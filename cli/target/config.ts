@@ -17,8 +17,11 @@ const config = z.object({
 });
 export type Config = z.output<typeof config>;
 
+/** CUP_HOME, else a folder of CUPOLA_HOME, so that each Cupola of a machine has a target of its own, else ~/.cup. */
 function path(): string {
-  return join(process.env["CUP_HOME"] ?? join(homedir(), ".cup"), "config.json");
+  const { CUP_HOME, CUPOLA_HOME } = process.env;
+  const folder = CUP_HOME ?? (CUPOLA_HOME === undefined ? join(homedir(), ".cup") : join(CUPOLA_HOME, "cup"));
+  return join(folder, "config.json");
 }
 
 /** An absent file is an empty target. @throws Failure when it is damaged. */

@@ -1,10 +1,13 @@
 // `cup login`: remembers an API and a kubeconfig user, and proves both by asking who we are.
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import { apiClient, type Resource } from "../api/client.ts";
-import { getNamed } from "../context.ts";
+import { apiClient } from "../api/client.ts";
+import { contextFor, getNamed } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { fields, type Result } from "../output.ts";
+import type { Progress, Result } from "../output.ts";
 import { writeConfig } from "./config.ts";
+import { describeTarget } from "./describe-target.ts";
+import { toNamedResource } from "./named-resource.ts";
+import { describeInUse } from "./target.ts";
 import { authorizationOf, findLocal, type Target } from "./resolve-target.ts";
 
 export interface LoginOptions {
@@ -16,7 +19,7 @@ export interface LoginOptions {
 }
 
 /** Without --api: the Cupola of this laptop. */
-export async function login(options: LoginOptions): Promise<Result> {
+export async function login(progress: Progress, options: LoginOptions): Promise<Result> {
   const config = chooseAccess(options);
   const client = apiClient(config.api, await authorizationOf(config));
   const me = await client.request<{ name: string }>("GET", "/whoami");
@@ -24,7 +27,7 @@ export async function login(options: LoginOptions): Promise<Result> {
   const space = org && (await pick(client, "/v3/spaces", options.space, { organization_guids: org.guid }));
   const chosen = { ...config, ...omitUndefined({ org, space }) };
   writeConfig(chosen);
-  return describeTarget(chosen, me.name);
+  return describeTarget(await describeInUse(contextFor(chosen, client, progress)), me.name);
 }
 
 /** Where the API is and who we are there. The laptop's own API brings its own kubeconfig. */
@@ -34,19 +37,6 @@ function chooseAccess(options: LoginOptions): Target {
   if (!api) throw new Failure("which API?", { kind: "usage", next: "cup login --api URL" });
   const own = api === local?.url ? { kubeconfig: local.kubeconfig, user: "admin" } : {};
   return { ...own, ...omitUndefined({ api, kubeconfig: options.kubeconfig, user: options.user }) } as Target;
-}
-
-/** What `login` and `target` answer. */
-export function describeTarget({ api, org, space }: Target, user: string): Result {
-  return {
-    json: { api, user, org: org?.name, space: space?.name },
-    text: fields([
-      ["API", api],
-      ["user", user],
-      ["org", org?.name ?? "none: cup target --org NAME"],
-      ["space", space?.name ?? "none: cup target --space NAME"],
-    ]),
-  };
 }
 
 /** The one named, else the only one there is. */
@@ -59,8 +49,4 @@ async function pick(
   if (name) return toNamedResource(await getNamed(client, path, name, query));
   const all = await client.list(path, query);
   return all.length === 1 && all[0] ? toNamedResource(all[0]) : undefined;
-}
-
-export function toNamedResource(resource: Resource): { guid: string; name: string } {
-  return { guid: resource.guid, name: resource.name };
 }

@@ -1,0 +1,49 @@
+// Which org and space a command uses when none is targeted, and what `cup target` says of it.
+import { expect, test } from "vitest";
+import type { ApiClient, Resource } from "../api/client.ts";
+import { contextFor, type Context } from "../context.ts";
+import { describeTarget } from "./describe-target.ts";
+import { describeInUse, target } from "./target.ts";
+
+const toResources = (names: readonly string[]): Resource[] => names.map((name) => ({ guid: `${name}-guid`, name }));
+
+function contextWith(orgs: readonly string[], spaces: readonly string[], more: object = {}): Context {
+  const api = {
+    list: (path: string) => Promise.resolve(toResources(path === "/v3/organizations" ? orgs : spaces)),
+    request: () => Promise.resolve({ name: "admin" }),
+  } as unknown as ApiClient;
+  const progress = { step: () => undefined, line: () => undefined };
+  return contextFor({ api: "http://api", ...more }, api, progress);
+}
+
+test("the only org and space are used and shown", async () => {
+  const context = contextWith(["local"], ["dev"]);
+  expect(await context.space()).toMatchObject({ guid: "dev-guid" });
+  expect((await target(context, {})).json).toEqual({ api: "http://api", user: "admin", org: "local", space: "dev" });
+});
+
+test("several spaces: the sentence names them and the next step", async () => {
+  const context = contextWith(["local"], ["dev", "test"]);
+  await expect(context.space()).rejects.toMatchObject({
+    kind: "target",
+    message: "which space? There are 2: dev, test",
+    next: "cup target --space NAME",
+  });
+  expect((await target(context, {})).text.at(-1)).toMatch(
+    /^space: +which space\? There are 2: dev, test. cup target --space NAME$/,
+  );
+});
+
+test("a targeted space is used among several", async () => {
+  const chosen = { org: { guid: "o", name: "local" }, space: { guid: "s", name: "test" } };
+  const context = contextWith(["local"], ["dev", "test"], chosen);
+  expect((await target(context, {})).json).toMatchObject({ org: "local", space: "test" });
+});
+
+test("without an org there is no space to choose", async () => {
+  const { text } = describeTarget(await describeInUse(contextWith([], [])), "admin");
+  expect(text.slice(-2).map((line) => line.replace(/ +/g, " "))).toEqual([
+    "org: you have no org. cup create-org NAME",
+    "space: none",
+  ]);
+});
