@@ -1,6 +1,7 @@
 // Everything of ours that a cluster must hold before the platform starts, in the order in which it can be applied. deploy/ holds it as files.
 import { toCustomResourceDefinition } from "../kube/api/crd.ts";
 import type { KubeObject } from "../kube/api/object.ts";
+import { backendClassObjects } from "./backend-class/default-objects.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { featureFlagObjects } from "./feature-flag/default-objects.ts";
 import { listClusterRoles } from "./permissions.ts";
@@ -11,6 +12,8 @@ import { listAdmissionPolicies } from "./admission-policies.ts";
 export interface Manifest {
   file: string;
   objects: KubeObject[];
+  /** Not for a laptop: local/seed.ts has its own. */
+  clusterOnly?: true;
 }
 
 /** The generated files, in the order of application. */
@@ -23,6 +26,7 @@ export function listManifests(): Manifest[] {
     { file: "rbac/roles.yaml", objects: [...listClusterRoles(), platformRole()] },
     { file: "rbac/bindings.yaml", objects: authenticatedUserBindings() },
     { file: "settings/feature-flags.yaml", objects: featureFlagObjects() },
+    { file: "settings/backend-classes.yaml", objects: backendClassObjects(), clusterOnly: true },
     { file: "policies/policies.yaml", objects: listAdmissionPolicies() },
   ];
 }

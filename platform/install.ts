@@ -36,7 +36,8 @@ const REFS = new Map<string, ResourceRef>(
 
 /** Applies the generated manifests and waits until our kinds are served. Idempotent. @throws KubeError, or Error when a kind is not served in 30 s. */
 export async function installManifests(client: KubeClient): Promise<void> {
-  const [crds, rest] = partitionCRDs(listManifests().flatMap((manifest) => manifest.objects));
+  const manifests = listManifests().filter(({ clusterOnly }) => !clusterOnly);
+  const [crds, rest] = partitionCRDs(manifests.flatMap((manifest) => manifest.objects));
   await Promise.all(crds.map((object) => applyObject(client, object)));
   await Promise.all(DEFINITIONS.map((definition) => waitUntilServed(client, definition)));
   await applyObjects(client, rest);

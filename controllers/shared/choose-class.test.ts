@@ -17,6 +17,19 @@ test.each<[string, string | undefined, string]>([
   ).toBe(expected);
 });
 
+test.each<[string, ReturnType<typeof aRunner>[], string]>([
+  ["the only class of a role, though it is not marked", [silent], "silent"],
+  ["the marked one of several", [silent, process], "process"],
+])("the default is %s", (_what, classes, expected) => {
+  expect(chooseClass(classes, { role: "runner", className: undefined }).metadata.name).toBe(expected);
+});
+
+test("of several classes that nobody marked none is the default", () => {
+  expect(() => chooseClass([silent, deployment], { role: "runner", className: undefined })).toThrow(
+    expect.objectContaining({ reason: "NoDefaultClass" }),
+  );
+});
+
 test.each([
   ["a missing one", { role: "runner", className: "nowhere" }, "ClassMissing"],
   ["one of another role", { role: "router", className: "process" }, "ClassMissing"],

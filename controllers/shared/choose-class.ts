@@ -38,10 +38,11 @@ function getNamedClass(classes: readonly BackendClass[], choice: ClassSelector, 
 }
 
 function getDefaultClass(classes: readonly BackendClass[], choice: ClassSelector): BackendClass {
-  const found = classes
-    .filter(
-      (candidate) => candidate.spec.role === choice.role && candidate.spec.default && isCapable(candidate, choice),
-    )
+  const ofRole = classes.filter((candidate) => candidate.spec.role === choice.role);
+  // The only class of a role is its default: an installation with one runner needs no mark.
+  const defaults = ofRole.length === 1 ? ofRole : ofRole.filter((candidate) => candidate.spec.default);
+  const found = defaults
+    .filter((candidate) => isCapable(candidate, choice))
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0];
   const need = choice.requires ? ` for ${choice.requires.capability}: ${choice.requires.word}` : "";
   if (!found)

@@ -20,7 +20,10 @@ export const BackendClass = defineResource({
   spec: immutable(
     z.object({
       role: z.enum(["builder", "runner", "router"]),
-      default: z.boolean().default(false).describe("Used where nothing names a class of this role."),
+      default: z
+        .boolean()
+        .default(false)
+        .describe("Used where nothing names a class of this role. Needs no mark where the role has only one class."),
       parameters: z
         .record(z.string().max(63), z.string().max(1024))
         .meta({ maxProperties: 50 })

@@ -99,6 +99,24 @@ describe.each(servers)("deploy/ on %s", (name, start) => {
       ]);
   });
 
+  test("what an operator changed in settings is kept by the next apply", async () => {
+    const settings = objects.filter((object) => ["FeatureFlag", "BackendClass"].includes(object.kind));
+    expect(settings.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
+      expect.arrayContaining(["BackendClass deployment", "BackendClass ingress", "FeatureFlag diego-docker"]),
+    );
+    for (const object of settings) {
+      const change = object.kind === "FeatureFlag" ? { enabled: false } : { default: true };
+      const changed = await api.patch("merge", `${pathOf(object)}?fieldManager=operator`, { spec: change });
+      expect([pathOf(object), changed.status]).toEqual([pathOf(object), 200]);
+      const applied = await apply(object);
+      expect([pathOf(object), applied.status, applied.body.spec]).toEqual([
+        pathOf(object),
+        200,
+        expect.objectContaining(change),
+      ]);
+    }
+  });
+
   test("every kind is established, its schema structural, and listed", async () => {
     for (const definition of DEFINITIONS) {
       const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition.plural}.${definition.group}`;
