@@ -1,6 +1,7 @@
 // The port that API and apps share: who answers which host, and that nothing is served in clear off loopback.
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
 import { request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { issueCertificate, makeAuthority } from "../../kube/server/pki.ts";
@@ -149,6 +150,20 @@ describe("the front door", () => {
     await new Promise((resolve) => client.once("close", resolve));
     expect(faults).toEqual(["a bug", "a bug", "a bug", "a bug"]);
     expect((await get(door.url, "localhost", "/livez")).status).toBe(200);
+  });
+
+  test.each([
+    ["GET http://shop.apps.localhost/x HTTP/1.1\r\nHost: localhost", "200", "apps"],
+    ["GET http://localhost/x HTTP/1.1\r\nHost: shop.apps.localhost", "200", "api"],
+    ["GET / HTTP/1.1\r\nHost: localhost\r\nHost: shop.apps.localhost", "400", "more than one Host"],
+    ["GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c", "200", "api"],
+    ["GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket", "200", "api"],
+    ["GET / HTTP/1.1\r\nHost: shop.apps.localhost\r\nConnection: Upgrade\r\nUpgrade: h2c", "200", "apps"],
+  ])("%s is %s by %s", async (head, status, who) => {
+    door = await startHttpServer(options());
+    const client = connect(Number(new URL(door.url).port), "127.0.0.1");
+    client.write(`${head}\r\nConnection: close\r\n\r\n`);
+    expect(await text(client)).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*${who}`));
   });
 
   test("without a router every host is the API's", async () => {

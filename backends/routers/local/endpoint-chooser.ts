@@ -1,29 +1,44 @@
-// Which endpoint takes a request: the one a header names, else the next in turn that did not just fail.
+// Which endpoint takes a request: the one a header names, else the next in turn that has room and did not just fail.
 import { LRUCache } from "lru-cache";
 import type { Endpoint } from "./routing-table.ts";
 
 /** An endpoint that refused is passed over for this long, while others are there. */
 const failureTtlMs = 30_000;
 
-/** Chooses among a route's endpoints. */
+/** Requests and tunnels that one instance may have under way; gorouter's `backends.max_conns` in cf-deployment. */
+export const maxRequestsPerInstance = 500;
+
+/** Chooses among a route's endpoints, and keeps the bound of each instance. */
 export interface EndpointChooser {
-  /** The next in turn; undefined when all were tried. */
-  next(route: string, endpoints: readonly Endpoint[], tried: ReadonlySet<Endpoint>): Endpoint | undefined;
+  /** The next in turn, which counts one request more until `release`; `busy` when the rest have all they may have; undefined when all were tried. */
+  acquire(route: string, endpoints: readonly Endpoint[], tried: ReadonlySet<Endpoint>): Endpoint | "busy" | undefined;
+  release(endpoint: Endpoint): void;
   markFailed(endpoint: Endpoint): void;
 }
 
 /** Round-robin with a turn per route. */
-export function createEndpointChooser(): EndpointChooser {
+export function createEndpointChooser(maxRequests = maxRequestsPerInstance): EndpointChooser {
   const turns = new LRUCache<string, number>({ max: 10_000 });
   const failures = new LRUCache<string, true>({ max: 10_000, ttl: failureTtlMs });
+  /** By instance; only those that have any. */
+  const underWay = new Map<string, number>();
   return {
-    next(route, endpoints, tried) {
+    acquire(route, endpoints, tried) {
       const untried = endpoints.filter((endpoint) => !tried.has(endpoint));
-      const healthy = untried.filter((endpoint) => !failures.has(endpoint.instanceGUID));
-      const pool = healthy.length > 0 ? healthy : untried;
+      const free = untried.filter(({ instanceGUID }) => (underWay.get(instanceGUID) ?? 0) < maxRequests);
+      const healthy = free.filter(({ instanceGUID }) => !failures.has(instanceGUID));
+      const pool = healthy.length > 0 ? healthy : free;
       const turn = turns.get(route) ?? 0;
       turns.set(route, (turn + 1) % 1_000_000);
-      return pool[turn % pool.length];
+      const chosen = pool[turn % pool.length];
+      if (!chosen) return untried.length > 0 ? "busy" : undefined;
+      underWay.set(chosen.instanceGUID, (underWay.get(chosen.instanceGUID) ?? 0) + 1);
+      return chosen;
+    },
+    release({ instanceGUID }) {
+      const left = (underWay.get(instanceGUID) ?? 1) - 1;
+      if (left > 0) underWay.set(instanceGUID, left);
+      else underWay.delete(instanceGUID);
     },
     markFailed: (endpoint) => void failures.set(endpoint.instanceGUID, true),
   };
@@ -62,7 +77,7 @@ function parseInstanceSelector(
   return { ...of(match[1]), ...(match[2] !== undefined && { index: Number(match[2]) }) };
 }
 
-/** The endpoints that fit the wish. */
+/** The endpoints that the headers allow. */
 export function filterEndpoints(
   endpoints: readonly Endpoint[],
   selector: Exclude<InstanceSelector, { invalid: string }>,

@@ -1,4 +1,4 @@
-// What the router answers itself: which of route, app and instance is missing, in words for the person who asked. Pure.
+// The router's own answers: they say which of route, app and instance is missing, for the person who asked. Pure.
 import type { Endpoint, Match } from "./routing-table.ts";
 
 /** An answer of the router. `error` is the value of X-Cf-RouterError. */
@@ -18,6 +18,11 @@ export const routerResponses = {
     status: 400,
     error: "empty_host",
     text: "400 Bad Request: Request had empty Host header",
+  }),
+  badTarget: (): RouterResponse => ({
+    status: 400,
+    error: "invalid_target",
+    text: "400 Bad Request: A request for an app needs a path; * asks the server itself.",
   }),
   unknownRoute: (host: string): RouterResponse => ({
     status: 404,
@@ -53,6 +58,11 @@ export const routerResponses = {
     status: 400,
     error: "unknown_route",
     text: "400 Bad Request: The route has no instance that the header names.",
+  }),
+  busy: (app: string, limit: number): RouterResponse => ({
+    status: 503,
+    error: "connection_limit_reached",
+    text: `503 Service Unavailable: Each instance of app ${app} has ${limit} requests under way, the most that one takes. Scale the app, or see why it does not answer: cf logs ${app} --recent`,
   }),
   failed: (endpoint: Endpoint | undefined, app: string, reason: string): RouterResponse => ({
     status: 502,

@@ -1,22 +1,25 @@
-// One request on its way through the router: what is common to plain requests and upgrades, and the line in the log at its end.
+// One request on its way through the router: the part that plain requests and WebSockets share, and its line in the access log.
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Access, formatAccess } from "./access-log.ts";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
-import { type EndpointChooser, filterEndpoints, readInstanceSelector } from "./endpoint-chooser.ts";
+import {
+  type EndpointChooser,
+  filterEndpoints,
+  maxRequestsPerInstance,
+  readInstanceSelector,
+} from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
 import type { Endpoint, Match, RoutingTable } from "./routing-table.ts";
 
-/** What the router is made of. */
+/** The parts that every exchange uses. */
 export interface RouterContext {
   table: RoutingTable;
   chooser: EndpointChooser;
   telemetry: Telemetry;
   /** False until the routes are known. */
   isSynced: () => boolean;
-  /** Deadline of a whole request, milliseconds. */
-  requestTimeoutMs: number;
 }
 
 /** At most this many instances are tried. */
@@ -28,27 +31,36 @@ export interface Exchange {
   facts: RequestFacts;
   /** The next instance to try; an answer when there is none, or no more. */
   next(): { match: Match; endpoint: Endpoint } | RouterResponse;
-  /** The instance refused. `reason` is told when no other is left. */
+  /** The instance refused. `reason` goes into the answer when no other is left. */
   markFailed(endpoint: Endpoint, reason: string): void;
-  /** Writes the line. Only the first call counts. */
+  /** Writes the line and gives the instance's place free. Only the first call counts. */
   finish(end: Pick<Access, "status" | "requestBytes" | "responseBytes" | "error">): void;
-  /** To be called when the instance begins and ends to work on it. */
+  /** Set when the instance begins and ends to work on it. */
   upstream: { startedAt?: number; endedAt?: number };
+}
+
+interface ExchangeState {
+  /** The last instance that was tried. */
+  current?: { match: Match; endpoint: Endpoint };
+  /** The instance whose place this request takes. */
+  held?: Endpoint;
+  match?: Match;
+  /** Why the last instance refused. */
+  reason?: string;
+  tried: Set<Endpoint>;
+  finished: boolean;
 }
 
 /** Begins an exchange at its first byte. */
 export function beginExchange(context: RouterContext, request: IncomingMessage): Exchange {
   const host = hostOf(request.headers.host);
   const remoteAddress = (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-  const facts: RequestFacts = { remoteAddress, requestId: randomUUID(), receivedAt: Date.now(), scheme: "http" };
+  const scheme = "encrypted" in request.socket ? "https" : "http";
+  const facts: RequestFacts = { remoteAddress, requestId: randomUUID(), receivedAt: Date.now(), scheme };
   const remote = `${remoteAddress}:${request.socket.remotePort ?? 0}`;
   const started = performance.now();
-  const tried = new Set<Endpoint>();
   const upstream: Exchange["upstream"] = {};
-  const state: { current?: { match: Match; endpoint: Endpoint }; reason?: string; match?: Match; finished: boolean } = {
-    finished: false,
-  };
-
+  const state: ExchangeState = { tried: new Set(), finished: false };
   return {
     request,
     host,
@@ -56,18 +68,7 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     upstream,
     next() {
       const found = findEndpoints(context, request, host);
-      if ("status" in found) return found;
-      state.match = found.match;
-      const endpoint =
-        tried.size < maxTries ? context.chooser.next(found.match.route.guid, found.endpoints, tried) : undefined;
-      if (!endpoint)
-        return routerResponses.failed(
-          state.current?.endpoint,
-          appOf(found.match, state.current?.endpoint),
-          state.reason ?? "no instance is left",
-        );
-      tried.add(endpoint);
-      return (state.current = { match: found.match, endpoint });
+      return "status" in found ? found : takeEndpoint(context, state, found);
     },
     markFailed(endpoint, reason) {
       state.reason = reason;
@@ -76,24 +77,56 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     finish(end) {
       if (state.finished) return;
       state.finished = true;
-      const source = (state.current?.endpoint ?? state.match?.route.destinations[0])?.appGUID;
+      const endpoint = state.current?.endpoint;
+      if (state.held) context.chooser.release(state.held);
+      const source = (endpoint ?? state.match?.route.destinations[0])?.appGUID;
       if (source === undefined) return;
-      const endedAt = performance.now();
-      const appMs = (upstream.endedAt ?? endedAt) - (upstream.startedAt ?? endedAt);
+      const times = toTimes(started, upstream);
       const access: Access = {
         ...end,
         ...requestFacts(request),
+        ...facts,
+        ...times,
         remote,
-        receivedAt: facts.receivedAt,
-        durationMs: endedAt - started,
-        routerMs: Math.max(0, endedAt - started - appMs),
-        requestId: facts.requestId,
-        forwardedFor: [request.headers["x-forwarded-for"], remoteAddress].filter(Boolean).join(", "),
-        ...(state.current && { endpoint: state.current.endpoint }),
+        forwardedFor: forwardedFor(request, remoteAddress),
+        ...(endpoint && { endpoint }),
       };
       context.telemetry.log({ source, sourceType: "RTR", message: formatAccess(access) });
     },
   };
+}
+
+/** The next instance with room, in place of the one that refused. */
+function takeEndpoint(
+  { chooser }: RouterContext,
+  state: ExchangeState,
+  { match, endpoints }: { match: Match; endpoints: readonly Endpoint[] },
+): { match: Match; endpoint: Endpoint } | RouterResponse {
+  const { tried, current: previous } = state;
+  state.match = match;
+  if (state.held) chooser.release(state.held);
+  delete state.held;
+  const endpoint = tried.size < maxTries ? chooser.acquire(match.route.guid, endpoints, tried) : undefined;
+  if (endpoint === "busy") return routerResponses.busy(appOf(match, undefined), maxRequestsPerInstance);
+  if (!endpoint)
+    return routerResponses.failed(
+      previous?.endpoint,
+      appOf(match, previous?.endpoint),
+      state.reason ?? "no instance is left",
+    );
+  tried.add(endpoint);
+  state.held = endpoint;
+  return (state.current = { match, endpoint });
+}
+
+function toTimes(started: number, upstream: Exchange["upstream"]): Pick<Access, "durationMs" | "routerMs"> {
+  const endedAt = performance.now();
+  const appMs = (upstream.endedAt ?? endedAt) - (upstream.startedAt ?? endedAt);
+  return { durationMs: endedAt - started, routerMs: Math.max(0, endedAt - started - appMs) };
+}
+
+function forwardedFor({ headers }: IncomingMessage, remoteAddress: string): string {
+  return [headers["x-forwarded-for"], remoteAddress].filter(Boolean).join(", ");
 }
 
 function requestFacts({
@@ -112,9 +145,18 @@ function findEndpoints(
 ): { match: Match; endpoints: readonly Endpoint[] } | RouterResponse {
   if (!context.isSynced()) return routerResponses.starting();
   if (host === "") return routerResponses.emptyHost();
+  if (request.url === "*") return routerResponses.badTarget();
   const match = context.table.find(host, request.url ?? "/");
   if (!match) return routerResponses.unknownRoute(host);
   if (match.route.destinations.length === 0) return routerResponses.noApp(host);
+  return selectEndpoints(match, request, host);
+}
+
+function selectEndpoints(
+  match: Match,
+  request: IncomingMessage,
+  host: string,
+): { match: Match; endpoints: readonly Endpoint[] } | RouterResponse {
   const selector = readInstanceSelector(request.headers);
   if (!selector)
     return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : routerResponses.noInstance(host, match);
@@ -123,7 +165,7 @@ function findEndpoints(
   return endpoints.length > 0 ? { match, endpoints } : routerResponses.unknownInstance();
 }
 
-/** The app's name as the route's destination says it. */
+/** The app's name in the route's destination. */
 export function appOf(match: Match, endpoint: Endpoint | undefined): string {
   const destination =
     match.route.destinations.find((each) => each.appGUID === endpoint?.appGUID) ?? match.route.destinations[0];

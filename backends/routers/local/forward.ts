@@ -1,4 +1,4 @@
-// Takes a plain request to an instance and its answer back, streaming both ways. Tries another instance when one refuses.
+// Forwards a plain request to an instance and streams both ways. Tries another instance when one refuses.
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -38,7 +38,10 @@ export async function forward(
     bytes,
     signal: done.signal,
     timeoutSeconds: options.requestTimeoutMs / 1000,
-  });
+  }).catch((error: unknown) => ({
+    status: 502,
+    answer: routerResponses.failed(undefined, "?", toError(error).message),
+  }));
   clearTimeout(timer);
   if (end.answer) bytes.response = sendAnswer(response, end.answer, exchange.facts.requestId);
   exchange.finish({

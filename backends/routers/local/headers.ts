@@ -1,7 +1,7 @@
 // Headers on their way through the router: what is taken out, what is added. Pure.
 import type { Endpoint } from "./routing-table.ts";
 
-/** Names that belong to one connection only, and what the router writes itself. */
+/** Headers that belong to one connection only. */
 const hopByHop = new Set([
   "connection",
   "keep-alive",
@@ -13,6 +13,7 @@ const hopByHop = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+/** Headers that only the router writes, and Expect, which it answers. */
 const requestOwn = new Set([
   "x-forwarded-for",
   "x-vcap-request-id",
@@ -23,6 +24,10 @@ const requestOwn = new Set([
   "x-cf-process-instance",
   "expect",
 ]);
+
+/** A Connection header of the client does not remove these: they say where the request comes from and how long it is, and apps trust the router for it. */
+const protectedFromConnection =
+  /^(host|content-length|content-type|forwarded|via|x-forwarded-.*|x-real-ip|x-request-start|x-vcap-.*|x-cf-.*)$/;
 
 /** Names and values in turn, as node and undici give and take them. */
 export type RawHeaders = readonly string[];
@@ -36,19 +41,18 @@ export interface RequestFacts {
   scheme: "http" | "https";
 }
 
-/** The headers for the instance. An upgrade keeps Connection and Upgrade. */
+/** The headers for the instance. `upgrade` asks it for a WebSocket and nothing else. */
 export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: Endpoint, upgrade = false): string[] {
-  const drop = connectionHeaders(raw);
   const result: string[] = [];
   const seen = new Set<string>();
   const forwarded: string[] = [];
-  forEachHeader(raw, (name, value) => {
+  for (const [name, value] of endToEnd(raw)) {
     const lower = name.toLowerCase();
     seen.add(lower);
     if (lower === "x-forwarded-for") forwarded.push(value);
-    if (requestOwn.has(lower) || (!upgrade && (hopByHop.has(lower) || drop.has(lower)))) return;
-    result.push(name, value);
-  });
+    if (!requestOwn.has(lower)) result.push(name, value);
+  }
+  if (upgrade) result.push("Connection", "Upgrade", "Upgrade", "websocket");
   result.push("X-Forwarded-For", [...forwarded, facts.remoteAddress].join(", "));
   if (!seen.has("x-forwarded-proto")) result.push("X-Forwarded-Proto", facts.scheme);
   if (!seen.has("x-request-start")) result.push("X-Request-Start", String(facts.receivedAt));
@@ -65,29 +69,26 @@ export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: E
   return result;
 }
 
-/** The headers for the client. */
+/** The headers for the client. `upgrade`: of an answer that opens a WebSocket. */
 export function responseHeaders(raw: RawHeaders, requestId: string, upgrade = false): string[] {
-  const drop = connectionHeaders(raw);
-  const result: string[] = [];
-  forEachHeader(raw, (name, value) => {
-    const lower = name.toLowerCase();
-    if (lower === "x-vcap-request-id" || (!upgrade && (hopByHop.has(lower) || drop.has(lower)))) return;
-    result.push(name, value);
-  });
-  result.push("X-Vcap-Request-Id", requestId);
-  return result;
+  const headers = endToEnd(raw).filter(([name]) => name.toLowerCase() !== "x-vcap-request-id");
+  return [
+    ...headers.flat(),
+    ...(upgrade ? ["Connection", "Upgrade", "Upgrade", "websocket"] : []),
+    "X-Vcap-Request-Id",
+    requestId,
+  ];
 }
 
-function connectionHeaders(raw: RawHeaders): Set<string> {
-  const names = new Set<string>();
-  forEachHeader(raw, (name, value) => {
-    if (name.toLowerCase() === "connection") for (const each of value.split(",")) names.add(each.trim().toLowerCase());
-  });
-  return names;
-}
-
-function forEachHeader(raw: RawHeaders, visit: (name: string, value: string) => void): void {
-  for (let i = 0; i + 1 < raw.length; i += 2) visit(raw[i] ?? "", raw[i + 1] ?? "");
+/** Without the headers of this one connection: the known ones and those that Connection names. */
+function endToEnd(raw: RawHeaders): [name: string, value: string][] {
+  const headers: [string, string][] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([raw[i] ?? "", raw[i + 1] ?? ""]);
+  const named = headers
+    .filter(([name]) => name.toLowerCase() === "connection")
+    .flatMap(([, value]) => value.split(",").map((each) => each.trim().toLowerCase()));
+  const dropped = new Set([...hopByHop, ...named.filter((name) => !protectedFromConnection.test(name))]);
+  return headers.filter(([name]) => !dropped.has(name.toLowerCase()));
 }
 
 /** The host without its port; IPv6 addresses keep their brackets. */

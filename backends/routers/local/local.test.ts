@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { once } from "node:events";
+import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import WebSocket, { WebSocketServer } from "ws";
@@ -12,6 +13,7 @@ import type { Change } from "../../../kube/cache/reader.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import { createListener, type Listener } from "../../../kube/server/listener.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
+import { maxRequestsPerInstance } from "./endpoint-chooser.ts";
 import { createLocalRouter, type LocalRouter } from "./local.ts";
 
 /** The two stores that the router follows, fed by hand. */
@@ -360,7 +362,67 @@ describe("pages and log lines", () => {
   });
 });
 
+describe("what RFC 9110 and 9112 want", () => {
+  const say = async (message: string): Promise<string> => {
+    const socket = connect(door, "127.0.0.1");
+    socket.write(message);
+    return text(socket);
+  };
+
+  it("an Upgrade other than WebSocket is ignored, and the app gets the body", async () => {
+    put(binding("shop.test"));
+    put(
+      lrp([
+        await app((req, res) => void text(req).then((body) => res.end(`${body} ${req.headers.upgrade ?? "none"}`))),
+      ]),
+    );
+    const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQ" };
+    expect(await call({ method: "POST", body: "payload", headers })).toMatchObject({
+      status: 200,
+      body: "payload none",
+    });
+    await vi.waitFor(() => expect(lines()[0]).toContain('"POST / HTTP/1.1" 200 7'));
+  });
+
+  it("two Host headers and OPTIONS * are 400", async () => {
+    put(binding("shop.test"));
+    put(lrp([await app((_, res) => res.end())]));
+    expect(await say("GET / HTTP/1.1\r\nHost: shop.test\r\nHost: other.test\r\n\r\n")).toMatch(/^HTTP\/1.1 400 /);
+    expect(await say("OPTIONS * HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n")).toMatch(
+      /^HTTP\/1.1 400 [^]*X-Cf-RouterError: invalid_target/i,
+    );
+  });
+});
+
+describe("an app that never answers", () => {
+  it("gets so many requests and no more; the rest are 503 at once, and the log tells", async () => {
+    let asked = 0;
+    put(binding("shop.test"));
+    put(lrp([await app(() => void (asked += 1))]));
+    const controller = new AbortController();
+    for (let i = 0; i < maxRequestsPerInstance; i++)
+      request({
+        port: door,
+        host: "127.0.0.1",
+        headers: { host: "shop.test" },
+        agent: false,
+        signal: controller.signal,
+      })
+        .on("error", () => undefined)
+        .end();
+    await vi.waitFor(() => expect(asked).toBe(maxRequestsPerInstance), 10_000);
+    expect(await call()).toMatchObject({ status: 503, headers: { "x-cf-routererror": "connection_limit_reached" } });
+    expect(lines().at(-1)).toContain('x_cf_routererror:"connection_limit_reached"');
+    controller.abort();
+  });
+});
+
 describe("WebSockets", () => {
+  const endWithPeer = (socket: Duplex) =>
+    void socket
+      .on("error", () => undefined)
+      .on("end", () => socket.destroy())
+      .resume();
   it("go both ways, past an instance that refuses, and end on both sides", async () => {
     const server = createServer();
     const sockets = new WebSocketServer({ server });
@@ -378,6 +440,45 @@ describe("WebSockets", () => {
     client.close();
     await gone;
     await vi.waitFor(() => expect(lines()[0]).toContain('"GET /chat?a=b HTTP/1.1" 101'));
+  });
+
+  it("are logged, too, when the client leaves before the instance answers, or right after", async () => {
+    const asked = Promise.withResolvers<void>();
+    const server = createServer();
+    server.on("upgrade", (req: IncomingMessage, socket: Duplex) => {
+      endWithPeer(socket);
+      if (req.url === "/never") return asked.resolve();
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    });
+    put(binding("shop.test"));
+    put(lrp([await listen(server)]));
+    const open = (path: string) => {
+      const client = connect(door, "127.0.0.1").on("error", () => undefined);
+      client.write(`GET ${path} HTTP/1.1\r\nHost: shop.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+      return client;
+    };
+    const never = open("/never");
+    await asked.promise;
+    never.resetAndDestroy();
+    await vi.waitFor(() => expect(lines().at(-1)).toContain('"GET /never HTTP/1.1" 499'));
+    const once101 = open("/left");
+    await once(once101, "data");
+    once101.resetAndDestroy();
+    await vi.waitFor(() => expect(lines().at(-1)).toContain('"GET /left HTTP/1.1" 101'));
+  });
+
+  it("are not opened to an app that switches to another protocol", async () => {
+    const server = createServer();
+    server.on("upgrade", (_req: IncomingMessage, socket: Duplex) => {
+      endWithPeer(socket);
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    });
+    put(binding("shop.test"));
+    put(lrp([await listen(server)]));
+    const client = new WebSocket(`ws://127.0.0.1:${door}/`, { headers: { host: "shop.test" } });
+    client.on("error", () => undefined);
+    const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage];
+    expect(response.resume().statusCode).toBe(502);
   });
 
   it("that an app declines get its answer, and without a route the page", async () => {

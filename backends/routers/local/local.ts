@@ -1,4 +1,4 @@
-// Router `local`: serves routes on the HTTP port that platform/ listens on. Wires the parts together.
+// Router `local`: serves routes on the HTTP port of platform/. Wires the parts together.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Agent } from "undici";
@@ -15,17 +15,17 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
-import { createEndpointChooser } from "./endpoint-chooser.ts";
+import { createEndpointChooser, maxRequestsPerInstance } from "./endpoint-chooser.ts";
 import { toEndpoints, findLimitation, toRouteEntry } from "./to-routing-entries.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
-import { createRoutingTable } from "./routing-table.ts";
+import { createRoutingTable, type RoutingTable } from "./routing-table.ts";
 import { forwardUpgrade } from "./upgrade.ts";
 
 /** The name of this class. */
 export const localClass = "local";
 
-/** What the class can do, as its record says. */
+/** The capabilities in the class's record. */
 export const localCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
   http2: "false",
@@ -50,38 +50,27 @@ export interface LocalRouter {
   controllers: readonly Controller[];
   /** Begins to follow routes and instances. */
   start(): void;
-  /** For every request whose host is not the API's. Answers always. */
+  /** For every request whose host is not the API's. Always answers. */
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** True once the routes and instances are known; until then the answer is 503. */
   isReady(): boolean;
-  /** Ends connections to instances; requests under way are broken off. */
+  /** Ends connections to instances; requests under way are cut off. */
   stop(): Promise<void>;
 }
 
-/** Makes the router; it answers 503 until `start` and the first sight of the routes. */
-export function createLocalRouter({
-  informers,
-  telemetry,
-  endpoint,
-  requestTimeoutMs = 900_000,
-}: LocalRouterOptions): LocalRouter {
+/** Makes the router; it answers 503 until `start` was called and the routes are known. */
+export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
+  const { informers, telemetry, endpoint, requestTimeoutMs = 900_000 } = options;
   const table = createRoutingTable();
-  const cleanUp: (() => void)[] = [];
-  let stores: readonly Pick<Store, "synced">[] = [];
-  // Once known, the table serves on with what it has, even while the API server is away.
+  let followed: FollowedRoutes | undefined;
+  // Once known, the table serves on with its content, even while the API server is away.
   let known = false;
-  const ready = (): boolean => (known ||= stores.length > 0 && stores.every((store) => store.synced));
-  const context: RouterContext = {
-    table,
-    chooser: createEndpointChooser(),
-    telemetry,
-    isSynced: ready,
-    requestTimeoutMs,
-  };
+  const isReady = (): boolean => (known ||= followed?.isSynced() ?? false);
+  const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: isReady };
   const dispatcher = new Agent({
     connect: { timeout: 5000 },
-    connections: 500,
+    connections: maxRequestsPerInstance,
     pipelining: 1,
     keepAliveTimeout: 4000,
     maxHeaderSize: 256 << 10,
@@ -96,31 +85,42 @@ export function createLocalRouter({
         ...(endpoint && { endpoint }),
       }),
     ],
-    start() {
-      const bindings = informers.ensure(RouteBinding);
-      const lrps = informers.ensure(LRP);
-      stores = [bindings.store, lrps.store];
-      cleanUp.push(
-        () => bindings.release(),
-        () => lrps.release(),
-        mirror(bindings.store, (key, binding) =>
-          table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined),
-        ),
-        mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? toEndpoints(lrp) : [])),
-      );
-    },
+    start: () => void (followed = followRoutes(informers, table)),
     handleRequest: (request, response) =>
       void forward(beginExchange(context, request), response, { dispatcher, requestTimeoutMs }),
     handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(context, request), socket, head),
-    isReady: ready,
+    isReady,
     async stop() {
-      for (const dispose of cleanUp.splice(0)) dispose();
+      followed?.stop();
       await dispatcher.destroy();
     },
   };
 }
 
-/** Calls `set` for what is there and for every change, with undefined for what is gone. */
+interface FollowedRoutes {
+  isSynced(): boolean;
+  stop(): void;
+}
+
+/** Keeps the table as the RouteBindings and LRPs say. */
+function followRoutes(informers: Informers, table: RoutingTable): FollowedRoutes {
+  const bindings = informers.ensure(RouteBinding);
+  const lrps = informers.ensure(LRP);
+  const disposables = [
+    () => bindings.release(),
+    () => lrps.release(),
+    mirror(bindings.store, (key, binding) =>
+      table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined),
+    ),
+    mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? toEndpoints(lrp) : [])),
+  ];
+  return {
+    isSynced: () => bindings.store.synced && lrps.store.synced,
+    stop: () => disposables.forEach((dispose) => dispose()),
+  };
+}
+
+/** Calls `set` for every object and every change, with undefined for a deleted one. */
 function mirror<T extends KubeObject>(store: Store<T>, set: (uid: string, object: T | undefined) => void): () => void {
   const uidOf = (object: T): string => object.metadata.uid ?? "";
   const stop = store.onChange((change: Change<T>) => {

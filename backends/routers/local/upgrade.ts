@@ -1,4 +1,4 @@
-// Takes an upgrade (WebSocket) to an instance, and from then on bytes both ways. Tries another instance when one refuses.
+// Opens a WebSocket to an instance and passes bytes both ways. Tries another instance when one refuses.
 import { type ClientRequest, type IncomingMessage, request as send, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
@@ -9,10 +9,12 @@ import type { Endpoint } from "./routing-table.ts";
 
 /** How long an instance may take to answer an upgrade. */
 const responseTimeoutMs = 30_000;
+/** Once one side has ended, the other has this long to end, too, and to take the rest. */
+const lingerMs = 10_000;
 
-/** Answers the upgrade, whatever happens. Resolves when the connection is over; never rejects. */
+/** Answers the upgrade in any case. Resolves when the connection is over, with its line in the access log; never rejects. */
 export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: Buffer): Promise<void> {
-  // Its absence would end the process on a broken connection; `close` is what tells us.
+  // Without a listener an error of the connection would end the process; `close` follows it.
   client.on("error", () => undefined);
   for (;;) {
     const next = exchange.next();
@@ -52,7 +54,11 @@ function dial({ request, facts }: Exchange, endpoint: Endpoint, client: Duplex):
       client.off("close", leave);
       resolve(result);
     };
-    upstream.once("upgrade", (answer, socket, head) => finish({ answer, socket, head }));
+    upstream.once("upgrade", (answer, socket, head) => {
+      if (answer.headers.upgrade?.toLowerCase() === "websocket") return finish({ answer, socket, head });
+      socket.destroy();
+      finish({ refused: false, reason: `${host}:${port} switched to another protocol than WebSocket` });
+    });
     upstream.once("response", (answer) => finish({ answer }));
     upstream.on("error", (error: NodeJS.ErrnoException) => {
       const refused = error.code === "ECONNREFUSED";
@@ -73,7 +79,7 @@ async function connect(
 ): Promise<void> {
   const status = answer.statusCode ?? 502;
   const bytes = { request: head.length, response: first?.length ?? 0 };
-  const upstream: NodeJS.ReadableStream = socket ?? answer;
+  const upstream = socket ?? answer;
   const count = (direction: "request" | "response") => (chunk: Buffer) => void (bytes[direction] += chunk.length);
   client.write(
     formatHead(
@@ -91,24 +97,29 @@ async function connect(
     client.on("data", count("request"));
     client.pipe(socket);
   }
-  await closed(client, socket ?? answer);
+  await closed(client, upstream, socket !== undefined);
   exchange.upstream.endedAt = performance.now();
   exchange.finish({ status, requestBytes: bytes.request, responseBytes: bytes.response });
 }
 
-/** When one side is gone the other goes too. */
-function closed(client: Duplex, upstream: Duplex | IncomingMessage): Promise<void> {
+/** Resolves when the client's connection is closed. A side that has ended or closed takes the other with it: half a tunnel would stay for good. */
+function closed(client: Duplex, upstream: Duplex | IncomingMessage, isTunnel: boolean): Promise<void> {
+  const linger = (): void => void setTimeout(() => client.destroy(), lingerMs).unref();
   return new Promise((resolve) => {
-    upstream.on("error", () => undefined);
-    upstream.once("close", () => {
-      // What is still on its way to the client gets there; a client that does not read has ten seconds.
-      client.end();
-      setTimeout(() => client.destroy(), 10_000).unref();
-    });
-    client.once("close", () => {
+    const end = (): void => {
       upstream.destroy();
       resolve();
+    };
+    upstream.on("error", () => undefined);
+    upstream.once("close", () => {
+      // The rest is on its way to the client.
+      client.end();
+      linger();
     });
+    if (isTunnel) client.once("end", linger);
+    client.once("close", end);
+    // It may have closed while the instance answered; the event does not come again.
+    if (client.destroyed) end();
   });
 }
 

@@ -1,0 +1,34 @@
+// Turns, instances that failed, and the bound of each instance.
+import { expect, test } from "vitest";
+import { createEndpointChooser } from "./endpoint-chooser.ts";
+import type { Endpoint } from "./routing-table.ts";
+
+const [a, b] = ["a", "b"].map((instanceGUID) => ({ instanceGUID }) as Endpoint) as [Endpoint, Endpoint];
+const none = new Set<Endpoint>();
+
+test("an instance takes as many requests as its bound allows, then the others do, then nobody", () => {
+  const chooser = createEndpointChooser(2);
+  const taken = Array.from({ length: 5 }, () => chooser.acquire("route", [a, b], none));
+  expect(taken.map((each) => (each === "busy" ? each : each?.instanceGUID)).sort()).toEqual([
+    "a",
+    "a",
+    "b",
+    "b",
+    "busy",
+  ]);
+  chooser.release(b);
+  expect(chooser.acquire("route", [a, b], none)).toBe(b);
+  expect(chooser.acquire("another", [a, b], none)).toBe("busy");
+});
+
+test("an instance that failed is passed over while another has room", () => {
+  const chooser = createEndpointChooser(1);
+  chooser.markFailed(a);
+  expect(chooser.acquire("route", [a, b], none)).toBe(b);
+  expect(chooser.acquire("route", [a, b], none)).toBe(a);
+});
+
+test("all tried is not busy", () => {
+  const chooser = createEndpointChooser(1);
+  expect(chooser.acquire("route", [a], new Set([a]))).toBeUndefined();
+});
